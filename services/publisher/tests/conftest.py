@@ -21,7 +21,7 @@ from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
 from publisher.domain import Article
 from publisher.markup import to_html
-from publisher.store import Publication
+from publisher.store import RenderedArticle
 
 SERVICE_KEY = "test-service-key-0123456789"
 
@@ -142,13 +142,13 @@ def new_article() -> Callable[..., dict[str, Any]]:
 
 
 @pytest.fixture
-def publication() -> Callable[..., Publication]:
+def publication() -> Callable[..., RenderedArticle]:
     """Makes an article that is ready to be stored."""
 
-    def make(**changes: Any) -> Publication:
+    def make(**changes: Any) -> RenderedArticle:
         article = Article.model_validate(article_document(**changes))
         numbers = frozenset(source.n for source in article.sources)
-        return Publication(article, to_html(article.body_markdown, numbers), '"1"')
+        return RenderedArticle(article, to_html(article.body_markdown, numbers), '"1"')
 
     return make
 

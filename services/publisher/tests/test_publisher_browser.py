@@ -15,9 +15,9 @@ from publisher import store
 from publisher.domain import BrandSlug, SiteSettings, Typefaces
 from publisher.http_api import create_app
 from publisher.logos import store as logos
-from publisher.logos.taking_in import take_in
+from publisher.logos.logo_file import normalise_logo
 from publisher.site_settings import store as site_settings
-from publisher.store import Publication
+from publisher.store import RenderedArticle
 from publisher.urls import SiteUrls
 
 SECTIONS = "\n\n".join(
@@ -33,7 +33,7 @@ AWKWARD = (
 
 @pytest.fixture
 async def origin(
-    database: Database, publication: Callable[..., Publication], free_port: Callable[[], int]
+    database: Database, publication: Callable[..., RenderedArticle], free_port: Callable[[], int]
 ) -> AsyncIterator[str]:
     port = free_port()
     origin = f"http://127.0.0.1:{port}"
@@ -142,7 +142,7 @@ async def test_a_logo_of_any_shape_keeps_to_the_header_and_moves_nothing(
     file = BytesIO()
     Image.new("RGBA", size, (20, 24, 40, 255)).save(file, "PNG")
     async with database.transaction() as tx:
-        await logos.save(tx.connection, BrandSlug("daily-grind"), *take_in(file.getvalue()))
+        await logos.save(tx.connection, BrandSlug("daily-grind"), *normalise_logo(file.getvalue()))
     await tab.page.add_init_script(
         "window.moved = 0; new PerformanceObserver(l => l.getEntries().forEach(e => { window.moved += e.value; }))"
         ".observe({type: 'layout-shift', buffered: true});"

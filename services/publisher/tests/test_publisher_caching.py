@@ -12,7 +12,7 @@ from publisher import store
 from publisher.domain import BrandSlug, SiteSettings
 from publisher.http_api import create_app
 from publisher.site_settings import store as site_settings
-from publisher.store import Publication
+from publisher.store import RenderedArticle
 from publisher.urls import SiteUrls
 
 ARTICLE = "/sites/daily-grind/cold-brew"
@@ -26,7 +26,7 @@ async def wire(client: httpx.AsyncClient, path: str, **headers: str) -> tuple[ht
 
 
 async def test_pages_travel_compressed_once_and_what_they_load_is_kept_for_ever(
-    database: Database, publication: Callable[..., Publication]
+    database: Database, publication: Callable[..., RenderedArticle]
 ) -> None:
     async with database.transaction() as tx:
         await store.publish(tx.connection, publication())

@@ -21,10 +21,10 @@ from messaging import Database
 from publisher import store
 from publisher.covers import Covers, serving
 from publisher.http_api import create_app
-from publisher.store import Publication
+from publisher.store import RenderedArticle
 from publisher.urls import SiteUrls
 
-MakePublication = Callable[..., Publication]
+MakePublication = Callable[..., RenderedArticle]
 ORIGIN = "https://blog.example.org"
 CONTENT = "0199e8a0-0000-7000-8000-000000000001"
 PATH = "/sites/daily-grind/cold-brew"

@@ -11,9 +11,9 @@ from PIL import Image, ImageChops
 
 from chassis.http.public.rendering import ACCENT_COLOURS
 from publisher.colours import BLACK, WHITE, contrast, mixed, parse, readable_on
-from publisher.covers import Cover, Format, breaking, typesetting
+from publisher.covers import Cover, Format, line_breaking, typesetting
 from publisher.covers.drawing import draw
-from publisher.covers.fonts import Type, face_of
+from publisher.covers.fonts import CoverFont, face_of
 from publisher.covers.right_to_left import joined, visual
 from publisher.covers.scripts import drawable
 
@@ -167,10 +167,10 @@ def test_only_what_fits_no_size_is_cut() -> None:
 
 def _lines(text: str, width: float) -> list[str]:
     """With every character one wide."""
-    lines = breaking.balanced(breaking.pieces(text), width, len)
+    lines = line_breaking.balanced(line_breaking.pieces(text), width, len)
     assert lines is not None
     ends = [*([False] * (len(lines) - 1)), True]
-    return [breaking.joined(line, ends_text=end) for line, end in zip(lines, ends, strict=True)]
+    return [line_breaking.joined(line, ends_text=end) for line, end in zip(lines, ends, strict=True)]
 
 
 def test_lines_end_where_a_reader_expects_it() -> None:
@@ -242,5 +242,5 @@ def test_every_typeface_comes_with_its_licence() -> None:
 
 
 def test_a_width_is_that_of_its_parts() -> None:
-    type_ = Type(50)
+    type_ = CoverFont(50)
     assert type_.width("Coffee 咖啡") == pytest.approx(type_.width("Coffee ") + type_.width("咖啡"), abs=1)

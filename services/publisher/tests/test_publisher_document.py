@@ -15,7 +15,7 @@ from messaging import Database
 from publisher import store
 from publisher.api import create_api
 from publisher.http_api import create_app
-from publisher.store import Publication
+from publisher.store import RenderedArticle
 from publisher.urls import SiteUrls
 from tests.fixtures.openapi.fuzzing import DEPTHS, fuzz
 
@@ -24,7 +24,7 @@ KEY = "test-service-key-0123456789"
 
 @pytest.mark.parametrize("thorough", DEPTHS)
 async def test_the_publisher_is_as_documented(
-    database: Database, publication: Callable[..., Publication], tmp_path: Path, thorough: bool
+    database: Database, publication: Callable[..., RenderedArticle], tmp_path: Path, thorough: bool
 ) -> None:
     urls = SiteUrls.under("https://blog.example.org")
     sites = create_app(database, urls, articles_per_page=2)

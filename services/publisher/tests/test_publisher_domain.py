@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from publisher import domain
-from publisher.domain import Article, PageSlug, Source, clean_line, clean_text, free_slug, wanted_slug
+from publisher.domain import Article, CitedSource, PageSlug, clean_line, clean_text, free_slug, wanted_slug
 
 CONTENT_ID = UUID("0192f0c1-2b3c-7d4e-8f50-61728394a5b6")
 
@@ -91,13 +91,13 @@ def test_emoji_and_joiners_of_other_scripts_stay() -> None:
     ],
 )
 def test_what_cannot_be_a_page_is_refused_with_a_reason(changes: dict[str, Any], reason: str) -> None:
-    problem = domain.refusal(an_article(**changes))
+    problem = domain.publish_refusal(an_article(**changes))
     assert problem is not None
     assert problem.reason == reason
 
 
 def test_an_article_in_order_is_not_refused() -> None:
-    assert domain.refusal(an_article()) is None
+    assert domain.publish_refusal(an_article()) is None
 
 
 def test_two_sources_with_one_number_break_the_contract() -> None:
@@ -122,7 +122,7 @@ def test_two_sources_with_one_number_break_the_contract() -> None:
     ],
 )
 def test_only_web_addresses_become_links(url: str | None, link: str | None) -> None:
-    assert Source(n=1, title="t", url=url).link == link
+    assert CitedSource(n=1, title="t", url=url).link == link
 
 
 def test_reading_time_is_never_zero() -> None:

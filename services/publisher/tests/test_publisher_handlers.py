@@ -20,7 +20,7 @@ from messaging import Context, Database, Dependency, RetryLater, Unprocessable
 from messaging.testing import written
 from publisher import store
 from publisher.clients.orchestrator import OrchestratorClient
-from publisher.domain import BrandSlug, Page, PageSlug, SiteSettings
+from publisher.domain import ArticlePage, BrandSlug, PageSlug, SiteSettings
 from publisher.handlers import Handlers
 from publisher.site_settings import store as site_settings
 from publisher.urls import SiteUrls
@@ -102,7 +102,7 @@ class Publisher:
         assert message["type"] == "content.published"
         return str(message["payload"]["published_url"])
 
-    async def page(self, slug: str) -> Page:
+    async def page(self, slug: str) -> ArticlePage:
         async with self.database.connection() as connection:
             page = await store.page(connection, GRIND, PageSlug(slug))
         assert page is not None
@@ -322,7 +322,7 @@ async def test_what_is_stored_together_is_what_is_stored_one_by_one(
     assert len(sent) == 8
     async with publisher.database.connection() as connection:
         assert len(await store.newest(connection, GRIND, 10)) == 5
-        assert (await store.former(connection, GRIND, PageSlug("iced-tea"))).moved_to == "iced"  # type: ignore[union-attr]
+        assert (await store.find_former(connection, GRIND, PageSlug("iced-tea"))).moved_to == "iced"  # type: ignore[union-attr]
 
 
 async def test_many_articles_are_stored_by_as_many_statements_as_one(

@@ -23,7 +23,7 @@ from publisher import store
 from publisher.api import create_api
 from publisher.http_api import create_app
 from publisher.logos.routes import MAX_BYTES
-from publisher.store import Publication
+from publisher.store import RenderedArticle
 from publisher.urls import SiteUrls
 
 ORIGIN = "https://blog.example.org"
@@ -42,7 +42,7 @@ def logo(red: int = 200, size: tuple[int, int] = (300, 100), format_: str = "PNG
 class Web:
     database: Database
     client: httpx.AsyncClient
-    publication: Callable[..., Publication]
+    publication: Callable[..., RenderedArticle]
 
     async def publish(self, **changes: Any) -> None:
         async with self.database.transaction() as tx:
@@ -59,7 +59,7 @@ class Web:
 
 
 @pytest.fixture
-async def web(database: Database, publication: Callable[..., Publication]) -> AsyncIterator[Web]:
+async def web(database: Database, publication: Callable[..., RenderedArticle]) -> AsyncIterator[Web]:
     urls = SiteUrls.under(ORIGIN)
     sites = create_app(database, urls, articles_per_page=2)
     app = create_api(database, ServiceKey(SecretStr(KEY["X-Service-Key"])), urls, sites=sites)

@@ -13,9 +13,9 @@ from PIL import Image, ImageDraw, PngImagePlugin
 
 from publisher.covers import Cover, Format
 from publisher.covers.drawing import draw
-from publisher.domain import Plate, UnusableLogoError
-from publisher.logos.taking_in import MAX_PIXELS, MAX_SCANS, take_in
-from publisher.plates import COLOURS, seen_on
+from publisher.domain import LogoBackground, UnusableLogoError
+from publisher.logo_backgrounds import COLOURS, visible_share
+from publisher.logos.logo_file import MAX_PIXELS, MAX_SCANS, normalise_logo
 
 DARK, PALE = (20, 24, 40), (250, 250, 245)
 GROUND = "#1f6154"
@@ -68,14 +68,14 @@ def test_only_the_picture_is_kept_and_nothing_that_came_with_it() -> None:
     exif[0x010E] = "a place"
     script = b"<script>alert(1)</script>"
     file = saved(wordmark(DARK), pnginfo=notes, exif=exif, icc_profile=b"a profile") + b"PK\x03\x04" + script
-    logo, body = take_in(file)
+    logo, body = normalise_logo(file)
     picture = shown(body)
     assert (picture.format, picture.info, picture.size) == ("PNG", {}, (logo.width, logo.height))
     assert picture.getexif() == {}
     for left in (b"somebody", b"a place", b"a profile", b"PK\x03\x04", script):
         assert left not in body
-    assert take_in(file) == (logo, body)
-    assert take_in(saved(wordmark(DARK)))[0].digest == logo.digest, (
+    assert normalise_logo(file) == (logo, body)
+    assert normalise_logo(saved(wordmark(DARK)))[0].digest == logo.digest, (
         "what was noted with it makes no other logo"
     )
 
@@ -84,7 +84,7 @@ def test_only_the_picture_is_kept_and_nothing_that_came_with_it() -> None:
 def test_each_format_is_the_same_picture_afterwards(format_: str) -> None:
     picture = Image.new("RGB", (300, 100), PALE)
     picture.paste((200, 30, 30), (0, 0, 150, 100))
-    logo, body = take_in(saved(picture, format_, **({} if format_ == "PNG" else {"quality": 95})))
+    logo, body = normalise_logo(saved(picture, format_, **({} if format_ == "PNG" else {"quality": 95})))
     assert (logo.width, logo.height, logo.plate) == (300, 100, None)
     assert shown(body).mode == "RGB"
     for place, expected in (((40, 50), (200, 30, 30)), ((260, 50), PALE)):
@@ -95,30 +95,30 @@ def test_each_format_is_the_same_picture_afterwards(format_: str) -> None:
 
 def test_unusual_pixels_are_understood() -> None:
     grey = Image.new("I;16", (100, 50), 40_000)
-    _, body = take_in(saved(grey))
+    _, body = normalise_logo(saved(grey))
     assert shown(body).getpixel((50, 25)) == (156, 156, 156)
     ink = Image.new("CMYK", (100, 50), (0, 255, 255, 0))
-    pixel = shown(take_in(saved(ink, "JPEG"))[1]).getpixel((50, 25))
+    pixel = shown(normalise_logo(saved(ink, "JPEG"))[1]).getpixel((50, 25))
     assert isinstance(pixel, tuple)
     assert pixel[0] > 200
     assert max(pixel[1:]) < 60
     palette = wordmark(DARK).quantize(8)
-    assert take_in(saved(palette))[0].plate is Plate.LIGHT
+    assert normalise_logo(saved(palette))[0].plate is LogoBackground.LIGHT
     held = Image.Exif()
     held[0x0112] = 6
-    logo, _ = take_in(saved(Image.new("RGB", (200, 100), DARK), "JPEG", exif=held))
+    logo, _ = normalise_logo(saved(Image.new("RGB", (200, 100), DARK), "JPEG", exif=held))
     assert (logo.width, logo.height) == (100, 200), "as it is looked at, not as the camera was held"
 
 
 def test_transparent_margins_go_and_no_logo_is_larger_than_it_is_shown() -> None:
-    logo, body = take_in(saved(wordmark(DARK, (700, 300), margin=100)))
+    logo, body = normalise_logo(saved(wordmark(DARK, (700, 300), margin=100)))
     assert logo.height == 100
     assert shown(body).getchannel("A").getbbox() == (0, 0, logo.width, logo.height)
-    large, _ = take_in(saved(wordmark(DARK, (2400, 1600))))
+    large, _ = normalise_logo(saved(wordmark(DARK, (2400, 1600))))
     assert large.height == 400
-    wide, _ = take_in(saved(wordmark(DARK, (3000, 240))))
+    wide, _ = normalise_logo(saved(wordmark(DARK, (3000, 240))))
     assert wide.width == 1000
-    tall, _ = take_in(saved(wordmark(DARK, (240, 3000))))
+    tall, _ = normalise_logo(saved(wordmark(DARK, (240, 3000))))
     assert tall.height == 400
 
 
@@ -165,7 +165,7 @@ def test_what_cannot_be_shown_is_refused_with_what_to_send_instead(name: str) ->
     tracemalloc.start()
     try:
         with pytest.raises(UnusableLogoError, match=why):
-            take_in(file)
+            normalise_logo(file)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -174,28 +174,28 @@ def test_what_cannot_be_shown_is_refused_with_what_to_send_instead(name: str) ->
 
 def test_the_largest_that_is_taken_is_taken() -> None:
     side = int(MAX_PIXELS**0.5)
-    logo, _ = take_in(saved(Image.new("RGB", (side, side), DARK), "JPEG"))
+    logo, _ = normalise_logo(saved(Image.new("RGB", (side, side), DARK), "JPEG"))
     assert (logo.width, logo.height) == (400, 400)
 
 
 @pytest.mark.parametrize(
     ("colour", "plate"),
     [
-        (DARK, Plate.LIGHT),
-        (PALE, Plate.DARK),
-        ((240, 224, 64), Plate.DARK),
+        (DARK, LogoBackground.LIGHT),
+        (PALE, LogoBackground.DARK),
+        ((240, 224, 64), LogoBackground.DARK),
         ((200, 30, 30), None),
         ((230, 120, 20), None),
     ],
     ids=["dark", "pale", "yellow", "red", "orange"],
 )
 def test_on_pages_a_logo_has_the_plate_that_it_needs_by_day_or_by_night(
-    colour: tuple[int, int, int], plate: Plate | None
+    colour: tuple[int, int, int], plate: LogoBackground | None
 ) -> None:
-    logo, body = take_in(saved(wordmark(colour)))
+    logo, body = normalise_logo(saved(wordmark(colour)))
     assert logo.plate is plate
     if plate:
-        assert seen_on(shown(body), COLOURS[plate]) == 1
+        assert visible_share(shown(body), COLOURS[plate]) == 1
 
 
 def colours_of(box: tuple[int, int, int, int], logo: bytes | None, format_: Format = Format.LINK) -> set[Any]:
@@ -221,7 +221,7 @@ INSIDE = (100, 84, 260, 144)
 def test_on_covers_a_plate_makes_seen_what_the_ground_would_swallow(
     colour: tuple[int, int, int], has_plate: bool, format_: Format
 ) -> None:
-    _, body = take_in(saved(wordmark(colour)))
+    _, body = normalise_logo(saved(wordmark(colour)))
     found = colours_of(INSIDE, body, format_)
     assert has(found, colour)
     assert has(found, (255, 255, 255) if has_plate else (0x1F, 0x61, 0x54))
@@ -234,7 +234,7 @@ def has(found: set[Any], colour: tuple[int, int, int]) -> bool:
 
 def test_on_covers_logos_of_any_shape_keep_to_their_room() -> None:
     for size in ((1500, 100), (100, 1500), (300, 300), (40, 40)):
-        _, body = take_in(saved(Image.new("RGB", size, (250, 0, 250))))
+        _, body = normalise_logo(saved(Image.new("RGB", size, (250, 0, 250))))
         for format_ in Format:
             cover = Cover(UUID(int=7), "Cold brew", "The Daily Grind", GROUND, "0123456789abcdef")
             picture = shown(draw(cover, format_, body)).convert("RGB")
@@ -248,7 +248,7 @@ def test_on_covers_logos_of_any_shape_keep_to_their_room() -> None:
 
 def test_the_name_stands_beside_a_logo_that_has_no_room_for_it() -> None:
     for size, has_name in (((300, 300), True), ((100, 300), True), ((900, 300), False)):
-        _, body = take_in(saved(Image.new("RGB", size, (250, 0, 250))))
+        _, body = normalise_logo(saved(Image.new("RGB", size, (250, 0, 250))))
         assert has(colours_of((330, 80, 480, 148), body), (255, 255, 255)) is has_name
 
 
@@ -271,10 +271,10 @@ def jpeg_of_scans(scans: int) -> bytes:
 def test_a_picture_that_takes_long_to_decode_is_refused_before_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     profile = chunk(b"iCCP", b"a\0\0" + zlib.compress(bytes(1_000_000)))
     png = saved(Image.new("RGB", (400, 200), DARK))
-    assert take_in(jpeg_of_scans(MAX_SCANS))[0].width == 400
-    assert take_in(png[:33] + profile + png[33:])[0].width == 400
+    assert normalise_logo(jpeg_of_scans(MAX_SCANS))[0].width == 400
+    assert normalise_logo(png[:33] + profile + png[33:])[0].width == 400
     monkeypatch.setattr(Image, "open", lambda *_, **__: pytest.fail("it is decoded"))
     with pytest.raises(UnusableLogoError, match="JPEG of 4,000 scans, more than 100"):
-        take_in(jpeg_of_scans(4_000))
+        normalise_logo(jpeg_of_scans(4_000))
     with pytest.raises(UnusableLogoError, match="PNG with 900 colour profiles"):
-        take_in(png[:33] + profile * 900 + png[33:])
+        normalise_logo(png[:33] + profile * 900 + png[33:])

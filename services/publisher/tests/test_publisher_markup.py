@@ -7,7 +7,7 @@ from lxml import html as lxml_html
 from markdown_it.rules_core import inline
 
 from publisher import markup as markup_module
-from publisher.domain import Section
+from publisher.domain import PageSection
 from publisher.markup import ATTRIBUTES, SCHEMES, TAGS, Home, sanitise, to_html
 from tests.fixtures.growth import grows_with_size
 
@@ -55,7 +55,9 @@ def test_brackets_of_a_source_are_no_citation(text: str) -> None:
 
 def test_a_section_is_named_with_its_brackets_and_without_its_citations() -> None:
     markup = to_html(r"## The list \[1\] of *them* [2]", ONE_TO_THREE)
-    assert markup.sections == (Section(anchor="section-the-list-1-of-them", title="The list [1] of them"),)
+    assert markup.sections == (
+        PageSection(anchor="section-the-list-1-of-them", title="The list [1] of them"),
+    )
     assert markup.cited == {2}
 
 
@@ -77,10 +79,10 @@ def test_headings_become_sections_with_distinct_anchors() -> None:
         "## Grind *size* [1]\n\n## Grind size\n\n### Not listed\n\n# Demoted\n\n## ☕", ONE_TO_THREE
     )
     assert markup.sections == (
-        Section(anchor="section-grind-size", title="Grind size"),
-        Section(anchor="section-grind-size-2", title="Grind size"),
-        Section(anchor="section-demoted", title="Demoted"),
-        Section(anchor="section-4", title="☕"),
+        PageSection(anchor="section-grind-size", title="Grind size"),
+        PageSection(anchor="section-grind-size-2", title="Grind size"),
+        PageSection(anchor="section-demoted", title="Demoted"),
+        PageSection(anchor="section-4", title="☕"),
     )
     page = lxml_html.fromstring(f"<div>{markup.html}</div>")
     assert [heading.get("id") for heading in page.xpath("//h2")] == [

@@ -13,7 +13,7 @@ from publisher.domain import Author, BrandSlug, SiteSettings
 from publisher.http_api import create_app
 from publisher.settings import Settings
 from publisher.site_settings import store as site_settings
-from publisher.store import Publication
+from publisher.store import RenderedArticle
 from publisher.urls import SiteUrls
 
 KNOWN = {
@@ -33,7 +33,7 @@ KNOWN = {
 async def test_nothing_that_is_asked_makes_the_sites_fail(
     make_database: Callable[[str], Awaitable[str]],
     rabbitmq_url: str,
-    publication: Callable[..., Publication],
+    publication: Callable[..., RenderedArticle],
 ) -> None:
     settings = Settings(
         rabbitmq_url=SecretStr(rabbitmq_url),
@@ -47,8 +47,8 @@ async def test_nothing_that_is_asked_makes_the_sites_fail(
         async with service.database.transaction() as tx:
             for number in range(3):
                 await store.publish(tx.connection, publication(slug=f"article-{number}"))
-            decided = SiteSettings(tags=("cold brew",), author=Author(name="Ada"), accent="#102030")
-            await site_settings.save(tx.connection, BrandSlug("daily-grind"), decided)
+            with_settings = SiteSettings(tags=("cold brew",), author=Author(name="Ada"), accent="#102030")
+            await site_settings.save(tx.connection, BrandSlug("daily-grind"), with_settings)
         sites = create_app(service.database, SiteUrls.under(settings.public_url), articles_per_page=1)
         paths = [route.path for route in sites.routes if isinstance(route, Route)]
         paths += ["/health/live", "/health/ready", "/metrics", "/v1/{x}"]

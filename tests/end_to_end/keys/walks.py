@@ -167,7 +167,7 @@ async def fill_publisher(walk: Walk, database: Database) -> None:
     )
     html = to_html(article.body_markdown, frozenset())
     async with database.transaction() as tx:
-        await sites.publish(tx.connection, sites.Publication(article, html, None))
+        await sites.publish(tx.connection, sites.RenderedArticle(article, html, None))
         await tx.connection.execute(
             "insert into publications (content_id, target, brand_slug, kind) values ($1, 'blog', 'rival', 'wordpress')",
             article.content_id,

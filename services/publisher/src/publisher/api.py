@@ -1,4 +1,4 @@
-"""What the publisher serves: the API for those who run brands, and the sites for everybody."""
+"""The publisher's HTTP servers: the API for operators and the public sites."""
 
 from typing import Final
 
@@ -13,13 +13,13 @@ from chassis.http.introspection import ReplicaQuotas
 from messaging import Database
 from publisher import problem_codes
 from publisher.covers import Covers
-from publisher.exporting import export_routes
 from publisher.indexnow import indexnow_routes
-from publisher.links import measure_routes
 from publisher.logos import FILES, logo_routes
 from publisher.newsletters import newsletter_routes
 from publisher.previews import MADE_ONCE, preview_routes
-from publisher.site_settings import HostProof, OwnHosts, site_settings_routes
+from publisher.short_links import measure_routes
+from publisher.site_export import export_routes
+from publisher.site_settings import CustomHosts, HostProof, site_settings_routes
 from publisher.targets import target_routes
 from publisher.urls import TAKEN, SiteUrls
 from publisher.views import view_routes
@@ -41,7 +41,7 @@ def create_api(
     receipts: Receipts | None = None,
     host_proof: HostProof | None = None,
 ) -> FastAPI:
-    """The API under `/v1`, behind the key; everything else is the sites'."""
+    """The API under `/v1`, which requires a key; the public sites answer all other paths."""
     app = api(
         "Brand Engine: publisher",
         authorise,
@@ -69,27 +69,27 @@ def create_api(
 
     async def others(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and is_api_path(scope["path"]):
-            # In the API's words: who calls it reads no pages.
+            # The API's error format: callers of the API do not read HTML pages.
             await answer_without_route(app, scope)(scope, receive, send)
             return
         await sites(scope, receive, send)
 
     app.mount("/", others)
-    # Outermost, as the layers of the API have nothing to do for visitors.
-    app.add_middleware(_Visitors, sites=sites, hosts=OwnHosts(database, urls))
+    # Outermost: requests for the sites pass none of the API's layers.
+    app.add_middleware(_SiteDispatcher, sites=sites, hosts=CustomHosts(database, urls))
     return app
 
 
 _FOR_WHOEVER_RUNS_IT: Final = TAKEN | {"openapi.json"}
 
 
-class _Visitors:
-    """ASGI middleware: leads to the sites whatever cannot be for the API, by the first part of its path.
+class _SiteDispatcher:
+    """ASGI middleware that sends requests to the sites unless the first part of their path belongs to the API.
 
-    Under a host that a brand has set, everything is for visitors: a proxy may pass on every path of such a host.
+    Under a brand's own host, every request goes to the sites, because a proxy may forward all paths of such a host.
     """
 
-    def __init__(self, app: ASGIApp, *, sites: ASGIApp, hosts: OwnHosts) -> None:
+    def __init__(self, app: ASGIApp, *, sites: ASGIApp, hosts: CustomHosts) -> None:
         self._app = app
         self._sites = sites
         self._hosts = hosts
@@ -104,7 +104,7 @@ class _Visitors:
         try:
             return await self._hosts.site_at(scope) is not None
         except DatabaseUnavailableError:
-            return True  # perhaps: the sites say that they are away
+            return True  # The host may belong to a site; the sites answer 503.
 
 
 def _first_part(path: str) -> str:

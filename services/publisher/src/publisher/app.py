@@ -20,19 +20,19 @@ from publisher.covers import Covers
 from publisher.erasure import erase
 from publisher.handlers import Handlers
 from publisher.http_api import create_app
-from publisher.indexnow import IndexNow
-from publisher.links import Clicks, ShortLinks, register
+from publisher.indexnow import IndexNowNotifier
 from publisher.settings import Settings
+from publisher.short_links import LinkClickCounter, ShortLinks, register
 from publisher.site_settings import GatewayHostProof
-from publisher.targets import AT_ONCE, Bringing, Files, Pictures, ask_again
+from publisher.targets import AT_ONCE, CoverPictures, FilesTarget, TargetPublisher, republish
 from publisher.urls import SiteUrls
-from publisher.views import Views
+from publisher.views import PageViewCounter
 from receipts import Door, Receipts
 
 _WRITING_SECONDS = 120.0
-"""Beside reading the article: an account is asked several times."""
+"""Publishing time beyond reading the article: a job sends an account several requests."""
 READ_BY_MONITOR: Final = frozenset({"GET /v1/receipts"})
-"""What the monitor's key opens."""
+"""Routes that the monitor's service key may call."""
 
 
 def build(settings: Settings) -> Service:
@@ -51,14 +51,14 @@ def build(settings: Settings) -> Service:
     service.closes(door)
     host_proof = GatewayHostProof(settings.gateway_url, settings.key_for_gateway)
     service.closes(host_proof)
-    receipts = Receipts(service.database, door, ask_again)
-    bringing = Bringing(
+    receipts = Receipts(service.database, door, republish)
+    bringing = TargetPublisher(
         service.database,
         orchestrator,
         door,
         receipts,
-        Files(settings.publish_folder),
-        Pictures(service.database, covers, urls).of,
+        FilesTarget(settings.publish_folder),
+        CoverPictures(service.database, covers, urls).of,
         ShortLinks(urls),
     )
     receipts.watched_by(service)
@@ -74,10 +74,10 @@ def build(settings: Settings) -> Service:
         ),
     )
     service.on_commit_loss(_tell_of_loss)
-    views = Views(service.database)
+    views = PageViewCounter(service.database)
     service.background("views", views.keep_writing)
-    service.background("indexnow", IndexNow(service.database, door, urls).keep_telling)
-    clicks = Clicks(service.database)
+    service.background("indexnow", IndexNowNotifier(service.database, door, urls).keep_notifying)
+    clicks = LinkClickCounter(service.database)
     service.background("clicks", clicks.keep_writing)
     per_page = settings.articles_per_page
     sites = create_app(

@@ -1,4 +1,4 @@
-"""Colours that can be read on each other."""
+"""Colour arithmetic for readable text: luminance, contrast and mixing."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ BLACK: Final[RGB] = (0, 0, 0)
 
 
 def parse(colour: str) -> RGB:
-    """Of `#8a4b2a`."""
+    """Red, green and blue (0 to 255) of a colour such as `#8a4b2a`."""
     red, green, blue = bytes.fromhex(colour.removeprefix("#"))
     return red, green, blue
 
@@ -23,17 +23,17 @@ def luminance(colour: RGB) -> float:
 
 
 def contrast(one: RGB, other: RGB) -> float:
-    """Contrast ratio, 1 to 21 (WCAG 2.2); text wants 4.5."""
+    """Contrast ratio, 1 to 21 (WCAG 2.2); text needs 4.5."""
     low, high = sorted((luminance(one), luminance(other)))
     return (high + 0.05) / (low + 0.05)
 
 
 def readable_on(ground: RGB) -> RGB:
-    """White or black: whichever reads better, which is at least 4.58 to 1 on any colour."""
+    """White or black, the one with more contrast; at least 4.58 to 1 on any colour."""
     return max(WHITE, BLACK, key=lambda text: contrast(text, ground))
 
 
 def mixed(one: RGB, other: RGB, share: float) -> RGB:
-    """`share` of the other colour, 0 to 1."""
+    """A mix of two colours; `share` is the part of the other one, 0 to 1."""
     red, green, blue = (round(a + (b - a) * share) for a, b in zip(one, other, strict=True))
     return red, green, blue

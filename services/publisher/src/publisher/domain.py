@@ -1,4 +1,4 @@
-"""What a site and its pages are, and the decisions about them. Pure: no I/O, no clock, no randomness."""
+"""The rules for sites, pages and articles. Pure: no I/O, no clock, no randomness."""
 
 import re
 from collections.abc import Set as AbstractSet
@@ -31,12 +31,12 @@ _MAX_SLUG_LENGTH = 80
 _MAX_REASONS = 1000
 # The silent reading speed of adults in English, non-fiction: 238 words a minute (Brysbaert 2019), rounded down.
 _WORDS_PER_MINUTE = 230
-# A description that repeats the text is known by its first characters within the text's first paragraph or so.
+# A description repeats the text if the text's beginning contains the description's first characters.
 _RECOGNISABLE_LENGTH = 60
 _OPENING_LENGTH = 200
 
-# What must never reach a page: NUL and other controls (PostgreSQL and XML refuse them), bidirectional embeddings
-# and overrides (they make text read as something else), zero-width characters and tags (text nobody sees).
+# Characters that must not reach a page: NUL and other controls (PostgreSQL and XML refuse them), bidirectional embeddings
+# and overrides (they make text read as something else), zero-width characters and tags (invisible text).
 # Joiners and directional marks stay: emoji, Persian and Hebrew need them.
 _UNWANTED = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069"
@@ -47,12 +47,12 @@ _RIGHT_TO_LEFT = frozenset({"ar", "ckb", "dv", "fa", "he", "ku", "ps", "sd", "ug
 
 
 def clean_text(text: str) -> str:
-    """Several lines of text without the characters that no page may hold."""
+    """Removes the characters that pages must not contain; keeps line breaks."""
     return _UNWANTED.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def clean_line(text: str) -> str:
-    """One line: as `clean_text`, and every run of white space is a single space."""
+    """As `clean_text`, but on one line: each run of white space becomes a single space."""
     return " ".join(clean_text(text).split())
 
 
@@ -72,7 +72,7 @@ _LABEL_OF_OPERATORS: Final = "Extractive digest – no AI model configured"  # n
 
 
 def label_for_readers(label: str) -> str:
-    """How an article was made. Articles of an earlier version say that no model is configured, which concerns no reader."""
+    """The note on how the article was made. Replaces the label of an earlier version, which named the missing model."""
     return label.replace(
         _LABEL_OF_OPERATORS,
         "How this was made: a digest that a program put together from paragraphs of the sources below, word for word",
@@ -83,24 +83,24 @@ class _Document(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class Brand(_Document):
+class BrandDocument(_Document):
     slug: str
     name: Line
     description: Line = ""
     language: str = "en"
 
 
-class Source(_Document):
+class CitedSource(_Document):
     n: int = Field(ge=1, le=999)
     title: Line
     url: Line | None = None
     licence: Line | None = None
     published_on: date | None = None
-    """When it was changed last, or published, as it says itself."""
+    """The source's own date of last change, or of publication."""
 
     @property
     def link(self) -> str | None:
-        """The address, if it is one that a reader may safely follow, without a user's name and password."""
+        """The URL without user name and password, if it is safe to follow; else None."""
         return public_link(self.url)
 
     @property
@@ -116,7 +116,7 @@ class Article(_Document):
     """The orchestrator's answer to `GET /v1/content/{id}`; fields that the publisher does not need are ignored."""
 
     content_id: UUID
-    brand: Brand
+    brand: BrandDocument
     keyword: Line
     slug: Line
     title: Line
@@ -124,12 +124,12 @@ class Article(_Document):
     body_markdown: Text
     word_count: int = Field(ge=0, le=10_000_000)
     label: Annotated[Line, AfterValidator(label_for_readers)] | None = None
-    sources: tuple[Source, ...]
+    sources: tuple[CitedSource, ...]
     updated_at: AwareDatetime
     held_for: tuple[Line, ...] = ()
-    """Why it must not be published before somebody has looked at it."""
+    """Why the article waits for review; empty if it does not."""
     taken_down_at: AwareDatetime | None = None
-    """When somebody decided that it is not to be seen any more."""
+    """When a person took the article down."""
 
     @model_validator(mode="after")
     def _source_numbers_are_unique(self) -> Self:
@@ -139,21 +139,21 @@ class Article(_Document):
         return self
 
 
-class Section(_Document):
+class PageSection(_Document):
     anchor: str
     title: str
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class PublishRefusal:
     """Why an article is not published: a code for programs, a sentence for people."""
 
     reason: str
     detail: str
 
 
-class Plate(StrEnum):
-    """What lies behind a logo where the ground does not suit it."""
+class LogoBackground(StrEnum):
+    """The background behind a logo that lacks contrast with the page."""
 
     LIGHT = "light"
     DARK = "dark"
@@ -161,33 +161,33 @@ class Plate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Logo:
-    """What pages say of a brand's logo; width and height in pixels."""
+    """A brand's logo as pages show it; width and height in pixels."""
 
     digest: str
-    """Of its file."""
+    """Hash of the logo's file."""
     width: int
     height: int
-    plate: Plate | None
-    """What it needs on pages by day or by night, if anything."""
+    plate: LogoBackground | None
+    """The background that the logo needs on light or dark pages, if any."""
 
 
 class UnusableLogoError(ValueError):
-    """Why a file cannot be a logo, and what to send instead."""
+    """The file cannot be a logo; the message says why, and what to send instead."""
 
 
 class Typefaces(StrEnum):
-    """What the pages are set in: typefaces that devices have, so nothing is loaded."""
+    """The typefaces of pages, from those installed on readers' devices; pages load no fonts."""
 
     SERIF = "serif"
-    """Text and headings with serifs, what stands beside them without."""
+    """Serif for text and headings, sans-serif for the rest."""
     SANS = "sans"
-    """Everything without serifs."""
+    """Sans-serif throughout."""
     MIXED = "mixed"
-    """Text with serifs, headings without."""
+    """Serif for text, sans-serif for headings."""
 
 
 class Author(_Document):
-    """Whom the brand names as the author of its articles."""
+    """The author that the brand names for its articles."""
 
     name: str
     about: str = ""
@@ -198,20 +198,20 @@ class Author(_Document):
 
 
 class SiteSettings(_Document):
-    """What a brand has decided about its site; without any, all is as it comes."""
+    """A brand's settings of its site; the defaults apply to everything unset."""
 
     accent: str | None = None
-    """`#1f6154`; none: the one that follows from the brand's name."""
+    """`#1f6154`; None: a colour derived from the brand's name."""
     typefaces: Typefaces = Typefaces.SERIF
     tags: tuple[str, ...] = ()
-    """An article has those whose words are all in its title, keyword or headings."""
+    """An article gets a tag if its title, keyword or headings contain all words of it."""
     author: Author | None = None
     address: str | None = None
-    """An origin of its own: `https://blog.example.org`."""
+    """The site's own origin: `https://blog.example.org`."""
 
 
 def tag_slug(tag: str) -> PageSlug:
-    """Under which a tag's page is found; empty if no letter or digit is left of it."""
+    """The slug of a tag's page; empty if the tag has no letter or digit."""
     return PageSlug(slugify(tag, max_length=_MAX_SLUG_LENGTH))
 
 
@@ -230,8 +230,8 @@ class Site:
     def accent(self) -> str | None:
         return self.settings.accent
 
-    def decided(self, settings: SiteSettings) -> Self:
-        """The same with these settings."""
+    def with_settings(self, settings: SiteSettings) -> Self:
+        """A copy of the site with these settings."""
         return replace(self, settings=settings)
 
 
@@ -247,34 +247,36 @@ class PageSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Page(PageSummary):
+class ArticlePage(PageSummary):
     keyword: str
     body_html: str
-    sections: tuple[Section, ...]
-    sources: tuple[Source, ...]
+    sections: tuple[PageSection, ...]
+    sources: tuple[CitedSource, ...]
     cited: frozenset[int]
     label: str | None
     taken_down_at: datetime | None = None
     canonical_url: str | None = None
-    """Where its home is; None: here."""
+    """The address at the article's home; None: this page is the home."""
 
 
-def refusal(article: Article) -> Refusal | None:
+def publish_refusal(article: Article) -> PublishRefusal | None:
     """Why this article cannot become a page, or None if it can."""
     if article.held_for:
         reasons = "; ".join(article.held_for)[:_MAX_REASONS]
-        return Refusal("needs_review", f"The article waits for somebody to look at it: {reasons}")
+        return PublishRefusal("needs_review", f"The article waits for somebody to look at it: {reasons}")
     if not article.title:
-        return Refusal("empty_title", "The article has no title; write one and publish again.")
+        return PublishRefusal("empty_title", "The article has no title; write one and publish again.")
     if not article.body_markdown.strip():
-        return Refusal("empty_article", "The article has no text; generate it again before publishing.")
+        return PublishRefusal(
+            "empty_article", "The article has no text; generate it again before publishing."
+        )
     if not article.brand.name:
-        return Refusal("empty_brand_name", "The brand has no name; give it one and publish again.")
+        return PublishRefusal("empty_brand_name", "The brand has no name; give it one and publish again.")
     return None
 
 
 def wanted_slug(article: Article) -> PageSlug:
-    """The address an article asks for: its own slug, else its title, else its id (titles can be all emoji)."""
+    """The slug for an article: from its own slug, else its title, else its id (titles can be all emoji)."""
     for candidate in (article.slug, article.title):
         if slug := slugify(candidate, max_length=_MAX_SLUG_LENGTH, word_boundary=True):
             return PageSlug(slug)
@@ -282,7 +284,7 @@ def wanted_slug(article: Article) -> PageSlug:
 
 
 def free_slug(wanted: PageSlug, taken: AbstractSet[str]) -> PageSlug:
-    """`wanted`, or the first of `wanted-2`, `wanted-3`, … that no other page of the site has."""
+    """`wanted`, or the first of `wanted-2`, `wanted-3`, … that is not taken."""
     slug, number = wanted, 1
     while slug in taken:
         number += 1
@@ -295,7 +297,7 @@ def is_slug(text: str) -> bool:
 
 
 def language_tag(language: str) -> str:
-    """A tag that is safe in `lang`; English when the brand's is not one."""
+    """A valid value for `lang`; English if the brand's language is not one."""
     return language if _LANGUAGE.fullmatch(language) else "en"
 
 
@@ -305,7 +307,7 @@ def direction(language: str) -> str:
 
 
 def standfirst(description: str, text: str) -> str:
-    """What to print between title and text: the description, unless the text opens with the same words anyway."""
+    """The text between title and body: the description, unless the body opens with the same words."""
     opening = text[: len(description) + _OPENING_LENGTH]
     return "" if description[:_RECOGNISABLE_LENGTH].rstrip(".… ") in opening else description
 
@@ -315,5 +317,5 @@ def reading_minutes(words: int) -> int:
 
 
 def initial(name: str) -> str:
-    """The letter that stands for a site in its icon: the first letter or digit of its name."""
+    """The letter in a site's icon: the first letter or digit of its name."""
     return next((character.upper() for character in name if character.isalnum()), "•")[:1]

@@ -1,4 +1,4 @@
-"""Erasing a brand: its site with all pages, pictures and addresses, and its logo."""
+"""Erases a brand: its site with all pages, pictures and addresses, and its logo."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ from messaging.erasure import Erasures, comes_too_late, remove_from
 
 ERASURES: Final = Erasures("publisher")
 _TABLES: Final = {
-    # First, as otherwise addresses of removed pages would be told of.
+    # First, or the notifier would send search engines the addresses of removed pages.
     "indexnow_keys": "indexnow_keys",
     "changed_addresses": "changed_addresses",
     "pages": "pages",
@@ -25,11 +25,11 @@ _TABLES: Final = {
     "receipts": "receipts",
     "sites": "sites",
 }
-"""In an order in which nothing refers to what is gone."""
+"""In this order, foreign keys stay valid at each step."""
 
 
 async def is_erased(connection: Connection, brand: str) -> bool:
-    """Whether there was such a site."""
+    """Whether the brand was erased."""
     erased: bool = await connection.fetchval(
         "select exists (select from erased_brands where brand_slug = $1)", brand
     )
@@ -39,18 +39,21 @@ async def is_erased(connection: Connection, brand: str) -> bool:
 async def is_late(
     connection: Connection, command: DomainMessage[ContentPublish] | DomainMessage[ContentDelete]
 ) -> bool:
-    """Whether its brand was erased after it was sent; if not, nobody erases the brand before the transaction ends."""
+    """Whether the brand was erased after the command was sent.
+
+    If not, the brand cannot be erased before this transaction ends.
+    """
     brand = command.payload.brand_slug
     return comes_too_late(brand, command.timestamp, await ERASURES.erased(connection, [brand]))
 
 
 async def _remove(connection: Connection, brand: str) -> dict[str, int]:
-    # Pictures go with their pages.
+    # Deleting pages deletes their pictures.
     return {what: await remove_from(connection, table, brand) for what, table in _TABLES.items()}
 
 
 async def _elsewhere(connection: Connection, brand: str) -> dict[str, object]:
-    """What readers see of it on other people's sites and in folders, and will go on to see."""
+    """The brand's articles on external sites and in folders, which stay visible there."""
     row = await connection.fetchrow(
         """
         with there as (

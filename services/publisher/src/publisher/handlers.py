@@ -1,13 +1,13 @@
-"""`content.publish` in; an article at a target and `content.published`, or `content.publish_failed` with the reason, out."""
+"""Handles `content.publish`: publishes the article, then sends `content.published`, or `content.publish_failed` with the reason."""
 
 from envelope import DomainMessage
 from envelope.brand.payloads import ContentDelete, ContentPublish
 from messaging import Context, Database, Record, Together, Transaction
 from publisher import store
 from publisher.clients.orchestrator import OrchestratorClient
-from publisher.domain import BrandSlug, Refusal
+from publisher.domain import BrandSlug, PublishRefusal
 from publisher.erasure import is_late
-from publisher.targets import SITE, Bringing, Brought, BuiltInSite, failed
+from publisher.targets import SITE, BuiltInSite, SiteJob, TargetPublisher, report_failure
 from publisher.urls import SiteUrls
 
 Command = DomainMessage[ContentPublish]
@@ -19,26 +19,28 @@ class Handlers:
         database: Database,
         orchestrator: OrchestratorClient,
         urls: SiteUrls,
-        elsewhere: Bringing | None = None,
+        elsewhere: TargetPublisher | None = None,
     ) -> None:
-        """`elsewhere`: how articles get to other targets than the built-in site; None: there are no others."""
+        """`elsewhere` publishes to targets other than the built-in site; None: there are none."""
         self._database = database
         self._site = BuiltInSite(database, orchestrator, urls)
         self._elsewhere = elsewhere
 
-    async def content_publish(self, command: Command, context: Context) -> Record | Together[Brought]:
+    async def content_publish(self, command: Command, context: Context) -> Record | Together[SiteJob]:
         target = command.payload.target
         if target == SITE:
-            return await self._site.bring(command, context)
+            return await self._site.publish(command, context)
         async with self._database.connection() as connection:
             if await is_late(connection, command):
                 return _nothing
         if self._elsewhere is None:
-            return failed(command, Refusal("unknown_target", f"There is no target {target!r}."), context)
-        return await self._elsewhere.bring(command, context)
+            return report_failure(
+                command, PublishRefusal("unknown_target", f"There is no target {target!r}."), context
+            )
+        return await self._elsewhere.publish(command, context)
 
     async def content_delete(self, command: DomainMessage[ContentDelete], context: Context) -> Record:
-        """Nobody waits to hear of it: the orchestrator has deleted the article before it asks."""
+        """Deletes the article's page. Sends no answer: the orchestrator has deleted the article already."""
         payload = command.payload
 
         async def record(tx: Transaction) -> None:
@@ -51,4 +53,4 @@ class Handlers:
 
 
 async def _nothing(_: Transaction) -> None:
-    """Nobody waits for an answer about a brand that was erased."""
+    """Stores nothing: the brand was erased, so no answer is due."""

@@ -1,4 +1,4 @@
-"""The public sites: pages, feeds, site maps. Everything is read-only and open to everybody."""
+"""The public sites: pages, feeds, site maps. Read-only, without authentication."""
 
 import re
 
@@ -14,24 +14,24 @@ from chassis import DatabaseUnavailableError
 from chassis.http.conditional import respond
 from chassis.http.public.headers import CONTENT_SECURITY_POLICY, SecurityHeaders
 from messaging import Database
-from publisher import finding, logos, rendering, store
+from publisher import logos, rendering, site_search, store
 from publisher.covers import Covers, Format
 from publisher.domain import SLUG_PATTERN, BrandSlug, PageSlug, Site, clean_line, is_slug, tag_slug
 from publisher.erasure import is_erased
 from publisher.indexnow import key_of
-from publisher.kept import Answer, Kept, Standings
-from publisher.links import Clicks, Follow
-from publisher.previews import Drafts, Previews
+from publisher.page_cache import CachedAnswer, PageCache, PageVersions
+from publisher.previews import DraftReader, PreviewPages
 from publisher.rendering import Listing, Renderer
-from publisher.site_settings import URLS, Addresses, look
+from publisher.short_links import LinkClickCounter, ShortLinkRedirector
+from publisher.site_settings import URLS, CustomHostMiddleware, own_stylesheet
 from publisher.urls import TAKEN, SiteUrls
-from publisher.views import Views
+from publisher.views import PageViewCounter
 
 _FEED_ENTRIES = 20
 _MAX_WANTED = 100
 _MOST_FOUND = 20
 _MAX_SITES = 1_000
-_MAX_SITEMAP_ENTRIES = 49_999  # and the site itself: the protocol's limit is 50,000
+_MAX_SITEMAP_ENTRIES = 49_999  # The site itself is one more; the protocol's limit is 50,000.
 _MAX_LISTING_NUMBER = 100_000
 
 _COVER_FILE = re.compile(
@@ -58,21 +58,21 @@ def create_app(
     *,
     articles_per_page: int,
     covers: Covers | None = None,
-    views: Views | None = None,
-    clicks: Clicks | None = None,
-    drafts: Drafts | None = None,
+    views: PageViewCounter | None = None,
+    clicks: LinkClickCounter | None = None,
+    drafts: DraftReader | None = None,
 ) -> Starlette:
-    """`drafts` are shown under links that lead to them; without, none is."""
+    """The web application of all sites; without `drafts`, it shows no previews."""
     renderer = Renderer(urls)
-    pages = Pages(database, renderer, articles_per_page, covers or Covers(database), views)
-    follow = Follow(database, urls, clicks)
-    previews = Previews(database, drafts, renderer, urls) if drafts else None
+    pages = SitePages(database, renderer, articles_per_page, covers or Covers(database), views)
+    short_links = ShortLinkRedirector(database, urls, clicks)
+    previews = PreviewPages(database, drafts, renderer, urls) if drafts else None
     app = Starlette(
         routes=[
             *([Route("/preview/{word}", previews.show)] if previews else []),
             Route("/", pages.sites),
-            Route("/s/{code}", follow.lead),
-            Route("/sites/{brand}/s/{code}", follow.lead),
+            Route("/s/{code}", short_links.redirect),
+            Route("/sites/{brand}/s/{code}", short_links.redirect),
             Route("/robots.txt", pages.all_robots),
             Route("/assets/{name}", rendering.ASSETS.serve),
             Route("/sites/{brand}", pages.to_site),
@@ -98,7 +98,7 @@ def create_app(
         middleware=[
             Middleware(SecurityHeaders),
             Middleware(GZipMiddleware, minimum_size=1024),
-            Middleware(Addresses, database=database, urls=urls, unavailable=pages.unavailable),
+            Middleware(CustomHostMiddleware, database=database, urls=urls, unavailable=pages.unavailable),
         ],
         exception_handlers={
             404: pages.not_found,
@@ -106,27 +106,27 @@ def create_app(
             DatabaseUnavailableError: pages.unavailable,
         },
     )
-    # Its address would be made of the Host header, which says what the client likes.
+    # Redirects would use the Host header, which the client controls.
     app.router.redirect_slashes = False
     return app
 
 
-class Pages:
+class SitePages:
     def __init__(
         self,
         database: Database,
         renderer: Renderer,
         articles_per_page: int,
         covers: Covers,
-        views: Views | None,
+        views: PageViewCounter | None,
     ) -> None:
         self._database = database
         self._renderer = renderer
         self._articles_per_page = articles_per_page
         self._covers = covers
         self._views = views
-        self._standings = Standings(database)
-        self._kept = Kept()
+        self._versions = PageVersions(database)
+        self._page_cache = PageCache()
 
     async def sites(self, request: Request) -> Response:
         async with self._database.connection() as connection:
@@ -147,7 +147,7 @@ class Pages:
         return RedirectResponse(_urls(request).article(_brand(request), _slug(request)), status_code=308)
 
     async def set_apart(self, request: Request) -> Response:
-        """An article that cannot be at the root of a host."""
+        """Serves an article whose slug is reserved at the root of a host."""
         if _slug(request) in TAKEN and _urls(request).own is not None:
             return await self.article(request)
         return await self.to_article(request)
@@ -169,12 +169,12 @@ class Pages:
         offset = (number - 1) * self._articles_per_page
         async with self._database.connection() as connection:
             pages = await store.newest(connection, site.brand_slug, self._articles_per_page, offset)
-            tags = await finding.tags_of_site(connection, site) if number == 1 else []
+            tags = await site_search.tags_of_site(connection, site) if number == 1 else []
         body = self._seen_by(request).index(site, Listing(tuple(pages), number, total), tags)
         return self._page(request, body, site)
 
     def _total(self, articles: int) -> int:
-        """How many pages a list of so many articles has."""
+        """The number of list pages for so many articles."""
         return min(max(1, -(-articles // self._articles_per_page)), _MAX_LISTING_NUMBER)
 
     async def tag(self, request: Request) -> Response:
@@ -187,11 +187,13 @@ class Pages:
             return RedirectResponse(_urls(request).tag(site.brand_slug, tag_slug(name)), status_code=308)
         offset = (number - 1) * self._articles_per_page
         async with self._database.connection() as connection:
-            count, pages = await finding.of_tag(connection, site, name, self._articles_per_page, offset)
+            count, pages = await site_search.pages_with_tag(
+                connection, site, name, self._articles_per_page, offset
+            )
         total = self._total(count)
         if not pages:
             raise HTTPException(404)
-        tag = finding.Tag(name, tag_slug(name), count)
+        tag = site_search.Tag(name, tag_slug(name), count)
         body = self._seen_by(request).tag(site, Listing(tuple(pages), number, total, tag))
         return self._page(request, body, site)
 
@@ -211,11 +213,11 @@ class Pages:
         pages = []
         if wanted:
             async with self._database.connection() as connection:
-                pages = await finding.found(connection, site, wanted, _MOST_FOUND + 1)
+                pages = await site_search.search_pages(connection, site, wanted, _MOST_FOUND + 1)
         shown = pages[:_MOST_FOUND]
         body = self._seen_by(request).search(site, wanted, shown, are_all=len(pages) == len(shown))
         response = self._page(request, body, site, cache_control=_FOR_THIS_READER)
-        # The only form there is, and it leads here.
+        # The search form is the only form, and submits here.
         response.headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY.replace(
             "form-action 'none'", "form-action 'self'"
         )
@@ -223,10 +225,10 @@ class Pages:
 
     async def look(self, request: Request) -> Response:
         site = await self._site(request)
-        own = look(site.settings)
+        own = own_stylesheet(site.settings)
         if own is None or _DIGEST.fullmatch(request.path_params["digest"]) is None:
             raise HTTPException(404)
-        # Pages that were kept somewhere name the one before.
+        # Cached pages may name the previous file.
         is_current = own.digest == request.path_params["digest"]
         return respond(request, own.css, media_type=_CSS, cache_control=_FOR_EVER if is_current else _BRIEFLY)
 
@@ -234,38 +236,38 @@ class Pages:
         brand, slug = request.path_params["brand"], request.path_params["slug"]
         place = _urls(request), brand, slug
         are_slugs = is_slug(brand) and is_slug(slug)
-        standing = await self._standings.of(BrandSlug(brand), PageSlug(slug)) if are_slugs else None
-        if standing is None:
-            self._kept.drop(place)
+        version = await self._versions.get(BrandSlug(brand), PageSlug(slug)) if are_slugs else None
+        if version is None:
+            self._page_cache.drop(place)
             return await self._without_article(request)
-        answer = self._kept.get(place, standing.version)
+        answer = self._page_cache.get(place, version.version)
         if answer is None:
             answer = await self._article(request)
             if answer is None:
                 return await self._without_article(request)
-            self._kept.keep(place, standing.version, answer)
+            self._page_cache.put(place, version.version, answer)
         if self._views is not None:
-            self._views.note(standing.content_id, request.method, request.headers)
-        return answer.to(request)
+            self._views.record(version.content_id, request.method, request.headers)
+        return answer.respond(request)
 
-    async def _article(self, request: Request) -> Answer | None:
-        """None if it is gone meanwhile."""
+    async def _article(self, request: Request) -> CachedAnswer | None:
+        """Renders the article's page; None if it disappeared meanwhile."""
         site, slug = await self._site(request), _slug(request)
         async with self._database.connection() as connection:
             page = await store.page(connection, site.brand_slug, slug)
             if page is None or page.taken_down_at is not None:
                 return None
-            beside = await finding.beside_article(connection, site, slug)
-        body = self._seen_by(request).article(site, page, beside)
+            related = await site_search.related_articles(connection, site, slug)
+        body = self._seen_by(request).article(site, page, related)
         headers = {"Cache-Control": _BRIEFLY, "Link": self._preloads(request, site)}
-        return Answer.of(body, media_type=_HTML, last_modified=site.changed_at, headers=headers)
+        return CachedAnswer.build(body, media_type=_HTML, last_modified=site.changed_at, headers=headers)
 
     async def _without_article(self, request: Request) -> Response:
-        """Where there is no page that can be seen: where it is now, or what became of it."""
+        """Answers for an address without a visible page: redirects to its new address, or answers 410 or 404."""
         site, slug = await self._site(request), _slug(request)
         async with self._database.connection() as connection:
             page = await store.page(connection, site.brand_slug, slug)
-            former = None if page else await store.former(connection, site.brand_slug, slug)
+            former = None if page else await store.find_former(connection, site.brand_slug, slug)
         if former is not None and former.moved_to is not None:
             return _moved(_urls(request).article(site.brand_slug, former.moved_to))
         if page is None and former is None:
@@ -284,12 +286,12 @@ class Pages:
         picture = await self._covers.picture(brand, slug, file["digest"], format_)
         if picture is None:
             async with self._database.connection() as connection:
-                former = await store.former(connection, brand, slug)
+                former = await store.find_former(connection, brand, slug)
             if former is None or former.moved_to is None:
                 raise HTTPException(404)
             return _moved(_urls(request).cover(brand, former.moved_to, f"{file['digest']}.{format_.value}"))
         response = respond(request, picture, media_type=format_.media_type, cache_control=_FOR_EVER)
-        # Links are shared elsewhere: their pictures are shown there.
+        # Other sites show this picture in shared links.
         response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
         return response
 
@@ -303,7 +305,7 @@ class Pages:
         if body is None:
             if logo is None:
                 raise HTTPException(404)
-            # Pages that were kept somewhere name the one before.
+            # Cached pages may name the previous file.
             headers = {"Cache-Control": _BRIEFLY}
             return RedirectResponse(_urls(request).logo(brand, logo.digest), status_code=307, headers=headers)
         return respond(request, body, media_type="image/png", cache_control=_FOR_EVER)
@@ -326,7 +328,7 @@ class Pages:
         site = await self._site(request)
         async with self._database.connection() as connection:
             pages = await store.newest(connection, site.brand_slug, _MAX_SITEMAP_ENTRIES)
-            tags = await finding.tags_of_site(connection, site)
+            tags = await site_search.tags_of_site(connection, site)
         body = self._seen_by(request).sitemap(site, pages, tags)
         return respond(request, body, media_type=_XML, last_modified=site.changed_at, cache_control=_A_WHILE)
 
@@ -374,7 +376,7 @@ class Pages:
         return response
 
     def _preloads(self, request: Request, site: Site | None) -> str:
-        """The header `Link`: an edge in front may send this ahead of the page it asks us for (103 Early Hints)."""
+        """The header `Link`: a proxy may send it before the page (103 Early Hints)."""
         sheets = self._seen_by(request).stylesheets(site)
         return ", ".join(f"<{sheet}>; rel=preload; as=style" for sheet in sheets)
 
@@ -403,13 +405,13 @@ class Pages:
 
 
 def _urls(request: Request) -> SiteUrls:
-    """Where this visitor finds everything."""
+    """The addresses as this visitor sees them."""
     urls: SiteUrls = request.scope[URLS]
     return urls
 
 
 def _moved(address: str) -> Response:
-    # For good, and yet not kept for long: a page may move back.
+    # Permanent, but cached briefly: a page may move back.
     return RedirectResponse(address, status_code=301, headers={"Cache-Control": _A_WHILE})
 
 
@@ -420,7 +422,7 @@ def _number(text: str) -> int:
 
 
 def _brand(request: Request) -> BrandSlug:
-    # Only text of this form may reach a Location header or a statement.
+    # A Location header or a statement accepts text of this form only.
     if not is_slug(request.path_params["brand"]):
         raise HTTPException(404)
     return BrandSlug(request.path_params["brand"])

@@ -13,7 +13,7 @@ from markdown_it.token import Token
 from slugify import slugify
 
 from chassis.links import public_link
-from publisher.domain import SLUG_PATTERN, Section
+from publisher.domain import SLUG_PATTERN, PageSection
 
 # Raise it when the HTML made from the same Markdown changes: pages of an older version are read and rendered anew
 # at their next publication, even if the article itself did not change.
@@ -51,7 +51,7 @@ _PLAIN = re.compile(r"(?:[^\n\\`*_~<>&!\[\]]++|\[[0-9]++\](?!\())*+")
 @dataclass(frozen=True, slots=True)
 class Markup:
     html: str
-    sections: tuple[Section, ...]
+    sections: tuple[PageSection, ...]
     cited: frozenset[int]
 
 
@@ -137,7 +137,7 @@ def _allowed(_tag: str, attribute: str, value: str) -> str | None:
     return public_link(value) if is_web else value
 
 
-def _name_sections(tokens: Sequence[Token]) -> Iterator[Section]:
+def _name_sections(tokens: Sequence[Token]) -> Iterator[PageSection]:
     taken: set[str] = set()
     for index, token in enumerate(tokens):
         if token.tag == "h1":
@@ -148,7 +148,7 @@ def _name_sections(tokens: Sequence[Token]) -> Iterator[Section]:
                 continue
             anchor = _free_anchor(title, taken)
             token.attrSet("id", anchor)
-            yield Section(anchor=anchor, title=title)
+            yield PageSection(anchor=anchor, title=title)
 
 
 def _free_anchor(title: str, taken: set[str]) -> str:

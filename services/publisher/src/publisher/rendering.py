@@ -19,10 +19,10 @@ from chassis.http.public.rendering import Home, accent_colour, iso, templates
 from publisher import domain
 from publisher.colours import parse, readable_on
 from publisher.covers import Cover, Format
-from publisher.domain import SLUG_PATTERN, Author, BrandSlug, Page, PageSlug, PageSummary, Site
-from publisher.finding import Beside, Tag
+from publisher.domain import SLUG_PATTERN, ArticlePage, Author, BrandSlug, PageSlug, PageSummary, Site
 from publisher.markup import plain_text, sanitise
-from publisher.site_settings import look
+from publisher.site_search import RelatedArticles, Tag
+from publisher.site_settings import own_stylesheet
 from publisher.urls import SiteUrls
 
 ASSETS: Final = Assets("publisher", "site.css", otherwise="public, max-age=60")
@@ -40,7 +40,7 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class PagePicture:
     """What a page says of a picture; width and height in pixels."""
 
     address: str
@@ -59,7 +59,7 @@ class Renderer:
         self._moved_to: SiteUrls | None = None
         self._templates = templates("publisher", urls, ASSETS)
         self._templates.globals.update(
-            direction=domain.direction, language_tag=domain.language_tag, look=look
+            direction=domain.direction, language_tag=domain.language_tag, look=own_stylesheet
         )
         self._templates.filters.update(
             long_date=_long_date,
@@ -92,24 +92,24 @@ class Renderer:
     def search(self, site: Site, wanted: str, pages: Sequence[PageSummary], *, are_all: bool) -> str:
         return self._of_site("search.html.j2", site, wanted=wanted, pages=pages, are_all=are_all)
 
-    def article(self, site: Site, page: Page, beside: Beside) -> str:
+    def article(self, site: Site, page: ArticlePage, related: RelatedArticles) -> str:
         cover = cover_of(site, page)
         return self._of_site(
             "article.html.j2",
             site,
             page=page,
-            beside=beside,
+            related=related,
             cover=self._picture(site, page, cover),
-            json_ld=self._json_ld(site, page, cover, beside.tags),
+            json_ld=self._json_ld(site, page, cover, related.tags),
         )
 
-    def preview(self, site: Site, page: Page, expires_at: datetime) -> str:
+    def preview(self, site: Site, page: ArticlePage, expires_at: datetime) -> str:
         """Of an article that nobody is to find otherwise."""
-        context: dict[str, object] = {"page": page, "beside": Beside(), "cover": None}
+        context: dict[str, object] = {"page": page, "beside": RelatedArticles(), "cover": None}
         return self._of_site("preview.html.j2", site, expires_at=expires_at, **context)
 
     def newsletter(
-        self, site: Site, page: Page, styled: Callable[[Markup], Markup], look: Mapping[str, str]
+        self, site: Site, page: ArticlePage, styled: Callable[[Markup], Markup], look: Mapping[str, str]
     ) -> str:
         """`styled` gives the text its styles; `look` has `accent`, a colour, and the families `serif` and `sans`."""
         return self._for_elsewhere(
@@ -136,13 +136,13 @@ class Renderer:
     def unavailable(self) -> str:
         return self._render("public/unavailable.html.j2", things="pages")
 
-    def feed(self, site: Site, pages: Sequence[Page]) -> str:
+    def feed(self, site: Site, pages: Sequence[ArticlePage]) -> str:
         # An identity that survives a move to another address, as Atom demands (RFC 4287, 4.2.6).
         feed_id = uuid5(NAMESPACE_URL, f"brand-engine:site:{site.brand_slug}").urn
         updated = max((page.updated_at for page in pages), default=site.changed_at)
         return self._for_elsewhere("feed.xml.j2", site, pages=pages, feed_id=feed_id, updated=updated)
 
-    def rss(self, site: Site, pages: Sequence[Page]) -> str:
+    def rss(self, site: Site, pages: Sequence[ArticlePage]) -> str:
         updated = max((page.updated_at for page in pages), default=site.changed_at)
         return self._for_elsewhere("rss.xml.j2", site, pages=pages, updated=updated)
 
@@ -179,7 +179,7 @@ class Renderer:
 
     def stylesheets(self, site: Site | None) -> list[str]:
         """What a page of the site cannot be shown without."""
-        own = look(site.settings) if site else None
+        own = own_stylesheet(site.settings) if site else None
         return [self._style(), *([self._urls.look(site.brand_slug, own.digest)] if site and own else [])]
 
     def _style(self) -> str:
@@ -190,7 +190,7 @@ class Renderer:
             urls=self._urls, style_url=self._style(), **context
         )
 
-    def _json_ld(self, site: Site, page: Page, cover: Cover, tags: Sequence[Tag]) -> Markup:
+    def _json_ld(self, site: Site, page: ArticlePage, cover: Cover, tags: Sequence[Tag]) -> Markup:
         urls = self._canonical(site)
         address = urls.absolute(urls.article(site.brand_slug, page.slug))
         home = urls.absolute(urls.site(site.brand_slug))
@@ -227,11 +227,11 @@ class Renderer:
         return Markup(json_in_html(document))  # noqa: S704 - json_in_html leaves nothing that HTML would read
 
     @staticmethod
-    def _safe_body(public: SiteUrls) -> Callable[[Context, Page], Markup]:
+    def _safe_body(public: SiteUrls) -> Callable[[Context, ArticlePage], Markup]:
         """The filter, for links to pages of the site as they are stored: as paths at the public address of all sites."""
 
         @pass_context
-        def safe_body(context: Context, page: Page) -> Markup:
+        def safe_body(context: Context, page: ArticlePage) -> Markup:
             urls: SiteUrls = context["urls"]
             brand: BrandSlug = context["site"].brand_slug
             link = re.compile(f'href="{re.escape(public.site(brand))}({SLUG_PATTERN.pattern})"')
@@ -247,16 +247,16 @@ class Renderer:
 
         return safe_body
 
-    def _picture(self, site: Site, page: Page, cover: Cover) -> Picture:
+    def _picture(self, site: Site, page: ArticlePage, cover: Cover) -> PagePicture:
         canonical, file = self._canonical(site), cover.file(Format.LINK)
-        return Picture(
+        return PagePicture(
             self._urls.cover(site.brand_slug, page.slug, file),
             canonical.absolute(canonical.cover(site.brand_slug, page.slug, file)),
             *Format.LINK.size,
             cover.alternative_text,
         )
 
-    def _image(self, site: Site, page: Page, cover: Cover, format_: Format) -> dict[str, object]:
+    def _image(self, site: Site, page: ArticlePage, cover: Cover, format_: Format) -> dict[str, object]:
         urls = self._canonical(site)
         width, height = format_.size
         return {
@@ -268,7 +268,7 @@ class Renderer:
         }
 
 
-def cover_of(site: Site, page: Page) -> Cover:
+def cover_of(site: Site, page: ArticlePage) -> Cover:
     logo = site.logo.digest if site.logo else None
     return Cover.of(page.content_id, page.title, site.name, site.brand_slug, logo, site.accent)
 

@@ -14,16 +14,16 @@ from chassis import Connection
 from publisher.covers import Cover
 from publisher.domain import (
     Article,
+    ArticlePage,
     BrandSlug,
+    CitedSource,
     Logo,
-    Page,
+    LogoBackground,
+    PageSection,
     PageSlug,
     PageSummary,
-    Plate,
-    Section,
     Site,
     SiteSettings,
-    Source,
     free_slug,
     label_for_readers,
     language_tag,
@@ -31,15 +31,15 @@ from publisher.domain import (
 )
 from publisher.markup import MARKUP_VERSION, Markup
 
-_SECTIONS = TypeAdapter(tuple[Section, ...])
-_SOURCES = TypeAdapter(tuple[Source, ...])
+_SECTIONS = TypeAdapter(tuple[PageSection, ...])
+_SOURCES = TypeAdapter(tuple[CitedSource, ...])
 
 _SUMMARY = "content_id, slug, title, meta_description, word_count, published_at, updated_at"
 _PAGE = f"{_SUMMARY}, keyword, body_html, sections, sources, cited, label, taken_down_at, canonical_url"
 
 
 @dataclass(frozen=True, slots=True)
-class Publication:
+class RenderedArticle:
     """An article ready to be stored: read, checked and rendered."""
 
     article: Article
@@ -47,7 +47,7 @@ class Publication:
     etag: str | None
 
 
-class Asked(NamedTuple):
+class PublishCommand(NamedTuple):
     """What a command is about."""
 
     content_id: UUID
@@ -56,7 +56,7 @@ class Asked(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ExistingArticle:
     """What is known of an article before it is read."""
 
     etag: str | None
@@ -67,7 +67,9 @@ class Known:
     """When a brand of this name was erased last."""
 
 
-async def known(connection: Connection, asked: Sequence[Asked]) -> dict[Asked, Known]:
+async def find_existing(
+    connection: Connection, asked: Sequence[PublishCommand]
+) -> dict[PublishCommand, ExistingArticle]:
     # Of another brand's page nothing is known: its article is read again, and shows whose it is.
     rows = await connection.fetch(
         """
@@ -84,7 +86,7 @@ async def known(connection: Connection, asked: Sequence[Asked]) -> dict[Asked, K
         MARKUP_VERSION,
     )
     return {
-        Asked(row["content_id"], row["brand"], row["canonical_url"]): Known(
+        PublishCommand(row["content_id"], row["brand"], row["canonical_url"]): ExistingArticle(
             row["content_etag"], row["address"], row["erased_at"]
         )
         for row in rows
@@ -92,7 +94,7 @@ async def known(connection: Connection, asked: Sequence[Asked]) -> dict[Asked, K
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PageLocation:
     """Where an article is found, and which state of it is shown there."""
 
     brand: BrandSlug
@@ -106,7 +108,7 @@ class Place:
     """None while the page is taken down."""
 
 
-async def places(connection: Connection, content_ids: Collection[UUID]) -> dict[UUID, Place]:
+async def locate_pages(connection: Connection, content_ids: Collection[UUID]) -> dict[UUID, PageLocation]:
     """Of those of the articles that have a page."""
     rows = await connection.fetch(
         """
@@ -120,10 +122,10 @@ async def places(connection: Connection, content_ids: Collection[UUID]) -> dict[
     return {row["content_id"]: _place(row) for row in rows}
 
 
-def _place(row: Record) -> Place:
+def _place(row: Record) -> PageLocation:
     brand = BrandSlug(row["brand_slug"])
     cover = Cover.of(row["content_id"], row["title"], row["name"], brand, row["logo"], row["accent"])
-    return Place(
+    return PageLocation(
         brand=brand,
         slug=PageSlug(row["slug"]),
         as_of=row["content_updated_at"],
@@ -134,14 +136,14 @@ def _place(row: Record) -> Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Former:
+class FormerAddress:
     """What became of the page that was at an address once."""
 
     moved_to: PageSlug | None
     """None: it was deleted."""
 
 
-async def former(connection: Connection, brand: BrandSlug, slug: PageSlug) -> Former | None:
+async def find_former(connection: Connection, brand: BrandSlug, slug: PageSlug) -> FormerAddress | None:
     """None if there never was a page at this address, or if there is one."""
     row = await connection.fetchrow(
         """
@@ -151,10 +153,10 @@ async def former(connection: Connection, brand: BrandSlug, slug: PageSlug) -> Fo
         brand,
         slug,
     )
-    return None if row is None else Former(row["slug"] and PageSlug(row["slug"]))
+    return None if row is None else FormerAddress(row["slug"] and PageSlug(row["slug"]))
 
 
-async def moves(connection: Connection, brand: BrandSlug, limit: int) -> list[tuple[PageSlug, PageSlug]]:
+async def list_moves(connection: Connection, brand: BrandSlug, limit: int) -> list[tuple[PageSlug, PageSlug]]:
     """Former addresses of pages that can be seen, and their addresses now; those that were left last first."""
     rows = await connection.fetch(
         """
@@ -211,13 +213,13 @@ async def _lock_deleting(connection: Connection, content_ids: Collection[UUID]) 
     )
 
 
-async def publish(connection: Connection, *publications: Publication) -> dict[UUID, PageSlug]:
+async def publish(connection: Connection, *publications: RenderedArticle) -> dict[UUID, PageSlug]:
     """Stores the pages, in the caller's transaction, and returns where they are found on their brands' sites.
 
     An article that asks for another address than before gets it, and the one before leads there from then on. An older
     version of an article than the stored one changes nothing. Of several versions of one, the latest counts.
     """
-    latest: dict[UUID, Publication] = {}
+    latest: dict[UUID, RenderedArticle] = {}
     for each in publications:
         other = latest.get(each.article.content_id)
         if other is None or other.article.updated_at <= each.article.updated_at:
@@ -326,7 +328,7 @@ async def _move(connection: Connection, article: Article, before: PageSlug, slug
 async def _save_pages(
     connection: Connection,
     slugs: Mapping[UUID, PageSlug],
-    publications: Sequence[Publication],
+    publications: Sequence[RenderedArticle],
     changed_sites: Collection[str],
 ) -> None:
     """Stores the pages, and the time of their sites' change where a reader would see a difference."""
@@ -418,11 +420,11 @@ async def take_down(connection: Connection, article: Article) -> bool:
         await connection.execute(
             "update sites set changed_at = clock_timestamp() where brand_slug = $1", article.brand.slug
         )
-    place = (await places(connection, [article.content_id])).get(article.content_id)
+    place = (await locate_pages(connection, [article.content_id])).get(article.content_id)
     return place is not None and place.brand == article.brand.slug
 
 
-def _as_json(models: Sequence[Section] | Sequence[Source]) -> str:
+def _as_json(models: Sequence[PageSection] | Sequence[CitedSource]) -> str:
     return json.dumps([model.model_dump(mode="json") for model in models], ensure_ascii=False)
 
 
@@ -454,11 +456,11 @@ async def site(connection: Connection, brand: BrandSlug) -> Site | None:
         return None
     values = dict(row)
     digest, width, height, plate = (values.pop(name) for name in ("digest", "width", "height", "plate"))
-    logo = None if digest is None else Logo(digest, width, height, plate and Plate(plate))
+    logo = None if digest is None else Logo(digest, width, height, plate and LogoBackground(plate))
     return Site(**{**values, "settings": _settings(row["settings"])}, logo=logo)
 
 
-async def page(connection: Connection, brand: BrandSlug, slug: PageSlug) -> Page | None:
+async def page(connection: Connection, brand: BrandSlug, slug: PageSlug) -> ArticlePage | None:
     row = await connection.fetchrow(
         f"select {_PAGE} from pages where brand_slug = $1 and slug = $2",  # noqa: S608 - names of columns only
         brand,
@@ -479,7 +481,7 @@ async def newest(connection: Connection, brand: BrandSlug, limit: int, offset: i
     return [PageSummary(**row) for row in rows]
 
 
-async def newest_in_full(connection: Connection, brand: BrandSlug, limit: int) -> list[Page]:
+async def newest_in_full(connection: Connection, brand: BrandSlug, limit: int) -> list[ArticlePage]:
     """Newest first, with their text."""
     rows = await connection.fetch(
         f"select {_PAGE} from pages where brand_slug = $1 and taken_down_at is null"  # noqa: S608 - names of columns only
@@ -494,9 +496,9 @@ def _settings(stored: str | None) -> SiteSettings:
     return SiteSettings() if stored is None else SiteSettings.model_validate_json(stored)
 
 
-def _page(row: Record) -> Page:
+def _page(row: Record) -> ArticlePage:
     values: dict[str, Any] = dict(row)
-    return Page(
+    return ArticlePage(
         **{
             **values,
             "sections": _SECTIONS.validate_json(values["sections"]),

@@ -22,7 +22,7 @@ from publisher.domain import Author, BrandSlug, SiteSettings
 from publisher.http_api import create_app
 from publisher.markup import Home, to_html
 from publisher.site_settings import store as site_settings
-from publisher.store import Publication
+from publisher.store import RenderedArticle
 from publisher.urls import SiteUrls
 from tests.fixtures.commands.brandctl import Operator
 
@@ -32,7 +32,7 @@ ORIGIN = "https://blog.example.org"
 
 @pytest.fixture
 async def brandctl(
-    database: Database, publication: Callable[..., Publication], tmp_path: Path
+    database: Database, publication: Callable[..., RenderedArticle], tmp_path: Path
 ) -> AsyncIterator[Operator]:
     """Beside a publisher with a site of three articles, of which one has moved and one is called "index"."""
     urls = SiteUrls.under(ORIGIN)
@@ -45,13 +45,15 @@ async def brandctl(
         moved = first.article.model_copy(
             update={"slug": "cold-brew", "updated_at": first.article.updated_at.replace(year=2027)}
         )
-        await store.publish(tx.connection, Publication(moved, markup, '"2"'))
+        await store.publish(tx.connection, RenderedArticle(moved, markup, '"2"'))
         await store.publish(tx.connection, publication(slug="kettles", title="Kettles <b>", keyword="kettle"))
         gone = publication(slug="gone", title="Gone")
         await store.publish(tx.connection, gone)
         assert await store.take_down(tx.connection, gone.article)
-        decided = SiteSettings(tags=("cold brew", "kettle"), author=Author(name="Ada"), accent="#1f6154")
-        await site_settings.save(tx.connection, BrandSlug("daily-grind"), decided)
+        with_settings = SiteSettings(
+            tags=("cold brew", "kettle"), author=Author(name="Ada"), accent="#1f6154"
+        )
+        await site_settings.save(tx.connection, BrandSlug("daily-grind"), with_settings)
     sites = create_app(database, urls, articles_per_page=2)
     app = create_api(database, ServiceKey(SecretStr(KEY)), urls, sites=sites, articles_per_page=2)
     async with serving(app) as origin:

@@ -23,9 +23,9 @@ from publisher.domain import Article, BrandSlug, SiteSettings
 from publisher.http_api import create_app
 from publisher.indexnow import store as store_of_changes
 from publisher.indexnow.domain import is_public, pause_after
-from publisher.indexnow.telling import IndexNow
+from publisher.indexnow.notifier import IndexNowNotifier
 from publisher.site_settings import store as site_settings
-from publisher.store import Publication
+from publisher.store import RenderedArticle
 from publisher.urls import SiteUrls
 from receipts import Answer, Connected, Door
 from receipts.testing import DirectDoor
@@ -47,15 +47,15 @@ class CheckedDoor(DirectDoor):
 class Web:
     database: Database
     engine: FakeIndexNow
-    publication: Callable[..., Publication]
+    publication: Callable[..., RenderedArticle]
     api: httpx.AsyncClient
     accounts: list[Connected] = field(default_factory=list)
     origin: str = ORIGIN
 
     @property
-    def telling(self) -> IndexNow:
+    def notifier(self) -> IndexNowNotifier:
         door = CheckedDoor({"engines": self.engine.url}, accounts=tuple(self.accounts))
-        return IndexNow(self.database, cast("Door", door), SiteUrls.under(self.origin))
+        return IndexNowNotifier(self.database, cast("Door", door), SiteUrls.under(self.origin))
 
     async def publish(self, **changes: Any) -> Article:
         publication = self.publication(**changes)
@@ -80,7 +80,7 @@ class Web:
         """What engines are told next."""
         await self.let_time_pass()
         before = len(self.engine.accepted)
-        count = await self.telling.tell()
+        count = await self.notifier.notify_engines()
         addresses = [each.text.removeprefix(ORIGIN) for each in self.engine.accepted[before:]]
         assert len(addresses) == count
         return sorted(addresses)
@@ -91,7 +91,7 @@ class Web:
 
 
 @pytest.fixture
-async def web(database: Database, publication: Callable[..., Publication]) -> AsyncIterator[Web]:
+async def web(database: Database, publication: Callable[..., RenderedArticle]) -> AsyncIterator[Web]:
     urls = SiteUrls.under(ORIGIN)
     sites = create_app(database, urls, articles_per_page=2)
     app = create_api(database, ServiceKey(SecretStr(KEY)), urls, sites=sites)
@@ -113,7 +113,7 @@ async def test_each_change_is_told_once_and_nothing_that_changed_nothing(web: We
 
     await web.publish(slug="cold-brew")
     content_id = str((await web.publish(slug="moka-pot")).content_id)
-    assert await web.telling.tell() == 0, "changes that follow each other are told of together"
+    assert await web.notifier.notify_engines() == 0, "changes that follow each other are told of together"
     assert await web.told() == ["/sites/daily-grind/cold-brew", "/sites/daily-grind/moka-pot"]
     assert await web.told() == []
     (first,) = [each.json() for each in web.engine.requests]
@@ -166,12 +166,12 @@ async def test_what_cannot_be_told_is_told_later_says_why_and_ends(web: Web) -> 
         broken()
         accepted = len(web.engine.accepted)
         await web.let_time_pass()
-        assert await web.telling.tell() == 0
+        assert await web.notifier.notify_engines() == 0
         shown = await web.shown()
         assert shown["waiting"] == 1
         assert says in shown["problem"]
         assert shown["problem"]
-        assert await web.telling.tell() == 0, "not before its time"
+        assert await web.notifier.notify_engines() == 0, "not before its time"
         web.accounts[:] = connected
         if says:
             assert len(web.engine.accepted) == accepted
@@ -192,7 +192,7 @@ async def test_two_replicas_tell_of_each_address_once_and_a_change_meanwhile_onc
     await web.turn_on()
     articles = [await web.publish(slug=f"brew-{number}") for number in range(5)]
     await web.let_time_pass()
-    assert sum(await asyncio.gather(*(web.telling.tell() for _ in range(3)))) == 5
+    assert sum(await asyncio.gather(*(web.notifier.notify_engines() for _ in range(3)))) == 5
     assert len({each.text for each in web.engine.accepted}) == len(web.engine.accepted) == 5
 
     again = {"content_id": str(articles[0].content_id), "slug": "brew-0"}

@@ -22,10 +22,10 @@ from publisher.api import create_api
 from publisher.domain import BrandSlug
 from publisher.erasure import erase
 from publisher.http_api import create_app
-from publisher.links import Clicks, ShortLinks, register
-from publisher.links.announcing import is_public
-from publisher.links.counting import MOST, Visitors
-from publisher.store import Publication
+from publisher.short_links import LinkClickCounter, ShortLinks, register
+from publisher.short_links.clicks import MOST, VisitLimiter
+from publisher.short_links.creation import is_public
+from publisher.store import RenderedArticle
 from publisher.urls import SiteUrls
 from tests.fixtures.commands.brandctl import Operator
 
@@ -41,17 +41,17 @@ class Site:
 
     database: Database
     urls: SiteUrls
-    clicks: Clicks
+    clicks: LinkClickCounter
     reader: httpx.AsyncClient
     origin: str
 
-    async def announce(self, published: Publication, target: str = "site") -> str:
+    async def announce(self, published: RenderedArticle, target: str = "site") -> str:
         """Publishes it and returns its short link."""
         article = published.article
         async with self.database.transaction() as tx:
             if target == "site":
                 await store.publish(tx.connection, published)
-            made = await ShortLinks(self.urls).of(
+            made = await ShortLinks(self.urls).url_of(
                 tx.connection, BrandSlug(article.brand.slug), article.content_id, target, title=article.title
             )
         assert made is not None
@@ -92,7 +92,7 @@ def message(name: str, payload: Any) -> DomainMessage[Any]:
 
 @pytest.fixture
 async def site(database: Database) -> AsyncIterator[Site]:
-    urls, clicks = SiteUrls.under(ORIGIN), Clicks(database)
+    urls, clicks = SiteUrls.under(ORIGIN), LinkClickCounter(database)
     sites = create_app(database, urls, articles_per_page=2, clicks=clicks)
     app = create_api(database, ServiceKey(SecretStr(KEY)), urls, sites=sites)
     async with (
@@ -103,7 +103,7 @@ async def site(database: Database) -> AsyncIterator[Site]:
 
 
 async def test_readers_are_led_to_the_article_and_counted_by_post_and_day(
-    site: Site, publication: Callable[..., Publication], tmp_path: Path
+    site: Site, publication: Callable[..., RenderedArticle], tmp_path: Path
 ) -> None:
     published = publication()
     link = await site.announce(published)
@@ -158,7 +158,7 @@ async def test_readers_are_led_to_the_article_and_counted_by_post_and_day(
 
 
 async def test_a_link_leads_only_where_its_article_can_be_seen(
-    site: Site, publication: Callable[..., Publication]
+    site: Site, publication: Callable[..., RenderedArticle]
 ) -> None:
     published = publication()
     link = await site.announce(published)
@@ -200,7 +200,7 @@ async def test_a_link_leads_only_where_its_article_can_be_seen(
 
 
 async def test_a_brands_own_host_has_its_links_and_no_others(
-    site: Site, publication: Callable[..., Publication]
+    site: Site, publication: Callable[..., RenderedArticle]
 ) -> None:
     headers = {"X-Service-Key": KEY}
     own = await site.reader.patch(
@@ -220,7 +220,7 @@ async def test_a_brands_own_host_has_its_links_and_no_others(
 
 
 async def test_measures_come_page_by_page_and_another_brands_key_gets_none(
-    site: Site, publication: Callable[..., Publication], database: Database
+    site: Site, publication: Callable[..., RenderedArticle], database: Database
 ) -> None:
     links = [await site.announce(publication(slug=f"tea-{number}")) for number in range(3)]
     for number, link in enumerate(links):
@@ -241,7 +241,7 @@ async def test_measures_come_page_by_page_and_another_brands_key_gets_none(
 
 def test_an_address_counts_so_often_in_an_hour_and_is_not_kept() -> None:
     now = 0.0
-    visitors = Visitors(clock=lambda: now)
+    visitors = VisitLimiter(clock=lambda: now)
     article = uuid4()
     # The address of one household, however its last half changes.
     counted = [visitors.may_count(f"2001:db8::{number:x}", article) for number in range(100)]

@@ -17,7 +17,7 @@ from publisher.domain import BrandSlug, SiteSettings
 from publisher.http_api import create_app
 from publisher.markup import Home, to_html
 from publisher.site_settings import store as site_settings
-from publisher.store import Publication
+from publisher.store import RenderedArticle
 from publisher.urls import SiteUrls
 from tests.fixtures.commands.brandctl import Operator
 
@@ -36,7 +36,7 @@ Steep it. [1] See [the other](https://blog.example.org/sites/daily-grind/other) 
 
 
 async def test_a_newsletter_has_its_styles_and_whole_addresses_and_nothing_to_run(
-    database: Database, publication: Callable[..., Publication], tmp_path: Path
+    database: Database, publication: Callable[..., RenderedArticle], tmp_path: Path
 ) -> None:
     urls = SiteUrls.under("https://blog.example.org")
     markup = to_html(BODY, frozenset({1, 2}), Home(urls.origin, urls.site(BrandSlug("daily-grind"))))

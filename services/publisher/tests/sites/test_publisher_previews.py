@@ -18,7 +18,7 @@ from publisher import store
 from publisher.api import create_api
 from publisher.clients.orchestrator import OrchestratorClient
 from publisher.http_api import create_app
-from publisher.store import Publication
+from publisher.store import RenderedArticle
 from publisher.urls import SiteUrls
 
 KEY = {"X-Service-Key": "test-service-key-0123456789"}
@@ -115,7 +115,7 @@ async def test_another_brands_draft_is_not_shown_and_an_orchestrator_that_is_awa
 
 
 async def test_a_draft_looks_as_its_site_does(
-    web: httpx.AsyncClient, orchestrator: Any, database: Database, publication: Callable[..., Publication]
+    web: httpx.AsyncClient, orchestrator: Any, database: Database, publication: Callable[..., RenderedArticle]
 ) -> None:
     async with database.transaction() as tx:
         await store.publish(tx.connection, publication(slug="first"))

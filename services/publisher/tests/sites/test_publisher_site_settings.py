@@ -23,9 +23,9 @@ from publisher.colours import contrast, parse
 from publisher.domain import BrandSlug, SiteSettings
 from publisher.http_api import create_app
 from publisher.markup import Home, to_html
-from publisher.site_settings import GatewayHostProof, addresses, look
+from publisher.site_settings import GatewayHostProof, addresses, own_stylesheet
 from publisher.site_settings import store as site_settings_store
-from publisher.store import Publication
+from publisher.store import RenderedArticle
 from publisher.urls import SiteUrls
 from tests.fixtures.commands.brandctl import Operator
 from tests.fixtures.gateways import KEY as GATEWAY_KEY
@@ -43,7 +43,7 @@ NEWS = "https://news.daily-grind.example"
 class Web:
     database: Database
     client: httpx.AsyncClient
-    publication: Callable[..., Publication]
+    publication: Callable[..., RenderedArticle]
 
     async def publish(self, **changes: Any) -> None:
         async with self.database.transaction() as tx:
@@ -65,7 +65,7 @@ class WithoutQueries(dict[str, Any]):
 
 @pytest.fixture
 async def web(
-    database: Database, publication: Callable[..., Publication], monkeypatch: pytest.MonkeyPatch
+    database: Database, publication: Callable[..., RenderedArticle], monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Web]:
     monkeypatch.setattr(addresses, "KNOWN_FOR_SECONDS", 0.0)
     urls = SiteUrls.under(ORIGIN)
@@ -326,7 +326,7 @@ async def test_no_two_brands_share_a_host_and_nobody_takes_the_common_one(web: W
 
 @pytest.mark.parametrize("accent", ["#000000", "#ffffff", "#ffcc00", "#1f6154", "#777777", "#0000ff"])
 def test_any_colour_is_readable_by_day_and_by_night(accent: str) -> None:
-    own = look(SiteSettings(accent=accent))
+    own = own_stylesheet(SiteSettings(accent=accent))
     assert own is not None
     by_day, by_night = (parse(line.partition("--accent: ")[2][:7]) for line in own.css.splitlines())
     assert contrast(by_day, parse("#fcfbf8")) >= 4.5
@@ -334,7 +334,7 @@ def test_any_colour_is_readable_by_day_and_by_night(accent: str) -> None:
 
 
 def test_without_settings_there_is_no_stylesheet_of_its_own() -> None:
-    assert look(SiteSettings(tags=("a",))) is None
+    assert own_stylesheet(SiteSettings(tags=("a",))) is None
 
 
 async def test_brandctl_sets_shows_and_takes_back(web: Web, tmp_path: Path) -> None:

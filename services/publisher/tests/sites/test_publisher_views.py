@@ -18,10 +18,10 @@ from publisher.app import build
 from publisher.domain import BrandSlug
 from publisher.http_api import create_app
 from publisher.settings import Settings
-from publisher.store import Publication
+from publisher.store import RenderedArticle
 from publisher.urls import SiteUrls
-from publisher.views import Views
-from publisher.views.counting import is_somebody
+from publisher.views import PageViewCounter
+from publisher.views.counter import is_person
 from tests.fixtures.commands.brandctl import Operator
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
@@ -46,16 +46,16 @@ PAGE = "/sites/daily-grind/cold-brew"
     ],
 )
 def test_browsers_count_and_what_names_itself_a_robot_does_not(agent: str, counts: bool) -> None:
-    assert is_somebody(Headers({"user-agent": agent})) is counts
-    assert not is_somebody(Headers({"user-agent": agent, "sec-purpose": "prefetch;prerender"}))
+    assert is_person(Headers({"user-agent": agent})) is counts
+    assert not is_person(Headers({"user-agent": agent, "sec-purpose": "prefetch;prerender"}))
 
 
 async def test_views_are_told_by_day_and_page(
-    database: Database, publication: Callable[..., Publication], tmp_path: Path
+    database: Database, publication: Callable[..., RenderedArticle], tmp_path: Path
 ) -> None:
     now = datetime.combine(datetime.now(UTC).date() - timedelta(days=1), time(23, 59), UTC)
     first, second = (now.date() + timedelta(days=number) for number in range(2))
-    views = Views(database, clock=lambda: now)
+    views = PageViewCounter(database, clock=lambda: now)
     urls = SiteUrls.under("https://blog.example.org")
     sites = create_app(database, urls, articles_per_page=2, views=views)
     async with database.transaction() as tx:
@@ -107,7 +107,9 @@ async def test_views_are_told_by_day_and_page(
 
 
 async def test_what_was_counted_is_written_before_the_process_ends(
-    make_database: Callable[[str], Awaitable[str]], rabbitmq_url: str, publication: Callable[..., Publication]
+    make_database: Callable[[str], Awaitable[str]],
+    rabbitmq_url: str,
+    publication: Callable[..., RenderedArticle],
 ) -> None:
     settings = Settings(
         rabbitmq_url=SecretStr(rabbitmq_url),

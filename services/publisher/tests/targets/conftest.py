@@ -31,9 +31,9 @@ from messaging.testing import written
 from publisher.clients.orchestrator import OrchestratorClient
 from publisher.domain import Article
 from publisher.handlers import Handlers
-from publisher.links import ShortLinks
-from publisher.targets import Bringing, Files
-from publisher.targets.edition import Picture
+from publisher.short_links import ShortLinks
+from publisher.targets import FilesTarget, TargetPublisher
+from publisher.targets.edition import CoverPicture
 from publisher.urls import SiteUrls
 from receipts import Answer, Connected, Receipts, UnknownOutcome
 from receipts.accounts import IDENTITY
@@ -75,12 +75,12 @@ def ghost_token(key: str) -> str:
     return f"{signed}.{encoded(hmac.new(bytes.fromhex(secret), signed.encode(), hashlib.sha256).digest())}"
 
 
-async def picture_of(article: Article) -> Picture:
+async def picture_of(article: Article) -> CoverPicture:
     async def draw() -> bytes:
         return PNG + article.title.encode()
 
     name = hashlib.sha256(f"{article.content_id}{article.title}".encode()).hexdigest()[:16]
-    return Picture(f"cover-{name}", f"Cover: {article.title}", None, draw)
+    return CoverPicture(f"cover-{name}", f"Cover: {article.title}", None, draw)
 
 
 def _body(asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,12 +146,12 @@ class Targets:
     def through(self, door: Any) -> Handlers:
         """Accounts are asked through this door; it is closed with the process."""
         urls = SiteUrls.under("https://example.org/news")
-        bringing = Bringing(
+        bringing = TargetPublisher(
             self.database,
             self.client,
             door,
             Receipts(self.database, door, margin_seconds=0.5),
-            Files(self.folder),
+            FilesTarget(self.folder),
             picture_of,
             ShortLinks(urls),
         )

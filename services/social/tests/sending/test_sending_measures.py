@@ -25,11 +25,11 @@ from publisher import store
 from publisher.api import create_api
 from publisher.domain import Article, BrandSlug
 from publisher.http_api import create_app
-from publisher.links import Clicks, ShortLinks, register
-from publisher.links.counting import Visitors
+from publisher.short_links import LinkClickCounter, ShortLinks, register
+from publisher.short_links.clicks import Visitors
 from publisher.markup import to_html
 from publisher.urls import SiteUrls
-from publisher.views import Views
+from publisher.views import PageViewCounter
 from services.social.tests.sending.conftest import KEY, Networks
 from services.social.tests.sending.test_sending_posts import told
 from services.social.tests.sending.test_sending_reach import CHANNELS, later
@@ -45,8 +45,8 @@ class Site:
     """The publisher's, as readers and operators have it."""
 
     database: Database
-    views: Views
-    clicks: Clicks
+    views: PageViewCounter
+    clicks: LinkClickCounter
     reader: httpx.AsyncClient
     origin: str
 
@@ -74,7 +74,7 @@ class Site:
         )
         async with self.database.transaction() as tx:
             if elsewhere is None:
-                made = store.Publication(article, to_html(article.body_markdown, frozenset()), None)
+                made = store.RenderedArticle(article, to_html(article.body_markdown, frozenset()), None)
                 await store.publish(tx.connection, made)
             else:
                 await tx.connection.execute(
@@ -120,7 +120,11 @@ async def site(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[
     await connections.open()
     relay = Relay(connections, Publisher("amqp://127.0.0.1:1/", name="none"))
     database = Database(connections, relay, "publisher", CATALOGUE)
-    urls, views, clicks = SiteUrls.under(ORIGIN), Views(database), Clicks(database, visitors=Visitors(1000))
+    urls, views, clicks = (
+        SiteUrls.under(ORIGIN),
+        PageViewCounter(database),
+        LinkClickCounter(database, visitors=Visitors(1000)),
+    )
     sites = create_app(database, urls, articles_per_page=5, views=views, clicks=clicks)
     app = create_api(database, ServiceKey(SecretStr(KEY)), urls, sites=sites)
     browser = {"User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"}

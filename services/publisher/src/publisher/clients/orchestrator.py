@@ -28,17 +28,20 @@ class Fetched:
     etag: str | None
 
 
-class _Listed(BaseModel):
+class _ListedArticle(BaseModel):
     etag: str
     content: Article
 
 
-class _List(BaseModel):
-    items: tuple[_Listed, ...]
+class _ArticleList(BaseModel):
+    items: tuple[_ListedArticle, ...]
 
 
 class OrchestratorClient:
-    """`url` as of ORCHESTRATOR_URL; one for the life of the service. `orchestrator` knows whether it can be reached."""
+    """Reads articles over one HTTP connection pool for the life of the service.
+
+    `url` is ORCHESTRATOR_URL; `orchestrator` tracks whether that server can be reached.
+    """
 
     def __init__(
         self,
@@ -68,12 +71,12 @@ class OrchestratorClient:
         await self._client.aclose()
 
     async def article(self, content_id: UUID, *, known_etag: str | None = None) -> Fetched | Unchanged | None:
-        """The article as it stands, or `Unchanged` if `known_etag` still names it; None if it was deleted.
+        """The current article, `Unchanged` if `known_etag` still matches, or None if the article was deleted.
 
         Raises:
             WaitFor: the orchestrator is away, busy, or refuses our key.
-            RetryLater: it failed over this article, or the article is not there yet: it is committed before its publication is asked for, so a restore or a lagging replica.
-            Unprocessable: an answer that does not follow the contract, or one that is too large.
+            RetryLater: the orchestrator failed on this article, or does not have it yet (after a restore, or on a lagging replica).
+            Unprocessable: the answer breaks the contract or is too large.
         """
         try:
             async with self._orchestrator.call():
@@ -98,5 +101,5 @@ def _read_one(content_id: UUID, answer: Answer) -> Fetched:
 
 
 def _read_list(body: bytes) -> dict[UUID, Fetched]:
-    items = _List.model_validate_json(body).items
+    items = _ArticleList.model_validate_json(body).items
     return {item.content.content_id: Fetched(item.content, item.etag) for item in items}

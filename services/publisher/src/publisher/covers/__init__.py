@@ -1,10 +1,10 @@
-"""The picture of each article: its title on the brand's colour, drawn here, for its page and for links to it.
+"""The picture of each article: its title on the brand's colour, for its page and for shared links.
 
-Entered here: `Cover` and `Format` say what there is, `Covers` has the files, `picture_of` is what is announced.
+Entry points: `Cover` and `Format` describe a picture, `Covers` serves the files, `picture_of` describes it in events.
 """
 
-from publisher.covers.announced import picture_of
 from publisher.covers.cover import Cover, Format
+from publisher.covers.event_picture import picture_of
 from publisher.covers.serving import MOST_BYTES, Covers
 
 __all__ = ["MOST_BYTES", "Cover", "Covers", "Format", "picture_of"]

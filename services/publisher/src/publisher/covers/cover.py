@@ -1,4 +1,4 @@
-"""What a cover shows, and in which formats."""
+"""The content and the formats of a cover."""
 
 import hashlib
 import json
@@ -10,17 +10,17 @@ from uuid import UUID
 from chassis.http.public.rendering import accent_colour
 from publisher.domain import BrandSlug
 
-# Raised when the same cover is drawn in another way: addresses change with it, and pictures are drawn anew.
+# Raise it when drawing changes: cover addresses change with it, and covers are drawn again.
 _DRAWING_VERSION: Final = 1
 
 
 class Format(StrEnum):
-    """By the ending of the file's name."""
+    """The format of a cover file; the value is the file name's extension."""
 
     LINK = "png"
-    """For links that are shared (OpenGraph): 1200 by 630 PNG, also at the top of the page."""
+    """For shared links (OpenGraph) and the top of the page: 1200 by 630 PNG."""
     PORTRAIT = "jpg"
-    """For Instagram, which takes JPEG alone: 1080 by 1350."""
+    """For Instagram, which accepts only JPEG: 1080 by 1350."""
 
     @property
     def size(self) -> tuple[int, int]:
@@ -34,14 +34,14 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """All that decides what the picture looks like."""
+    """Everything that determines a cover's pixels."""
 
     content_id: UUID
     title: str
     site: str
     """The name of the brand's site."""
     colour: str
-    """The brand's: `#8a4b2a`."""
+    """The brand's colour: `#8a4b2a`."""
     logo: str | None = None
     """The digest of the brand's logo, if it has one."""
 
@@ -49,22 +49,22 @@ class Cover:
     def of(
         cls, content_id: UUID, title: str, site: str, brand: BrandSlug, logo: str | None, accent: str | None
     ) -> Self:
-        """`accent` is the colour that the brand has set, if it has."""
+        """A cover from an article's fields; `accent` is the colour in the brand's settings, or None."""
         return cls(content_id, title, site, accent or accent_colour(brand), logo)
 
     @property
     def digest(self) -> str:
-        """Of what is drawn, for the address: another title, or another logo, is another picture."""
+        """Hash of the drawn content, for the address: a new title or logo gives a new digest."""
         drawn = [_DRAWING_VERSION, str(self.content_id), self.title, self.site, self.colour]
         if self.logo:
             drawn.append(self.logo)
         return hashlib.sha256(json.dumps(drawn).encode()).hexdigest()[:16]
 
     def file(self, format_: Format) -> str:
-        """The end of its address: `0123456789abcdef.png`."""
+        """The last part of the file's address: `0123456789abcdef.png`."""
         return f"{self.digest}.{format_}"
 
     @property
     def alternative_text(self) -> str:
-        """For those who do not see it."""
+        """The `alt` text for readers who do not see the picture."""
         return f"Cover: {self.title} – {self.site}"  # noqa: RUF001 - a dash, as in the page's title

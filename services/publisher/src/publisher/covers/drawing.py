@@ -1,4 +1,4 @@
-"""Covers as pictures. The same cover gives the same bytes with the same version of Pillow, on any machine."""
+"""Draws covers as pictures. The same cover and Pillow version give the same bytes on any machine."""
 
 import hashlib
 from collections.abc import Callable
@@ -11,26 +11,26 @@ from PIL import Image, ImageDraw
 from publisher.colours import BLACK, RGB, WHITE, mixed, parse, readable_on
 from publisher.covers import typesetting
 from publisher.covers.cover import Cover, Format
-from publisher.covers.fonts import Type
+from publisher.covers.fonts import CoverFont
 from publisher.covers.right_to_left import is_right_to_left
 from publisher.covers.scripts import drawable
 from publisher.domain import initial
-from publisher.plates import CLEARLY, COLOURS, SEEN, best_plate, is_opaque, seen_on
+from publisher.logo_backgrounds import CLEARLY, COLOURS, SEEN, best_background, is_opaque, visible_share
 
 _MARGIN: Final = 80
 _MARK: Final = 68
-"""Side of the square with the initial."""
+"""Side of the square with the initial, in pixels."""
 _BESIDE: Final = 24
-"""Between the square, or the logo, and the brand's name."""
+"""Space between the square or logo and the brand's name, in pixels."""
 _LOGO: Final = (520, 96)
-"""Room for a logo with its plate, as high as the square and a little above and below it."""
+"""Largest logo with its background, in pixels: slightly taller than the square."""
 _PLATE_MARGIN: Final = 14
 _WITHOUT_NAME: Final = 2
-"""A logo that is more than so many times as wide as it is high is taken to have the name in it."""
+"""A logo with more than this ratio of width to height is assumed to contain the brand's name."""
 _GAP: Final = 56
-"""Between the brand's name and the title at the least."""
+"""Least space between the brand's name and the title, in pixels."""
 _MOST_CHARACTERS: Final = 2_000
-"""Of a title; what comes after them has no room whatever they are."""
+"""Longest part of a title to measure; the rest never fits."""
 _NAME_SIZES: Final = (36, 32, 28, 24)
 _TITLE_SIZES: Final = {
     Format.LINK: (96, 88, 80, 72, 64, 56, 50, 44, 38, 34),
@@ -42,24 +42,24 @@ _PALETTE: Final = 128
 
 
 def draw(cover: Cover, format_: Format, logo: bytes | None = None) -> bytes:
-    """The file. What the typefaces do not have is left out: the title, the name, or both.
+    """Draws the cover and returns the file's bytes.
 
-    Takes some 0.1 s of one processor and 30 MB, whatever the title is.
+    Leaves out a title or name with characters that the typefaces lack. Takes about 0.1 s of one processor and 30 MB.
 
     Args:
-        cover: what it shows.
-        format_: as what.
-        logo: the file of the logo, if it has one.
+        cover: the content.
+        format_: the file format and size.
+        logo: the logo's file, if the cover has one.
     """
     ground = parse(cover.colour)
     text = readable_on(ground)
-    # Figures are on the far side of the text from the ground, so the text reads still better on them.
+    # Patterns contrast with the text more than the background does, so text stays readable on them.
     shade = mixed(ground, BLACK if text == WHITE else WHITE, _SHADE)
     title, name = drawable(cover.title[:_MOST_CHARACTERS]), drawable(cover.site[:_MOST_CHARACTERS])
     mirrored = is_right_to_left(title or name or "")
     picture = Image.new("RGB", format_.size, ground)
     _figure(picture, shade, hashlib.sha256(cover.content_id.bytes).digest(), mirrored=mirrored)
-    page = _Page(picture, ImageDraw.Draw(picture), text, ground, mirrored=mirrored)
+    page = _CoverLayout(picture, ImageDraw.Draw(picture), text, ground, mirrored=mirrored)
     if logo:
         page.masthead_with(Image.open(BytesIO(logo), formats=["PNG"]), name)
     elif name:
@@ -71,8 +71,8 @@ def draw(cover: Cover, format_: Format, logo: bytes | None = None) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
-    """Where text stands; mirrored, everything begins at the right edge."""
+class _CoverLayout:
+    """Positions of text and logo; a right-to-left layout mirrors them."""
 
     picture: Image.Image
     canvas: ImageDraw.ImageDraw
@@ -81,17 +81,17 @@ class _Page:
     mirrored: bool
 
     def _left(self, offset: float, width: float) -> float:
-        """Left end of what is `offset` pixels from the margin that lines begin at."""
+        """The left edge of an element that begins `offset` pixels from the starting margin."""
         return self.picture.width - _MARGIN - offset - width if self.mirrored else _MARGIN + offset
 
     def masthead(self, name: str) -> None:
-        """The brand's initial in a square, as in its icon, and its name."""
+        """Draws the brand's initial in a square, as in its icon, and its name."""
         left = round(self._left(0, _MARK))
         letter, offset = initial(name), 0
         if drawable(letter):
             offset = _MARK + _BESIDE
             self.canvas.bitmap((left, _MARGIN), _square(), fill=self.text)
-            type_ = Type(42)
+            type_ = CoverFont(42)
             shown = typesetting.fit(letter, _MARK, _MARK, (42,)).lines[0]
             middle = left + (_MARK - type_.width(shown)) / 2
             baseline = _MARGIN + _MARK / 2 + type_.middle(shown)
@@ -99,12 +99,12 @@ class _Page:
         self._name(name, offset)
 
     def masthead_with(self, logo: Image.Image, name: str | None) -> None:
-        """The logo, on a plate if the ground would swallow it; the brand's name beside one that has no room for it."""
+        """Draws the logo, with a background if it needs one for contrast, and the name beside a narrow logo."""
         plate = _plate_on(logo, self.ground)
         margin = 0 if plate is None else _PLATE_MARGIN
         high = _LOGO[1] - 2 * margin
         width, height = _within(logo.size, (_LOGO[0] - 2 * margin, high))
-        # A tall one would be a line in the height of a wide one.
+        # At the height of a wide logo, a tall one would be a thin line.
         chip = (max(width, min(height, high)) if plate else width) + 2 * margin, height + 2 * margin
         left, top = round(self._left(0, chip[0])), round(_MARGIN + _MARK / 2 - chip[1] / 2)
         if plate is not None:
@@ -124,7 +124,7 @@ class _Page:
         block.type.draw(self.canvas, (at, baseline), block.lines[0], self.text)
 
     def title(self, title: str, top: int, bottom: int, sizes: tuple[int, ...]) -> None:
-        """On the foot of the picture, in the room from `top` to `bottom`."""
+        """Draws the title at the bottom of the area from `top` to `bottom`."""
         block = typesetting.fit(title, self.picture.width - 2 * _MARGIN, bottom - top, sizes)
         leading = block.type.size * typesetting.LINE_HEIGHT
         for number, line in enumerate(block.lines):
@@ -134,22 +134,22 @@ class _Page:
 
 
 def _within(size: tuple[int, int], room: tuple[int, int]) -> tuple[int, int]:
-    """As large as it fits, in its own shape."""
+    """Scales a size to fit the room, keeping its proportions."""
     scale = min(room[0] / size[0], room[1] / size[1])
     return max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
 
 
 def _plate_on(logo: Image.Image, ground: RGB) -> RGB | None:
-    """The colour of the plate that the logo needs there; None if it is seen as it is."""
+    """The background colour that the logo needs on this colour; None if it is visible without one."""
     if is_opaque(logo):
-        # It brings its own ground, up to its edge; a plate of that makes room around it.
+        # An opaque logo fills its rectangle; a background of its own colour adds a margin.
         red, green, blue = logo.convert("RGB").crop((0, 0, 1, 1)).tobytes()
         return red, green, blue
-    return None if seen_on(logo, ground, least=CLEARLY) >= SEEN else COLOURS[best_plate(logo)]
+    return None if visible_share(logo, ground, least=CLEARLY) >= SEEN else COLOURS[best_background(logo)]
 
 
 def _square() -> Image.Image:
-    """With round corners, as a mask."""
+    """A mask of a square with round corners."""
     side = _MARK * _SMOOTHING * 2
     mask = Image.new("L", (side, side))
     ImageDraw.Draw(mask).rounded_rectangle((0, 0, side - 1, side - 1), radius=side * 14 // 64, fill=255)
@@ -157,7 +157,7 @@ def _square() -> Image.Image:
 
 
 def _figure(picture: Image.Image, shade: RGB, seed: bytes, *, mirrored: bool) -> None:
-    """A quiet pattern in the corner that text leaves free: another one for each article."""
+    """Draws a quiet pattern, specific to the article, in the corner without text."""
     width, height = (side * _SMOOTHING for side in picture.size)
     mask = Image.new("L", (width, height))
     patterns: tuple[Callable[[ImageDraw.ImageDraw, int, int, bytes], None], ...] = (_rings, _bars, _dots)
@@ -169,7 +169,7 @@ def _figure(picture: Image.Image, shade: RGB, seed: bytes, *, mirrored: bool) ->
 
 
 def _rings(canvas: ImageDraw.ImageDraw, width: int, height: int, seed: bytes) -> None:
-    """Around a point near the upper right corner."""
+    """Draws circles around a point near the upper right corner."""
     x, y = width - width * (seed[0] % 32) // 160, height * (seed[1] % 32) // 128
     step = 90 + seed[2] % 60
     for radius in range(step, width * 5 // 8, step):
@@ -177,7 +177,7 @@ def _rings(canvas: ImageDraw.ImageDraw, width: int, height: int, seed: bytes) ->
 
 
 def _bars(canvas: ImageDraw.ImageDraw, width: int, height: int, seed: bytes) -> None:
-    """Slanting, thinner from right to left."""
+    """Draws slanting bars that get thinner from right to left."""
     slope, step = height * (3 + seed[0] % 4) // 8, 130 + seed[1] % 60
     for number in range(9):
         right = width + slope - number * step
@@ -194,7 +194,7 @@ def _bars(canvas: ImageDraw.ImageDraw, width: int, height: int, seed: bytes) -> 
 
 
 def _dots(canvas: ImageDraw.ImageDraw, width: int, _height: int, seed: bytes) -> None:
-    """In rows, smaller from the upper right corner on."""
+    """Draws rows of dots that get smaller from the upper right corner."""
     step = 100 + seed[0] % 40
     reach = 9 + seed[1] % 4
     for column in range(reach):
@@ -209,7 +209,7 @@ def _file(picture: Image.Image, format_: Format, *, few_colours: bool) -> bytes:
     file = BytesIO()
     if format_ is Format.LINK:
         if few_colours:
-            # Two colours and what lies between them: half the bytes with a palette, and nothing to be seen of it.
+            # Few colours: a palette halves the bytes, with no visible difference.
             picture = picture.quantize(_PALETTE, dither=Image.Dither.NONE)
         picture.save(file, "PNG", compress_level=6)
     else:

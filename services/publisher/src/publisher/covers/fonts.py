@@ -1,7 +1,7 @@
-"""The typefaces that covers are set in: what they have, how wide a text is in them, and drawing it.
+"""The typefaces of covers: their characters, text width, and drawing.
 
 Latin, Greek, Cyrillic, Hebrew, Arabic and more are DejaVu Sans Condensed Bold; Chinese, Japanese and Korean are Droid Sans
-Fallback. Their licences stand beside them in `typefaces/`.
+Fallback. Their licences are in `typefaces/`.
 """
 
 import struct
@@ -18,14 +18,14 @@ from publisher.colours import RGB
 
 _FOLDER: Final = Path(__file__).with_name("typefaces")
 _FACES: Final = ("DejaVuSansCondensed-Bold.ttf", "DroidSansFallback.ttf")
-# Of the second there is no bold: an outline of this part of the size makes one.
+# The second typeface has no bold: an outline of this share of the size imitates it.
 _OUTLINES: Final = (0.0, 1 / 48)
 _FULL_UNICODE: Final = (3, 10)
 _SEGMENTED_COVERAGE: Final = 12
 
 
 def face_of(character: str) -> int | None:
-    """The first typeface that has the character, None if none has."""
+    """Index of the first typeface with this character; None if no typeface has it."""
     return next((face for face in range(len(_FACES)) if _has(face, ord(character))), None)
 
 
@@ -37,7 +37,7 @@ def _has(face: int, code: int) -> bool:
 
 @cache
 def _coverage(face: int) -> tuple[list[int], list[int]]:
-    """First and last characters of the ranges that a typeface has, from its table `cmap` (OpenType 1.9, format 12).
+    """First and last characters of a typeface's ranges, from its table `cmap` (OpenType 1.9, format 12).
 
     Raises:
         ValueError: the file has no such table.
@@ -65,12 +65,12 @@ def _full_unicode(font: bytes, cmap: int) -> tuple[list[int], list[int]]:
     raise ValueError("the typeface has no characters beyond the first 65,536; take a version that has")
 
 
-class Type:
-    """Both typefaces at one size in pixels. Not to be shared between threads."""
+class CoverFont:
+    """Both typefaces at one size in pixels. Not safe to share between threads."""
 
     def __init__(self, size: int) -> None:
         self.size = size
-        # Without shaping by Raqm, which needs a library of the system: what is drawn must not depend on where.
+        # No Raqm shaping: it needs a system library, and covers must be the same on every machine.
         self._fonts = [
             ImageFont.truetype(str(_FOLDER / name), size, layout_engine=ImageFont.Layout.BASIC)
             for name in _FACES
@@ -78,18 +78,18 @@ class Type:
         self._widths: dict[str, float] = {}
 
     def width(self, text: str) -> float:
-        """In pixels. Every character must be one that a typeface has."""
+        """Width of the text in pixels. Every character must be in a typeface."""
         if text not in self._widths:
             self._widths[text] = sum(self._fonts[face].getlength(run) for face, run in _runs(text))
         return self._widths[text]
 
     def middle(self, letter: str) -> float:
-        """How far the middle of a letter's ink is above the line that it stands on, in pixels."""
+        """Distance from the baseline to the middle of a letter's ink, in pixels."""
         _, top, _, bottom = self._fonts[face_of(letter) or 0].getbbox(letter, anchor="ls")
         return -(top + bottom) / 2
 
     def draw(self, canvas: ImageDraw.ImageDraw, at: tuple[float, float], text: str, colour: RGB) -> None:
-        """From `at`, the left end of the line that the letters stand on, in the order from left to right."""
+        """Draws text from left to right; `at` is the left end of the baseline."""
         x, y = at
         for face, run in _runs(text):
             font, outline = self._fonts[face], round(self.size * _OUTLINES[face])
@@ -100,6 +100,6 @@ class Type:
 
 
 def _runs(text: str) -> Iterator[tuple[int, str]]:
-    """The text in parts of one typeface each."""
+    """Splits the text into runs of one typeface each."""
     for face, run in groupby(text, lambda character: face_of(character) or 0):
         yield face, "".join(run)

@@ -1,8 +1,7 @@
-"""Text in the order and the shapes in which it is drawn, for a drawer that sets one character after another.
+"""Prepares right-to-left text for a drawing function that places one character after another.
 
-Arabic letters change with their neighbours (`joined`), and where right-to-left text meets numbers and Latin words, the order
-on paper is not the order in memory (`visual`). Both are decided here, because the libraries that shape text are not on
-every machine, and a picture must not depend on where it was drawn.
+`joined` chooses the forms of Arabic letters, `visual` the order on paper where right-to-left text meets numbers and Latin
+words. Both work without system libraries for text shaping, so that every machine draws the same picture.
 """
 
 import unicodedata
@@ -16,15 +15,15 @@ _LAM: Final = "\u0644"
 _STRONG: Final = frozenset({"L", "R", "AL"})
 _NEUTRAL: Final = frozenset({"B", "S", "WS", "ON"})
 _RIGHTWARD: Final = frozenset({"R", "EN", "AN"})
-"""What counts as right to left for the neutral characters beside it (UAX #9, N1)."""
+"""Types that count as right to left for adjacent neutral characters (UAX #9, N1)."""
 _BRACKETS: Final = {"(": ")", "[": "]", "{": "}"}
 _MIRRORED: Final = str.maketrans("()[]{}<>«»‹›≤≥", ")(][}{><»«›‹≥≤")  # noqa: RUF001 - guillemets
-# What has done its work once the order is settled.
+# These characters have no further effect once the order is settled.
 _INVISIBLE: Final = str.maketrans(dict.fromkeys("\u00ad\u061c\u200c\u200d\u200e\u200f"))
 
 
 def is_right_to_left(text: str) -> bool:
-    """Whether the first letter with a direction is written from right to left, as `dir="auto"` has it in HTML."""
+    """Whether the first letter with a direction is right-to-left, as `dir="auto"` decides in HTML."""
     return next((kind != "L" for kind in map(unicodedata.bidirectional, text) if kind in _STRONG), False)
 
 
@@ -41,7 +40,7 @@ def _forms() -> dict[str, dict[str, str]]:
 
 
 def can_join(letter: str) -> bool:
-    """Whether the forms of this Arabic letter are known."""
+    """Whether the joining forms of this Arabic letter are known."""
     return letter == _TATWEEL or letter in _forms()
 
 
@@ -54,7 +53,7 @@ def _reaches_on(letter: str) -> bool:
 
 
 def joined(text: str) -> str:
-    """The text with each Arabic letter in the form that it has beside its neighbours, still in reading order."""
+    """The text with each Arabic letter in its joining form, still in reading order."""
     forms, shaped, at, before = _forms(), [], 0, ""
     while at < len(text):
         letter = text[at : at + 2] if text[at : at + 2] in forms else text[at]
@@ -71,9 +70,9 @@ def joined(text: str) -> str:
 
 
 def visual(text: str, *, right_to_left: bool) -> str:
-    """One line in the order from left to right, by the Unicode bidirectional algorithm (UAX #9), brackets mirrored.
+    """One line in visual order from left to right, by the Unicode bidirectional algorithm (UAX #9), with mirrored brackets.
 
-    Of the algorithm, what explicit embeddings ask for is missing: no text has them that got this far.
+    Does not implement explicit embeddings: earlier cleaning removes them.
     """
     base = int(right_to_left)
     levels = _levels(text, base)
@@ -107,7 +106,7 @@ def _raise(kind: str, base: int) -> int:
 
 
 def _weak(kinds: list[str], start: str) -> list[str]:
-    """Rules W1 to W7: numbers and what belongs to them."""
+    """Rules W1 to W7: numbers and their signs."""
     for at, kind in enumerate(kinds):
         if kind in {"NSM", "BN"}:
             kinds[at] = kinds[at - 1] if at else start
@@ -118,7 +117,7 @@ def _weak(kinds: list[str], start: str) -> list[str]:
 
 
 def _after_strong(kinds: list[str], start: str, *, number: str, strong: str, becomes: str) -> list[str]:
-    """Rules W2 and W7: what a number is, by the last letter before it."""
+    """Rules W2 and W7: the type of a number, from the last letter before it."""
     last, changed = start, []
     for kind in kinds:
         if kind in _STRONG:
@@ -147,7 +146,7 @@ def _direction(kind: str) -> str:
 
 
 def _brackets(text: str, kinds: list[str], base: int) -> list[str]:
-    """Rule N0: a pair of brackets goes the way of the line if anything inside does, else the way of what is before it."""
+    """Rule N0: a bracket pair follows the line's direction if any text inside does, else the text before it."""
     own = "R" if base else "L"
     opened: list[tuple[str, int]] = []
     pairs = []
@@ -169,7 +168,7 @@ def _brackets(text: str, kinds: list[str], base: int) -> list[str]:
 
 
 def _neutral(kinds: list[str], base: int) -> list[str]:
-    """Rules N1 and N2: what has no direction goes the way of both its neighbours, or that of the line."""
+    """Rules N1 and N2: neutral characters take the direction of both neighbours if equal, else that of the line."""
     own, at = "R" if base else "L", 0
     for neutral, run in groupby(list(kinds), lambda kind: kind in _NEUTRAL):
         length = len(list(run))

@@ -1,4 +1,4 @@
-"""What of a text can be drawn. A title that the typefaces cannot set whole and rightly is not set at all."""
+"""The characters that covers can draw. If the typefaces cannot set a title completely and correctly, the cover omits it."""
 
 import unicodedata
 from typing import Final
@@ -6,25 +6,25 @@ from typing import Final
 from publisher.covers.fonts import face_of
 from publisher.covers.right_to_left import can_join, joined
 
-# Signs that a title is understood without: symbols and emoji, what selects and encloses them, controls, unassigned ones.
+# A title stays clear without these: symbols, emoji and their modifiers, controls, unassigned characters.
 _ORNAMENTS: Final = frozenset({"So", "Me", "Cf", "Cn", "Co", "Cc", "Cs"})
 _FIRST_PICTOGRAPH: Final = 0x1F000
-# Work on their neighbours, and are gone when the order is settled (`right_to_left.visual`).
+# These shape their neighbours, and disappear once the order is settled (`right_to_left.visual`).
 _WORKING: Final = frozenset("\u00ad\u061c\u200c\u200e\u200f")
 _HEBREW: Final = ("\u0590", "\u05ff")
-# Letters stand above and below each other, and lines end between words that no space parts.
+# Scripts with stacked letters, or with line breaks between words without spaces.
 _STACKED: Final = (("\u0e00", "\u0eff"),)
 _VARIATIONS: Final = (("\ufe00", "\ufe0f"), ("\U000e0100", "\U000e01ef"))
 _CLOSING: Final = frozenset(",.:;!?)]}»”…")
-"""Stand close to what is before them, also when that was an emoji."""
+"""Punctuation that follows the text before it without a space, also after a removed emoji."""
 _MOST_MARKS: Final = 2
-"""Combining marks on one letter; more than that is somebody's play with them."""
+"""Combining marks on one letter; real words have no more."""
 
 
 def drawable(text: str) -> str | None:
-    """One line as it can be drawn, without emoji and vowel points; None if a letter or a sign that matters is missing.
+    """One line as covers can draw it, without emoji and vowel points; None if a typeface lacks a needed character.
 
-    Empty if it was ornament all through.
+    Empty if the text was only ornament.
     """
     kept: list[str] = []
     marks, gap = 0, False
@@ -48,13 +48,13 @@ def _is_left_out(character: str) -> bool:
         return True
     category = unicodedata.category(character)
     if category == "Mn":
-        # Vowel points of Hebrew and Arabic: titles do without, and they could not be placed.
+        # Titles are readable without the vowel points of Hebrew and Arabic, which cannot be positioned here.
         return _HEBREW[0] <= character <= _HEBREW[1] or unicodedata.name(character, "").startswith("ARABIC")
     return category in _ORNAMENTS and (category != "So" or face_of(character) is None)
 
 
 def _can_be_set(character: str) -> bool:
-    """Whether characters of this script can be set one after the other, joined where `joined` joins them."""
+    """Whether this script can be set one character after another, after joining by `joined`."""
     if character in _WORKING or character == " ":
         return True
     kind = unicodedata.bidirectional(character)

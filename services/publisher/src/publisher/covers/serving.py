@@ -1,4 +1,4 @@
-"""Pictures by address: those that were drawn before, else drawn now."""
+"""Cover files by address: stored ones, or newly drawn ones."""
 
 import asyncio
 import time
@@ -18,16 +18,16 @@ MOST_BYTES: Final = 500_000_000
 
 
 class Covers:
-    """`most_bytes` is how much the pictures that are kept may take all together."""
+    """Serves cover files; `most_bytes` limits the stored pictures in total."""
 
     def __init__(self, database: Database, *, most_bytes: int = MOST_BYTES) -> None:
         self._database = database
         self._most_bytes = most_bytes
-        # Drawing takes a processor whole, so one at a time; who wants the same picture finds it when the turn comes.
+        # Drawing fills a processor, so one at a time; a second request for the picture then finds it stored.
         self._drawing = asyncio.Lock()
 
     async def picture(self, brand: BrandSlug, slug: PageSlug, digest: str, format_: Format) -> bytes | None:
-        """The file; None if no such picture of the page is kept, and its cover of now has another digest.
+        """The file; None if the digest is neither that of a stored picture nor of the page's current cover.
 
         Raises:
             DatabaseUnavailableError: the database is away.
@@ -44,9 +44,9 @@ class Covers:
             if kept:
                 return kept
             if cover.logo and logo is None:
-                return None  # it was changed or taken away a moment ago: the cover of now is another
+                return None  # The logo changed a moment ago, and the cover with it.
             began = time.monotonic()
-            # In a thread: pages are served meanwhile.
+            # In a thread: the event loop serves pages meanwhile.
             body = await asyncio.to_thread(_drawn, cover, format_, logo)
             async with self._database.transaction() as tx:
                 kept = await store.keep(tx.connection, cover, format_, body, most_bytes=self._most_bytes)
@@ -60,7 +60,7 @@ class Covers:
         return kept
 
     async def drawn(self, brand: BrandSlug, cover: Cover, format_: Format) -> bytes:
-        """The file of a cover, drawn for whoever takes it along; nothing of it is kept."""
+        """Draws the file of a cover without storing it."""
         async with self._drawing:
             async with self._database.connection() as connection:
                 logo = await logos.body(connection, brand, cover.logo) if cover.logo else None
@@ -68,7 +68,7 @@ class Covers:
 
 
 def _drawn(cover: Cover, format_: Format, logo: bytes | None) -> bytes:
-    # What draws takes some 12 MB, so it is loaded where there is something to draw.
+    # Drawing code takes about 12 MB of memory, so it loads at its first use.
     from publisher.covers.drawing import draw  # noqa: PLC0415
 
     return draw(cover, format_, logo)

@@ -1,4 +1,4 @@
-"""Pictures that were drawn, in the publisher's database: each statement beside the function that runs it."""
+"""Drawn covers in the publisher's database: each statement beside the function that runs it."""
 
 from chassis import Connection
 from publisher.covers.cover import Cover, Format
@@ -6,7 +6,7 @@ from publisher.domain import BrandSlug, PageSlug
 
 
 async def cover(connection: Connection, brand: BrandSlug, slug: PageSlug) -> Cover | None:
-    """The cover of a page as it stands now; None if there is no such page."""
+    """The current cover of a page; None if there is no such page."""
     row = await connection.fetchrow(
         """
         select content_id, title, name, logos.digest as logo, settings ->> 'accent' as accent
@@ -24,7 +24,7 @@ async def cover(connection: Connection, brand: BrandSlug, slug: PageSlug) -> Cov
 async def picture(
     connection: Connection, brand: BrandSlug, slug: PageSlug, digest: str, format_: Format
 ) -> bytes | None:
-    """A picture that was drawn for the page, for its cover of now or for a former one."""
+    """A stored picture of the page, of its current or a former cover."""
     body: bytes | None = await connection.fetchval(
         """
         select body from covers join pages using (content_id)
@@ -41,10 +41,10 @@ async def picture(
 async def keep(
     connection: Connection, cover: Cover, format_: Format, body: bytes, *, most_bytes: int
 ) -> bytes:
-    """Keeps a picture, in the caller's transaction, and returns it as it is kept: another process may have been first.
+    """Stores a picture in the caller's transaction, and returns the stored bytes: another process may have been first.
 
-    Of one article, the picture before this one stays, for pages and links that still name it. Of all, those that were drawn
-    first go as soon as `most_bytes` are exceeded; who asks for one of them has it drawn again.
+    An article's previous picture stays, for pages and links that still name it. Beyond `most_bytes` in total, the oldest
+    pictures are deleted; a later request draws them again.
     """
     key = (cover.content_id, cover.digest, format_.value)
     await connection.execute(
@@ -63,7 +63,7 @@ async def keep(
         """,
         *key,
     )
-    # Rows that another process is about to delete are left to it.
+    # Skips rows that another process is about to delete.
     await connection.execute(
         """
         with ranked as (

@@ -1,25 +1,25 @@
-"""A title in a box: as large as it fits, in even lines."""
+"""Fits a title into a box: the largest size that fits, in even lines."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from publisher.covers import breaking
-from publisher.covers.breaking import Piece
-from publisher.covers.fonts import Type
+from publisher.covers import line_breaking
+from publisher.covers.fonts import CoverFont
+from publisher.covers.line_breaking import UnbreakableText
 from publisher.covers.right_to_left import is_right_to_left, joined, visual
 
 LINE_HEIGHT: Final = 1.22
 _ELLIPSIS: Final = "…"
 _MOST_CHARACTERS: Final = 400
-"""Nothing that is longer fits the smallest type; the rest is not looked at."""
+"""A longer text does not fit even at the smallest size; the rest is cut before measuring."""
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """Lines in the order from left to right, ready to be drawn."""
+class TypesetBlock:
+    """Lines in visual order from left to right, ready to draw."""
 
-    type: Type
+    type: CoverFont
     lines: tuple[str, ...]
     right_to_left: bool
 
@@ -29,62 +29,64 @@ class Block:
         return round(len(self.lines) * self.type.size * LINE_HEIGHT)
 
 
-def fit(text: str, width: int, height: int, sizes: Sequence[int]) -> Block:
-    """The text in the largest of the sizes (in pixels, largest first) at which it fits the box whole.
+def fit(text: str, width: int, height: int, sizes: Sequence[int]) -> TypesetBlock:
+    """The text in the largest of the sizes (pixels, largest first) that fits the box.
 
-    A size at which a short word stays alone in the last line is passed over if a smaller one has none. Only what does not
-    fit in the smallest size is broken within words, and cut, with an ellipsis.
+    Prefers a smaller size over one that leaves a short word alone on the last line. Breaks words, and cuts the text with an
+    ellipsis, only if it does not fit at the smallest size.
     """
     way = is_right_to_left(text)
     if len(text) > _MOST_CHARACTERS:
         text = text[:_MOST_CHARACTERS].rstrip() + _ELLIPSIS
-    pieces = breaking.pieces(joined(text))
-    second_best: Block | None = None
+    pieces = line_breaking.pieces(joined(text))
+    second_best: TypesetBlock | None = None
     for size in sizes:
-        type_ = Type(size)
-        lines = breaking.balanced(pieces, width, type_.width)
+        type_ = CoverFont(size)
+        lines = line_breaking.balanced(pieces, width, type_.width)
         if lines is None or len(lines) * size * LINE_HEIGHT > height:
             continue
-        block = Block(type_, _drawn(lines, way), way)
-        if not breaking.leaves_a_widow(lines, type_.width):
+        block = TypesetBlock(type_, _drawn(lines, way), way)
+        if not line_breaking.leaves_a_widow(lines, type_.width):
             return block
         second_best = second_best or block
     if second_best:
         return second_best
-    smallest = Type(sizes[-1])
-    return Block(smallest, _drawn(_cut(pieces, smallest, width, height), way), way)
+    smallest = CoverFont(sizes[-1])
+    return TypesetBlock(smallest, _drawn(_cut(pieces, smallest, width, height), way), way)
 
 
-def _cut(pieces: Sequence[Piece], type_: Type, width: int, height: int) -> list[list[Piece]]:
+def _cut(
+    pieces: Sequence[UnbreakableText], type_: CoverFont, width: int, height: int
+) -> list[list[UnbreakableText]]:
     parts = [
         part
         for piece in pieces
         for part in (
-            [piece] if type_.width(piece.text) <= width else breaking.smaller(piece, width, type_.width)
+            [piece] if type_.width(piece.text) <= width else line_breaking.smaller(piece, width, type_.width)
         )
     ]
-    lines = breaking.filled(parts, width, type_.width)
+    lines = line_breaking.filled(parts, width, type_.width)
     room = max(1, int(height / (type_.size * LINE_HEIGHT)))
     if len(lines) > room:
         lines = [*lines[: room - 1], _ending(lines[room - 1], width, type_)]
     return lines
 
 
-def _ending(line: list[Piece], width: int, type_: Type) -> list[Piece]:
-    """The line with an ellipsis, and without as many pieces at its end as that takes."""
-    text = breaking.joined(line, ends_text=True)
+def _ending(line: list[UnbreakableText], width: int, type_: CoverFont) -> list[UnbreakableText]:
+    """The line with an ellipsis, without the last pieces if they leave no room for it."""
+    text = line_breaking.joined(line, ends_text=True)
     kept = list(line)
     while len(kept) > 1 and type_.width(text + _ELLIPSIS) > width:
         kept.pop()
-        text = breaking.joined(kept, ends_text=True)
+        text = line_breaking.joined(kept, ends_text=True)
     while text and type_.width(text + _ELLIPSIS) > width:
         text = text[:-1]
-    return [Piece(text.rstrip(" ,;:.-") + _ELLIPSIS)]
+    return [UnbreakableText(text.rstrip(" ,;:.-") + _ELLIPSIS)]
 
 
-def _drawn(lines: Sequence[Sequence[Piece]], way: bool) -> tuple[str, ...]:
+def _drawn(lines: Sequence[Sequence[UnbreakableText]], way: bool) -> tuple[str, ...]:
     ends = [*([False] * (len(lines) - 1)), True]
     return tuple(
-        visual(breaking.joined(line, ends_text=end), right_to_left=way)
+        visual(line_breaking.joined(line, ends_text=end), right_to_left=way)
         for line, end in zip(lines, ends, strict=True)
     )

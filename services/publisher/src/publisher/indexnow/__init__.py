@@ -3,8 +3,8 @@
 Entered here: `IndexNow` tells them, `key_of` is what the site shows them.
 """
 
+from publisher.indexnow.notifier import IndexNowNotifier
 from publisher.indexnow.routes import indexnow_routes
 from publisher.indexnow.store import key_of
-from publisher.indexnow.telling import IndexNow
 
-__all__ = ["IndexNow", "indexnow_routes", "key_of"]
+__all__ = ["IndexNowNotifier", "indexnow_routes", "key_of"]

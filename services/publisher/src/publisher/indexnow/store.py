@@ -8,7 +8,7 @@ from publisher.domain import BrandSlug, PageSlug
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class IndexNowKey:
     """A brand's, of which engines read `key` on its site."""
 
     key: str
@@ -20,7 +20,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class AddressBatch:
     """Addresses of one brand that are told of together."""
 
     brand: BrandSlug
@@ -31,7 +31,7 @@ class Batch:
     """The most that were made of any, this one included."""
 
 
-async def find(connection: Connection, brand: BrandSlug) -> Key | None:
+async def find(connection: Connection, brand: BrandSlug) -> IndexNowKey | None:
     row = await connection.fetchrow(
         """
         select key, told_at, problem, (select count(*) from changed_addresses as c where c.brand_slug = k.brand_slug) as waiting
@@ -39,7 +39,7 @@ async def find(connection: Connection, brand: BrandSlug) -> Key | None:
         """,
         brand,
     )
-    return None if row is None else Key(**row)
+    return None if row is None else IndexNowKey(**row)
 
 
 async def key_of(connection: Connection, brand: BrandSlug) -> str | None:
@@ -64,7 +64,7 @@ async def turn_off(connection: Connection, brand: BrandSlug) -> bool:
     return bool(removed)
 
 
-async def claim(connection: Connection, *, most: int, hold: timedelta) -> Batch | None:
+async def claim(connection: Connection, *, most: int, hold: timedelta) -> AddressBatch | None:
     """Addresses that are due, of the brand that waits longest; nobody else takes them for as long as they are held. None: none is due."""
     rows = await connection.fetch(
         """
@@ -83,7 +83,7 @@ async def claim(connection: Connection, *, most: int, hold: timedelta) -> Batch 
     if not rows:
         return None
     rows.sort(key=lambda row: row["slug"])
-    return Batch(
+    return AddressBatch(
         BrandSlug(rows[0]["brand_slug"]),
         tuple(PageSlug(row["slug"]) for row in rows),
         tuple(row["changed_at"] for row in rows),
@@ -91,7 +91,7 @@ async def claim(connection: Connection, *, most: int, hold: timedelta) -> Batch 
     )
 
 
-async def forget(connection: Connection, batch: Batch) -> None:
+async def forget(connection: Connection, batch: AddressBatch) -> None:
     """Those that have not changed since they were taken."""
     await connection.execute(
         """
@@ -106,7 +106,7 @@ async def forget(connection: Connection, batch: Batch) -> None:
     )
 
 
-async def postpone(connection: Connection, batch: Batch, pause: timedelta) -> None:
+async def postpone(connection: Connection, batch: AddressBatch, pause: timedelta) -> None:
     """Those that have not changed since they were taken."""
     await connection.execute(
         """

@@ -22,7 +22,7 @@ from chassis.http.problem_codes import RefusalError
 from envelope.brand.payloads import BrandSlug as Slug
 from messaging import Database
 from publisher import problem_codes as codes
-from publisher.domain import BrandSlug, Logo, Plate, UnusableLogoError
+from publisher.domain import BrandSlug, Logo, LogoBackground, UnusableLogoError
 from publisher.logos import store
 from publisher.urls import SiteUrls
 
@@ -43,7 +43,7 @@ class LogoView(View):
     width: int
     """Pixels."""
     height: int
-    plate: Plate | None
+    plate: LogoBackground | None
     """What is put behind it on pages by day or by night; none if it is seen at both, or brings its own ground."""
 
 
@@ -100,9 +100,9 @@ def logo_routes(database: Database, urls: SiteUrls) -> APIRouter:
 
 def _taken_in(file: bytes) -> tuple[Logo, bytes]:
     # What reads pictures takes memory, so it is loaded where there is one.
-    from publisher.logos.taking_in import take_in  # noqa: PLC0415
+    from publisher.logos.logo_file import normalise_logo  # noqa: PLC0415
 
-    return take_in(file)
+    return normalise_logo(file)
 
 
 def _visible(caller: Caller, slug: str) -> BrandSlug:

@@ -1,7 +1,7 @@
 """Logos in the publisher's database: each statement beside the function that runs it."""
 
 from chassis import Connection
-from publisher.domain import BrandSlug, Logo, Plate
+from publisher.domain import BrandSlug, Logo, LogoBackground
 
 
 async def logo(connection: Connection, brand: BrandSlug) -> Logo | None:
@@ -54,5 +54,5 @@ async def _site_changed(connection: Connection, brand: BrandSlug) -> None:
     await connection.execute("update sites set changed_at = clock_timestamp() where brand_slug = $1", brand)
 
 
-def _plate(name: str | None) -> Plate | None:
-    return None if name is None else Plate(name)
+def _plate(name: str | None) -> LogoBackground | None:
+    return None if name is None else LogoBackground(name)

@@ -3,7 +3,7 @@
 Entered here: `preview_routes` makes links, `Previews` shows what they lead to.
 """
 
-from publisher.previews.pages import Drafts, Previews
+from publisher.previews.pages import DraftReader, PreviewPages
 from publisher.previews.routes import MADE_ONCE, preview_routes
 
-__all__ = ["MADE_ONCE", "Drafts", "Previews", "preview_routes"]
+__all__ = ["MADE_ONCE", "DraftReader", "PreviewPages", "preview_routes"]

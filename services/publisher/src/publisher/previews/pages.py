@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, Response
 from messaging import Database, RetryLater, Unprocessable
 from publisher import logos, store
 from publisher.clients.orchestrator import Fetched, Unchanged
-from publisher.domain import Article, BrandSlug, Page, Site, wanted_slug
+from publisher.domain import Article, ArticlePage, BrandSlug, Site, wanted_slug
 from publisher.markup import Home, to_html
 from publisher.previews.store import preview
 from publisher.rendering import Renderer
@@ -29,7 +29,7 @@ _HEADERS: Final = {
 }
 
 
-class Drafts(Protocol):
+class DraftReader(Protocol):
     """Where articles are read that are not published."""
 
     async def article(self, content_id: UUID, *, known_etag: str | None = None) -> Fetched | Unchanged | None:
@@ -37,9 +37,9 @@ class Drafts(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Previews:
+class PreviewPages:
     database: Database
-    drafts: Drafts
+    drafts: DraftReader
     renderer: Renderer
     urls: SiteUrls
 
@@ -75,12 +75,12 @@ class Previews:
             settings, logo = await settings_of(connection, brand), await logos.logo(connection, brand)
         about = article.brand
         site = Site(brand, about.name, about.description, about.language, article.updated_at, 0, logo)
-        return site if settings is None else site.decided(settings)
+        return site if settings is None else site.with_settings(settings)
 
-    def _page(self, article: Article) -> Page:
+    def _page(self, article: Article) -> ArticlePage:
         home = Home(self.urls.origin, self.urls.site(BrandSlug(article.brand.slug)))
         markup = to_html(article.body_markdown, frozenset(source.n for source in article.sources), home)
-        return Page(
+        return ArticlePage(
             content_id=article.content_id,
             slug=wanted_slug(article),
             title=article.title,

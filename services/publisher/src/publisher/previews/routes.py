@@ -31,7 +31,7 @@ class PreviewRequest(BaseModel):
     """After so many, the link leads nowhere."""
 
 
-class PreviewMade(View):
+class PreviewLinkView(View):
     url: str
     expires_at: datetime
 
@@ -42,7 +42,7 @@ def preview_routes(database: Database, urls: SiteUrls) -> APIRouter:
     @routes.post("", status_code=HTTPStatus.CREATED, summary="Make a link to a draft", responses=UNKNOWN)
     async def create_preview(
         request: PreviewRequest, caller: MayReview, slug: Annotated[Slug, Path(description="The brand.")]
-    ) -> PreviewMade:
+    ) -> PreviewLinkView:
         """Whoever has the link sees the article as it stands each time, published or not, until it ends. It is shown here and never again."""
         if not caller.may_see(slug):
             raise RefusalError(UNKNOWN_BRAND, f"your key is for other brands than '{slug}'")
@@ -50,6 +50,6 @@ def preview_routes(database: Database, urls: SiteUrls) -> APIRouter:
         async with database.transaction() as tx:
             lasts = timedelta(hours=request.hours)
             expires_at = await store.keep(tx.connection, word, BrandSlug(slug), request.content_id, lasts)
-        return PreviewMade(url=urls.absolute(urls.preview(word)), expires_at=expires_at)
+        return PreviewLinkView(url=urls.absolute(urls.preview(word)), expires_at=expires_at)
 
     return routes

@@ -10,7 +10,7 @@ from publisher.domain import BrandSlug
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class PreviewLink:
     brand: BrandSlug
     content_id: UUID
     expires_at: datetime
@@ -34,14 +34,16 @@ async def keep(
     return expires_at
 
 
-async def preview(connection: Connection, word: str) -> Preview | None:
+async def preview(connection: Connection, word: str) -> PreviewLink | None:
     """None if it leads nowhere, or not any more."""
     row = await connection.fetchrow(
         "select brand_slug, content_id, expires_at from previews where word_digest = $1 and expires_at >= clock_timestamp()",
         _digest(word),
     )
     return (
-        None if row is None else Preview(BrandSlug(row["brand_slug"]), row["content_id"], row["expires_at"])
+        None
+        if row is None
+        else PreviewLink(BrandSlug(row["brand_slug"]), row["content_id"], row["expires_at"])
     )
 
 

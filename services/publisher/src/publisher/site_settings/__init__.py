@@ -3,20 +3,20 @@
 Entered here: `site_settings_routes` is the API, `look` the stylesheet that follows from the settings, `Addresses` whose site a host is.
 """
 
-from publisher.site_settings.addresses import URLS, Addresses, OwnHosts
+from publisher.site_settings.custom_hosts import URLS, CustomHostMiddleware, CustomHosts
 from publisher.site_settings.proof import GatewayHostProof, HostProof
 from publisher.site_settings.routes import site_settings_routes
 from publisher.site_settings.store import address_of, settings_of
-from publisher.site_settings.stylesheet import look, readable_by_day
+from publisher.site_settings.stylesheet import own_stylesheet, readable_by_day
 
 __all__ = [
     "URLS",
-    "Addresses",
+    "CustomHostMiddleware",
+    "CustomHosts",
     "GatewayHostProof",
     "HostProof",
-    "OwnHosts",
     "address_of",
-    "look",
+    "own_stylesheet",
     "readable_by_day",
     "settings_of",
     "site_settings_routes",

@@ -73,7 +73,7 @@ _Line = BeforeValidator(_line)
 _Tag = Annotated[str, _Line, Field(min_length=1, max_length=60)]
 
 
-class AuthorGiven(BaseModel):
+class AuthorChange(BaseModel):
     """Whom articles name as their author."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
@@ -93,7 +93,7 @@ class SiteChange(BaseModel):
     typefaces: Typefaces | None = None
     tags: Annotated[tuple[_Tag, ...], Field(max_length=MOST_TAGS), AfterValidator(_tags)] | None = None
     """An article has those whose words are all in its title, keyword or headings, in any form of them."""
-    author: AuthorGiven | None = None
+    author: AuthorChange | None = None
     address: Annotated[str, Field(max_length=300), AfterValidator(_address)] | None = None
     """An origin of its own, `https://blog.example.org`, under which the site is found; it has to lead to the publisher."""
 
@@ -152,11 +152,11 @@ def site_settings_routes(
         """
         brand = _visible(caller, slug)
         if change.address is not None:
-            await _demand_host(database, urls, host_proof, caller, brand, change.address)
+            await _check_host(database, urls, host_proof, caller, brand, change.address)
         given = change.model_dump(exclude_unset=True)
         wanted = {name: value for name, value in given.items() if value is not None}
         async with database.transaction() as tx:
-            before = await store.held(tx.connection, brand)
+            before = await store.lock_settings(tx.connection, brand)
             kept = before.model_dump(exclude=set(given))
             settings = SiteSettings.model_validate({**kept, **wanted})
             try:
@@ -178,7 +178,7 @@ def site_settings_routes(
     return routes
 
 
-async def _demand_host(
+async def _check_host(
     database: Database,
     urls: SiteUrls,
     host_proof: HostProof | None,

@@ -12,7 +12,7 @@ async def settings_of(connection: Connection, brand: BrandSlug) -> SiteSettings 
     return None if row is None else SiteSettings.model_validate_json(row)
 
 
-async def held(connection: Connection, brand: BrandSlug) -> SiteSettings:
+async def lock_settings(connection: Connection, brand: BrandSlug) -> SiteSettings:
     """As they are, and nobody else changes them before the transaction ends."""
     await connection.execute(
         "select pg_advisory_xact_lock(hashtextextended('publisher.site_settings.' || $1::text, 0))", brand

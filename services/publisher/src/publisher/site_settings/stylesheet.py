@@ -20,7 +20,7 @@ _TYPEFACES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Stylesheet:
     css: str
 
     @property
@@ -28,7 +28,7 @@ class Look:
         return hashlib.sha256(self.css.encode()).hexdigest()[:16]
 
 
-def look(settings: SiteSettings) -> Look | None:
+def own_stylesheet(settings: SiteSettings) -> Stylesheet | None:
     """None where nothing differs."""
     css = _TYPEFACES[settings.typefaces]
     if settings.accent:
@@ -38,7 +38,7 @@ def look(settings: SiteSettings) -> Look | None:
             f"@media screen {{ body.look {{ --accent: {by_day}; }} }}\n"
             f"@media screen and (prefers-color-scheme: dark) {{ body.look {{ --accent: {by_night}; }} }}\n"
         )
-    return Look(css) if css else None
+    return Stylesheet(css) if css else None
 
 
 def readable_by_day(accent: str) -> str:

@@ -4,22 +4,22 @@ Entered here: each brings a target up to date with an article, `BuiltInSite` the
 a kind of account needs is one file (`wordpress.py`), named in `places.py`.
 """
 
-from publisher.targets.bringing import Bringing, ask_again, failed
-from publisher.targets.files import Files
-from publisher.targets.pictures import Pictures
-from publisher.targets.places import SITE
+from publisher.targets.files import FilesTarget
+from publisher.targets.pictures import CoverPictures
+from publisher.targets.resolution import SITE
 from publisher.targets.routes import target_routes
-from publisher.targets.site import AT_ONCE, Brought, BuiltInSite
+from publisher.targets.site import AT_ONCE, BuiltInSite, SiteJob
+from publisher.targets.target_publisher import TargetPublisher, report_failure, republish
 
 __all__ = [
     "AT_ONCE",
     "SITE",
-    "Bringing",
-    "Brought",
     "BuiltInSite",
-    "Files",
-    "Pictures",
-    "ask_again",
-    "failed",
+    "CoverPictures",
+    "FilesTarget",
+    "SiteJob",
+    "TargetPublisher",
+    "report_failure",
+    "republish",
     "target_routes",
 ]

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from publisher.targets.edition import Edition, digest_of, mark_in, marked
-from publisher.targets.target import Standing
+from publisher.targets.target import RemoteState
 from receipts import Absent, Account, Answer, Found, Refused, Step, UnknownOutcome, Work
 from receipts.answers import expect, quoted
 
@@ -26,7 +26,7 @@ _ERRORS: Final = {401: "Dev.to does not know the API key: connect the account ag
 class DevTo:
     kind: ClassVar = "devto"
 
-    def place(self, edition: Edition) -> Sequence[Step]:
+    def creation_steps(self, edition: Edition) -> Sequence[Step]:
         async def look(work: Work) -> Found | Absent:
             async for article in _mine(work.account):
                 if mark_in(_text(article), edition.content_id):
@@ -49,16 +49,16 @@ class DevTo:
 
         return (Step("draft", send, look, seconds=30),)
 
-    def bring(self, edition: Edition, standing: Standing) -> Sequence[Step]:
+    def update_steps(self, edition: Edition, remote_state: RemoteState) -> Sequence[Step]:
         text = f"{edition.markdown.lstrip('-').lstrip()}\n{marked(edition.content_id, edition.mark)}\n"
 
         async def publish(work: Work) -> Mapping[str, Any]:
-            now = await _read(work.account, standing)
+            now = await _read(work.account, remote_state)
             mark = mark_in(_text(now), edition.content_id)
             if mark == edition.mark and now.get("published"):
                 return _published(now)
             public = bool(now.get("published"))
-            standing.demand_ours(
+            remote_state.check_unchanged(
                 seen=_seen(now), mark=mark, is_public=public, state="published" if public else "unpublished"
             )
             article: dict[str, Any] = {
@@ -72,14 +72,14 @@ class DevTo:
                 article["canonical_url"] = edition.canonical_url
             if edition.picture and edition.picture.url:
                 article["main_image"] = edition.picture.url
-            written = await _written(work.account, standing, article)
+            written = await _written(work.account, remote_state, article)
             return _published({**written, "title": article["title"], "body_markdown": text})
 
         return (Step("publish", publish, repeatable=True, seconds=30),)
 
-    def withdraw(self, standing: Standing) -> Sequence[Step]:
+    def withdrawal_steps(self, remote_state: RemoteState) -> Sequence[Step]:
         async def withdraw(work: Work) -> Mapping[str, Any]:
-            await _written(work.account, standing, {"published": False}, gone_is_fine=True)
+            await _written(work.account, remote_state, {"published": False}, gone_is_fine=True)
             return {}
 
         return (Step("withdraw", withdraw, repeatable=True, seconds=30),)
@@ -97,9 +97,9 @@ async def _mine(account: Account) -> AsyncIterator[dict[str, Any]]:
             return
 
 
-async def _read(account: Account, standing: Standing) -> dict[str, Any]:
+async def _read(account: Account, remote_state: RemoteState) -> dict[str, Any]:
     async for article in _mine(account):
-        if str(article.get("id")) == standing.remote_id:
+        if str(article.get("id")) == remote_state.remote_id:
             return article
     raise Refused(
         "gone_elsewhere",
@@ -108,9 +108,9 @@ async def _read(account: Account, standing: Standing) -> dict[str, Any]:
 
 
 async def _written(
-    account: Account, standing: Standing, article: Mapping[str, Any], *, gone_is_fine: bool = False
+    account: Account, remote_state: RemoteState, article: Mapping[str, Any], *, gone_is_fine: bool = False
 ) -> dict[str, Any]:
-    path = f"{_ARTICLES}/{standing.remote_id}"
+    path = f"{_ARTICLES}/{remote_state.remote_id}"
     answer = await account.request("PUT", path, json={"article": article})
     if gone_is_fine and answer.status == 404:  # noqa: PLR2004
         return {}

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from markupsafe import Markup, escape
 
-from publisher.domain import Article, Source, language_tag
+from publisher.domain import Article, CitedSource, language_tag
 from publisher.markup import to_html
 from publisher.targets.markdown import markdown_of
 from publisher.targets.settings import TargetSettings
@@ -20,7 +20,7 @@ _MARK: Final = re.compile(r"<!-- article ([0-9a-f-]{36}) ([0-9a-f]{16}|draft) --
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class CoverPicture:
     """An article's cover, drawn when it is needed."""
 
     name: str
@@ -49,7 +49,7 @@ class Edition:
     markdown: str
     """The same."""
     word_count: int
-    sources: tuple[Source, ...]
+    sources: tuple[CitedSource, ...]
     canonical_url: str | None
     """Where its home is; None: here."""
     as_of: datetime
@@ -57,7 +57,7 @@ class Edition:
     categories: tuple[str, ...]
     tags: tuple[str, ...]
     author: str | None
-    picture: Picture | None
+    picture: CoverPicture | None
     stamp: str = ""
     """Of a person's word that what is there is to be overwritten."""
 
@@ -85,7 +85,7 @@ def edition_of(
     settings: TargetSettings,
     *,
     canonical_url: str | None,
-    picture: Picture | None,
+    picture: CoverPicture | None,
     stamp: str = "",
 ) -> Edition:
     """What a target is to show of an article; takes a while for a long one."""
@@ -138,11 +138,11 @@ def _with_sources(article: Article, body: Markup) -> Markup:
     return Markup("\n").join(parts)
 
 
-def _listed(article: Article) -> list[Source]:
+def _listed(article: Article) -> list[CitedSource]:
     return sorted(article.sources, key=lambda source: source.n)
 
 
-def _item(source: Source) -> Markup:
+def _item(source: CitedSource) -> Markup:
     name = escape(source.name)
     if source.link:
         name = Markup('<a href="{}" rel="external noopener noreferrer">{}</a>').format(

@@ -32,7 +32,7 @@ class FilesError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Filed:
+class FiledArticle:
     """Where an article's files are, and what they look like."""
 
     path: str
@@ -44,14 +44,14 @@ class Filed:
     """As its path has it, where that is known."""
 
 
-class Files:
+class FilesTarget:
     """`root` is the operator's PUBLISH_FOLDER; None: there is none."""
 
     def __init__(self, root: Path | None) -> None:
         self._root = None if root is None else root.resolve()
 
-    def place(
-        self, edition: Edition, settings: TargetSettings, before: Filed | None, *, since: datetime
+    def choose_path(
+        self, edition: Edition, settings: TargetSettings, before: FiledArticle | None, *, since: datetime
     ) -> str:
         """The path that the article is to have, below the target's folder; nothing is written.
 
@@ -64,14 +64,14 @@ class Files:
         self,
         edition: Edition,
         settings: TargetSettings,
-        before: Filed | None,
+        before: FiledArticle | None,
         *,
         path: str,
         since: datetime,
         tried: frozenset[str],
         cover: bytes | None,
         overwrite: bool,
-    ) -> Filed:
+    ) -> FiledArticle:
         """Writes the article where it was placed, and removes what it had elsewhere; the same again changes nothing.
 
         Raises:
@@ -82,7 +82,7 @@ class Files:
         folder = self._folder(settings, edition.brand_slug)
         layout = LAYOUTS[settings.profile]
         if before is not None and not overwrite:
-            self._demand_ours(folder, before, edition.content_id, tried)
+            self._check_unchanged(folder, before, edition.content_id, tried)
         slug, mark = _slug_in(path, layout, edition, since), edition.mark
         pictured = layout.cover(slug, since) if cover is not None else None
         if pictured is not None and self._is_others_picture(self._within(folder, pictured), before, cover):
@@ -97,14 +97,14 @@ class Files:
             files[self._within(folder, pictured)] = cover
         what = "Publish" if before is None or before.seen is None else "Update"
         self._put(folder, settings, files, message=f"{what} “{edition.title}”", author=edition.site)
-        return Filed(path, pictured, _digest(text), slug)
+        return FiledArticle(path, pictured, _digest(text), slug)
 
     def remove(
         self,
         content_id: UUID,
         brand_slug: str,
         settings: TargetSettings,
-        before: Filed,
+        before: FiledArticle,
         *,
         tried: frozenset[str],
         overwrite: bool,
@@ -115,7 +115,7 @@ class Files:
         """
         folder = self._folder(settings, brand_slug)
         if self._within(folder, before.path).exists() and not overwrite:
-            self._demand_ours(folder, before, content_id, tried)
+            self._check_unchanged(folder, before, content_id, tried)
         files: dict[Path, bytes | None] = {
             self._within(folder, each): None for each in (before.path, before.cover) if each is not None
         }
@@ -145,7 +145,9 @@ class Files:
             raise FilesError("outside", f"{path} leads out of the target's folder; nothing was written")
         return whole
 
-    def _demand_ours(self, folder: Path, before: Filed, content_id: UUID, tried: frozenset[str]) -> None:
+    def _check_unchanged(
+        self, folder: Path, before: FiledArticle, content_id: UUID, tried: frozenset[str]
+    ) -> None:
         try:
             text = self._within(folder, before.path).read_bytes()
         except FileNotFoundError:
@@ -164,7 +166,7 @@ class Files:
         )
 
     def _free(
-        self, folder: Path, layout: Layout, edition: Edition, since: datetime, before: Filed | None
+        self, folder: Path, layout: Layout, edition: Edition, since: datetime, before: FiledArticle | None
     ) -> str:
         """The path that its slug asks for, or the next that is its own, or free together with the picture's."""
         for number in range(1, 100):
@@ -185,7 +187,7 @@ class Files:
         )
 
     @staticmethod
-    def _is_others_picture(path: Path, before: Filed | None, cover: bytes | None) -> bool:
+    def _is_others_picture(path: Path, before: FiledArticle | None, cover: bytes | None) -> bool:
         """Whether somebody else has put a file where the picture of an article would be that had none so far."""
         had_none = before is not None and before.seen is not None and before.cover is None
         return had_none and path.exists() and path.read_bytes() != cover

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Final
 
-from publisher.targets.edition import Edition, Picture, digest_of, mark_in, marked
-from publisher.targets.target import Standing
+from publisher.targets.edition import CoverPicture, Edition, digest_of, mark_in, marked
+from publisher.targets.target import RemoteState
 from receipts import Absent, Account, Answer, Found, NotSent, Part, Refused, Step, UnknownOutcome, Work
 from receipts.answers import expect, quoted
 
@@ -32,7 +32,7 @@ _ERRORS: Final = {
 class Ghost:
     kind: ClassVar = "ghost"
 
-    def place(self, edition: Edition) -> Sequence[Step]:
+    def creation_steps(self, edition: Edition) -> Sequence[Step]:
         slugs = (f"draft-{edition.content_id}", edition.slug)
 
         async def look(work: Work) -> Found | Absent:
@@ -58,16 +58,16 @@ class Ghost:
 
         return (Step("draft", send, look),)
 
-    def bring(self, edition: Edition, standing: Standing) -> Sequence[Step]:
+    def update_steps(self, edition: Edition, remote_state: RemoteState) -> Sequence[Step]:
         async def picture(work: Work) -> Mapping[str, Any]:
             return {"picture": await _uploaded(work.account, edition.picture) if edition.picture else None}
 
         async def publish(work: Work) -> Mapping[str, Any]:
-            now = await _read(work.account, standing)
+            now = await _read(work.account, remote_state)
             mark = mark_in(_text(now), edition.content_id)
             if mark == edition.mark and now.get("status") == "published":
                 return _published(now)
-            standing.demand_ours(
+            remote_state.check_unchanged(
                 seen=_seen(now),
                 mark=mark,
                 is_public=now.get("status") == "published",
@@ -82,38 +82,38 @@ class Ghost:
                 "status": "published",
                 "updated_at": now["updated_at"],
             }
-            if edition.slug != standing.slug:
+            if edition.slug != remote_state.slug:
                 post["slug"] = edition.slug
             if edition.author:
                 post["authors"] = [{"email" if "@" in edition.author else "slug": edition.author}]
             if edition.picture and work.remote["picture"]:
                 post["feature_image"] = work.remote["picture"]
                 post["feature_image_alt"] = edition.picture.alternative_text[:_MAX_ALTERNATIVE]
-            return _published(await _written(work.account, standing, post))
+            return _published(await _written(work.account, remote_state, post))
 
         return (
             Step("picture", picture, repeatable=True, unseen=True, seconds=25),
             Step("publish", publish, repeatable=True, seconds=25),
         )
 
-    def withdraw(self, standing: Standing) -> Sequence[Step]:
+    def withdrawal_steps(self, remote_state: RemoteState) -> Sequence[Step]:
         async def withdraw(work: Work) -> Mapping[str, Any]:
             try:
-                now = await _read(work.account, standing)
+                now = await _read(work.account, remote_state)
             except Refused as error:
                 if error.reason == "gone_elsewhere":
                     return {}
                 raise
             if now.get("status") == "published":
                 change = {"status": "draft", "updated_at": now["updated_at"]}
-                await _written(work.account, standing, change)
+                await _written(work.account, remote_state, change)
             return {}
 
         return (Step("withdraw", withdraw, repeatable=True, seconds=25),)
 
 
-async def _read(account: Account, standing: Standing) -> dict[str, Any]:
-    answer = await account.request("GET", f"{_POSTS}{standing.remote_id}/", query=_WHOLE)
+async def _read(account: Account, remote_state: RemoteState) -> dict[str, Any]:
+    answer = await account.request("GET", f"{_POSTS}{remote_state.remote_id}/", query=_WHOLE)
     if answer.status == _NOT_FOUND:
         raise Refused(
             "gone_elsewhere",
@@ -122,9 +122,9 @@ async def _read(account: Account, standing: Standing) -> dict[str, Any]:
     return _post(expect(answer, errors=_ERRORS))
 
 
-async def _written(account: Account, standing: Standing, post: Mapping[str, Any]) -> dict[str, Any]:
+async def _written(account: Account, remote_state: RemoteState, post: Mapping[str, Any]) -> dict[str, Any]:
     answer = await account.request(
-        "PUT", f"{_POSTS}{standing.remote_id}/", query=_WHOLE, json={"posts": [post]}
+        "PUT", f"{_POSTS}{remote_state.remote_id}/", query=_WHOLE, json={"posts": [post]}
     )
     if answer.status == _COLLISION:
         # Since it was read a moment ago. What has changed shows when it is read again.
@@ -134,7 +134,7 @@ async def _written(account: Account, standing: Standing, post: Mapping[str, Any]
     return _post(expect(answer, errors=_ERRORS))
 
 
-async def _uploaded(account: Account, picture: Picture) -> str | None:
+async def _uploaded(account: Account, picture: CoverPicture) -> str | None:
     """Its address; None where pictures are not taken: then the article goes without. A second upload leaves a file that nobody sees."""
     parts = [
         Part("purpose", "image"),

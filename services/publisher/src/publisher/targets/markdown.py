@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
 from chassis.links import public_link
-from publisher.domain import Article, Source
+from publisher.domain import Article, CitedSource
 
 _SPECIAL: Final = re.compile(r"[\\`*_\[\]#+~|!>=-]")
 _ENTITIES: Final = {"<": "&lt;", "&": "&amp;", "{": "&#123;", "}": "&#125;", "$": "&#36;"}
@@ -41,7 +41,7 @@ def rewritten(markdown: str) -> str:
     return _blocks(SyntaxTreeNode(_PARSER.parse(markdown)).children)
 
 
-def _source(source: Source) -> str:
+def _source(source: CitedSource) -> str:
     name = _escaped(source.name)
     named = f"[{name}]({_address(source.link)})" if source.link else name
     return f"{named} ({_escaped(source.licence)})" if source.licence else named

@@ -6,27 +6,27 @@ from messaging import Database
 from publisher import logos, store
 from publisher.covers import Cover, Covers, Format, picture_of
 from publisher.domain import Article, BrandSlug
-from publisher.targets.edition import Picture
+from publisher.targets.edition import CoverPicture
 from publisher.urls import SiteUrls
 
 
-class Pictures:
+class CoverPictures:
     def __init__(self, database: Database, covers: Covers, urls: SiteUrls) -> None:
         self._database = database
         self._covers = covers
         self._urls = urls
 
-    async def of(self, article: Article) -> Picture:
+    async def of(self, article: Article) -> CoverPicture:
         brand = BrandSlug(article.brand.slug)
         async with self._database.connection() as connection:
             logo = await logos.logo(connection, brand)
             accent = await connection.fetchval(
                 "select settings ->> 'accent' from site_settings where brand_slug = $1", brand
             )
-            place = (await store.places(connection, [article.content_id])).get(article.content_id)
+            location = (await store.locate_pages(connection, [article.content_id])).get(article.content_id)
         page = None
-        if place is not None and place.brand == brand and place.cover is not None:
-            page = picture_of(self._urls, brand, place.slug, place.cover)
+        if location is not None and location.brand == brand and location.cover is not None:
+            page = picture_of(self._urls, brand, location.slug, location.cover)
         cover = Cover.of(
             article.content_id,
             article.title,
@@ -35,7 +35,7 @@ class Pictures:
             logo.digest if logo else None,
             accent,
         )
-        return Picture(
+        return CoverPicture(
             name=f"cover-{cover.digest}",
             alternative_text=cover.alternative_text,
             url=page.url if page else None,

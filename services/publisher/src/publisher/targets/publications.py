@@ -10,7 +10,7 @@ import asyncpg
 
 from chassis import Connection
 from publisher.targets.settings import TargetSettings
-from publisher.targets.target import Standing
+from publisher.targets.target import RemoteState
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class Publication:
     number: int
     """In the order in which they were begun."""
 
-    def standing(self, *, overwrite: bool = False) -> Standing:
-        return Standing(
+    def remote_state(self, *, overwrite: bool = False) -> RemoteState:
+        return RemoteState(
             self.content_id,
             self.remote_id or "",
             self.url,
@@ -53,7 +53,7 @@ class Publication:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PublicationOutcome:
     """How it stands after a command."""
 
     state: str
@@ -160,7 +160,9 @@ async def make_anew(connection: Connection, publication: Publication) -> None:
     )
 
 
-async def settle(connection: Connection, publication: Publication, by: UUID, outcome: Outcome) -> bool:
+async def settle(
+    connection: Connection, publication: Publication, by: UUID, outcome: PublicationOutcome
+) -> bool:
     """Writes the outcome and gives the claim back. False: another command has it by now, and nothing was written."""
     return bool(
         await connection.fetchval(

@@ -17,8 +17,8 @@ from messaging import Database
 from publisher import problem_codes as codes
 from publisher.targets import publications
 from publisher.targets.filing import folders
-from publisher.targets.places import SITE
 from publisher.targets.publications import Publication
+from publisher.targets.resolution import SITE
 from publisher.targets.settings import NAME_PATTERN, TargetSettings
 
 Brand = Annotated[Slug, Path(description="The brand.")]
@@ -84,7 +84,7 @@ def target_routes(database: Database) -> APIRouter:
 
         A key of the scope `admin` that is bound to no brand gives a brand a `folder`; others may name those that it has.
         """
-        _demand_visible(caller, slug)
+        _check_visible(caller, slug)
         if target == SITE:
             raise RefusalError(
                 codes.TARGET_IS_BUILT_IN,
@@ -97,7 +97,7 @@ def target_routes(database: Database) -> APIRouter:
     @routes.get("/targets", summary="How a brand wants its articles at its targets", responses=UNKNOWN)
     async def list_targets(caller: MayRead, slug: Brand) -> TargetList:
         """Those for which something is set."""
-        _demand_visible(caller, slug)
+        _check_visible(caller, slug)
         async with database.connection() as connection:
             found = await publications.all_settings(connection, slug)
         return TargetList(items=tuple(TargetView(target=name, settings=each) for name, each in found))
@@ -106,7 +106,7 @@ def target_routes(database: Database) -> APIRouter:
         "/targets/{target}", summary="How a brand wants its articles at one target", responses=UNKNOWN
     )
     async def get_target(caller: MayRead, slug: Brand, target: Target) -> TargetView:
-        _demand_visible(caller, slug)
+        _check_visible(caller, slug)
         async with database.connection() as connection:
             settings = await publications.settings_of(connection, slug, target)
         if settings is None:
@@ -121,7 +121,7 @@ def target_routes(database: Database) -> APIRouter:
     )
     async def delete_target(caller: MayOperate, slug: Brand, target: Target) -> None:
         """What is there stays."""
-        _demand_visible(caller, slug)
+        _check_visible(caller, slug)
         async with database.transaction() as tx:
             removed = await publications.remove_settings(tx.connection, slug, target)
         if not removed:
@@ -135,7 +135,7 @@ def target_routes(database: Database) -> APIRouter:
         limit: PageLimit = DEFAULT_PAGE,
     ) -> PublicationList:
         """Its articles at targets other than the built-in site, in the order in which they were begun."""
-        _demand_visible(caller, slug)
+        _check_visible(caller, slug)
         async with database.connection() as connection:
             found = await publications.of_brand(connection, slug, after=after, limit=limit + 1)
         return PublicationList(
@@ -150,13 +150,13 @@ async def _set(
     connection: Connection, caller: Caller, slug: str, target: str, settings: TargetSettings
 ) -> None:
     if settings.folder is not None:
-        await _demand_folder(connection, caller, slug, settings.folder)
+        await _check_folder(connection, caller, slug, settings.folder)
     await publications.set_settings(connection, slug, target, settings)
     if caller.is_administrator:
         await folders.release_unused(connection, slug)
 
 
-async def _demand_folder(connection: Connection, caller: Caller, slug: str, folder: str) -> None:
+async def _check_folder(connection: Connection, caller: Caller, slug: str, folder: str) -> None:
     """Raises RefusalError: the folder is another brand's, or the caller may not give it to this one."""
     if not caller.is_administrator and not await folders.is_within_own(connection, slug, folder):
         raise RefusalError(
@@ -175,6 +175,6 @@ def _nothing_set(slug: str, target: str) -> RefusalError:
     return RefusalError(codes.NOTHING_SET, f"nothing is set of the target '{target}' of '{slug}'")
 
 
-def _demand_visible(caller: Caller, slug: str) -> None:
+def _check_visible(caller: Caller, slug: str) -> None:
     if not caller.may_see(slug):
         raise RefusalError(UNKNOWN_BRAND, f"there is no brand '{slug}', or your key is for others")

@@ -18,28 +18,28 @@ from messaging.erasure import comes_too_late
 from publisher import store
 from publisher.clients.orchestrator import OrchestratorClient, Unchanged
 from publisher.covers import picture_of
-from publisher.domain import Article, BrandSlug, Refusal, refusal
+from publisher.domain import Article, BrandSlug, PublishRefusal, publish_refusal
 from publisher.erasure import ERASURES
-from publisher.links import Leading, ShortLinks
 from publisher.markup import Home, to_html
-from publisher.store import Asked, Known, Place, Publication
-from publisher.targets.bringing import failed
+from publisher.short_links import LinkedArticle, ShortLinks
+from publisher.store import ExistingArticle, PageLocation, PublishCommand, RenderedArticle
+from publisher.targets.target_publisher import report_failure
 from publisher.urls import SiteUrls
 
 Command = DomainMessage[ContentPublish]
 
 AT_ONCE: Final = 16
 """Commands that are worked on side by side, and stored together if they are ready together."""
-_DELETED: Final = Refusal("deleted", "The article was deleted; it has no page any more.")
+_DELETED: Final = PublishRefusal("deleted", "The article was deleted; it has no page any more.")
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class SiteJob:
     """A command of which all is known that was to be found out."""
 
     command: Command
     context: Context
-    publication: Publication | None
+    publication: RenderedArticle | None
     """None: the article has not changed since it was published."""
 
     @property
@@ -53,19 +53,19 @@ class BuiltInSite:
         self._orchestrator = orchestrator
         self._urls = urls
         self._links = ShortLinks(urls)
-        self._known: Gathering[Asked, Known] = Gathering(self._look, limit=AT_ONCE)
+        self._known: Gathering[PublishCommand, ExistingArticle] = Gathering(self._look, limit=AT_ONCE)
 
-    async def bring(self, command: Command, context: Context) -> Record | Together[Brought]:
+    async def publish(self, command: Command, context: Context) -> Record | Together[SiteJob]:
         payload = command.payload
         brand = BrandSlug(payload.brand_slug)
-        known = await self._known.get(Asked(payload.content_id, brand, payload.canonical_url))
+        known = await self._known.get(PublishCommand(payload.content_id, brand, payload.canonical_url))
         if known.erased_at and comes_too_late(brand, command.timestamp, {brand: known.erased_at}):
             return _nothing
         answer = await self._orchestrator.article(payload.content_id, known_etag=known.etag)
         if answer is None:
-            return failed(command, _DELETED, context)
+            return report_failure(command, _DELETED, context)
         if isinstance(answer, Unchanged):
-            return Together(self._record, Brought(command, context, None))
+            return Together(self._record, SiteJob(command, context, None))
         article = answer.article
         if article.brand.slug != brand:
             raise Unprocessable(
@@ -74,88 +74,92 @@ class BuiltInSite:
             )
         if article.taken_down_at is not None:
             return _taken_down(command, article, context)
-        if problem := refusal(article):
-            return failed(command, problem, context)
+        if problem := publish_refusal(article):
+            return report_failure(command, problem, context)
         own = f"{known.address}/" if known.address else None
         home = Home(self._urls.origin, self._urls.site(brand), own)
         # In a thread, so that a long or hostile text holds up this message only.
         markup = await asyncio.to_thread(
             to_html, article.body_markdown, frozenset(source.n for source in article.sources), home
         )
-        return Together(self._record, Brought(command, context, Publication(article, markup, answer.etag)))
+        return Together(
+            self._record, SiteJob(command, context, RenderedArticle(article, markup, answer.etag))
+        )
 
-    async def _look(self, asked: Sequence[Asked]) -> Mapping[Asked, Known]:
+    async def _look(self, asked: Sequence[PublishCommand]) -> Mapping[PublishCommand, ExistingArticle]:
         async with self._database.connection() as connection:
-            return await store.known(connection, asked)
+            return await store.find_existing(connection, asked)
 
-    async def _record(self, tx: Transaction, brought: Sequence[Brought]) -> None:
+    async def _record(self, tx: Transaction, jobs: Sequence[SiteJob]) -> None:
         # Reading them took a while, in which their brands may have been erased, and they deleted.
-        erased = await ERASURES.erased(tx.connection, {each.command.payload.brand_slug for each in brought})
-        brought = [
+        erased = await ERASURES.erased(tx.connection, {each.command.payload.brand_slug for each in jobs})
+        jobs = [
             each
-            for each in brought
+            for each in jobs
             if not comes_too_late(each.command.payload.brand_slug, each.command.timestamp, erased)
         ]
-        if not brought:
+        if not jobs:
             return
-        deleted = await store.deleted(tx.connection, {each.content_id for each in brought})
-        for each in brought:
+        deleted = await store.deleted(tx.connection, {each.content_id for each in jobs})
+        for each in jobs:
             if each.content_id in deleted:
-                await failed(each.command, _DELETED, each.context)(tx)
-        brought = [each for each in brought if each.content_id not in deleted]
-        publications = [each.publication for each in brought if each.publication is not None]
+                await report_failure(each.command, _DELETED, each.context)(tx)
+        jobs = [each for each in jobs if each.content_id not in deleted]
+        publications = [each.publication for each in jobs if each.publication is not None]
         if publications:
             await store.publish(tx.connection, *publications)
-        places = await store.places(tx.connection, {each.content_id for each in brought})
-        for each in brought:
-            place = places.get(each.content_id)
-            if place is None or place.brand != each.command.payload.brand_slug:
+        locations = await store.locate_pages(tx.connection, {each.content_id for each in jobs})
+        for each in jobs:
+            location = locations.get(each.content_id)
+            if location is None or location.brand != each.command.payload.brand_slug:
                 raise RuntimeError(f"the page of {each.content_id} disappeared while its article was read")
-        await self._note_homes(tx, brought, places)
-        links = await self._links.of_several(
+        await self._note_homes(tx, jobs, locations)
+        links = await self._links.urls_of(
             tx.connection,
             [
-                Leading(
+                LinkedArticle(
                     each.content_id,
-                    places[each.content_id].brand,
+                    locations[each.content_id].brand,
                     each.command.payload.target,
-                    places[each.content_id].address,
+                    locations[each.content_id].address,
                 )
-                for each in brought
+                for each in jobs
                 if each.command.payload.canonical_url is None
             ],
         )
-        for each in brought:
-            self._announce(tx, each, places[each.content_id], links.get(each.content_id))
+        for each in jobs:
+            self._announce(tx, each, locations[each.content_id], links.get(each.content_id))
 
     async def _note_homes(
-        self, tx: Transaction, brought: Sequence[Brought], places: Mapping[UUID, Place]
+        self, tx: Transaction, jobs: Sequence[SiteJob], locations: Mapping[UUID, PageLocation]
     ) -> None:
         homes = {
             each.content_id: each.command.payload.canonical_url
-            for each in brought
+            for each in jobs
             if each.publication is not None
         }
         moved = {
-            content_id: url for content_id, url in homes.items() if places[content_id].canonical_url != url
+            content_id: url for content_id, url in homes.items() if locations[content_id].canonical_url != url
         }
         if moved:
             await store.note_homes(tx.connection, moved)
 
-    def _announce(self, tx: Transaction, each: Brought, place: Place, short_link: str | None) -> None:
+    def _announce(
+        self, tx: Transaction, each: SiteJob, location: PageLocation, short_link: str | None
+    ) -> None:
         payload = each.command.payload
-        urls = self._urls.at(place.brand, place.address)
-        url = urls.absolute(urls.article(place.brand, place.slug))
+        urls = self._urls.at(location.brand, location.address)
+        url = urls.absolute(urls.article(location.brand, location.slug))
         published = ContentPublished(
-            brand_slug=place.brand,
+            brand_slug=location.brand,
             content_id=payload.content_id,
             published_url=url,
-            as_of=place.as_of,
+            as_of=location.as_of,
             target=payload.target,
             # At the address of all sites, which other services know, too.
             picture=None
-            if place.cover is None
-            else picture_of(self._urls, place.brand, place.slug, place.cover),
+            if location.cover is None
+            else picture_of(self._urls, location.brand, location.slug, location.cover),
             short_link=short_link if payload.canonical_url is None else None,
         )
         tx.send(published, caused_by=each.command)
@@ -168,12 +172,12 @@ async def _nothing(_: Transaction) -> None:
 
 def _taken_down(command: Command, article: Article, context: Context) -> Record:
     """Nobody waits to hear of a page that goes; of one that never was, whoever waits for it hears why."""
-    never_was = Refusal("taken_down", "The article was taken down before it was published.")
+    never_was = PublishRefusal("taken_down", "The article was taken down before it was published.")
 
     async def record(tx: Transaction) -> None:
         if await store.take_down(tx.connection, article):
             context.log.info("page_taken_down", content_id=str(article.content_id))
         else:
-            await failed(command, never_was, context)(tx)
+            await report_failure(command, never_was, context)(tx)
 
     return record

@@ -13,7 +13,7 @@ CHANGED: Final = "changed_elsewhere"
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RemoteState:
     """What is known of an article at a target."""
 
     content_id: UUID
@@ -28,7 +28,7 @@ class Standing:
     """Marks of writings that may have arrived since."""
     overwrite: bool = False
 
-    def demand_ours(self, *, seen: str, mark: str | None, is_public: bool, state: str) -> None:
+    def check_unchanged(self, *, seen: str, mark: str | None, is_public: bool, state: str) -> None:
         """What is there is what we wrote last, or wrote and were not told of, or is to be overwritten.
 
         Raises:
@@ -49,20 +49,20 @@ def _changed(what: str) -> NoReturn:
     )
 
 
-class Target(Protocol):
+class TargetAdapter(Protocol):
     """One kind of account. What its steps return is kept, and tells the next ones: `id`, `url`, `seen`."""
 
     kind: ClassVar[str]
 
-    def place(self, edition: Edition) -> Sequence[Step]:
+    def creation_steps(self, edition: Edition) -> Sequence[Step]:
         """Makes it there without a reader seeing it, unless it is there already; once in the life of an article. Returns `id`, and `seen`."""
         ...
 
-    def bring(self, edition: Edition, standing: Standing) -> Sequence[Step]:
+    def update_steps(self, edition: Edition, remote_state: RemoteState) -> Sequence[Step]:
         """Has readers see this edition. Returns `url` and `seen`."""
         ...
 
-    def withdraw(self, standing: Standing) -> Sequence[Step]:
+    def withdrawal_steps(self, remote_state: RemoteState) -> Sequence[Step]:
         """Has no reader see it any more, and leaves its text."""
         ...
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 from chassis.links import public_link
 from publisher.targets.edition import Edition
-from publisher.targets.target import Standing
+from publisher.targets.target import RemoteState
 from receipts import Refused, Step, Work
 from receipts.answers import expect
 
@@ -20,12 +20,12 @@ _GONE: Final = 410
 class Webhook:
     kind: ClassVar = "webhook"
 
-    def place(self, edition: Edition) -> Sequence[Step]:
+    def creation_steps(self, edition: Edition) -> Sequence[Step]:
         del edition
         return ()
 
-    def bring(self, edition: Edition, standing: Standing) -> Sequence[Step]:
-        what = "article.updated" if standing.is_public else "article.published"
+    def update_steps(self, edition: Edition, remote_state: RemoteState) -> Sequence[Step]:
+        what = "article.updated" if remote_state.is_public else "article.published"
 
         async def tell(work: Work) -> Mapping[str, Any]:
             answered = await _send(work, what, _told(edition))
@@ -34,10 +34,12 @@ class Webhook:
 
         return (Step("tell", tell, repeatable=True, seconds=30),)
 
-    def withdraw(self, standing: Standing) -> Sequence[Step]:
+    def withdrawal_steps(self, remote_state: RemoteState) -> Sequence[Step]:
         async def tell(work: Work) -> Mapping[str, Any]:
             await _send(
-                work, "article.unpublished", {"content_id": str(standing.content_id), "url": standing.url}
+                work,
+                "article.unpublished",
+                {"content_id": str(remote_state.content_id), "url": remote_state.url},
             )
             return {}
 

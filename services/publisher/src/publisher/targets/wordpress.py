@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from html import escape, unescape
 from typing import Any, ClassVar, Final
 
-from publisher.targets.edition import Edition, Picture, digest_of, mark_in, marked
-from publisher.targets.target import Standing
+from publisher.targets.edition import CoverPicture, Edition, digest_of, mark_in, marked
+from publisher.targets.target import RemoteState
 from receipts import Absent, Account, Answer, Found, NotSent, Part, Refused, Step, UnknownOutcome, Work
 from receipts.answers import expect, quoted
 
@@ -27,7 +27,7 @@ _ERRORS: Final = {
 class WordPress:
     kind: ClassVar = "wordpress"
 
-    def place(self, edition: Edition) -> Sequence[Step]:
+    def creation_steps(self, edition: Edition) -> Sequence[Step]:
         slugs = (f"draft-{edition.content_id}", edition.slug)
 
         async def look(work: Work) -> Found | Absent:
@@ -53,7 +53,7 @@ class WordPress:
 
         return (Step("draft", send, look),)
 
-    def bring(self, edition: Edition, standing: Standing) -> Sequence[Step]:
+    def update_steps(self, edition: Edition, remote_state: RemoteState) -> Sequence[Step]:
         async def terms(work: Work) -> Mapping[str, Any]:
             return {
                 "categories": [await _term(work.account, "categories", name) for name in edition.categories],
@@ -65,11 +65,11 @@ class WordPress:
             return {"picture": await _uploaded(work.account, edition.picture) if edition.picture else None}
 
         async def publish(work: Work) -> Mapping[str, Any]:
-            now = await _read(work.account, standing)
+            now = await _read(work.account, remote_state)
             mark = mark_in(_raw(now, "content"), edition.content_id)
             if mark == edition.mark and now.get("status") == "publish":
                 return _published(now)
-            standing.demand_ours(
+            remote_state.check_unchanged(
                 seen=_seen(now),
                 mark=mark,
                 is_public=now.get("status") == "publish",
@@ -82,7 +82,7 @@ class WordPress:
                 "status": "publish",
                 "tags": work.remote["tags"],
             }
-            if edition.slug != standing.slug:
+            if edition.slug != remote_state.slug:
                 post["slug"] = edition.slug
             if work.remote["categories"]:
                 post["categories"] = work.remote["categories"]
@@ -90,7 +90,7 @@ class WordPress:
                 post["author"] = work.remote["author"]
             if work.remote["picture"]:
                 post["featured_media"] = work.remote["picture"]
-            return _published(await _written(work.account, standing, post))
+            return _published(await _written(work.account, remote_state, post))
 
         steps = [
             Step("terms", terms, repeatable=True, unseen=True),
@@ -104,23 +104,23 @@ class WordPress:
             ]
         return [steps[0], Step("picture", picture, repeatable=True, unseen=True, seconds=25), steps[1]]
 
-    def withdraw(self, standing: Standing) -> Sequence[Step]:
+    def withdrawal_steps(self, remote_state: RemoteState) -> Sequence[Step]:
         async def withdraw(work: Work) -> Mapping[str, Any]:
             try:
-                now = await _read(work.account, standing)
+                now = await _read(work.account, remote_state)
             except Refused as error:
                 if error.reason == "gone_elsewhere":
                     return {}
                 raise
             if now.get("status") == "publish":
-                await _written(work.account, standing, {"status": "draft"})
+                await _written(work.account, remote_state, {"status": "draft"})
             return {}
 
         return (Step("withdraw", withdraw, repeatable=True),)
 
 
-async def _read(account: Account, standing: Standing) -> dict[str, Any]:
-    answer = await account.request("GET", f"{_API}/posts/{standing.remote_id}", query=_EDIT)
+async def _read(account: Account, remote_state: RemoteState) -> dict[str, Any]:
+    answer = await account.request("GET", f"{_API}/posts/{remote_state.remote_id}", query=_EDIT)
     if answer.status == _NOT_FOUND:
         raise Refused(
             "gone_elsewhere",
@@ -129,8 +129,8 @@ async def _read(account: Account, standing: Standing) -> dict[str, Any]:
     return _post(expect(answer, errors=_ERRORS))
 
 
-async def _written(account: Account, standing: Standing, post: Mapping[str, Any]) -> dict[str, Any]:
-    answer = await account.request("POST", f"{_API}/posts/{standing.remote_id}", query=_EDIT, json=post)
+async def _written(account: Account, remote_state: RemoteState, post: Mapping[str, Any]) -> dict[str, Any]:
+    answer = await account.request("POST", f"{_API}/posts/{remote_state.remote_id}", query=_EDIT, json=post)
     return _post(expect(answer, errors=_ERRORS))
 
 
@@ -160,7 +160,7 @@ async def _author(account: Account, name: str) -> int:
     raise Refused("author_missing", f"WordPress knows no author called “{name}” whom this account may see")
 
 
-async def _uploaded(account: Account, picture: Picture) -> int | None:
+async def _uploaded(account: Account, picture: CoverPicture) -> int | None:
     """Its id in the media library; None where there is no room for pictures: then the article goes without."""
     query = {**_EDIT, "slug": picture.name, "per_page": "5"}
     there = await account.request("GET", f"{_API}/media", query=query)

@@ -3,9 +3,9 @@
 Entered here: `Views` counts what is served, `view_routes` tells. `by_day`, `Tally` and `is_somebody` are for whatever else is counted in that spirit.
 """
 
-from publisher.views.counting import Views, is_somebody
+from publisher.views.counter import PageViewCounter, is_person
 from publisher.views.routes import view_routes
 from publisher.views.store import by_day
-from publisher.views.tally import Tally
+from publisher.views.write_behind import WriteBehindCounter
 
-__all__ = ["Tally", "Views", "by_day", "is_somebody", "view_routes"]
+__all__ = ["PageViewCounter", "WriteBehindCounter", "by_day", "is_person", "view_routes"]

@@ -20,7 +20,7 @@ _MOST_PAGES: Final = 200
 _MOST_DAYS: Final = 400
 
 
-class Day(View):
+class DayViews(View):
     day: date
     """In UTC."""
     views: int
@@ -39,7 +39,7 @@ class BrandViews(View):
     first: date
     last: date
     total: int
-    days: list[Day]
+    days: list[DayViews]
     """Each of them, the oldest first."""
     pages: list[PageViews]
     """Those that were looked at, most first; 200 at most."""
@@ -72,7 +72,7 @@ def view_routes(
             first=first,
             last=last,
             total=sum(counted.values()),
-            days=[Day(day=day, views=counted.get(day, 0)) for day in each_day],
+            days=[DayViews(day=day, views=counted.get(day, 0)) for day in each_day],
             pages=[
                 PageViews(
                     content_id=page.content_id,

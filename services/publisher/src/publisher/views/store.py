@@ -10,7 +10,7 @@ from publisher.domain import BrandSlug, PageSlug
 
 
 @dataclass(frozen=True, slots=True)
-class Viewed:
+class ArticleViews:
     """A page, and how often it was looked at."""
 
     content_id: UUID
@@ -52,7 +52,7 @@ async def by_day(connection: Connection, brand: BrandSlug, first: date, last: da
 
 async def by_page(
     connection: Connection, brand: BrandSlug, first: date, last: date, limit: int
-) -> list[Viewed]:
+) -> list[ArticleViews]:
     """Those that were looked at, most first."""
     rows = await connection.fetch(
         """
@@ -65,4 +65,4 @@ async def by_page(
         last,
         limit,
     )
-    return [Viewed(**row) for row in rows]
+    return [ArticleViews(**row) for row in rows]

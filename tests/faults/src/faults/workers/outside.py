@@ -37,10 +37,10 @@ from messaging import (
     on_each,
 )
 from publisher.clients.orchestrator import Fetched, OrchestratorClient, Unchanged
-from publisher.domain import Article, Brand
-from publisher.targets import Bringing, Files
-from publisher.targets.edition import Edition, Picture
-from publisher.targets.files import Filed
+from publisher.domain import Article, BrandDocument
+from publisher.targets import FilesTarget, TargetPublisher
+from publisher.targets.edition import CoverPicture, Edition
+from publisher.targets.files import FiledArticle
 from publisher.targets.settings import TargetSettings
 from receipts import (
     Absent,
@@ -154,7 +154,7 @@ class Articles(OrchestratorClient):
         title, mark = f"Pour-over coffee, {mark_of(content_id)}", mark_of(content_id)
         article = Article(
             content_id=content_id,
-            brand=Brand(slug=self._brand_of(content_id), name="Acme"),
+            brand=BrandDocument(slug=self._brand_of(content_id), name="Acme"),
             keyword="pour-over",
             slug=f"pour-over-coffee-{mark}",
             title=title,
@@ -167,13 +167,13 @@ class Articles(OrchestratorClient):
         return Fetched(article, None)
 
 
-async def picture_of(article: Article) -> Picture:
+async def picture_of(article: Article) -> CoverPicture:
     name = f"cover-{mark_of(article.content_id)}"
 
     async def draw() -> bytes:
         return b"\x89PNG\r\n\x1a\n" + name.encode()
 
-    return Picture(name=name, alternative_text="A cup, seen from above", url=None, draw=draw)
+    return CoverPicture(name=name, alternative_text="A cup, seen from above", url=None, draw=draw)
 
 
 # -- where it stands still ---------------------------------------------------------------------------------------------
@@ -281,14 +281,16 @@ def _named(work: Work, post_id: UUID, doing: str, step: str) -> Work:
     return replace(work, account=replace(work.account, ask=named))
 
 
-class HeldFiles(Files):
+class HeldFiles(FilesTarget):
     """Those of the publisher; they stand still before anything is written, before it is committed, after that, and when all is done."""
 
     def __init__(self, root: Path, holds: Holds) -> None:
         super().__init__(root)
         self._holds = holds
 
-    def write(self, edition: Edition, settings: TargetSettings, before: Filed | None, **how: Any) -> Filed:
+    def write(
+        self, edition: Edition, settings: TargetSettings, before: FiledArticle | None, **how: Any
+    ) -> FiledArticle:
         content_id = edition.content_id
         try:
             self._holds.at_in_thread(content_id, BEFORE, FILES)
@@ -306,9 +308,11 @@ class HeldFiles(Files):
 
 
 class Handlers:
-    def __init__(self, receipts: Receipts, bringing: Bringing, brands: dict[UUID, str]) -> None:
+    def __init__(
+        self, receipts: Receipts, target_publisher: TargetPublisher, brands: dict[UUID, str]
+    ) -> None:
         self._receipts = receipts
-        self._bringing = bringing
+        self._target_publisher = target_publisher
         self._brands = brands
 
     async def post_send(self, message: DomainMessage[PostSend], _: Context) -> None:
@@ -326,7 +330,7 @@ class Handlers:
 
     async def content_publish(self, message: DomainMessage[ContentPublish], context: Context) -> Any:
         self._brands[message.payload.content_id] = message.payload.brand_slug
-        return await self._bringing.bring(message, context)
+        return await self._target_publisher.publish(message, context)
 
 
 def _mutate(name: str) -> None:
@@ -353,8 +357,8 @@ def build(settings: Settings) -> Service:
     brands: dict[UUID, str] = {}
     files = HeldFiles(settings.publish_folder, Holds(settings.holds))
     articles = Articles(brands.__getitem__)
-    bringing = Bringing(service.database, articles, door, receipts, files, picture_of)
-    handlers = Handlers(receipts, bringing, brands)
+    target_publisher = TargetPublisher(service.database, articles, door, receipts, files, picture_of)
+    handlers = Handlers(receipts, target_publisher, brands)
     policy = QueuePolicy(
         max_concurrency=settings.at_once,
         handler_timeout=60.0,

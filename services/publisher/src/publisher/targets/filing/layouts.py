@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from publisher.targets.edition import Edition, Picture
+from publisher.targets.edition import CoverPicture, Edition
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _eleventy(edition: Edition, slug: str, since: datetime) -> Mapping[str, Any]
     }
 
 
-def _pictured(picture: Picture | None, *, alt: str, **where: str) -> Mapping[str, str] | None:
+def _pictured(picture: CoverPicture | None, *, alt: str, **where: str) -> Mapping[str, str] | None:
     return None if picture is None else {**where, alt: picture.alternative_text}
 
 

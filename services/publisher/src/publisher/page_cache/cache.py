@@ -1,0 +1,48 @@
+"""Answers in memory, by where they are found and by the state that they were made of."""
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Final
+
+from publisher.page_cache.answer import CachedAnswer
+
+MOST_BYTES: Final = 16_000_000
+"""Some two thousand articles."""
+_BYTES_BESIDE: Final = 2_000
+"""Of an entry, beside what is sent: its key, its version and the objects themselves, nearly."""
+
+
+class PageCache:
+    """The answers that were asked for last, `most_bytes` of them. One state of a page is kept at a time."""
+
+    def __init__(self, *, most_bytes: int = MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._answers: OrderedDict[Hashable, tuple[Hashable, CachedAnswer]] = OrderedDict()
+
+    def get(self, place: Hashable, version: Hashable) -> CachedAnswer | None:
+        """What was kept there, if it was made of this very version."""
+        known = self._answers.get(place)
+        if known is None or known[0] != version:
+            return None
+        self._answers.move_to_end(place)
+        return known[1]
+
+    def put(self, place: Hashable, version: Hashable, answer: CachedAnswer) -> None:
+        """`version` was asked for before anything was read that the answer is made of: if it changed since, the answer is never given."""
+        self.drop(place)
+        size = _size(answer)
+        if size > self._most_bytes:
+            return
+        self._answers[place] = version, answer
+        self._bytes += size
+        while self._bytes > self._most_bytes:
+            self.drop(next(iter(self._answers)))
+
+    def drop(self, place: Hashable) -> None:
+        if (known := self._answers.pop(place, None)) is not None:
+            self._bytes -= _size(known[1])
+
+
+def _size(answer: CachedAnswer) -> int:
+    return answer.size + _BYTES_BESIDE

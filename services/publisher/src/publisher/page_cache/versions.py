@@ -1,0 +1,32 @@
+"""Asking for the states of pages: for all visitors who come while the database answers others, in one statement."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from chassis.gathering import Gathering
+from messaging import Database
+from publisher.domain import BrandSlug, PageSlug
+from publisher.page_cache.store import PageVersion, find_versions
+
+_MOST_AT_ONCE: Final = 100
+
+_Place = tuple[BrandSlug, PageSlug]
+
+
+class PageVersions:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._gathering: Gathering[_Place, PageVersion | None] = Gathering(self._ask, limit=_MOST_AT_ONCE)
+
+    async def get(self, brand: BrandSlug, slug: PageSlug) -> PageVersion | None:
+        """As it is after this call began; None if there is no page, or it was taken down.
+
+        Raises:
+            DatabaseUnavailableError: the database is away.
+        """
+        return await self._gathering.get((brand, slug))
+
+    async def _ask(self, places: Sequence[_Place]) -> dict[_Place, PageVersion | Exception | None]:
+        async with self._database.connection() as connection:
+            found = await find_versions(connection, places)
+        return {place: found.get(place) for place in places}

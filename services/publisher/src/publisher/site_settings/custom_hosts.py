@@ -1,0 +1,123 @@
+"""Which brand's site is found under a host of its own."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from chassis import DatabaseUnavailableError
+from messaging import Database
+from publisher.domain import BrandSlug, PageSlug
+from publisher.site_settings import store
+from publisher.site_settings.hosts import is_public_host
+from publisher.urls import TAKEN, SiteUrls
+
+KNOWN_FOR_SECONDS: Final = 5.0
+"""How long another replica's change is not seen."""
+URLS: Final = "publisher.urls"
+"""Where in a request's scope it stands where everything is found, as the visitor sees it."""
+_ASSETS: Final = "/assets/"
+_NEVER: Final = float("-inf")
+
+
+class CustomHosts:
+    """Which hosts brands have set for their sites, read anew every five seconds."""
+
+    def __init__(
+        self, database: Database, urls: SiteUrls, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._database = database
+        self._urls = urls
+        self._clock = clock
+        self._known: dict[str, tuple[BrandSlug, str]] = {}
+        self._known_until = _NEVER
+        self._reading = asyncio.Lock()
+
+    async def site_at(self, scope: Scope) -> tuple[BrandSlug, str] | None:
+        """The brand whose site is at the request's host, and the origin that it has set.
+
+        Raises:
+            DatabaseUnavailableError: the database is away, and no hosts have been read yet.
+        """
+        host = _host(Headers(scope=scope).get("host", ""))
+        # Probes and other services ask by inner names, and never wait for the database.
+        if host == _host(self._urls.origin.partition("//")[2]) or not is_public_host(host.partition(":")[0]):
+            return None
+        if self._clock() >= self._known_until:
+            async with self._reading:
+                if self._clock() >= self._known_until:
+                    await self._read()
+        return self._known.get(host)
+
+    async def _read(self) -> None:
+        try:
+            async with self._database.connection() as connection:
+                self._known = await store.addresses(connection)
+        except DatabaseUnavailableError:
+            if self._known_until == _NEVER:
+                raise
+            return  # what is known stays known
+        self._known_until = self._clock() + KNOWN_FOR_SECONDS
+
+
+class CustomHostMiddleware:
+    """ASGI middleware: under a host that a brand has set, its site is at the root, and nothing else is there.
+
+    Under any other host all is as `urls` has it. `unavailable` answers while nobody knows whose site it is, as the database is away.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        database: Database,
+        urls: SiteUrls,
+        unavailable: Callable[[Request, Exception], Awaitable[Response]],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._app = app
+        self._urls = urls
+        self._unavailable = unavailable
+        self._hosts = CustomHosts(database, urls, clock)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        path = scope["path"]
+        scope[URLS] = self._urls
+        if path.startswith(_ASSETS):
+            await self._app(scope, receive, send)
+            return
+        try:
+            found = await self._hosts.site_at(scope)
+        except DatabaseUnavailableError as error:
+            await (await self._unavailable(Request(scope), error))(scope, receive, send)
+            return
+        if found is None:
+            await self._app(scope, receive, send)
+            return
+        brand, origin = found
+        urls = self._urls.at(brand, origin)
+        shared = f"/sites/{brand}/"
+        if path.startswith(shared):
+            # An address from before the site had its own; no other host is named, so nobody is led astray.
+            rest = path.removeprefix(shared).lstrip("/\\")
+            address = urls.article(brand, PageSlug(rest)) if rest in TAKEN else f"/{rest}"
+            await RedirectResponse(address, 308)(scope, receive, send)
+            return
+        # In place, so that whoever measures requests sees which route was found.
+        scope.update({"path": shared + path.removeprefix("/"), URLS: urls})
+        await self._app(scope, receive, send)
+
+
+def _host(text: str) -> str:
+    """As addresses have it: in lower case, without the port that goes without saying or a dot at the end."""
+    host, _, port = text.lower().partition(":")
+    host = host.rstrip(".")
+    return host if port in {"", "80", "443"} else f"{host}:{port}"
