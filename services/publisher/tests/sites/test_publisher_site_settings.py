@@ -23,7 +23,7 @@ from publisher.colours import contrast, parse
 from publisher.domain import BrandSlug, SiteSettings
 from publisher.http_api import create_app
 from publisher.markup import Home, to_html
-from publisher.site_settings import GatewayHostProof, addresses, own_stylesheet
+from publisher.site_settings import GatewayHostProof, custom_hosts, own_stylesheet
 from publisher.site_settings import store as site_settings_store
 from publisher.store import RenderedArticle
 from publisher.urls import SiteUrls
@@ -67,7 +67,7 @@ class WithoutQueries(dict[str, Any]):
 async def web(
     database: Database, publication: Callable[..., RenderedArticle], monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Web]:
-    monkeypatch.setattr(addresses, "KNOWN_FOR_SECONDS", 0.0)
+    monkeypatch.setattr(custom_hosts, "KNOWN_FOR_SECONDS", 0.0)
     urls = SiteUrls.under(ORIGIN)
     sites = create_app(database, urls, articles_per_page=2)
     app = create_api(database, ServiceKey(SecretStr(KEY["X-Service-Key"])), urls, sites=sites)

@@ -25,9 +25,9 @@ from publisher import store
 from publisher.api import create_api
 from publisher.domain import Article, BrandSlug
 from publisher.http_api import create_app
-from publisher.short_links import LinkClickCounter, ShortLinks, register
-from publisher.short_links.clicks import Visitors
 from publisher.markup import to_html
+from publisher.short_links import LinkClickCounter, ShortLinks, register
+from publisher.short_links.clicks import VisitLimiter
 from publisher.urls import SiteUrls
 from publisher.views import PageViewCounter
 from services.social.tests.sending.conftest import KEY, Networks
@@ -87,7 +87,7 @@ class Site:
                     BRAND,
                     elsewhere,
                 )
-            link = await ShortLinks(SiteUrls.under(ORIGIN)).of(
+            link = await ShortLinks(SiteUrls.under(ORIGIN)).url_of(
                 tx.connection, BRAND, content_id, target, title=title
             )
         assert link is not None
@@ -123,7 +123,7 @@ async def site(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[
     urls, views, clicks = (
         SiteUrls.under(ORIGIN),
         PageViewCounter(database),
-        LinkClickCounter(database, visitors=Visitors(1000)),
+        LinkClickCounter(database, visitors=VisitLimiter(1000)),
     )
     sites = create_app(database, urls, articles_per_page=5, views=views, clicks=clicks)
     app = create_api(database, ServiceKey(SecretStr(KEY)), urls, sites=sites)
