@@ -1,4 +1,4 @@
-"""Markdown in, HTML that is safe to serve out. Nothing here trusts its input: articles quote the open web."""
+"""Renders Markdown as safe HTML. Trusts no input: articles quote the open web."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,8 +15,8 @@ from slugify import slugify
 from chassis.links import public_link
 from publisher.domain import SLUG_PATTERN, PageSection
 
-# Raise it when the HTML made from the same Markdown changes: pages of an older version are read and rendered anew
-# at their next publication, even if the article itself did not change.
+# Raise it when the HTML from the same Markdown changes: the next publication renders pages of older versions anew,
+# even if the article itself did not change.
 MARKUP_VERSION = 3
 
 TAGS = {
@@ -37,14 +37,14 @@ _ALLOWED_VALUES = {
     "rel": re.compile(_EXTERNAL),
     "aria-label": re.compile(r"Source [0-9]+"),
     "start": re.compile(r"[0-9]{1,9}"),
-    # Of relative addresses an article knows its sources, and pages of ours.
+    # Relative addresses in an article lead to its sources or to pages of its site.
     "href": re.compile(
         r"#source-[0-9]+|/(?:[\w.~%-]+/)*sites/[a-z0-9-]+/[a-z0-9-]+|(?:https?://|mailto:).*",
         re.IGNORECASE | re.DOTALL,
     ),
 }
 _CITATION = re.compile(r"[ \u00a0]?\[([1-9][0-9]{0,2})\]")
-# What says nothing but itself in Markdown, numbers in brackets included.
+# Text without special meaning in Markdown, numbers in brackets included.
 _PLAIN = re.compile(r"(?:[^\n\\`*_~<>&!\[\]]++|\[[0-9]++\](?!\())*+")
 
 
@@ -58,7 +58,7 @@ class Markup:
 def _plain_image(
     _renderer: object, tokens: Sequence[Token], index: int, _options: object, _env: object
 ) -> str:
-    # Pictures of elsewhere would be blocked by the pages' policy and would tell third parties who reads; the
+    # The pages' policy would block external pictures, and loading them would reveal readers to third parties; the
     # description stays.
     return nh3.clean_text(tokens[index].content)
 
@@ -69,24 +69,24 @@ def _parser() -> MarkdownIt:
     parser.disable("reference")
     parser.add_render_rule("image", _plain_image)
     parser.core.ruler.at("inline", _parse_inline)
-    # Before escaped characters are put back among the others: "\\[1]" is what a source says, no citation.
+    # Runs before escaped characters are restored: "\\[1]" is source text, no citation.
     parser.core.ruler.before("text_join", "citations", _link_citations)
     return parser
 
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Where the site is that a text will stand on."""
+    """The addresses of the site that a text belongs to."""
 
     origin: str
     """`https://example.org`"""
     path: str
     """`/news/sites/daily-grind/`"""
     own: str | None = None
-    """Where it is found besides: `https://blog.example.org/`"""
+    """The site's own address, if it has one: `https://blog.example.org/`"""
 
     def path_of(self, url: str) -> str | None:
-        """The path of a page of the site; None for any other address."""
+        """The path of a page of this site; None for any other address."""
         for site in filter(None, (self.origin + self.path, self.own)):
             page = url.removeprefix(site)
             if page != url and SLUG_PATTERN.fullmatch(page):
@@ -95,12 +95,12 @@ class Home:
 
 
 def to_html(markdown: str, sources: frozenset[int], home: Home | None = None) -> Markup:
-    r"""Render an article's Markdown.
+    r"""Renders an article's Markdown.
 
     `[n]` becomes a link to `#source-n` for each n of `sources`; the first one carries the id `cite-n`, for the way
-    back. Other numbers stay as they are, and so does `\[n]`. Second-level headings get ids and become the sections; a first-level
-    heading is made second-level, for the title is the page's own. HTML in the input comes out as visible text. Links to
-    other pages of `home` become paths, as all links inside a page are; other links say that they lead away.
+    back. Other numbers stay, and so does `\[n]`. Second-level headings get ids and become the sections; a first-level
+    heading becomes second-level, because the title is the page's own. HTML in the input becomes visible text. Links to
+    other pages of `home` become paths, like all links inside a page; other links are marked as external.
     """
     cited: set[int] = set()
     environment: dict[str, Any] = {"sources": sources, "cited": cited, "home": home}
@@ -111,7 +111,7 @@ def to_html(markdown: str, sources: frozenset[int], home: Home | None = None) ->
 
 
 def sanitise(html: str) -> str:
-    """Only the tags, attributes, values and URL schemes above survive; idempotent."""
+    """Keeps only the tags, attributes, values and URL schemes above; idempotent."""
     return nh3.clean(
         html,
         tags=TAGS,
@@ -124,7 +124,7 @@ def sanitise(html: str) -> str:
 
 
 def plain_text(html: str) -> str:
-    """The words alone, without tags and citations."""
+    """The text without tags and citations."""
     text = unescape(nh3.clean(html, tags=set(), attributes={}, link_rel=None))
     return " ".join(_CITATION.sub("", text).split())
 
@@ -162,7 +162,7 @@ def _free_anchor(title: str, taken: set[str]) -> str:
 
 
 def _plain_text(inline: Token) -> str:
-    """Without citations."""
+    """The text without citations."""
     parts: list[str] = []
     inside_citation = False
     for child in inline.children or ():
@@ -174,7 +174,7 @@ def _plain_text(inline: Token) -> str:
 
 
 def _parse_inline(state: StateCore) -> None:
-    """As the parser's own rule does; most paragraphs are plain, and looking for marks in them is half of all work."""
+    """Parses inline marks only in paragraphs that contain any, which halves the parser's work."""
     for token in state.tokens:
         if token.type == "inline":
             token.children = []
@@ -192,7 +192,7 @@ def _link_citations(state: StateCore) -> None:
 
 
 def _lead(children: Sequence[Token], home: Home | None) -> None:
-    """Links to pages of the site become paths; the others say that they lead away."""
+    """Turns links to pages of the site into paths, and marks other links as external."""
     for token in children:
         if token.type == "link_open":
             path = home and home.path_of(str(token.attrGet("href")))
@@ -200,7 +200,7 @@ def _lead(children: Sequence[Token], home: Home | None) -> None:
 
 
 def _link(children: Sequence[Token], sources: frozenset[int], cited: set[int]) -> Iterator[Token]:
-    """Citations become links."""
+    """Turns citations into links."""
     inside_link = False
     for token in children:
         if token.type == "link_open":
@@ -219,7 +219,7 @@ def _cite(text: str, sources: frozenset[int], cited: set[int]) -> Iterator[Token
         number = int(match[1])
         if number not in sources:
             continue
-        # The space before the citation goes: a reference mark hangs on its sentence, also at the end of a line.
+        # The space before the citation goes: a reference mark follows its sentence directly, also at the end of a line.
         yield _text(text[end : match.start()])
         yield from _citation(number, first=number not in cited)
         cited.add(number)

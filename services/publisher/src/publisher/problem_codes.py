@@ -1,4 +1,4 @@
-"""The codes of this service's refusals; those that all APIs share are in `chassis.http.problem_codes`."""
+"""The codes of this service's refusals; `chassis.http.problem_codes` has those of all APIs."""
 
 from http import HTTPStatus
 from typing import Final

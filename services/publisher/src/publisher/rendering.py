@@ -36,23 +36,23 @@ class Listing:
     number: int
     total: int
     of_tag: Tag | None = None
-    """None: of all articles of the site."""
+    """None: the list contains all articles of the site."""
 
 
 @dataclass(frozen=True, slots=True)
 class PagePicture:
-    """What a page says of a picture; width and height in pixels."""
+    """A picture as a page describes it; width and height in pixels."""
 
     address: str
     absolute: str
-    """As others find it."""
+    """Its absolute address."""
     width: int
     height: int
     alternative_text: str
 
 
 class Renderer:
-    """What is shown at `urls`; canonical addresses of a site are where it has an address of its own, else at `urls`."""
+    """Renders pages with the addresses of `urls`; canonical addresses use the site's own origin if it has one."""
 
     def __init__(self, urls: SiteUrls) -> None:
         self._public = self._urls = urls
@@ -71,7 +71,7 @@ class Renderer:
         )
 
     def seen_at(self, urls: SiteUrls, canonical: SiteUrls | None = None) -> "Renderer":
-        """For visitors who find everything there; canonical addresses stay, unless others are given."""
+        """A renderer for another set of addresses; canonical addresses change only if given."""
         seen = copy(self)
         seen._urls, seen._moved_to = urls, canonical or self._moved_to  # noqa: SLF001 - its own
         return seen
@@ -104,14 +104,14 @@ class Renderer:
         )
 
     def preview(self, site: Site, page: ArticlePage, expires_at: datetime) -> str:
-        """Of an article that nobody is to find otherwise."""
+        """The page of a draft, hidden from search engines."""
         context: dict[str, object] = {"page": page, "beside": RelatedArticles(), "cover": None}
         return self._of_site("preview.html.j2", site, expires_at=expires_at, **context)
 
     def newsletter(
         self, site: Site, page: ArticlePage, styled: Callable[[Markup], Markup], look: Mapping[str, str]
     ) -> str:
-        """`styled` gives the text its styles; `look` has `accent`, a colour, and the families `serif` and `sans`."""
+        """The article for mail; `styled` adds inline styles, `look` has the colour `accent` and the fonts `serif` and `sans`."""
         return self._for_elsewhere(
             "newsletter.html.j2",
             site,
@@ -130,14 +130,14 @@ class Renderer:
         return self._render("gone.html.j2", site=site, home=Home(site.name, self._urls.site(site.brand_slug)))
 
     def moved(self, site: Site, slug: PageSlug) -> str:
-        """For where nobody can answer with a status."""
+        """A page that redirects, for hosts that cannot answer with a redirect status."""
         return self._of_site("moved.html.j2", site, slug=slug)
 
     def unavailable(self) -> str:
         return self._render("public/unavailable.html.j2", things="pages")
 
     def feed(self, site: Site, pages: Sequence[ArticlePage]) -> str:
-        # An identity that survives a move to another address, as Atom demands (RFC 4287, 4.2.6).
+        # An id that survives a move to another address, as Atom demands (RFC 4287, 4.2.6).
         feed_id = uuid5(NAMESPACE_URL, f"brand-engine:site:{site.brand_slug}").urn
         updated = max((page.updated_at for page in pages), default=site.changed_at)
         return self._for_elsewhere("feed.xml.j2", site, pages=pages, feed_id=feed_id, updated=updated)
@@ -173,12 +173,12 @@ class Renderer:
         return self._render(template, site=site, canonical=self._canonical(site), **context)
 
     def _for_elsewhere(self, template: str, site: Site, **context: object) -> str:
-        """Where paths would lead nowhere."""
+        """Renders with absolute addresses, for readers outside the site."""
         home = self.seen_at(self._canonical(site))
         return Renderer._of_site(home, template, site, **context)
 
     def stylesheets(self, site: Site | None) -> list[str]:
-        """What a page of the site cannot be shown without."""
+        """The stylesheets that a page of the site needs."""
         own = own_stylesheet(site.settings) if site else None
         return [self._style(), *([self._urls.look(site.brand_slug, own.digest)] if site and own else [])]
 
@@ -228,14 +228,14 @@ class Renderer:
 
     @staticmethod
     def _safe_body(public: SiteUrls) -> Callable[[Context, ArticlePage], Markup]:
-        """The filter, for links to pages of the site as they are stored: as paths at the public address of all sites."""
+        """The template filter that adapts stored links to pages of the site."""
 
         @pass_context
         def safe_body(context: Context, page: ArticlePage) -> Markup:
             urls: SiteUrls = context["urls"]
             brand: BrandSlug = context["site"].brand_slug
             link = re.compile(f'href="{re.escape(public.site(brand))}({SLUG_PATTERN.pattern})"')
-            # Sanitised when it was stored, and again here: a row that was changed by other means is as untrusted as its source.
+            # Sanitised before storage and again here: a row changed by other means is as untrusted as its source.
 
             def address(match: re.Match[str]) -> str:
                 path = urls.article(brand, PageSlug(match[1]))
@@ -274,7 +274,7 @@ def cover_of(site: Site, page: ArticlePage) -> Cover:
 
 
 def json_in_html(document: object) -> str:
-    """JSON that can stand inside a script element: no tag, comment or entity can begin in it."""
+    """JSON that is safe inside a script element: it contains no tag, comment or entity."""
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -282,7 +282,7 @@ def json_in_html(document: object) -> str:
 
 
 def _mail_date(moment: datetime) -> str:
-    """As RSS has it: `Wed, 01 Jul 2026 12:00:00 GMT`."""
+    """A time in the format of RSS: `Wed, 01 Jul 2026 12:00:00 GMT`."""
     return format_datetime(moment.astimezone(UTC).replace(microsecond=0), usegmt=True)
 
 

@@ -1,4 +1,4 @@
-"""What an operator can set. Every field is an environment variable of the same name, upper-cased."""
+"""The publisher's settings. Each field is an environment variable of the same name, upper-cased."""
 
 from pathlib import Path
 from typing import Self
@@ -12,23 +12,23 @@ from messaging import ServiceSettings
 
 class Settings(ServiceSettings, KeyedSettings):
     http_port: int = 8012
-    # Where readers find the sites: all links, feeds and events are made from it.
+    # Public address of the sites; all links, feeds and events use it.
     public_url: WebAddress = "http://127.0.0.1:8012"
-    # What the orchestrator is asked with; several with commas between them, of which the first is sent. Unset: SERVICE_KEY.
+    # Keys for requests to the orchestrator, separated by commas; the first one is sent. Unset: SERVICE_KEY.
     publisher_to_orchestrator_key: PairKeysText = None
     orchestrator_url: WebAddress = "http://127.0.0.1:8010"
-    # Address of the gateway, through which connected accounts are asked; unset: none is connected.
+    # Address of the gateway, which keeps the accounts; unset: no account is available.
     gateway_url: WebAddress | None = None
-    # What it is asked with, likewise.
+    # Keys for requests to the gateway, as above.
     publisher_to_gateway_key: PairKeysText = None
-    # In which articles are put as files, for brands that have such a target; unset: none is.
+    # Folder for articles as files, for brands with such a target; unset: there is none.
     publish_folder: Path | None = None
-    # What the monitor asks with, for notifications of what is in doubt.
+    # Key that the monitor uses to read effects in doubt, for notifications.
     monitor_to_publisher_key: PairKeysText = None
-    # Reading one article, from connecting to its last byte.
+    # Time limit for reading one article, from connecting to its last byte.
     content_timeout_seconds: float = Field(default=15.0, gt=0, le=300)
     content_max_bytes: int = Field(default=1_000_000, ge=10_000)
-    # Pictures of articles that are kept in the database; those drawn first make room, and are drawn again when asked for.
+    # Space for covers in the database; beyond it, the oldest are deleted and drawn again on request.
     covers_max_megabytes: int = Field(default=500, ge=1, le=100_000)
     articles_per_page: int = Field(default=12, ge=1, le=100)
 

@@ -40,7 +40,7 @@ _PAGE = f"{_SUMMARY}, keyword, body_html, sections, sources, cited, label, taken
 
 @dataclass(frozen=True, slots=True)
 class RenderedArticle:
-    """An article ready to be stored: read, checked and rendered."""
+    """An article ready for storage: read, checked and rendered."""
 
     article: Article
     markup: Markup
@@ -48,7 +48,7 @@ class RenderedArticle:
 
 
 class PublishCommand(NamedTuple):
-    """What a command is about."""
+    """The parts of a command that select what to publish."""
 
     content_id: UUID
     brand: BrandSlug
@@ -57,20 +57,20 @@ class PublishCommand(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExistingArticle:
-    """What is known of an article before it is read."""
+    """The stored state of an article before the publisher reads it."""
 
     etag: str | None
-    """Its entity tag as it was last published for the brand; None: it has to be read, as it has to be rendered anew or has another home now."""
+    """The entity tag at its last publication for the brand; None if it must be read again, for a new rendering or another home."""
     address: str | None
-    """The origin of its own that the brand's site has, if any."""
+    """The site's own origin, if the brand has set one."""
     erased_at: datetime | None
-    """When a brand of this name was erased last."""
+    """When a brand of this name was last erased."""
 
 
 async def find_existing(
     connection: Connection, asked: Sequence[PublishCommand]
 ) -> dict[PublishCommand, ExistingArticle]:
-    # Of another brand's page nothing is known: its article is read again, and shows whose it is.
+    # Pages of other brands do not count: reading the article again shows its brand.
     rows = await connection.fetch(
         """
         select asked.content_id, brand, asked.canonical_url, content_etag, address,
@@ -95,21 +95,21 @@ async def find_existing(
 
 @dataclass(frozen=True, slots=True)
 class PageLocation:
-    """Where an article is found, and which state of it is shown there."""
+    """The address of an article's page, and the version that it shows."""
 
     brand: BrandSlug
     slug: PageSlug
     as_of: datetime
     """The article's `updated_at`."""
     address: str | None
-    """The origin of its own that the site has, if any."""
+    """The site's own origin, if the brand has set one."""
     canonical_url: str | None
     cover: Cover | None
     """None while the page is taken down."""
 
 
 async def locate_pages(connection: Connection, content_ids: Collection[UUID]) -> dict[UUID, PageLocation]:
-    """Of those of the articles that have a page."""
+    """The pages of the articles; leaves out articles without one."""
     rows = await connection.fetch(
         """
         select content_id, pages.brand_slug, slug, content_updated_at, address, canonical_url, taken_down_at is not null as is_down,
@@ -137,14 +137,14 @@ def _place(row: Record) -> PageLocation:
 
 @dataclass(frozen=True, slots=True)
 class FormerAddress:
-    """What became of the page that was at an address once."""
+    """A former address of a page."""
 
     moved_to: PageSlug | None
-    """None: it was deleted."""
+    """The page's current slug; None if the page was deleted."""
 
 
 async def find_former(connection: Connection, brand: BrandSlug, slug: PageSlug) -> FormerAddress | None:
-    """None if there never was a page at this address, or if there is one."""
+    """The former page at this address; None if there never was one, or if there is one now."""
     row = await connection.fetchrow(
         """
         select pages.slug from former_addresses as former left join pages using (content_id, brand_slug)
@@ -157,7 +157,7 @@ async def find_former(connection: Connection, brand: BrandSlug, slug: PageSlug) 
 
 
 async def list_moves(connection: Connection, brand: BrandSlug, limit: int) -> list[tuple[PageSlug, PageSlug]]:
-    """Former addresses of pages that can be seen, and their addresses now; those that were left last first."""
+    """Former addresses of visible pages with the current ones; the most recently left first."""
     rows = await connection.fetch(
         """
         select former.slug as before, pages.slug as now from former_addresses as former join pages using (content_id, brand_slug)
@@ -170,7 +170,7 @@ async def list_moves(connection: Connection, brand: BrandSlug, limit: int) -> li
 
 
 async def deleted(connection: Connection, content_ids: Collection[UUID]) -> set[UUID]:
-    """Those of the articles that were deleted, while they were read or before; nobody deletes the others before the transaction ends."""
+    """The articles that were deleted so far. The others cannot be deleted before the transaction ends."""
     await _lock_deleting(connection, content_ids)
     rows = await connection.fetch(
         "select content_id from deleted_articles where content_id = any ($1::uuid[])", list(content_ids)
@@ -179,7 +179,7 @@ async def deleted(connection: Connection, content_ids: Collection[UUID]) -> set[
 
 
 async def delete(connection: Connection, content_id: UUID, brand: BrandSlug) -> bool:
-    """Removes the page with its pictures, and has no other be made of the article; its addresses lead nowhere and stay its own.
+    """Removes the page with its pictures, and prevents another page of the article; its addresses stay reserved.
 
     Returns:
         Whether there was a page.
@@ -206,7 +206,7 @@ async def delete(connection: Connection, content_id: UUID, brand: BrandSlug) -> 
 
 
 async def _lock_deleting(connection: Connection, content_ids: Collection[UUID]) -> None:
-    # In one order everywhere, so that two batches wait for each other instead of locking each other out.
+    # The same order everywhere avoids deadlocks between two batches.
     await connection.execute(
         "select pg_advisory_xact_lock(hashtextextended('publisher.article.' || each, 0)) from unnest($1::text[]) as each",
         sorted(map(str, content_ids)),
@@ -214,10 +214,10 @@ async def _lock_deleting(connection: Connection, content_ids: Collection[UUID]) 
 
 
 async def publish(connection: Connection, *publications: RenderedArticle) -> dict[UUID, PageSlug]:
-    """Stores the pages, in the caller's transaction, and returns where they are found on their brands' sites.
+    """Stores the pages in the caller's transaction; returns their slugs.
 
-    An article that asks for another address than before gets it, and the one before leads there from then on. An older
-    version of an article than the stored one changes nothing. Of several versions of one, the latest counts.
+    If an article's slug changes, its former address redirects to the new one. An older version than the stored one changes
+    nothing. Of several versions of one article, the latest counts.
     """
     latest: dict[UUID, RenderedArticle] = {}
     for each in publications:
@@ -225,7 +225,7 @@ async def publish(connection: Connection, *publications: RenderedArticle) -> dic
         if other is None or other.article.updated_at <= each.article.updated_at:
             latest[each.article.content_id] = each
     wanted = list(latest.values())
-    # The sites' row locks are held to the end: of two articles that want one address, the second sees what the first got.
+    # Locks the sites' rows to the end: if two articles claim one address, the second sees the first one's.
     changed_sites = await _save_sites(connection, [each.article for each in wanted])
     slugs = await _addresses(connection, [each.article for each in wanted])
     await _save_pages(connection, slugs, wanted, changed_sites)
@@ -233,8 +233,8 @@ async def publish(connection: Connection, *publications: RenderedArticle) -> dic
 
 
 async def _save_sites(connection: Connection, articles: Sequence[Article]) -> set[str]:
-    """Those of which anything changed; the rows of all are locked."""
-    # What the last of them says of its brand counts, as if they came one after the other.
+    """Stores the articles' brands; returns the brands that changed. Locks the rows of all."""
+    # The last article's description of its brand counts, as if they came one after another.
     brands = {article.brand.slug: article.brand for article in articles}
     ordered = [brands[slug] for slug in sorted(brands)]
     rows = await connection.fetch(
@@ -256,9 +256,9 @@ async def _save_sites(connection: Connection, articles: Sequence[Article]) -> se
 
 
 async def _addresses(connection: Connection, articles: Sequence[Article]) -> dict[UUID, PageSlug]:
-    """The pages' addresses from now on: what each article asks for, or the next that is free.
+    """The pages' slugs from now on: the article's own, or the next free one.
 
-    What another article has, or had once, is not free.
+    Slugs that another article has or had are not free.
     """
     wanted = {article.content_id: wanted_slug(article) for article in articles}
     rows = await connection.fetch(
@@ -295,7 +295,7 @@ async def _addresses(connection: Connection, articles: Sequence[Article]) -> dic
 
 
 async def _taken(connection: Connection, article: Article, wanted: PageSlug) -> set[str]:
-    """Addresses like the wanted one that other articles have, or had once."""
+    """Slugs similar to the wanted one that other articles have or had."""
     rows = await connection.fetch(
         """
         select slug from (
@@ -313,7 +313,7 @@ async def _taken(connection: Connection, article: Article, wanted: PageSlug) -> 
 
 
 async def _move(connection: Connection, article: Article, before: PageSlug, slug: PageSlug) -> None:
-    """Has the address before lead to the page, and the new one, if that led there, be its own again."""
+    """Redirects the former address to the page; if the new one was a redirect, the page takes it back."""
     await connection.execute(
         "delete from former_addresses where brand_slug = $1 and slug = $2", article.brand.slug, slug
     )
@@ -331,7 +331,7 @@ async def _save_pages(
     publications: Sequence[RenderedArticle],
     changed_sites: Collection[str],
 ) -> None:
-    """Stores the pages, and the time of their sites' change where a reader would see a difference."""
+    """Stores the pages, and updates the sites' time of change if readers would see a difference."""
     ordered = sorted(publications, key=lambda each: each.article.content_id)
     articles = [each.article for each in ordered]
     await connection.execute(
@@ -387,7 +387,7 @@ async def _save_pages(
 
 
 async def note_homes(connection: Connection, homes: Mapping[UUID, str | None]) -> None:
-    """Which addresses articles' pages name as the canonical ones; None: their own."""
+    """Stores the canonical addresses of pages; None: their own."""
     await connection.execute(
         """
         update pages set canonical_url = home.url, updated_at = clock_timestamp()
@@ -400,12 +400,12 @@ async def note_homes(connection: Connection, homes: Mapping[UUID, str | None]) -
 
 
 async def take_down(connection: Connection, article: Article) -> bool:
-    """Has the article's page no longer be shown, in the caller's transaction; it is again once the article is published anew.
+    """Hides the article's page in the caller's transaction, until it is published again.
 
-    Nothing changes if a newer state of the article was published meanwhile.
+    Changes nothing if a newer version was published meanwhile.
 
     Returns:
-        Whether there is such a page, in whatever state.
+        Whether the article has a page, hidden or not.
     """
     taken = await connection.fetchval(
         """
@@ -429,7 +429,7 @@ def _as_json(models: Sequence[PageSection] | Sequence[CitedSource]) -> str:
 
 
 async def sites(connection: Connection, limit: int) -> list[Site]:
-    """By name."""
+    """Sites ordered by name."""
     rows = await connection.fetch(
         """
         select brand_slug, name, description, language, sites.changed_at,
@@ -470,7 +470,7 @@ async def page(connection: Connection, brand: BrandSlug, slug: PageSlug) -> Arti
 
 
 async def newest(connection: Connection, brand: BrandSlug, limit: int, offset: int = 0) -> list[PageSummary]:
-    """Newest first."""
+    """Visible pages, newest first."""
     rows = await connection.fetch(
         f"select {_SUMMARY} from pages where brand_slug = $1 and taken_down_at is null"  # noqa: S608 - names of columns only
         " order by published_at desc, content_id desc limit $2 offset $3",
@@ -482,7 +482,7 @@ async def newest(connection: Connection, brand: BrandSlug, limit: int, offset: i
 
 
 async def newest_in_full(connection: Connection, brand: BrandSlug, limit: int) -> list[ArticlePage]:
-    """Newest first, with their text."""
+    """Visible pages with their text, newest first."""
     rows = await connection.fetch(
         f"select {_PAGE} from pages where brand_slug = $1 and taken_down_at is null"  # noqa: S608 - names of columns only
         " order by published_at desc, content_id desc limit $2",

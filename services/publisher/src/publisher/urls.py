@@ -1,4 +1,4 @@
-"""Where everything is found."""
+"""The addresses of everything that the publisher serves."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Final
@@ -7,7 +7,7 @@ from chassis.http.public.addresses import PublicUrls
 from publisher.domain import BrandSlug, PageSlug
 
 TAKEN: Final = frozenset({"docs", "health", "metrics", "redoc", "v1"})
-"""What the publisher has at the root of every host for those who run it, and proxies keep from visitors: no article can be there."""
+"""First parts of paths that belong to operators on every host, hidden by proxies; no article can have such an address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,14 +15,14 @@ class SiteUrls(PublicUrls):
     has_search: ClassVar[bool] = True
 
     own: BrandSlug | None = None
-    """Whose site is all there is at this origin, so that it begins at the root."""
+    """The brand whose site begins at the root of this origin."""
 
     def at(self, brand: BrandSlug, address: str | None) -> "SiteUrls":
-        """Where the brand's site has its canonical addresses: at an origin of its own, if it has one, else here."""
+        """The canonical addresses of the brand's site: at its own origin, if it has one, else here."""
         return self if address is None else SiteUrls(address, "", brand)
 
     def beginning(self, brand: BrandSlug) -> str:
-        """Of all addresses of the brand's site."""
+        """The prefix of all addresses of the brand's site."""
         return self.root if brand == self.own else f"{self.prefix}/sites/{brand}/"
 
     def site(self, brand: BrandSlug) -> str:
@@ -38,7 +38,7 @@ class SiteUrls(PublicUrls):
         return self.beginning(brand) + slug
 
     def short(self, code: str) -> str:
-        """The same at every host: codes are of all brands."""
+        """The address of a short link, the same at every host: codes are unique across brands."""
         return f"{self.prefix}/s/{code}"
 
     def tag(self, brand: BrandSlug, tag: PageSlug, number: int = 1) -> str:
@@ -52,7 +52,7 @@ class SiteUrls(PublicUrls):
         return f"{self.beginning(brand)}search/"
 
     def cover(self, brand: BrandSlug, slug: PageSlug, file: str) -> str:
-        """`file` is the digest of the cover and its format: `0123456789abcdef.png`."""
+        """The address of a cover; `file` is its digest and format: `0123456789abcdef.png`."""
         return f"{self.beginning(brand)}covers/{slug}-{file}"
 
     def logo(self, brand: BrandSlug, digest: str) -> str:
@@ -68,7 +68,7 @@ class SiteUrls(PublicUrls):
         return f"{self.prefix}/preview/{word}"
 
     def engine_key(self, brand: BrandSlug, key: str) -> str:
-        """A file whose key is good for all addresses of the site, as they begin where it is."""
+        """The address of the IndexNow key; engines accept it for all addresses below its folder."""
         return f"{self.beginning(brand)}{key}.txt"
 
     def feed(self, brand: BrandSlug) -> str:

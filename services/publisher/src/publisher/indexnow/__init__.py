@@ -1,6 +1,6 @@
-"""Search engines that are told when an address changes: IndexNow, https://www.indexnow.org, for brands that want it.
+"""Notifies search engines of changed addresses (IndexNow, https://www.indexnow.org), for brands that turn it on.
 
-Entered here: `IndexNow` tells them, `key_of` is what the site shows them.
+Entry points: `IndexNowNotifier` sends the notifications, `key_of` is the key that the site serves.
 """
 
 from publisher.indexnow.notifier import IndexNowNotifier

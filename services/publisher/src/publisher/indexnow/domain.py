@@ -1,4 +1,4 @@
-"""Which sites engines can be told of, and when they are told once more."""
+"""The rules of IndexNow: public sites, and the pauses between attempts."""
 
 import re
 from datetime import timedelta
@@ -13,11 +13,11 @@ _NAME: Final = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z
 _NOT_PUBLIC: Final = frozenset(
     {"localhost", "local", "internal", "invalid", "test", "example", "lan", "home", "arpa", "onion"}
 )
-"""Last parts of names that are known within a network at most (RFC 6761, 6762, 7686, 8375), or to nobody."""
+"""Last labels of names without meaning on the internet (RFC 6761, 6762, 7686, 8375)."""
 
 
 def is_public(origin: str) -> bool:
-    """Whether anybody could find `https://blog.example.org` by its name; no name is looked up."""
+    """Whether the host of `https://blog.example.org` could be a public name; does not look it up."""
     host = (urlsplit(origin).hostname or "").rstrip(".")
     try:
         ip_address(host)
@@ -27,7 +27,7 @@ def is_public(origin: str) -> bool:
 
 
 def pause_after(attempts: int) -> timedelta | None:
-    """After so many attempts that failed; None: there are no more. 5 and 20 minutes, 80, 5 hours, 21."""
+    """The pause after so many failed attempts: 5 and 20 minutes, 80, 5 hours, 21. None: give up."""
     if attempts >= MOST_ATTEMPTS:
         return None
     pause: timedelta = _FIRST_PAUSE * 4 ** (attempts - 1)

@@ -1,7 +1,7 @@
-"""Tells engines of addresses that have changed, some at a time: what is due is in the database, and any replica may tell of it.
+"""Sends changed addresses to search engines in batches. The database holds the due addresses, so any replica may send them.
 
-Telling twice of the same address leaves one: the engine looks at it, as it would have. So it has no receipt; what was under way when a process
-ended is told of again.
+Sending an address twice is harmless: the engine reads the page once more. So there are no receipts; after a crash,
+the notifier sends the batch again.
 """
 
 import asyncio
@@ -23,12 +23,12 @@ from receipts.answers import expect
 KIND: Final = "indexnow"
 LOOKS_EVERY_SECONDS: Final = 30.0
 _MOST: Final = 1_000
-"""Addresses at a time; the protocol takes 10,000."""
+"""Addresses per request; the protocol allows 10,000."""
 _BATCHES: Final = 20
-"""At a look."""
+"""Requests per round."""
 _HOLD: Final = timedelta(minutes=5)
-"""Longer than telling takes."""
-_TOLD: Final = frozenset({200, 202})  # 202: the key is looked at later
+"""Length of a claim; longer than a request takes."""
+_TOLD: Final = frozenset({200, 202})  # 202: the engine verifies the key later
 _ERRORS: Final = {
     400: "it cannot read what was sent (400)",
     403: "it did not find the key at its address (403): is the site reached there from outside?",
@@ -45,7 +45,7 @@ class IndexNowNotifier:
         self._urls = urls
 
     async def keep_notifying(self) -> None:
-        """Until it is cancelled."""
+        """Notifies search engines at an interval, until cancelled."""
         while True:
             try:
                 await self.notify_engines()
@@ -54,7 +54,7 @@ class IndexNowNotifier:
             await asyncio.sleep(LOOKS_EVERY_SECONDS)
 
     async def notify_engines(self) -> int:
-        """Of what is due now; of how many addresses engines were told."""
+        """Sends the due addresses; returns how many were sent."""
         told = 0
         for _ in range(_BATCHES):
             async with self._database.transaction() as tx:
@@ -78,7 +78,7 @@ class IndexNowNotifier:
                 problem = error.detail
         async with self._database.transaction() as tx:
             if problem is None:
-                # Also if the brand does not want it any more.
+                # Also if the brand has turned IndexNow off meanwhile.
                 await store.forget(tx.connection, batch)
                 await store.note_told(tx.connection, batch.brand)
                 return 0 if key is None else len(batch.slugs)

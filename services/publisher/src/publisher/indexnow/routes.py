@@ -1,4 +1,4 @@
-"""`/v1/brands/{slug}/site/indexnow`: whether search engines are told of what changes on a brand's site, and how that goes."""
+"""`/v1/brands/{slug}/site/indexnow`: turns notifications of search engines on and off, and shows their state."""
 
 import secrets
 from datetime import datetime
@@ -23,12 +23,12 @@ Brand = Annotated[Slug, Path(description="The brand.")]
 class IndexNowView(View):
     is_on: bool
     key_url: str | None
-    """Where engines read the key that they are told with."""
+    """The address at which search engines read the brand's key."""
     waiting: int
-    """Addresses that they are to be told of."""
+    """Changed addresses not yet sent to search engines."""
     told_at: datetime | None
     problem: str
-    """Why they could not be told the last time, and what to do."""
+    """Why the last notification failed, and what to do; empty if it succeeded."""
 
 
 def indexnow_routes(database: Database, urls: SiteUrls) -> APIRouter:
@@ -55,7 +55,7 @@ def indexnow_routes(database: Database, urls: SiteUrls) -> APIRouter:
 
     @routes.put("", summary="Have search engines told of changes", responses=UNKNOWN)
     async def enable_indexnow(caller: MayOperate, slug: Brand) -> IndexNowView:
-        """Of what changes from now on, by IndexNow. It takes an account of the kind `indexnow` at the gateway. The same again changes nothing."""
+        """Notifies search engines of changes from now on, by IndexNow. Needs an account of the kind `indexnow` at the gateway. Repeating the request changes nothing."""
         brand = _visible(caller, slug)
         async with database.transaction() as tx:
             await store.turn_on(tx.connection, brand, secrets.token_hex(16))
@@ -68,7 +68,7 @@ def indexnow_routes(database: Database, urls: SiteUrls) -> APIRouter:
         responses=UNKNOWN,
     )
     async def disable_indexnow(caller: MayOperate, slug: Brand) -> None:
-        """Its key is forgotten: turned on again, it has another one. Turning off what is off is no error."""
+        """Deletes the brand's key; turning it on again creates another one. Succeeds also if it is off already."""
         brand = _visible(caller, slug)
         async with database.transaction() as tx:
             await store.turn_off(tx.connection, brand)

@@ -9,26 +9,26 @@ from publisher.domain import BrandSlug, PageSlug
 
 @dataclass(frozen=True, slots=True)
 class IndexNowKey:
-    """A brand's, of which engines read `key` on its site."""
+    """A brand's IndexNow key, and the state of its notifications."""
 
     key: str
     told_at: datetime | None
     problem: str
-    """Why nothing could be told the last time; empty: it could."""
+    """Why the last notification failed; empty if it succeeded."""
     waiting: int
-    """How many addresses are to be told of."""
+    """The number of addresses not yet sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class AddressBatch:
-    """Addresses of one brand that are told of together."""
+    """Changed addresses of one brand, sent in one request."""
 
     brand: BrandSlug
     slugs: tuple[PageSlug, ...]
     changed_at: tuple[datetime, ...]
-    """As they were when they were taken: one that has changed since is told of again."""
+    """Times of change at the claim; an address that changes later is sent again."""
     attempts: int
-    """The most that were made of any, this one included."""
+    """The largest number of attempts for any of the addresses, including this one."""
 
 
 async def find(connection: Connection, brand: BrandSlug) -> IndexNowKey | None:
@@ -43,20 +43,20 @@ async def find(connection: Connection, brand: BrandSlug) -> IndexNowKey | None:
 
 
 async def key_of(connection: Connection, brand: BrandSlug) -> str | None:
-    """None: the brand does not want engines to be told."""
+    """The brand's key; None if the brand has turned IndexNow off."""
     key: str | None = await connection.fetchval("select key from indexnow_keys where brand_slug = $1", brand)
     return key
 
 
 async def turn_on(connection: Connection, brand: BrandSlug, key: str) -> None:
-    """With this key, unless it is on already."""
+    """Turns IndexNow on with this key; does nothing if it is on already."""
     await connection.execute(
         "insert into indexnow_keys (brand_slug, key) values ($1, $2) on conflict do nothing", brand, key
     )
 
 
 async def turn_off(connection: Connection, brand: BrandSlug) -> bool:
-    """Forgets the key, and what was to be told. Whether it was on."""
+    """Turns IndexNow off: deletes the key and the waiting addresses. Returns whether it was on."""
     removed = await connection.fetchval(
         "delete from indexnow_keys where brand_slug = $1 returning true", brand
     )
@@ -65,7 +65,10 @@ async def turn_off(connection: Connection, brand: BrandSlug) -> bool:
 
 
 async def claim(connection: Connection, *, most: int, hold: timedelta) -> AddressBatch | None:
-    """Addresses that are due, of the brand that waits longest; nobody else takes them for as long as they are held. None: none is due."""
+    """Claims due addresses of the brand that waits longest; None if none is due.
+
+    The claim keeps other replicas away for the time `hold`.
+    """
     rows = await connection.fetch(
         """
         update changed_addresses as c set due_at = clock_timestamp() + $2::interval, attempts = c.attempts + 1
@@ -92,7 +95,7 @@ async def claim(connection: Connection, *, most: int, hold: timedelta) -> Addres
 
 
 async def forget(connection: Connection, batch: AddressBatch) -> None:
-    """Those that have not changed since they were taken."""
+    """Deletes the addresses of the batch, except those that changed since the claim."""
     await connection.execute(
         """
         delete from changed_addresses where ctid in (
@@ -107,7 +110,7 @@ async def forget(connection: Connection, batch: AddressBatch) -> None:
 
 
 async def postpone(connection: Connection, batch: AddressBatch, pause: timedelta) -> None:
-    """Those that have not changed since they were taken."""
+    """Delays the addresses of the batch, except those that changed since the claim."""
     await connection.execute(
         """
         update changed_addresses set due_at = clock_timestamp() + $4::interval where ctid in (

@@ -1,6 +1,6 @@
-"""The logo of each brand: taken in as a picture, drawn anew, shown on covers and sites.
+"""Brand logos: validates the uploaded picture, draws it anew, serves it for covers and sites.
 
-Entered here: `logo_routes` is the API, `logo` and `body` are what pages and covers take.
+Entry points: `logo_routes` is the API; pages and covers use `logo` and `body`.
 """
 
 from publisher.logos.routes import FILES, logo_routes

@@ -1,6 +1,6 @@
-"""A file of somebody's as a logo of ours: decoded within bounds, and drawn anew, so that nothing but the picture is left.
+"""Turns an uploaded file into a logo: decodes it within limits and draws it anew.
 
-What travels in files besides the picture (places, names, comments, profiles, other files behind it) is gone.
+Metadata of the file (places, names, comments, profiles, appended files) is lost.
 """
 
 import hashlib
@@ -13,30 +13,30 @@ from publisher.domain import Logo, UnusableLogoError
 from publisher.logo_backgrounds import background_on_pages, is_opaque
 
 MAX_PIXELS: Final = 4_000_000
-"""16 MB of memory while it is decoded."""
+"""16 MB of memory when decoded."""
 _FORMATS: Final = ("PNG", "JPEG", "WEBP")
 MAX_SCANS: Final = 100
-"""Of a JPEG, each of which goes over all pixels: some 0.2 s for a hundred. Programs write about ten."""
+"""Scans of a JPEG; each goes over all pixels. A hundred take about 0.2 s; programs write about ten."""
 _SCAN: Final = b"\xff\xda"
 _PROFILE: Final = b"iCCP"
-"""The kind of a PNG's chunk; each is unpacked to at most 1 MB."""
+"""The type of a PNG's colour profile chunk; each unpacks to at most 1 MB."""
 _LONGEST: Final = 16
-"""Times the shorter side."""
+"""Largest ratio of the longer side to the shorter."""
 _SMALLEST: Final = 32
-"""Of the longer side, in pixels."""
+"""Least length of the longer side, in pixels."""
 _KEPT_WITHIN: Final = (1000, 400)
-"""Twice what any page or cover shows, in pixels."""
+"""Twice the largest size on pages and covers, in pixels."""
 _VISIBLE: Final = 16
-"""An alpha from which on something is to be seen."""
+"""Pixels with at least this alpha count as visible."""
 
 
 def normalise_logo(file: bytes) -> tuple[Logo, bytes]:
-    """The logo in the file, and a PNG of it without transparent margins, as large as is needed; of the same file, the same.
+    """The logo in the file, and a PNG of it without transparent margins. The same file gives the same PNG.
 
-    Takes some 0.3 s of one processor and 80 MB at most.
+    Takes at most about 0.3 s of one processor and 80 MB.
 
     Raises:
-        UnusableLogoError: it is none that could be shown.
+        UnusableLogoError: the file cannot be a logo.
     """
     picture = _trimmed(_plain(_decoded(file)))
     long, short = max(picture.size), min(picture.size)
@@ -50,7 +50,7 @@ def normalise_logo(file: bytes) -> tuple[Logo, bytes]:
             f"send one that is at most {_LONGEST} times as long as it is high, or as high as it is long"
         )
     picture.thumbnail(_KEPT_WITHIN, Image.Resampling.LANCZOS)
-    # Onto a new picture: what was noted with the old one stays behind.
+    # A new picture carries no metadata of the old one.
     clean = Image.new(picture.mode, picture.size)
     clean.paste(picture)
     out = BytesIO()
@@ -69,7 +69,7 @@ def _decoded(file: bytes) -> Image.Image:
         )
     _check_decoding_cost(file)
     try:
-        # The head alone: how large it is is known before anything is decoded.
+        # Reads only the header: the size is known before decoding.
         picture = Image.open(BytesIO(file), formats=_FORMATS)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise _too_large() from error
@@ -83,14 +83,14 @@ def _decoded(file: bytes) -> Image.Image:
         raise UnusableLogoError("the logo is animated, and would not move on a cover; send a single picture")
     try:
         picture.load()
-        # As it is meant to be looked at: cameras and phones note how they were held.
+        # Applies the orientation that cameras and phones record.
         return ImageOps.exif_transpose(picture)
-    except Exception as error:  # whatever a decoder stumbles over, the file is the reason
+    except Exception as error:  # any error of a decoder means a broken file
         raise _broken() from error
 
 
 def _check_decoding_cost(file: bytes) -> None:
-    """Raises UnusableLogoError: a small file would take long to decode. Counts bytes, decodes nothing."""
+    """Raises UnusableLogoError if a small file would take long to decode. Counts bytes without decoding."""
     if file.startswith(b"\xff\xd8") and (scans := file.count(_SCAN)) > MAX_SCANS:
         raise UnusableLogoError(
             f"the logo is a JPEG of {scans:,} scans, more than {MAX_SCANS}; export it again, or as PNG"
@@ -102,9 +102,9 @@ def _check_decoding_cost(file: bytes) -> None:
 
 
 def _plain(picture: Image.Image) -> Image.Image:
-    """RGB or, if any of it is not opaque, RGBA."""
+    """Converts to RGB, or to RGBA if any pixel is translucent."""
     if picture.mode.startswith("I;16"):
-        # The upper eight bits; a plain conversion would cut off whatever is brighter than they can say.
+        # The upper eight bits; a plain conversion would clip bright pixels.
         picture = picture.point(lambda value: value / 256).convert("L")
     picture = picture.convert("RGBA" if picture.has_transparency_data else "RGB")
     if is_opaque(picture) or picture.getchannel("A").getextrema() != (255, 255):

@@ -1,4 +1,4 @@
-"""`/v1/brands/{slug}/logo`: giving a brand a logo, looking at it, and taking it away."""
+"""`/v1/brands/{slug}/logo`: sets, shows and deletes a brand's logo."""
 
 import asyncio
 from http import HTTPStatus
@@ -27,24 +27,24 @@ from publisher.logos import store
 from publisher.urls import SiteUrls
 
 MAX_BYTES: Final = 1_000_000
-"""Of a file as it is sent."""
+"""Largest accepted file, in bytes."""
 LOGO: Final = "/v1/brands/{slug}/logo"
 FILES: Final = {LOGO: MAX_BYTES}
-"""Routes that take a file, with the bytes that it may have."""
+"""Routes that accept a file, with its largest size in bytes."""
 
 Brand = Annotated[Slug, Path(description="The brand.")]
 
 
 class LogoView(View):
-    """A brand's logo, as it is shown."""
+    """A brand's logo as pages show it."""
 
     url: str
-    """Of the picture: PNG, drawn anew, without transparent margins."""
+    """The address of the picture: PNG, drawn anew, without transparent margins."""
     width: int
-    """Pixels."""
+    """In pixels."""
     height: int
     plate: LogoBackground | None
-    """What is put behind it on pages by day or by night; none if it is seen at both, or brings its own ground."""
+    """The background that pages put behind the logo on light or dark pages; null if it needs none."""
 
 
 def logo_routes(database: Database, urls: SiteUrls) -> APIRouter:
@@ -61,13 +61,13 @@ def logo_routes(database: Database, urls: SiteUrls) -> APIRouter:
         openapi_extra=file_body("image/png", "image/jpeg", "image/webp"),
     )
     async def set_logo(request: Request, caller: MayOperate, slug: Brand) -> LogoView:
-        """The body is the file as it is: PNG, JPEG or WebP. The same again changes nothing.
+        """The body is the file itself: PNG, JPEG or WebP. Repeating the request changes nothing.
 
-        Only the picture is kept, and drawn anew. From now on the pages show it, and covers are drawn anew with it.
+        The service stores a redrawn picture without the file's metadata. From then on pages and new covers show it.
         """
         brand = _visible(caller, slug)
         try:
-            # In a thread: pages are served meanwhile.
+            # In a thread: the event loop serves pages meanwhile.
             logo, body = await asyncio.to_thread(_taken_in, await request.body())
         except UnusableLogoError as error:
             raise RefusalError(codes.INVALID_PICTURE, str(error)) from error
@@ -88,7 +88,7 @@ def logo_routes(database: Database, urls: SiteUrls) -> APIRouter:
         "", status_code=HTTPStatus.NO_CONTENT, summary="Take the logo of a brand away", responses=UNKNOWN
     )
     async def delete_logo(caller: MayOperate, slug: Brand) -> None:
-        """Pages and covers are without it from now on."""
+        """Removes the logo from pages and covers from now on."""
         brand = _visible(caller, slug)
         async with database.transaction() as tx:
             removed = await store.remove(tx.connection, brand)
@@ -99,7 +99,7 @@ def logo_routes(database: Database, urls: SiteUrls) -> APIRouter:
 
 
 def _taken_in(file: bytes) -> tuple[Logo, bytes]:
-    # What reads pictures takes memory, so it is loaded where there is one.
+    # The imaging library takes memory, so it loads at its first use.
     from publisher.logos.logo_file import normalise_logo  # noqa: PLC0415
 
     return normalise_logo(file)

@@ -12,7 +12,7 @@ async def logo(connection: Connection, brand: BrandSlug) -> Logo | None:
 
 
 async def body(connection: Connection, brand: BrandSlug, digest: str) -> bytes | None:
-    """The file of the logo, if it is the brand's still."""
+    """The logo's file, if it is still the brand's logo."""
     found: bytes | None = await connection.fetchval(
         "select body from logos where brand_slug = $1 and digest = $2", brand, digest
     )
@@ -20,7 +20,7 @@ async def body(connection: Connection, brand: BrandSlug, digest: str) -> bytes |
 
 
 async def save(connection: Connection, brand: BrandSlug, logo: Logo, body: bytes) -> None:
-    """Keeps it in the place of the one before, in the caller's transaction; the same again changes nothing."""
+    """Replaces the brand's logo in the caller's transaction; the same logo again changes nothing."""
     changed = await connection.fetchval(
         """
         insert into logos as kept (brand_slug, digest, width, height, plate, body) values ($1, $2, $3, $4, $5, $6)
@@ -42,7 +42,7 @@ async def save(connection: Connection, brand: BrandSlug, logo: Logo, body: bytes
 
 
 async def remove(connection: Connection, brand: BrandSlug) -> bool:
-    """Whether there was one."""
+    """Deletes the brand's logo; returns whether there was one."""
     removed = await connection.fetchval("delete from logos where brand_slug = $1 returning true", brand)
     if removed:
         await _site_changed(connection, brand)
@@ -50,7 +50,7 @@ async def remove(connection: Connection, brand: BrandSlug) -> bool:
 
 
 async def _site_changed(connection: Connection, brand: BrandSlug) -> None:
-    """A visitor sees it on every page; before the first article there is no site."""
+    """Marks every page of the site as changed; a brand without articles has no site yet."""
     await connection.execute("update sites set changed_at = clock_timestamp() where brand_slug = $1", brand)
 
 

@@ -1,6 +1,6 @@
-"""An article as mail programs show it: one column, styles at each element, nothing to run.
+"""Renders an article for mail programs: one column, inline styles, no scripts.
 
-Entered here: `newsletter_routes` is the API.
+Entry point: `newsletter_routes`, the API.
 """
 
 from publisher.newsletters.routes import newsletter_routes

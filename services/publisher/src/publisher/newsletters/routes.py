@@ -45,7 +45,7 @@ def newsletter_routes(database: Database, urls: SiteUrls) -> APIRouter:
             ),
         ],
     ) -> Response:
-        """Styles stand at each element, every address is whole, the cover is fetched from the site, and nothing tells who has read it."""
+        """Styles are inline, addresses absolute; the site serves the cover, and nothing tracks readers."""
         brand = BrandSlug(slug)
         async with database.connection() as connection:
             site = await store.site(connection, brand) if caller.may_see(slug) else None
@@ -61,7 +61,7 @@ def newsletter_routes(database: Database, urls: SiteUrls) -> APIRouter:
 
         look = {"accent": accent, "serif": SERIF, "sans": SANS}
         document = renderer.newsletter(site, page, styled, look)
-        # Nobody's browser opens it here: it is handed on as it is.
+        # No browser opens it here: callers take the document as it is.
         headers = {
             "Content-Security-Policy": "sandbox; default-src 'none'",
             "Cache-Control": "private, no-cache",

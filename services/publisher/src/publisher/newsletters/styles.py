@@ -1,4 +1,4 @@
-"""Styles at each element: mail programs leave out stylesheets."""
+"""Inline styles: mail programs drop stylesheets."""
 
 import re
 from typing import Final
@@ -28,7 +28,7 @@ _WITHIN: Final = re.compile(r'href="#')
 
 
 def with_styles(html: str, accent: str, page: str) -> str:
-    """Sanitised HTML of an article, which has no styles of its own; links within the page lead to `page`, its address."""
+    """Adds styles to sanitised HTML of an article; links within the page get `page`, its address."""
 
     def styled(match: re.Match[str]) -> str:
         style = f"color:{accent}" if match[1] == "a" else _STYLES[match[1]]
@@ -38,5 +38,5 @@ def with_styles(html: str, accent: str, page: str) -> str:
 
 
 def _in_tags(html: str) -> str:
-    """Without what belongs to the page: names to jump to, and classes of its stylesheet."""
+    """Removes ids and classes, which only work with the page and its stylesheet."""
     return re.sub(r"<[^>]*>", lambda tag: _ANCHOR.sub("", tag[0]), html)

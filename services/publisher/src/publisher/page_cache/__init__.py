@@ -1,6 +1,6 @@
-"""Pages that were made before, kept in memory for the next who asks: each is sent again while the database says that nothing it shows has changed.
+"""Keeps rendered pages in memory, and serves them while the database reports no change.
 
-Entered here: `Standings` knows in what state a page is, `Kept` has what was made of that state, `Answer` is what is sent.
+Entry points: `PageVersions` reads a page's version, `PageCache` holds rendered pages by version, `CachedAnswer` is one of them.
 """
 
 from publisher.page_cache.answer import CachedAnswer

@@ -1,4 +1,4 @@
-"""A page as it is sent: compressed, and with its headers, once for all who ask for it."""
+"""A rendered page with its headers, compressed once for all requests."""
 
 import gzip
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from starlette.responses import Response
 from chassis.http.conditional import is_fresh, validators
 
 _LEAST_BYTES: Final = 1024
-"""Less than this is not worth packing."""
+"""Smaller bodies are not compressed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +20,11 @@ class CachedAnswer:
     etag: str
     last_modified: datetime
     headers: Mapping[str, str]
-    """Of every answer, whether it has a body or not."""
+    """Headers of answers with and without a body."""
     media_type: str
     body: bytes
     is_packed: bool
-    """Whether `body` is gzip; who does not take that is rare, and has it unpacked."""
+    """Whether `body` is gzip; it is decompressed for the rare client without gzip."""
 
     @classmethod
     def build(
@@ -44,18 +44,18 @@ class CachedAnswer:
 
     @property
     def size(self) -> int:
-        """Bytes that it takes in memory, nearly."""
+        """Approximate size in memory, in bytes."""
         return len(self.body) + sum(len(name) + len(value) for name, value in self.headers.items())
 
     def respond(self, request: Request) -> Response:
-        """200 with the body, or 304 without it if the client has it already."""
+        """200 with the body, or 304 without it if the client's copy is current."""
         headers = dict(self.headers)
         if is_fresh(request, self.etag, self.last_modified):
             return Response(status_code=304, headers=headers)
         if not self.is_packed:
             return Response(self.body, media_type=self.media_type, headers=headers)
         if "gzip" not in request.headers.get("accept-encoding", ""):
-            # Whoever packs what was not made before says of this, too, that it varies.
+            # The middleware that compresses bodies adds `Vary` here, too.
             return Response(gzip.decompress(self.body), media_type=self.media_type, headers=headers)
         headers |= {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
         return Response(self.body, media_type=self.media_type, headers=headers)

@@ -1,4 +1,4 @@
-"""Answers in memory, by where they are found and by the state that they were made of."""
+"""A cache of answers in memory, by address and version."""
 
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -7,13 +7,13 @@ from typing import Final
 from publisher.page_cache.answer import CachedAnswer
 
 MOST_BYTES: Final = 16_000_000
-"""Some two thousand articles."""
+"""About two thousand articles."""
 _BYTES_BESIDE: Final = 2_000
-"""Of an entry, beside what is sent: its key, its version and the objects themselves, nearly."""
+"""Approximate overhead of an entry: its key, its version and the objects themselves."""
 
 
 class PageCache:
-    """The answers that were asked for last, `most_bytes` of them. One state of a page is kept at a time."""
+    """The most recently used answers, up to `most_bytes`; one version of a page at a time."""
 
     def __init__(self, *, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
@@ -21,7 +21,7 @@ class PageCache:
         self._answers: OrderedDict[Hashable, tuple[Hashable, CachedAnswer]] = OrderedDict()
 
     def get(self, place: Hashable, version: Hashable) -> CachedAnswer | None:
-        """What was kept there, if it was made of this very version."""
+        """The stored answer, if it was made from this version; else None."""
         known = self._answers.get(place)
         if known is None or known[0] != version:
             return None
@@ -29,7 +29,10 @@ class PageCache:
         return known[1]
 
     def put(self, place: Hashable, version: Hashable, answer: CachedAnswer) -> None:
-        """`version` was asked for before anything was read that the answer is made of: if it changed since, the answer is never given."""
+        """Stores an answer.
+
+        The caller must read `version` before all other data of the answer: after a later change, the versions then differ.
+        """
         self.drop(place)
         size = _size(answer)
         if size > self._most_bytes:

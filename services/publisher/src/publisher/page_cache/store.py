@@ -1,4 +1,4 @@
-"""In what state pages are: one statement, so that all it tells is of one moment."""
+"""Versions of pages, from one statement and so from one moment."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -10,20 +10,20 @@ from publisher.domain import BrandSlug, PageSlug
 
 @dataclass(frozen=True, slots=True)
 class PageVersion:
-    """A page that can be seen."""
+    """The version of a visible page."""
 
     content_id: UUID
     version: Hashable
-    """Another one whenever anything that the page shows may be another."""
+    """Differs after each change to anything that the page shows."""
 
 
 async def find_versions(
     connection: Connection, places: Sequence[tuple[BrandSlug, PageSlug]]
 ) -> dict[tuple[BrandSlug, PageSlug], PageVersion]:
-    """Of those places where there is a page that was not taken down.
+    """The versions of the pages at these addresses; leaves out missing pages and pages taken down.
 
-    A page shows its own row, its site's, the logo and what the brand has decided: `xmin` is the transaction that wrote each of these last.
-    What it shows of other pages (those to read next) is in `changed_at`, which is set with each change that a visitor can see anywhere on the site.
+    A page shows its own row, its site's, the logo and the settings: `xmin` is the transaction that last wrote each of these.
+    `changed_at` covers its links to other pages: every visible change on the site updates it.
     """
     rows = await connection.fetch(
         """

@@ -1,4 +1,4 @@
-"""Asking for the states of pages: for all visitors who come while the database answers others, in one statement."""
+"""Reads the versions of pages, in one statement for all requests that wait."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -19,7 +19,7 @@ class PageVersions:
         self._gathering: Gathering[_Place, PageVersion | None] = Gathering(self._ask, limit=_MOST_AT_ONCE)
 
     async def get(self, brand: BrandSlug, slug: PageSlug) -> PageVersion | None:
-        """As it is after this call began; None if there is no page, or it was taken down.
+        """The page's version after the call began; None if there is no page, or it is taken down.
 
         Raises:
             DatabaseUnavailableError: the database is away.

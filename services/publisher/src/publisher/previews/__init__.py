@@ -1,6 +1,6 @@
-"""Drafts as they would look on their site, under links that nobody guesses and that end.
+"""Previews of drafts on their site, under secret links that expire.
 
-Entered here: `preview_routes` makes links, `Previews` shows what they lead to.
+Entry points: `preview_routes` creates links, `PreviewPages` shows the drafts.
 """
 
 from publisher.previews.pages import DraftReader, PreviewPages

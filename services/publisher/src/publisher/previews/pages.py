@@ -1,4 +1,4 @@
-"""`/preview/{word}`: a draft as it would look on its site."""
+"""`/preview/{word}`: a draft as its site would show it."""
 
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 
 _LONGEST_WORD: Final = 100
 _HEADERS: Final = {
-    # The link is what opens it: neither search engines nor sources that a reader follows are to learn of it.
+    # The link is a secret: it must not leak to search engines or to the sources that a reader opens.
     "X-Robots-Tag": "noindex, nofollow, noarchive",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
@@ -30,7 +30,7 @@ _HEADERS: Final = {
 
 
 class DraftReader(Protocol):
-    """Where articles are read that are not published."""
+    """Reads articles that may be unpublished."""
 
     async def article(self, content_id: UUID, *, known_etag: str | None = None) -> Fetched | Unchanged | None:
         """As `OrchestratorClient` has it."""
@@ -66,7 +66,7 @@ class PreviewPages:
         return HTMLResponse(self.renderer.not_found(None), status_code=404, headers=_HEADERS)
 
     async def _site(self, article: Article) -> Site:
-        """As it is, or as its first article would make it."""
+        """The site, or the one that the brand's first article would create."""
         brand = BrandSlug(article.brand.slug)
         async with self.database.connection() as connection:
             site = await store.site(connection, brand)

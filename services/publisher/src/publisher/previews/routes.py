@@ -19,7 +19,7 @@ from publisher.urls import SiteUrls
 
 PREVIEWS: Final = "/v1/brands/{slug}/previews"
 MADE_ONCE: Final = (PREVIEWS,)
-"""Routes whose answers nobody is to see again: whoever has the link sees the draft."""
+"""Routes with answers that are never repeated: the link in them opens the draft."""
 _LONGEST_HOURS: Final = 24 * 30
 
 
@@ -28,7 +28,7 @@ class PreviewRequest(BaseModel):
 
     content_id: UUID
     hours: Annotated[int, Field(ge=1, le=_LONGEST_HOURS)] = 24
-    """After so many, the link leads nowhere."""
+    """Hours until the link expires."""
 
 
 class PreviewLinkView(View):
@@ -43,7 +43,7 @@ def preview_routes(database: Database, urls: SiteUrls) -> APIRouter:
     async def create_preview(
         request: PreviewRequest, caller: MayReview, slug: Annotated[Slug, Path(description="The brand.")]
     ) -> PreviewLinkView:
-        """Whoever has the link sees the article as it stands each time, published or not, until it ends. It is shown here and never again."""
+        """The link shows the article's current text, published or not, without a key. The answer is the only place that shows the link."""
         if not caller.may_see(slug):
             raise RefusalError(UNKNOWN_BRAND, f"your key is for other brands than '{slug}'")
         word = secrets.token_urlsafe(32)

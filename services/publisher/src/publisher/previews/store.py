@@ -19,7 +19,7 @@ class PreviewLink:
 async def keep(
     connection: Connection, word: str, brand: BrandSlug, content_id: UUID, lasts: timedelta
 ) -> datetime:
-    """Has the word lead to the draft for so long, in the caller's transaction, and forgets those that have ended; until when."""
+    """Stores a link to the draft in the caller's transaction, and deletes expired ones; returns the time of expiry."""
     await connection.execute("delete from previews where expires_at < clock_timestamp()")
     expires_at: datetime = await connection.fetchval(
         """
@@ -35,7 +35,7 @@ async def keep(
 
 
 async def preview(connection: Connection, word: str) -> PreviewLink | None:
-    """None if it leads nowhere, or not any more."""
+    """The draft behind a word; None if the link is unknown or expired."""
     row = await connection.fetchrow(
         "select brand_slug, content_id, expires_at from previews where word_digest = $1 and expires_at >= clock_timestamp()",
         _digest(word),
@@ -48,5 +48,5 @@ async def preview(connection: Connection, word: str) -> PreviewLink | None:
 
 
 def _digest(word: str) -> bytes:
-    # Of 256 bits of chance: nothing has to slow down who tries.
+    # 256 random bits need no slow hash.
     return hashlib.sha256(word.encode()).digest()

@@ -1,7 +1,7 @@
-"""Short links: where they lead, and how often each is followed. A number for each post and day, and nothing of who followed it.
+"""Short links: redirects, and counts of clicks for each post and day, without data about visitors.
 
-Entered here: `ShortLinks` makes them as articles are announced, `Follow` leads visitors, `Clicks` counts them, `register` says which post a
-mark is, and `measure_routes` tells.
+Entry points: `ShortLinks` creates links for new articles, `ShortLinkRedirector` redirects visitors, `LinkClickCounter` counts clicks,
+`register` assigns a mark to a post, and `measure_routes` serves the counts.
 """
 
 from publisher.short_links.clicks import LinkClickCounter

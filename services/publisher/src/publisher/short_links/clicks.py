@@ -1,4 +1,4 @@
-"""Counting who follows short links, without keeping who."""
+"""Counts clicks on short links without storing data about visitors."""
 
 import time
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from publisher.short_links.store import LinkClick
 from publisher.views import WriteBehindCounter, is_person
 
 MOST: Final = 10
-"""Of one address and article in an hour: more of them lead on, and are not counted."""
+"""Clicks per visitor's address, article and hour; further clicks redirect without being counted."""
 _FORGOTTEN_AFTER_SECONDS: Final = 3600.0
 _PLACES: Final = 1 << 16
 
@@ -39,16 +39,19 @@ class LinkClickCounter(WriteBehindCounter[LinkClick]):
         self._visitors = visitors or VisitLimiter()
 
     def record(self, content_id: UUID, mark: str, *, method: str, headers: Headers, address: str) -> None:
-        """A link is followed; whether somebody does is told by the headers, and how often by the address, which is kept nowhere."""
+        """Counts a click unless the headers show a program.
+
+        `address` limits repeated clicks, and is not stored.
+        """
         if method == "GET" and is_person(headers) and self._visitors.may_count(address, content_id):
             self.count(LinkClick(content_id, mark, self._clock().date()))
 
 
 class VisitLimiter:
-    """Whether an address may still count for an article.
+    """Limits how often one address counts for an article.
 
-    Kept are 65,536 small numbers, at two of which an address and an article meet; which two, only a key tells that is made anew every hour,
-    when all begin at nought. Nothing of it can be read back, and two that meet by chance at both are counted too little, never too much.
+    Holds 65,536 small counters; an address and an article map to two of them, by a key that changes every hour. The counters
+    reset with the key, and reveal no address. A collision at both counters can only lower a count.
     """
 
     def __init__(self, most: int = MOST, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -74,7 +77,7 @@ class VisitLimiter:
 
 
 def _household(address: str) -> str:
-    """Whoever has an IPv6 address has as many as he likes with the same first half."""
+    """The address, shortened to its first half for IPv6: one household may use all the others."""
     try:
         return str(IPv6Address(int(IPv6Address(address)) >> 64 << 64))
     except AddressValueError:

@@ -1,4 +1,4 @@
-"""What short links look like: ten characters that are the article's, and five that say from which post somebody comes."""
+"""The codes of short links: ten characters for the article, and five for the post."""
 
 import re
 from base64 import b32encode
@@ -6,22 +6,22 @@ from secrets import token_bytes
 from typing import Final, NamedTuple
 
 _ARTICLE: Final = 10
-"""50 bits of chance: nobody finds one by trying."""
+"""50 random bits: too many to guess."""
 _CODE: Final = re.compile(rf"([a-z2-7]{{{_ARTICLE}}})([a-z2-7]{{5}})?")
 
 
 class ShortLinkCode(NamedTuple):
     article: str
     mark: str
-    """Empty: of no post."""
+    """Empty if the link belongs to no post."""
 
 
 def new_code() -> str:
-    """Of an article."""
+    """A new random code for an article."""
     return b32encode(token_bytes(_ARTICLE)).decode().lower()[:_ARTICLE]
 
 
 def parse_code(text: str) -> ShortLinkCode | None:
-    """None: no short link of ours looks like this."""
+    """The parts of a code; None if the text is not a valid code."""
     found = _CODE.fullmatch(text)
     return None if found is None else ShortLinkCode(found[1], found[2] or "")

@@ -1,4 +1,4 @@
-"""Short links as articles are announced, and posts that are named to them."""
+"""Creates short links of articles, and registers the posts that use them."""
 
 import ipaddress
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _NEARBY: Final = (".localhost", ".local", ".internal", ".test", ".invalid", ".ho
 
 
 class ShortLinks:
-    """`urls` are those of all sites."""
+    """Creates short links; `urls` are the addresses of the installation."""
 
     def __init__(self, urls: SiteUrls) -> None:
         self._urls = urls
@@ -40,12 +40,12 @@ class ShortLinks:
         *,
         title: str | None = None,
     ) -> str | None:
-        """The short link to an article that is at home at this target, the same each time; None where nobody outside would find it."""
+        """The short link of an article whose home is this target; always the same. None if its host is not public."""
         leading = LinkedArticle(content_id, brand, target, await address_of(connection, brand), title)
         return (await self.urls_of(connection, [leading])).get(content_id)
 
     async def urls_of(self, connection: Connection, articles: Sequence[LinkedArticle]) -> dict[UUID, str]:
-        """The same of several articles; those without one are left out."""
+        """As `url_of` for several articles; leaves out those without a short link."""
         homes = {each.content_id: self._urls.at(each.brand, each.address) for each in articles}
         found = [each for each in articles if is_public(homes[each.content_id].origin)]
         codes = await store.ensure(connection, found) if found else {}
@@ -56,7 +56,7 @@ class ShortLinks:
 
 
 async def register(commands: Sequence[DomainMessage[LinkRegister]], tx: Transaction) -> None:
-    """Says of marks which posts they are. The same again changes nothing; of articles without short links, nothing is known."""
+    """Assigns marks to posts. Repeating it changes nothing; does nothing for articles without short links."""
     known = await ERASURES.erased(tx.connection, {command.payload.brand_slug for command in commands})
     for command in sorted(commands, key=lambda each: (each.payload.content_id, each.payload.mark)):
         wanted = command.payload
@@ -75,7 +75,7 @@ async def register(commands: Sequence[DomainMessage[LinkRegister]], tx: Transact
 
 
 def is_public(origin: str) -> bool:
-    """Whether an origin can be one that everybody reaches, as far as its name says."""
+    """Whether the origin's host can be public, judged by its name alone."""
     host = (urlsplit(origin).hostname or "").rstrip(".")
     try:
         return ipaddress.ip_address(host).is_global

@@ -1,4 +1,4 @@
-"""`/s/{code}`: leads a visitor to the article. Where it is now is looked up each time: what was taken down is gone under its short link, too."""
+"""`/s/{code}`: redirects a visitor to the article's current address; a removed article is gone under its short link, too."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ from publisher.short_links.store import ShortLinkDestination
 from publisher.urls import SiteUrls
 
 _HEADERS: Final = {
-    # Browsers come back each time, and so are counted; caches between them and us keep nothing.
+    # Browsers request the link each time, so every click counts; shared caches store nothing.
     "Cache-Control": "private, no-store",
     "X-Robots-Tag": "noindex",
 }
@@ -27,13 +27,17 @@ class ShortLinkRedirector:
         self._clicks = clicks
 
     async def redirect(self, request: Request) -> Response:
-        """Raises HTTPException: 404, there is no such link here; 410, what it led to is gone."""
+        """Redirects to the article.
+
+        Raises:
+            HTTPException: 404 for an unknown link; 410 if its article is gone.
+        """
         code = codes.parse_code(request.path_params["code"])
         if code is None:
             raise HTTPException(404)
         async with self._database.connection() as connection:
             lead = await store.find(connection, code.article, code.mark)
-        # Under a host of its own, a brand has nothing of another.
+        # A brand's own host serves no links of other brands.
         if lead is None or request.path_params.get("brand", lead.brand_slug) != lead.brand_slug:
             raise HTTPException(404)
         address = self._address(lead)

@@ -1,4 +1,4 @@
-"""`/v1/brands/{slug}/measures`: how often a brand's articles were looked at, and from which posts readers came."""
+"""`/v1/brands/{slug}/measures`: views of a brand's articles, and the posts that readers came from."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -34,13 +34,13 @@ class MeasuredDay(View):
 
 class ChannelClicks(View):
     channel: str | None
-    """Null: of no post that is known, such as the article's short link by itself."""
+    """Null: not from a known post, such as the article's plain short link."""
     clicks: int
 
 
 class ClicksOfPost(ChannelClicks):
     post_id: UUID | None
-    """Repetitions of a post have its link."""
+    """Repetitions of a post share its link."""
     account: str | None
 
 
@@ -48,18 +48,18 @@ class MeasuredArticle(View):
     content_id: UUID
     title: str
     url: str | None
-    """Null: it is gone."""
+    """Null if the article is gone."""
     views: int
-    """Of its page on the built-in site."""
+    """Views of its page on the built-in site."""
     clicks: int
     posts: list[ClicksOfPost]
-    """The most followed first."""
+    """The most clicked first."""
 
 
 class MeasuresView(View):
-    """Views of pages of the built-in site, and clicks on short links in posts, by browsers that do not say they are robots.
+    """Views of pages of the built-in site, and clicks on short links in posts, by browsers that do not identify as robots.
 
-    Whoever follows a short link to the built-in site is a click and a view. Both are some seconds behind.
+    Following a short link to the built-in site counts as a click and as a view. Both counts lag some seconds.
     """
 
     first: date
@@ -67,12 +67,12 @@ class MeasuresView(View):
     views: int
     clicks: int
     days: list[MeasuredDay]
-    """Each of them, the oldest first."""
+    """One entry per day, the oldest first."""
     channels: list[ChannelClicks]
     items: list[MeasuredArticle]
-    """Articles that were looked at or reached, most first."""
+    """Articles with views or clicks, most first."""
     next: str | None
-    """Where the next page begins: send it as `after`. Counts go on meanwhile, so an article may be on both pages."""
+    """The position of the next page: send it as `after`. Counts change meanwhile, so an article may be on both pages."""
 
 
 def measure_routes(
@@ -91,7 +91,7 @@ def measure_routes(
         after: Annotated[str | None, Query(pattern=_CURSOR, description="`next` of the page before.")] = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> MeasuresView:
-        """A number for each post and day is all that is kept: no cookie, no address."""
+        """The service stores only a number for each post and day: no cookie, no address."""
         if not caller.may_see(slug):
             raise RefusalError(UNKNOWN_BRAND, f"your key is for other brands than '{slug}'")
         brand = BrandSlug(slug)

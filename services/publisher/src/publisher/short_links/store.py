@@ -12,20 +12,20 @@ from publisher.short_links.codes import new_code
 
 
 class LinkedArticle(NamedTuple):
-    """An article that a short link is to lead to."""
+    """An article that needs a short link."""
 
     content_id: UUID
     brand: BrandSlug
     target: str
-    """At which it is at home."""
+    """The target that is the article's home."""
     address: str | None
-    """The origin of its own that the brand's site has, if any."""
+    """The site's own origin, if the brand has set one."""
     title: str | None = None
-    """Of an article that has no page here."""
+    """The title of an article without a page here."""
 
 
 class LinkClick(NamedTuple):
-    """What is counted: the mark is empty where it is of no post that we know."""
+    """The key of a click count; the mark is empty if it belongs to no known post."""
 
     content_id: UUID
     mark: str
@@ -34,23 +34,23 @@ class LinkClick(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ShortLinkDestination:
-    """An article, as a short link finds it."""
+    """The article that a short link leads to."""
 
     content_id: UUID
     brand_slug: BrandSlug
     mark: str
-    """Empty: of no post that we know."""
+    """Empty if it belongs to no known post."""
     slug: PageSlug | None
-    """Of its page, if its home is the built-in site and the page can be seen."""
+    """The slug of its page, if its home is the built-in site and the page is visible."""
     address: str | None
-    """The origin of its own that the site has, if any."""
+    """The site's own origin, if the brand has set one."""
     url: str | None
-    """Where it is, if its home is elsewhere and it is public there."""
+    """Its address, if its home is another target and it is public there."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArticleMeasures:
-    """An article, and how often it was looked at on our site, and reached by its short links."""
+    """An article's views on the built-in site, and clicks on its short links."""
 
     content_id: UUID
     title: str
@@ -61,13 +61,13 @@ class ArticleMeasures:
 
     @property
     def rank(self) -> int:
-        """Whoever follows a link to a page of ours is counted as looking at it, too."""
+        """The position in lists: the larger count, because a click on a link to the built-in site is a view, too."""
         return max(self.views, self.clicks)
 
 
 @dataclass(frozen=True, slots=True)
 class PostClicks:
-    """How often a post's link was followed; without a post, the article's link by itself, or with a mark that nobody knows."""
+    """Clicks on a post's link; without a post, on the article's plain link or with an unknown mark."""
 
     content_id: UUID
     post_id: UUID | None
@@ -77,8 +77,8 @@ class PostClicks:
 
 
 async def ensure(connection: Connection, articles: Sequence[LinkedArticle]) -> dict[UUID, str]:
-    """The codes of articles: those that they have, or else new ones. Left out are those of other brands."""
-    # In one order everywhere, so that two batches wait for each other instead of locking each other out; each once.
+    """The codes of articles, existing or newly made; leaves out articles of other brands."""
+    # The same order everywhere avoids deadlocks between two batches; each article once.
     ordered = sorted({each.content_id: each for each in articles}.values(), key=lambda each: each.content_id)
     rows = await connection.fetch(
         """
@@ -107,7 +107,7 @@ async def name_mark(
     channel: str,
     account: str,
 ) -> bool:
-    """Says which post a mark is; the first that had it keeps it. False: the article has no short link, or the mark is taken."""
+    """Assigns a mark to a post; the first post keeps it. False if the article has no short link, or the mark is taken."""
     return bool(
         await connection.fetchval(
             """
@@ -147,7 +147,7 @@ async def find(connection: Connection, code: str, mark: str) -> ShortLinkDestina
 
 
 async def add(connection: Connection, counted: Mapping[LinkClick, int]) -> None:
-    """In the caller's transaction; of brands that were erased meanwhile, nothing."""
+    """Adds counts in the caller's transaction; skips brands that were erased meanwhile."""
     await connection.execute(
         """
         insert into link_clicks as known (content_id, mark, day, clicks)
@@ -166,7 +166,7 @@ async def add(connection: Connection, counted: Mapping[LinkClick, int]) -> None:
 
 
 async def by_day(connection: Connection, brand: BrandSlug, first: date, last: date) -> dict[date, int]:
-    """Of all articles of the brand; days on which no link was followed are left out."""
+    """Clicks of all articles of the brand; leaves out days without clicks."""
     rows = await connection.fetch(
         """
         select day, sum(clicks) as clicks from link_clicks join short_links using (content_id)
@@ -180,7 +180,7 @@ async def by_day(connection: Connection, brand: BrandSlug, first: date, last: da
 
 
 async def by_channel(connection: Connection, brand: BrandSlug, first: date, last: date) -> dict[str, int]:
-    """Likewise, the most first; empty: of no post that we know."""
+    """Clicks by channel, most first; an empty channel stands for unknown posts."""
     rows = await connection.fetch(
         """
         select coalesce(channel, '') as channel, sum(clicks) as clicks
@@ -203,7 +203,7 @@ async def by_article(
     after: tuple[int, UUID] | None,
     limit: int,
 ) -> list[ArticleMeasures]:
-    """Those that were looked at or followed, most first; `after` is rank and id of the last of the page before."""
+    """Articles with views or clicks, most first; `after` is rank and id of the last one on the previous page."""
     rows = await connection.fetch(
         """
         with counted as (
@@ -236,7 +236,7 @@ async def by_article(
 async def by_post(
     connection: Connection, articles: Sequence[UUID], first: date, last: date
 ) -> list[PostClicks]:
-    """Of these articles, the most first."""
+    """Clicks by post of these articles, most first."""
     rows = await connection.fetch(
         """
         select content_id, post_id, channel, account, sum(clicks) as clicks

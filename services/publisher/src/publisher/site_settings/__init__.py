@@ -1,6 +1,7 @@
-"""What a brand decides about its site: colour, typefaces, tags, author, an address of its own.
+"""A brand's settings of its site: colour, typefaces, tags, author, own address.
 
-Entered here: `site_settings_routes` is the API, `look` the stylesheet that follows from the settings, `Addresses` whose site a host is.
+Entry points: `site_settings_routes` is the API, `own_stylesheet` the stylesheet with the settings, `CustomHostMiddleware` serves
+sites under their own hosts.
 """
 
 from publisher.site_settings.custom_hosts import URLS, CustomHostMiddleware, CustomHosts

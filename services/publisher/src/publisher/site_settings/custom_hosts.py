@@ -1,4 +1,4 @@
-"""Which brand's site is found under a host of its own."""
+"""Serves brands' sites under hosts of their own."""
 
 import asyncio
 import time
@@ -18,15 +18,15 @@ from publisher.site_settings.hosts import is_public_host
 from publisher.urls import TAKEN, SiteUrls
 
 KNOWN_FOR_SECONDS: Final = 5.0
-"""How long another replica's change is not seen."""
+"""Longest delay until another replica's change takes effect."""
 URLS: Final = "publisher.urls"
-"""Where in a request's scope it stands where everything is found, as the visitor sees it."""
+"""The key of the visitor's addresses (`SiteUrls`) in a request's scope."""
 _ASSETS: Final = "/assets/"
 _NEVER: Final = float("-inf")
 
 
 class CustomHosts:
-    """Which hosts brands have set for their sites, read anew every five seconds."""
+    """The hosts that brands have set for their sites, read again every five seconds."""
 
     def __init__(
         self, database: Database, urls: SiteUrls, clock: Callable[[], float] = time.monotonic
@@ -39,13 +39,13 @@ class CustomHosts:
         self._reading = asyncio.Lock()
 
     async def site_at(self, scope: Scope) -> tuple[BrandSlug, str] | None:
-        """The brand whose site is at the request's host, and the origin that it has set.
+        """The brand whose site is at the request's host, and the site's origin; None for other hosts.
 
         Raises:
             DatabaseUnavailableError: the database is away, and no hosts have been read yet.
         """
         host = _host(Headers(scope=scope).get("host", ""))
-        # Probes and other services ask by inner names, and never wait for the database.
+        # Probes and other services use internal names, and must not wait for the database.
         if host == _host(self._urls.origin.partition("//")[2]) or not is_public_host(host.partition(":")[0]):
             return None
         if self._clock() >= self._known_until:
@@ -61,14 +61,14 @@ class CustomHosts:
         except DatabaseUnavailableError:
             if self._known_until == _NEVER:
                 raise
-            return  # what is known stays known
+            return  # the last known hosts stay in use
         self._known_until = self._clock() + KNOWN_FOR_SECONDS
 
 
 class CustomHostMiddleware:
-    """ASGI middleware: under a host that a brand has set, its site is at the root, and nothing else is there.
+    """ASGI middleware: under a brand's own host, serves its site at the root, and nothing else.
 
-    Under any other host all is as `urls` has it. `unavailable` answers while nobody knows whose site it is, as the database is away.
+    Under any other host, `urls` applies. `unavailable` answers while the hosts are unknown because the database is away.
     """
 
     def __init__(
@@ -106,18 +106,18 @@ class CustomHostMiddleware:
         urls = self._urls.at(brand, origin)
         shared = f"/sites/{brand}/"
         if path.startswith(shared):
-            # An address from before the site had its own; no other host is named, so nobody is led astray.
+            # An old address of the site; redirecting to its own host is safe.
             rest = path.removeprefix(shared).lstrip("/\\")
             address = urls.article(brand, PageSlug(rest)) if rest in TAKEN else f"/{rest}"
             await RedirectResponse(address, 308)(scope, receive, send)
             return
-        # In place, so that whoever measures requests sees which route was found.
+        # Changes the scope in place, so that metrics see the matched route.
         scope.update({"path": shared + path.removeprefix("/"), URLS: urls})
         await self._app(scope, receive, send)
 
 
 def _host(text: str) -> str:
-    """As addresses have it: in lower case, without the port that goes without saying or a dot at the end."""
+    """The host in lower case, without a default port or final dot."""
     host, _, port = text.lower().partition(":")
     host = host.rstrip(".")
     return host if port in {"", "80", "443"} else f"{host}:{port}"

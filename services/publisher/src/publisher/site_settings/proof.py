@@ -1,4 +1,7 @@
-"""Whether whoever asks for a host holds it: a file at the host names the site. It is read through the gateway, which reaches public addresses alone."""
+"""Proves that a brand controls a host, by a file at the host that names the site.
+
+The gateway reads the file, because it reaches only public addresses.
+"""
 
 import asyncio
 from base64 import b64decode
@@ -14,18 +17,18 @@ from publisher.site_settings.hosts import host_name
 
 _SECONDS: Final = 15.0
 _AT_ONCE: Final = 2
-"""Files that are read at a time: whoever asks holds a connection to the database meanwhile."""
+"""Files read at a time: each request holds a database connection meanwhile."""
 _MAX_BYTES: Final = 2_000_000
 
 
 def proof_path(brand: str) -> str:
-    """Where the file lies. The publisher serves nothing there, so a host that leads to it already proves nothing."""
+    """The path of the file. The publisher serves nothing at it, so a host that leads to the publisher proves nothing."""
     return f"/.well-known/brand-engine/{brand}.txt"
 
 
 class HostProof(Protocol):
     async def problem(self, origin: str, brand: str, expected: str) -> str | None:
-        """Why the file at the origin does not prove that the host is the brand's; None: it does."""
+        """Why the file does not prove that the brand controls the host; None if it does."""
         ...
 
 
@@ -33,8 +36,8 @@ class GatewayHostProof:
     """Reads the file through the gateway. One for the life of the process.
 
     Args:
-        gateway_url: `GATEWAY_URL`; None: nothing can be read, and no host be proven.
-        key: what the gateway is asked with.
+        gateway_url: `GATEWAY_URL`; None: no host can be proven.
+        key: the service key for the gateway.
     """
 
     def __init__(self, gateway_url: str | None, key: SecretStr) -> None:
@@ -49,7 +52,7 @@ class GatewayHostProof:
             await self._gateway.aclose()
 
     async def problem(self, origin: str, brand: str, expected: str) -> str | None:
-        """As `HostProof.problem`; `expected` is the file's text, without white space around it."""
+        """As `HostProof.problem`; `expected` is the file's text without white space around it."""
         if self._gateway is None:
             return "the publisher has no GATEWAY_URL, so it cannot read the file"
         if self._room.locked():
@@ -58,7 +61,7 @@ class GatewayHostProof:
             return await self._read(self._gateway, origin, brand, expected)
 
     async def _read(self, gateway: ServiceClient, origin: str, brand: str, expected: str) -> str | None:
-        # What the gateway keeps of an earlier reading is not the answer.
+        # Bypasses the gateway's cache: an earlier copy proves nothing.
         url = f"{origin}{proof_path(brand)}?{urlencode({'look': token_hex(8)})}"
         try:
             reply = await gateway.ask("GET", f"/v1/pages?{urlencode({'url': url})}")

@@ -1,4 +1,4 @@
-"""`/v1/brands/{slug}/site`: what a brand decides about its site."""
+"""`/v1/brands/{slug}/site`: a brand's settings of its site."""
 
 import re
 from http import HTTPStatus
@@ -74,28 +74,28 @@ _Tag = Annotated[str, _Line, Field(min_length=1, max_length=60)]
 
 
 class AuthorChange(BaseModel):
-    """Whom articles name as their author."""
+    """The author whom articles name."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     name: Annotated[str, _Line, Field(min_length=1, max_length=100)]
     about: Annotated[str, _Line, Field(max_length=1000)] = ""
-    """Some sentences for the author's page."""
+    """Text for the author's page."""
 
 
 class SiteChange(BaseModel):
-    """What is to be changed; what is left out stays, and `null` brings back what there was without it."""
+    """A change of the settings: omitted fields stay, and `null` restores the default."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     accent: Annotated[str, Field(pattern="^#[0-9a-fA-F]{6}$")] | None = None
-    """The brand's colour, `#1f6154`, for links and covers; on pages as near to it as can be read by day and by night."""
+    """The brand's colour, `#1f6154`, for links and covers; pages use the nearest colour that is readable on light and on dark."""
     typefaces: Typefaces | None = None
     tags: Annotated[tuple[_Tag, ...], Field(max_length=MOST_TAGS), AfterValidator(_tags)] | None = None
-    """An article has those whose words are all in its title, keyword or headings, in any form of them."""
+    """An article gets a tag if its title, keyword or headings contain all words of it, in any grammatical form."""
     author: AuthorChange | None = None
     address: Annotated[str, Field(max_length=300), AfterValidator(_address)] | None = None
-    """An origin of its own, `https://blog.example.org`, under which the site is found; it has to lead to the publisher."""
+    """The site's own origin, `https://blog.example.org`; it has to lead to the publisher."""
 
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
@@ -105,10 +105,10 @@ class SiteChange(BaseModel):
 
 
 class SiteView(View):
-    """What a brand has decided about its site."""
+    """A brand's settings of its site."""
 
     url: str
-    """Where the site is found, as its canonical addresses say."""
+    """The site's address, as in its canonical links."""
     accent: str | None
     typefaces: Typefaces
     tags: tuple[str, ...]
@@ -119,7 +119,7 @@ class SiteView(View):
 def site_settings_routes(
     database: Database, urls: SiteUrls, host_proof: HostProof | None = None
 ) -> APIRouter:
-    """`host_proof`: looks whether a host is a brand's; without, an administrator alone gives a site another host."""
+    """`host_proof` checks that a brand controls a host; without it, only an administrator sets another host."""
     routes = router(SITE.removeprefix("/v1"), tags=["sites"])
 
     def view(brand: BrandSlug, settings: SiteSettings) -> SiteView:
@@ -133,7 +133,7 @@ def site_settings_routes(
         responses={**READ, **UNKNOWN},
     )
     async def get_site_settings(caller: MayRead, slug: Brand, if_none_match: IfNoneMatch = None) -> Response:
-        """Where nothing is decided, the site is as it comes."""
+        """Defaults apply to everything unset."""
         brand = _visible(caller, slug)
         async with database.connection() as connection:
             settings = await store.settings_of(connection, brand) or SiteSettings()
@@ -145,10 +145,10 @@ def site_settings_routes(
         responses={**UNKNOWN, **refusal(HTTPStatus.CONFLICT, "The host is taken; `detail` says by what.")},
     )
     async def update_site_settings(change: SiteChange, caller: MayOperate, slug: Brand) -> SiteView:
-        """Of two who change different things at a time, both have their way. Pages show it within a minute.
+        """Concurrent changes of different fields all take effect. Pages show a change within a minute.
 
-        A key of the scope `admin` that is bound to no brand gives a site any `address`. With other keys its host stays, or a file
-        proves that the new one is the brand's: the refusal says which.
+        A key of the scope `admin` that is bound to no brand gives a site any `address`. With other keys the host stays, or a file
+        proves that the brand controls the new one: the refusal says which file.
         """
         brand = _visible(caller, slug)
         if change.address is not None:
@@ -170,7 +170,7 @@ def site_settings_routes(
         "", status_code=HTTPStatus.NO_CONTENT, summary="Have a brand's site be as it comes", responses=UNKNOWN
     )
     async def reset_site_settings(caller: MayOperate, slug: Brand) -> None:
-        """Its pages stay, and so does its logo; an address of its own leads nowhere from now on."""
+        """Resets all settings; pages and logo stay. The site's own address stops working."""
         brand = _visible(caller, slug)
         async with database.transaction() as tx:
             await store.remove(tx.connection, brand)
@@ -186,7 +186,7 @@ async def _check_host(
     brand: BrandSlug,
     address: str,
 ) -> None:
-    """Raises RefusalError: all sites are at the host, or nothing says that it is the brand's."""
+    """Raises RefusalError: the host is that of all sites, or nothing proves that the brand controls it."""
     if host_name(address) == host_name(urls.origin):
         raise RefusalError(
             codes.ADDRESS_RESERVED, f"{urls.origin} is where all sites are; give a host of its own"
@@ -197,7 +197,7 @@ async def _check_host(
         before = await store.address_of(connection, brand)
     if before is not None and host_name(before) == host_name(address):
         return
-    # The address that the site has without one of its own: it says which brand of which installation is meant.
+    # The shared address of the site: it identifies the brand and the installation.
     expected = urls.absolute(urls.site(brand))
     problem: str | None = "no file can be read"
     if host_proof is not None:

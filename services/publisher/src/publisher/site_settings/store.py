@@ -5,7 +5,7 @@ from publisher.domain import BrandSlug, SiteSettings
 
 
 async def settings_of(connection: Connection, brand: BrandSlug) -> SiteSettings | None:
-    """None if nobody has set any."""
+    """The brand's settings; None if it has set none."""
     row: str | None = await connection.fetchval(
         "select settings::text from site_settings where brand_slug = $1", brand
     )
@@ -13,7 +13,7 @@ async def settings_of(connection: Connection, brand: BrandSlug) -> SiteSettings 
 
 
 async def lock_settings(connection: Connection, brand: BrandSlug) -> SiteSettings:
-    """As they are, and nobody else changes them before the transaction ends."""
+    """The brand's settings, locked against other changes until the transaction ends."""
     await connection.execute(
         "select pg_advisory_xact_lock(hashtextextended('publisher.site_settings.' || $1::text, 0))", brand
     )
@@ -21,7 +21,7 @@ async def lock_settings(connection: Connection, brand: BrandSlug) -> SiteSetting
 
 
 async def save(connection: Connection, brand: BrandSlug, settings: SiteSettings) -> None:
-    """In the caller's transaction; the same again changes nothing.
+    """Stores the settings in the caller's transaction; the same settings again change nothing.
 
     Raises:
         asyncpg.UniqueViolationError: the host of the address is another brand's.
@@ -43,7 +43,7 @@ async def save(connection: Connection, brand: BrandSlug, settings: SiteSettings)
 
 
 async def remove(connection: Connection, brand: BrandSlug) -> bool:
-    """Whether there were any."""
+    """Deletes the brand's settings; returns whether there were any."""
     removed = await connection.fetchval(
         "delete from site_settings where brand_slug = $1 returning true", brand
     )
@@ -53,7 +53,7 @@ async def remove(connection: Connection, brand: BrandSlug) -> bool:
 
 
 async def address_of(connection: Connection, brand: BrandSlug) -> str | None:
-    """The origin of its own that the brand's site has, if any."""
+    """The site's own origin, if the brand has set one."""
     address: str | None = await connection.fetchval(
         "select address from site_settings where brand_slug = $1", brand
     )
@@ -61,7 +61,7 @@ async def address_of(connection: Connection, brand: BrandSlug) -> str | None:
 
 
 async def addresses(connection: Connection) -> dict[str, tuple[BrandSlug, str]]:
-    """By host, `blog.example.org:8080`, whose site is found there, and the origin."""
+    """The sites with hosts of their own: brand and origin by host, such as `blog.example.org:8080`."""
     rows = await connection.fetch(
         "select split_part(address, '//', 2) as host, brand_slug, address from site_settings where address is not null"
     )
@@ -69,5 +69,5 @@ async def addresses(connection: Connection) -> dict[str, tuple[BrandSlug, str]]:
 
 
 async def _site_changed(connection: Connection, brand: BrandSlug) -> None:
-    """A visitor sees it on every page; before the first article there is no site."""
+    """Marks every page of the site as changed; a brand without articles has no site yet."""
     await connection.execute("update sites set changed_at = clock_timestamp() where brand_slug = $1", brand)

@@ -1,4 +1,4 @@
-"""The stylesheet of one site: what its settings change of the look that all sites share."""
+"""The stylesheet of one site: its differences from the shared one."""
 
 import hashlib
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from publisher.domain import SiteSettings, Typefaces
 
 _BY_DAY: Final[RGB] = (0xFC, 0xFB, 0xF8)
 _BY_NIGHT: Final[RGB] = (0x17, 0x18, 0x1A)
-"""What pages are on, as the stylesheet has it."""
+"""Background of dark pages, as in the stylesheet."""
 _READABLE: Final = 4.5
-"""Contrast of text (WCAG 2.2, 1.4.3)."""
+"""Least contrast of text (WCAG 2.2, 1.4.3)."""
 _TYPEFACES: Final = {
     Typefaces.SERIF: "",
     Typefaces.SANS: "body.look { --serif: var(--sans); }\n",
@@ -29,11 +29,11 @@ class Stylesheet:
 
 
 def own_stylesheet(settings: SiteSettings) -> Stylesheet | None:
-    """None where nothing differs."""
+    """The site's own stylesheet; None if its settings change nothing."""
     css = _TYPEFACES[settings.typefaces]
     if settings.accent:
         by_day, by_night = readable_by_day(settings.accent), _readable(settings.accent, _BY_NIGHT, WHITE)
-        # On paper links are black, as those of all sites.
+        # Printed links are black, as on all sites.
         css += (
             f"@media screen {{ body.look {{ --accent: {by_day}; }} }}\n"
             f"@media screen and (prefers-color-scheme: dark) {{ body.look {{ --accent: {by_night}; }} }}\n"
@@ -42,12 +42,12 @@ def own_stylesheet(settings: SiteSettings) -> Stylesheet | None:
 
 
 def readable_by_day(accent: str) -> str:
-    """The colour, as dark as text has to be on white or nearly so."""
+    """The colour, darkened until it is readable on white."""
     return _readable(accent, _BY_DAY, BLACK)
 
 
 def _readable(accent: str, ground: RGB, towards: RGB) -> str:
-    """The colour, or the nearest to it on the way to black or white that can be read on the ground."""
+    """The colour, or the nearest shade towards black or white that is readable on the ground."""
     colour = parse(accent)
     ways = (mixed(colour, towards, percent / 100) for percent in range(101))
     return "#" + bytes(next(way for way in ways if contrast(way, ground) >= _READABLE)).hex()

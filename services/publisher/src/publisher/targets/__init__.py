@@ -1,7 +1,7 @@
-"""Where articles go: the built-in site, accounts with others, files, and whoever takes signed messages.
+"""The targets of articles: the built-in site, connected accounts, files and webhooks.
 
-Entered here: each brings a target up to date with an article, `BuiltInSite` the pages of this database, `Bringing` what is elsewhere. What
-a kind of account needs is one file (`wordpress.py`), named in `places.py`.
+Entry points: `BuiltInSite` publishes to this database, `TargetPublisher` to all other targets. Each kind of account is one file
+(`wordpress.py`), listed in `resolution.py`.
 """
 
 from publisher.targets.files import FilesTarget

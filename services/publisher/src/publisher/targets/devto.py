@@ -1,7 +1,7 @@
 """Dev.to (Forem), by its API: https://developers.forem.com/api/v1.
 
-It knows no idempotency; articles of one's own are listed, unpublished ones first, and a text of ours is known by its mark. Pictures are not
-uploaded: it fetches them from the built-in site, if the article has a page there.
+The API has no idempotency. The adapter lists its user's articles, unpublished ones first, and recognises its own by a mark.
+Dev.to fetches pictures from the built-in site, if the article has a page there.
 """
 
 import re
@@ -16,7 +16,7 @@ from receipts.answers import expect, quoted
 _ARTICLES: Final = "/api/articles"
 _MINE: Final = "/api/articles/me/all"
 _PAGE: Final = 30
-"""Whole articles: more of them at a time may be more than is read."""
+"""Articles come in full, so larger pages might exceed the limit of an answer."""
 _MOST_PAGES: Final = 34
 _MAX_TITLE: Final = 128
 _MOST_TAGS: Final = 4
@@ -44,7 +44,7 @@ class DevTo:
             }
             answer = await work.account.request("POST", _ARTICLES, json={"article": draft})
             made = _article(expect(answer, errors=_ERRORS))
-            # What was sent is what it shows from now on: its answer is not the whole.
+            # Later reads show the text as it was sent; the answer to the write is not complete.
             return {"id": str(made["id"]), "seen": _seen({**made, **draft}), "is_public": False}
 
         return (Step("draft", send, look, seconds=30),)
@@ -118,7 +118,7 @@ async def _written(
 
 
 def _tags(names: Sequence[str]) -> list[str]:
-    """Four at most, of lower-case letters and digits alone."""
+    """At most four tags, of lower-case letters and digits only."""
     plain = (re.sub(r"[^a-z0-9]", "", name.lower())[:30] for name in names)
     return list(dict.fromkeys(filter(None, plain)))[:_MOST_TAGS]
 
@@ -136,7 +136,7 @@ def _published(article: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _seen(article: Mapping[str, Any]) -> str:
-    # Spaces at its ends may be lost on the way.
+    # Spaces at the ends may get lost.
     return digest_of([str(article.get("title")).strip(), _text(article).strip()])
 
 

@@ -1,4 +1,4 @@
-"""An article as it is to be seen at a target: text, names and picture, and what tells two of them apart. Pure."""
+"""An article in the form that targets show: text, names, picture, and digests to compare versions. Pure."""
 
 import hashlib
 import json
@@ -21,20 +21,20 @@ _MARK: Final = re.compile(r"<!-- article ([0-9a-f-]{36}) ([0-9a-f]{16}|draft) --
 
 @dataclass(frozen=True, slots=True)
 class CoverPicture:
-    """An article's cover, drawn when it is needed."""
+    """An article's cover, drawn on demand."""
 
     name: str
-    """Of its file, without the ending; another picture has another."""
+    """The file's name without extension; another picture has another name."""
     alternative_text: str
     url: str | None
-    """Where readers find it at the built-in site, if it has a page there."""
+    """Its address on the built-in site, if the article has a page there."""
     draw: Callable[[], Awaitable[bytes]]
-    """PNG, 1200 by 630."""
+    """Draws the file: PNG, 1200 by 630."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """One state of an article for one target."""
+    """One version of an article for one target."""
 
     content_id: UUID
     brand_slug: str
@@ -47,11 +47,11 @@ class Edition:
     html: str
     """Sanitised; without the title, with the sources."""
     markdown: str
-    """The same."""
+    """Without the title, with the sources."""
     word_count: int
     sources: tuple[CitedSource, ...]
     canonical_url: str | None
-    """Where its home is; None: here."""
+    """The address at the article's home; None: this target is the home."""
     as_of: datetime
     """The article's `updated_at`."""
     categories: tuple[str, ...]
@@ -59,11 +59,11 @@ class Edition:
     author: str | None
     picture: CoverPicture | None
     stamp: str = ""
-    """Of a person's word that what is there is to be overwritten."""
+    """Changes the mark after a person decided to overwrite changes at the target."""
 
     @property
     def digest(self) -> str:
-        """Of all that a reader can see of it."""
+        """Hash of everything that readers see."""
         seen = [
             *(self.language, self.slug, self.title, self.excerpt, self.html, self.canonical_url),
             *(self.categories, self.tags, self.author, self.picture and self.picture.name),
@@ -72,7 +72,7 @@ class Edition:
 
     @property
     def mark(self) -> str:
-        """Names this writing of it, within its text."""
+        """An id of this version within its text."""
         return hashlib.sha256(f"{self.digest}{self.stamp}".encode()).hexdigest()[:16]
 
     @property
@@ -88,7 +88,7 @@ def edition_of(
     picture: CoverPicture | None,
     stamp: str = "",
 ) -> Edition:
-    """What a target is to show of an article; takes a while for a long one."""
+    """The version of an article for a target; takes long for a long article."""
     body = to_html(article.body_markdown, frozenset(source.n for source in article.sources))
     return Edition(
         content_id=article.content_id,
@@ -113,17 +113,17 @@ def edition_of(
 
 
 def marked(content_id: UUID, mark: str = "draft") -> str:
-    """A comment that no reader sees, by which a text is known as ours, and as which writing of it."""
+    """An invisible comment that identifies the article and the version of a text."""
     return f"<!-- article {content_id} {mark} -->"
 
 
 def mark_in(text: str, content_id: UUID) -> str | None:
-    """Which writing of the article a text is; None if it is not known as one."""
+    """The mark in a text of this article; None if it has none."""
     return next((mark for found, mark in _MARK.findall(text or "") if found == str(content_id)), None)
 
 
 def digest_of(parts: Sequence[object]) -> str:
-    """Of what a target shows, to notice when somebody has changed it there."""
+    """Hash of a target's content, to notice changes made there."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 

@@ -1,7 +1,6 @@
-"""Articles as files for a site generator, in a folder or a git repository of the operator. Takes a while: for threads.
+"""Writes articles as files for a site generator, in a folder or a git repository of the operator. Slow: call it in a thread.
 
-Files are complete whenever somebody looks, nothing is written or removed outside the folder, and what somebody else has put or changed
-there is left alone.
+Files are always complete, nothing is written or removed outside the folder, and files of other authors stay as they are.
 """
 
 import hashlib
@@ -23,7 +22,7 @@ _SOURCE: Final = re.compile(r'^source_id: "([0-9a-f-]{36}) ([0-9a-f]{16})"$', re
 
 
 class FilesError(Exception):
-    """Why nothing was written, and what to do about it."""
+    """Why nothing was written, and what to do."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)
@@ -33,19 +32,19 @@ class FilesError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FiledArticle:
-    """Where an article's files are, and what they look like."""
+    """The files of an article, and their digest."""
 
     path: str
-    """Of the text, below the target's folder."""
+    """Path of the text, below the target's folder."""
     cover: str | None
     seen: str | None
-    """Digest of the text's file; None: it may not have been written, or was taken away."""
+    """Digest of the text's file; None if it may be missing, or was withdrawn."""
     slug: str = ""
-    """As its path has it, where that is known."""
+    """The slug in its path, if known."""
 
 
 class FilesTarget:
-    """`root` is the operator's PUBLISH_FOLDER; None: there is none."""
+    """Writes below `root`, the operator's PUBLISH_FOLDER; None: the operator has set none."""
 
     def __init__(self, root: Path | None) -> None:
         self._root = None if root is None else root.resolve()
@@ -53,7 +52,7 @@ class FilesTarget:
     def choose_path(
         self, edition: Edition, settings: TargetSettings, before: FiledArticle | None, *, since: datetime
     ) -> str:
-        """The path that the article is to have, below the target's folder; nothing is written.
+        """The path for the article, below the target's folder; writes nothing.
 
         Raises: as `write`.
         """
@@ -72,11 +71,11 @@ class FilesTarget:
         cover: bytes | None,
         overwrite: bool,
     ) -> FiledArticle:
-        """Writes the article where it was placed, and removes what it had elsewhere; the same again changes nothing.
+        """Writes the article at `path`, and removes its files elsewhere; repeating it changes nothing.
 
         Raises:
-            FilesError: there is no folder for it, or somebody has changed its file.
-            OSError: the disk says no.
+            FilesError: the folder is missing, or a person has changed the file.
+            OSError: writing failed.
             BusyRepositoryError: the repository is locked.
         """
         folder = self._folder(settings, edition.brand_slug)
@@ -109,7 +108,7 @@ class FilesTarget:
         tried: frozenset[str],
         overwrite: bool,
     ) -> None:
-        """Removes the article's files. What is gone already is fine.
+        """Removes the article's files; missing files are fine.
 
         Raises: as `write`.
         """
@@ -138,7 +137,11 @@ class FilesTarget:
         return folder
 
     def _within(self, folder: Path, path: str) -> Path:
-        """Raises FilesError: it would be outside, by a link that somebody has put there."""
+        """The full path.
+
+        Raises:
+            FilesError: a link in the folder leads outside of it.
+        """
         assert self._root is not None
         whole = folder / path
         if not whole.parent.resolve().is_relative_to(folder) or whole.is_symlink():
@@ -168,7 +171,7 @@ class FilesTarget:
     def _free(
         self, folder: Path, layout: Layout, edition: Edition, since: datetime, before: FiledArticle | None
     ) -> str:
-        """The path that its slug asks for, or the next that is its own, or free together with the picture's."""
+        """The path for the article's slug, or the next one that is free or already the article's."""
         for number in range(1, 100):
             slug = edition.slug if number == 1 else f"{edition.slug}-{number}"
             path = layout.article(slug, since)
@@ -188,7 +191,7 @@ class FilesTarget:
 
     @staticmethod
     def _is_others_picture(path: Path, before: FiledArticle | None, cover: bytes | None) -> bool:
-        """Whether somebody else has put a file where the picture of an article would be that had none so far."""
+        """Whether a foreign file occupies the path of an article's first picture."""
         had_none = before is not None and before.seen is not None and before.cover is None
         return had_none and path.exists() and path.read_bytes() != cover
 
@@ -209,7 +212,7 @@ class FilesTarget:
                 _write(path, content)
         if not settings.git:
             return
-        # Takes some megabytes, so it is loaded where there is something to commit.
+        # Takes some megabytes, so it loads at the first commit.
         from publisher.targets.filing.repository import commit, home_of  # noqa: PLC0415
 
         assert self._root is not None
@@ -219,7 +222,7 @@ class FilesTarget:
 
 
 def _slug_in(path: str, layout: Layout, edition: Edition, since: datetime) -> str:
-    """The slug that a path was made of."""
+    """The slug that the path contains."""
     for number in range(1, 100):
         slug = edition.slug if number == 1 else f"{edition.slug}-{number}"
         if layout.article(slug, since) == path:
@@ -237,7 +240,7 @@ def _digest(text: bytes) -> str:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """All of it or nothing, also when the machine stops in the midst."""
+    """Replaces the file atomically, also if the machine stops meanwhile."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=".", suffix=".part", dir=path.parent)
     try:

@@ -1,7 +1,7 @@
 """Ghost, by its Admin API: https://ghost.org/docs/admin-api/.
 
-It gives a second post of a slug another slug, and has each change name the state that it changes. Texts go as one HTML card of its own
-format: what it makes of HTML otherwise loses comments, by which a text of ours is known.
+Ghost renames a duplicate slug, and each update names the version that it changes. Texts are one HTML card of Ghost's own
+format: its conversion of other HTML loses comments, and with them our marks.
 """
 
 import json
@@ -127,7 +127,7 @@ async def _written(account: Account, remote_state: RemoteState, post: Mapping[st
         "PUT", f"{_POSTS}{remote_state.remote_id}/", query=_WHOLE, json={"posts": [post]}
     )
     if answer.status == _COLLISION:
-        # Since it was read a moment ago. What has changed shows when it is read again.
+        # It changed since the read a moment ago; the next read shows how.
         raise NotSent(
             "collision", "somebody else is saving it at Ghost", datetime.now(UTC) + timedelta(seconds=5)
         )
@@ -135,7 +135,7 @@ async def _written(account: Account, remote_state: RemoteState, post: Mapping[st
 
 
 async def _uploaded(account: Account, picture: CoverPicture) -> str | None:
-    """Its address; None where pictures are not taken: then the article goes without. A second upload leaves a file that nobody sees."""
+    """Uploads the picture; returns its address, or None if Ghost refuses pictures. A second upload leaves an unused file."""
     parts = [
         Part("purpose", "image"),
         Part("ref", picture.name),
@@ -158,7 +158,7 @@ def _card(html: str) -> str:
 
 
 def _text(post: Mapping[str, Any]) -> str:
-    """What stands in its cards, as they stand."""
+    """The text of a post's cards, unchanged."""
     try:
         cards = json.loads(post.get("lexical") or "{}")["root"]["children"]
         return "\n".join(str(card.get("html", "")) for card in cards)

@@ -1,7 +1,7 @@
-r"""Markdown that says the same to whoever renders it, and nothing more: no HTML, no template language, no reference.
+r"""Markdown that every renderer shows alike: no HTML, no template language, no references.
 
-An article's Markdown quotes the open web, and is shown here by a renderer that passes no HTML. Others do, and run templates over it
-before (Jekyll, Eleventy, Hugo, Dev.to). So it is written anew from what it means, with everything escaped that could mean more.
+An article's Markdown quotes the open web. Other renderers pass HTML, and run templates first (Jekyll, Eleventy, Hugo,
+Dev.to). So this module parses it and writes it anew, with every ambiguous character escaped.
 """
 
 import re
@@ -25,7 +25,7 @@ def _parser() -> MarkdownIt:
 
 
 def markdown_of(article: Article) -> str:
-    """The body, what is said of how it came about, and the sources."""
+    """The body, the note on how it was made, and the sources."""
     parts = [rewritten(article.body_markdown)]
     if article.label:
         parts.append(f"*{_escaped(article.label)}*")
@@ -37,7 +37,7 @@ def markdown_of(article: Article) -> str:
 
 
 def rewritten(markdown: str) -> str:
-    """The same text, of which nothing can be taken for HTML or a template."""
+    """The same text, escaped so that no part reads as HTML or as a template."""
     return _blocks(SyntaxTreeNode(_PARSER.parse(markdown)).children)
 
 
@@ -130,7 +130,7 @@ def _span(node: SyntaxTreeNode) -> str:  # noqa: PLR0911  (one for each kind)
 
 
 def _code(content: str) -> str:
-    """In templates braces mean something within code, too: then it is no code."""
+    """Code with braces becomes plain text: templates run within code, too."""
     if "{" in content or "`" in content:
         return _escaped(content)
     return f"`{content}`"
@@ -138,7 +138,7 @@ def _code(content: str) -> str:
 
 def _escaped(text: str) -> str:
     escaped = _SPECIAL.sub(lambda found: f"\\{found[0]}", text)
-    # A number with a dot would begin a list.
+    # A number with a dot would start a list.
     escaped = re.sub(r"^(\d+)([.)])", r"\1\\\2", escaped)
     return "".join(_ENTITIES.get(character, character) for character in escaped)
 

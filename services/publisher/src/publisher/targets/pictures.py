@@ -1,4 +1,4 @@
-"""The cover of an article for targets elsewhere, which take the file, or fetch it from the article's page on the built-in site."""
+"""Provides the cover of an article to targets, as a file or as an address on the built-in site."""
 
 from functools import partial
 

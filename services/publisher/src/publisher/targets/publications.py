@@ -1,4 +1,4 @@
-"""What is where, and how brands want it: SQL beside the functions that run it."""
+"""Publications and target settings: SQL beside the functions that run it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Publication:
     created_at: datetime
     changed_at: datetime
     number: int
-    """In the order in which they were begun."""
+    """Its position in the order of creation."""
 
     def remote_state(self, *, overwrite: bool = False) -> RemoteState:
         return RemoteState(
@@ -54,7 +54,7 @@ class Publication:
 
 @dataclass(frozen=True, slots=True)
 class PublicationOutcome:
-    """How it stands after a command."""
+    """The state of a publication after a command."""
 
     state: str
     is_public: bool
@@ -83,7 +83,7 @@ async def claim(
     by: UUID,
     lease: timedelta,
 ) -> Publication | None:
-    """The publication, as one command's own until its outcome is written or its time is over; None: another command has it."""
+    """Claims the publication until its outcome is stored or the lease ends; None if another command has it."""
     row = await connection.fetchrow(
         f"""
         insert into publications as p (content_id, target, brand_slug, kind, account, claimed_by, claimed_until)
@@ -106,7 +106,7 @@ async def claim(
 
 
 async def note_tried(connection: Connection, publication: Publication, by: UUID, mark: str) -> bool:
-    """Before anything of a writing is sent. False: it is no longer ours to do."""
+    """Records an attempt before anything is sent. False if the claim was lost."""
     return bool(
         await connection.fetchval(
             """
@@ -130,7 +130,7 @@ async def note_made(
     seen: str | None,
     is_public: bool,
 ) -> bool:
-    """That it is there, before anything else is done. False: it is no longer ours to do."""
+    """Records that the target has the article, before the next step. False if the claim was lost."""
     return bool(
         await connection.fetchval(
             """
@@ -148,7 +148,7 @@ async def note_made(
 
 
 async def make_anew(connection: Connection, publication: Publication) -> None:
-    """It is gone there, and is to be made once more."""
+    """Resets a publication that is gone at the target, so that it is created again."""
     await connection.execute(
         """
         update publications set remote_id = null, url = null, slug = null, seen = null, digest = null, is_public = false,
@@ -163,7 +163,7 @@ async def make_anew(connection: Connection, publication: Publication) -> None:
 async def settle(
     connection: Connection, publication: Publication, by: UUID, outcome: PublicationOutcome
 ) -> bool:
-    """Writes the outcome and gives the claim back. False: another command has it by now, and nothing was written."""
+    """Stores the outcome and releases the claim. False, without a change, if the claim was lost."""
     return bool(
         await connection.fetchval(
             """
@@ -203,7 +203,7 @@ async def find(connection: Connection, content_id: UUID, target: str, brand_slug
 
 
 async def of_brand(connection: Connection, brand_slug: str, *, after: int, limit: int) -> list[Publication]:
-    """In the order in which they were begun."""
+    """Publications in the order of creation."""
     rows = await connection.fetch(
         f"""
         select {_COLUMNS} from publications where brand_slug = $1 and number > $2 order by number limit $3
@@ -223,7 +223,7 @@ async def settings_of(connection: Connection, brand_slug: str, target: str) -> T
 
 
 async def all_settings(connection: Connection, brand_slug: str) -> Sequence[tuple[str, TargetSettings]]:
-    """By target."""
+    """Settings by target."""
     rows = await connection.fetch(
         "select target, settings::text from target_settings where brand_slug = $1 order by target", brand_slug
     )

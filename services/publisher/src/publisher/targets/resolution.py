@@ -1,4 +1,4 @@
-"""Which account, folder or site a target of a brand stands for."""
+"""Finds the account, folder or site behind the name of a brand's target."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ FILES: Final = "files"
 ACCOUNTS: Final[Mapping[str, TargetAdapter]] = {
     each.kind: each for each in (WordPress(), Ghost(), DevTo(), Webhook())
 }
-"""By the kind of account; a new one is a file beside these, and its name here."""
+"""Adapters by kind of account; add a new kind here, with a file beside these."""
 KINDS: Final = (SITE, FILES, *ACCOUNTS)
 
 
@@ -28,14 +28,14 @@ KINDS: Final = (SITE, FILES, *ACCOUNTS)
 class ResolvedTarget:
     kind: str
     account: str
-    """Of the gateway; empty for what needs none."""
+    """The gateway's account; empty for a target without one."""
     settings: TargetSettings
 
 
 async def resolve_target(
     database: Database, door: Door, brand_slug: str, target: str
 ) -> ResolvedTarget | PublishRefusal:
-    """What the target is, as the brand's settings and its connected accounts say.
+    """The target, from the brand's settings and its connected accounts, or a refusal.
 
     Raises:
         WaitFor: the gateway is away.

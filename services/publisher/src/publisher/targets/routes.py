@@ -1,4 +1,4 @@
-"""`/v1/brands/{slug}/targets` and `…/publications`: how a brand wants its articles at its targets, and what is where."""
+"""`/v1/brands/{slug}/targets` and `…/publications`: a brand's settings by target, and its articles at targets."""
 
 from datetime import datetime
 from http import HTTPStatus
@@ -41,17 +41,17 @@ class PublicationView(View):
     target: str
     kind: str
     account: str
-    """Of the gateway; empty for `files`."""
+    """The gateway's account; empty for `files`."""
     state: Literal["writing", "published", "unpublished", "failed"]
-    """`failed`: the last attempt was; what was there before still is."""
+    """`failed`: the last attempt failed; an earlier version stays at the target."""
     reason: str
     detail: str
-    """Why it failed."""
+    """Why it failed, and what to do."""
     remote_id: str | None
-    """As the target calls it; of `files` the path below the target's folder."""
+    """The target's own id; for `files` the path below the target's folder."""
     url: str | None
     as_of: datetime | None
-    """The state of the article that is there."""
+    """The article's `updated_at` of the version at the target."""
     created_at: datetime
     changed_at: datetime
 
@@ -63,7 +63,7 @@ class PublicationView(View):
 class PublicationList(View):
     items: tuple[PublicationView, ...]
     next: int | None
-    """Where the next page begins: send it as `after`."""
+    """The position of the next page: send it as `after`."""
 
 
 def target_routes(database: Database) -> APIRouter:
@@ -80,9 +80,9 @@ def target_routes(database: Database) -> APIRouter:
     async def set_target(
         caller: MayOperate, slug: Brand, target: Target, settings: TargetSettings
     ) -> TargetView:
-        """What is left out takes its default, also if it was set before. Holds for what is written from now on.
+        """Replaces all settings: omitted fields get their defaults. Applies to articles published from then on.
 
-        A key of the scope `admin` that is bound to no brand gives a brand a `folder`; others may name those that it has.
+        A key of the scope `admin` that is bound to no brand may give a brand any `folder`; other keys may name the brand's folders.
         """
         _check_visible(caller, slug)
         if target == SITE:
@@ -96,7 +96,7 @@ def target_routes(database: Database) -> APIRouter:
 
     @routes.get("/targets", summary="How a brand wants its articles at its targets", responses=UNKNOWN)
     async def list_targets(caller: MayRead, slug: Brand) -> TargetList:
-        """Those for which something is set."""
+        """Lists the targets with settings."""
         _check_visible(caller, slug)
         async with database.connection() as connection:
             found = await publications.all_settings(connection, slug)
@@ -120,7 +120,7 @@ def target_routes(database: Database) -> APIRouter:
         responses=UNKNOWN,
     )
     async def delete_target(caller: MayOperate, slug: Brand, target: Target) -> None:
-        """What is there stays."""
+        """Published articles stay at the target."""
         _check_visible(caller, slug)
         async with database.transaction() as tx:
             removed = await publications.remove_settings(tx.connection, slug, target)
@@ -134,7 +134,7 @@ def target_routes(database: Database) -> APIRouter:
         after: Annotated[int, Query(ge=0, lt=2**63, description="`next` of the page before.")] = 0,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> PublicationList:
-        """Its articles at targets other than the built-in site, in the order in which they were begun."""
+        """Lists the brand's articles at targets other than the built-in site, in the order of creation."""
         _check_visible(caller, slug)
         async with database.connection() as connection:
             found = await publications.of_brand(connection, slug, after=after, limit=limit + 1)
@@ -157,7 +157,7 @@ async def _set(
 
 
 async def _check_folder(connection: Connection, caller: Caller, slug: str, folder: str) -> None:
-    """Raises RefusalError: the folder is another brand's, or the caller may not give it to this one."""
+    """Raises RefusalError: the folder belongs to another brand, or the caller may not assign it."""
     if not caller.is_administrator and not await folders.is_within_own(connection, slug, folder):
         raise RefusalError(
             codes.FOLDER_NOT_GIVEN,

@@ -1,4 +1,4 @@
-"""How a brand wants its articles at a target: what the API takes and the database keeps."""
+"""A brand's settings for a target, as the API accepts and the database stores them."""
 
 import re
 from typing import Annotated, Final, Literal, Self
@@ -19,30 +19,30 @@ Named = Annotated[
 
 
 class TargetSettings(BaseModel):
-    """Left out: as said with each."""
+    """A brand's settings for a target; each field says its default."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     kind: Kind | None = None
-    """What it is; left out: what the target is called like, or its account's."""
+    """The kind of target; default: the target's name or its account's kind."""
     account: Annotated[str, Field(pattern=NAME_PATTERN, max_length=63)] | None = None
-    """Of the gateway; left out: the one called like the target, or the brand's only one of its kind."""
+    """The gateway's account; default: the one with the target's name, or the brand's only one of this kind."""
     categories: Annotated[tuple[Named, ...], Field(max_length=10)] = ()
-    """By name; WordPress gets those that it lacks, if the account may make them. Of Ghost, the first is the primary tag."""
+    """Names of categories; WordPress creates missing ones if the account may. At Ghost, the first is the primary tag."""
     tags: Annotated[tuple[Named, ...], Field(max_length=20)] = ()
-    """By name; left out: the article's keyword."""
+    """Names of tags; default: the article's keyword."""
     author: Named | None = None
-    """User name at WordPress, slug or mail address of an author at Ghost; left out: the account's own."""
+    """User name at WordPress, slug or mail address of an author at Ghost; default: the account's own user."""
     cover: bool = True
-    """Whether the article's picture goes along."""
+    """Whether to send the article's cover."""
     address: Annotated[str, StringConstraints(max_length=500)] | None = None
-    """Where readers find an article that went to `files` or a webhook: `https://example.org/blog/{slug}/`."""
+    """Address of an article from `files` or a webhook, for readers: `https://example.org/blog/{slug}/`."""
     folder: Annotated[str, StringConstraints(max_length=200)] | None = None
-    """Of `files`: within the operator's PUBLISH_FOLDER; left out: the brand's slug."""
+    """For `files`: a folder within the operator's PUBLISH_FOLDER; default: the brand's slug."""
     profile: Profile = "hugo"
-    """Of `files`: whose front matter and names."""
+    """For `files`: the site generator that reads them."""
     git: bool = False
-    """Of `files`: whether the folder is a git repository in which each change is a commit; nothing is pushed."""
+    """For `files`: whether the folder is a git repository, with a commit for each change; nothing is pushed."""
 
     @model_validator(mode="after")
     def _safe(self) -> Self:

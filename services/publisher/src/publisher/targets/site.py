@@ -1,7 +1,7 @@
-"""The built-in site as a target: the one whose pages are rows of this database.
+"""The built-in site as a target; its pages are rows of this database.
 
-So it needs neither an account nor receipts: an article is there, with the event that says so, once a transaction ends, or not at all. It keeps
-what every target keeps (`tests/targets/test_target_conformance.py`), and is brought up to date by the same command.
+It needs neither an account nor receipts: a transaction stores the page and its event, or neither. It satisfies the same tests
+as every target (`tests/targets/test_target_conformance.py`).
 """
 
 import asyncio
@@ -29,18 +29,18 @@ from publisher.urls import SiteUrls
 Command = DomainMessage[ContentPublish]
 
 AT_ONCE: Final = 16
-"""Commands that are worked on side by side, and stored together if they are ready together."""
+"""Commands handled concurrently; those that finish together are stored together."""
 _DELETED: Final = PublishRefusal("deleted", "The article was deleted; it has no page any more.")
 
 
 @dataclass(frozen=True, slots=True)
 class SiteJob:
-    """A command of which all is known that was to be found out."""
+    """The work of one command, ready for storage."""
 
     command: Command
     context: Context
     publication: RenderedArticle | None
-    """None: the article has not changed since it was published."""
+    """None if the article has not changed since its publication."""
 
     @property
     def content_id(self) -> UUID:
@@ -78,7 +78,7 @@ class BuiltInSite:
             return report_failure(command, problem, context)
         own = f"{known.address}/" if known.address else None
         home = Home(self._urls.origin, self._urls.site(brand), own)
-        # In a thread, so that a long or hostile text holds up this message only.
+        # In a thread, so that a long or hostile text delays only this message.
         markup = await asyncio.to_thread(
             to_html, article.body_markdown, frozenset(source.n for source in article.sources), home
         )
@@ -91,7 +91,7 @@ class BuiltInSite:
             return await store.find_existing(connection, asked)
 
     async def _record(self, tx: Transaction, jobs: Sequence[SiteJob]) -> None:
-        # Reading them took a while, in which their brands may have been erased, and they deleted.
+        # While articles were read, their brands may have been erased, or they deleted.
         erased = await ERASURES.erased(tx.connection, {each.command.payload.brand_slug for each in jobs})
         jobs = [
             each
@@ -156,7 +156,7 @@ class BuiltInSite:
             published_url=url,
             as_of=location.as_of,
             target=payload.target,
-            # At the address of all sites, which other services know, too.
+            # The shared address of all sites: other services know it, too.
             picture=None
             if location.cover is None
             else picture_of(self._urls, location.brand, location.slug, location.cover),
@@ -167,11 +167,11 @@ class BuiltInSite:
 
 
 async def _nothing(_: Transaction) -> None:
-    """Nobody waits for an answer about a brand that was erased."""
+    """Stores nothing: the brand was erased, so no answer is due."""
 
 
 def _taken_down(command: Command, article: Article, context: Context) -> Record:
-    """Nobody waits to hear of a page that goes; of one that never was, whoever waits for it hears why."""
+    """Hides the article's page; sends a failure if it never had one."""
     never_was = PublishRefusal("taken_down", "The article was taken down before it was published.")
 
     async def record(tx: Transaction) -> None:

@@ -1,4 +1,4 @@
-"""What a target is made of, beside the built-in site and files: an adapter of one kind of account, in steps with receipts."""
+"""The interface of adapters for kinds of accounts. Their steps have receipts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,30 +9,30 @@ from publisher.targets.edition import Edition
 from receipts import Refused, Step
 
 CHANGED: Final = "changed_elsewhere"
-"""The reason of a failure: somebody has changed it at the target since we wrote it."""
+"""Reason of a failure: a person has changed the article at the target since the last update."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteState:
-    """What is known of an article at a target."""
+    """The state of an article at a target."""
 
     content_id: UUID
     remote_id: str
     url: str | None = None
     slug: str | None = None
-    """As it was asked for last."""
+    """The slug of the last update."""
     is_public: bool = False
     seen: str | None = None
-    """A digest of what the target showed after we wrote there last."""
+    """Digest of the target's content after the last update."""
     tried: frozenset[str] = frozenset()
-    """Marks of writings that may have arrived since."""
+    """Marks of updates whose outcome is unknown."""
     overwrite: bool = False
 
     def check_unchanged(self, *, seen: str, mark: str | None, is_public: bool, state: str) -> None:
-        """What is there is what we wrote last, or wrote and were not told of, or is to be overwritten.
+        """Checks that the target's content is our last update, an update in doubt, or may be overwritten.
 
         Raises:
-            Refused: somebody has changed it.
+            Refused: a person has changed it.
         """
         if self.overwrite or mark in self.tried:
             return
@@ -50,20 +50,20 @@ def _changed(what: str) -> NoReturn:
 
 
 class TargetAdapter(Protocol):
-    """One kind of account. What its steps return is kept, and tells the next ones: `id`, `url`, `seen`."""
+    """One kind of account. Later steps receive the values that earlier ones return: `id`, `url`, `seen`."""
 
     kind: ClassVar[str]
 
     def creation_steps(self, edition: Edition) -> Sequence[Step]:
-        """Makes it there without a reader seeing it, unless it is there already; once in the life of an article. Returns `id`, and `seen`."""
+        """Creates the article unless it exists, hidden from readers; once in its life. Returns `id` and `seen`."""
         ...
 
     def update_steps(self, edition: Edition, remote_state: RemoteState) -> Sequence[Step]:
-        """Has readers see this edition. Returns `url` and `seen`."""
+        """Shows this version to readers. Returns `url` and `seen`."""
         ...
 
     def withdrawal_steps(self, remote_state: RemoteState) -> Sequence[Step]:
-        """Has no reader see it any more, and leaves its text."""
+        """Hides the article from readers, and keeps its text."""
         ...
 
 

@@ -1,7 +1,7 @@
-"""Bringing a target up to date with an article, whatever that says by then: written, written anew, taken away, or left as it is.
+"""Publishes an article's current version to a target: creates, updates, withdraws or keeps it.
 
-One command has a publication at a time. What it sends has a receipt, so that a command which comes again, on whichever replica, goes
-on where the one before was; see `docs/receipts.md`.
+One command at a time claims a publication. Its effects have receipts, so a command that comes again continues where the
+first attempt stopped, on any replica; see `docs/receipts.md`.
 """
 
 import asyncio
@@ -31,12 +31,12 @@ Command: TypeAlias = DomainMessage[ContentPublish]
 PictureOf: TypeAlias = Callable[[Article], Awaitable[CoverPicture]]
 
 LEASE: Final = timedelta(minutes=4)
-"""Longer than a handler may take."""
+"""Longer than a handler's time limit."""
 _AGAIN: Final = timedelta(seconds=10)
 
 
 class PublishRefusedError(Exception):
-    """The target does not take it; the message says why, and what to do."""
+    """The target refuses the article; the message says why, and what to do."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)
@@ -46,7 +46,7 @@ class PublishRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PublishJob:
-    """One command's, about one publication."""
+    """The work of one command on one publication."""
 
     command: Command
     context: Context
@@ -73,7 +73,7 @@ class TargetPublisher:
         picture_of: PictureOf,
         links: ShortLinks | None = None,
     ) -> None:
-        """`links`: makes the short links of articles that have their home elsewhere; without, they have none."""
+        """`links` creates the short links of articles whose home is another target; None: they have none."""
         self._database = database
         self._orchestrator = orchestrator
         self._door = door
@@ -108,7 +108,7 @@ class TargetPublisher:
             return self._not_done(job, problem)
 
     async def _doubtful(self, command: Command, problem: PublishRefusal) -> PublishRefusal:
-        """Why it fails where its account is gone: what was sent there and not answered may be there all the same."""
+        """The refusal, or "in doubt" if an earlier request to the missing account may have succeeded."""
         payload = command.payload
         about = {"content_id": str(payload.content_id), "target": payload.target}
         detail = f"it was not answered, and its account is gone: {problem.detail}"
@@ -123,7 +123,7 @@ class TargetPublisher:
     async def _write(self, job: PublishJob, article: Article) -> Record:
         payload, publication = job.command.payload, job.publication
         picture = await self._picture_of(article)
-        # In a thread, so that a long or hostile text holds up this message only.
+        # In a thread, so that a long or hostile text delays only this message.
         edition = await asyncio.to_thread(
             edition_of,
             article.model_copy(update={"slug": wanted_slug(article)}),
@@ -155,7 +155,7 @@ class TargetPublisher:
             outcome = await self._file(replace(job, publication=tried), edition)
         else:
             outcome = await self._perform(replace(job, publication=tried), edition)
-        # Of two articles with one slug, the second has another in its path.
+        # If two articles share a slug, the second has another in its path.
         address = settings.address_of(outcome.slug or edition.slug)
         url = outcome.url or address or publication.url or payload.canonical_url
         if url is None:
@@ -175,7 +175,7 @@ class TargetPublisher:
         )
 
     async def _perform(self, job: PublishJob, edition: Edition) -> PublicationOutcome:
-        """Through an account: made there once, then written."""
+        """Publishes through an account: creates the article there once, then updates it."""
         target, publication = ACCOUNTS[job.resolved.kind], job.publication
         overwrite = job.command.payload.overwrite
         try:
@@ -278,7 +278,7 @@ class TargetPublisher:
             as_of=edition.as_of,
         )
 
-    # -- taking away -----------------------------------------------------------------------------------------------------
+    # -- withdrawing -----------------------------------------------------------------------------------------------------
 
     async def _withdraw(self, job: PublishJob, article: Article | None) -> Record:
         publication = job.publication
@@ -328,7 +328,7 @@ class TargetPublisher:
             raise RetryLater(f"the files could not be removed: {problem}") from problem
 
     def _never_was(self, job: PublishJob, article: Article | None) -> Record:
-        """Of a home, whoever waits for it hears why; of another target, nobody waits."""
+        """Records that the article never was at the target; only for its home does it send a failure."""
         code, what = ("deleted", "deleted") if article is None else ("taken_down", "taken down")
         problem = PublishRefusal(code, f"The article was {what} before it was published there.")
 
@@ -339,7 +339,7 @@ class TargetPublisher:
 
         return record
 
-    # -- what all have in common -----------------------------------------------------------------------------------------
+    # -- shared ----------------------------------------------------------------------------------------------------------
 
     async def _claimed(self, command: Command, context: Context, resolved: ResolvedTarget) -> PublishJob:
         payload = command.payload
@@ -444,7 +444,7 @@ class TargetPublisher:
 
 
 async def republish(receipt: Receipt, remote: Mapping[str, Any] | None, tx: Transaction) -> None:
-    """A person has decided about what was in doubt: its article goes on from there."""
+    """Publishes an article again after a person decided its effect in doubt."""
     del remote
     about = receipt.prepared
     tx.send(
@@ -485,6 +485,6 @@ def report_failure(command: Command, problem: PublishRefusal, context: Context) 
 def _filed(publication: Publication) -> FiledArticle | None:
     if publication.remote_id is None:
         return None
-    # What was taken away is not missed.
+    # A withdrawn file may be missing.
     seen = publication.seen if publication.is_public else None
     return FiledArticle(publication.remote_id, publication.cover, seen)

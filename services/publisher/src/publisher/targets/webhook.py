@@ -1,6 +1,6 @@
-"""Any system that takes signed messages (https://www.standardwebhooks.com): each article as JSON, when it is published, changed or taken away.
+"""Webhooks (https://www.standardwebhooks.com): sends each published, changed or withdrawn article as JSON.
 
-The gateway signs. A message has the same `webhook-id` however often it is sent, by which receivers know it.
+The gateway signs the messages. Retries of a message have the same `webhook-id`, so receivers can recognise them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ class Webhook:
 
 
 async def _send(work: Work, what: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the receiver answered, if that is a JSON object."""
+    """Sends a message; returns the receiver's answer if it is a JSON object."""
     message = {"type": what, "timestamp": datetime.now(UTC).isoformat(), "data": data}
     answer = await work.account.request(
         "POST", "/", headers={"webhook-id": str(work.effect.receipt_id)}, json=message, seconds=25

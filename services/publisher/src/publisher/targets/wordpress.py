@@ -1,7 +1,7 @@
 """WordPress, by its REST API: https://developer.wordpress.org/rest-api/reference/posts/.
 
-It knows no idempotency, and gives a second post of a slug another slug. So a draft is made under a slug of its own, by which it can
-be looked up, and becomes what readers see by its id.
+The API has no idempotency, and renames a duplicate slug. So the adapter creates a draft with a unique slug, which it can
+look up, and then publishes it by its id.
 """
 
 from collections.abc import Mapping, Sequence
@@ -135,12 +135,12 @@ async def _written(account: Account, remote_state: RemoteState, post: Mapping[st
 
 
 async def _term(account: Account, what: str, name: str) -> int:
-    """The id of a category or tag. The same again is answered with the one that there is."""
+    """The id of a category or tag, created if needed."""
     answer = await account.request("POST", f"{_API}/{what}", json={"name": name})
     if answer.status == _BAD and _code(answer) == "term_exists":
         return int(answer.json["data"]["term_id"])
     if answer.status == _FORBIDDEN:
-        # Who may not make one may use it. Names are stored, and looked for, as they stand in HTML.
+        # An account that may not create terms may use existing ones. WordPress stores and searches names in HTML form.
         query = {"search": escape(name, quote=False), "per_page": "100"}
         for term in _listed(expect(await account.request("GET", f"{_API}/{what}", query=query))):
             if unescape(str(term.get("name"))).casefold() == name.casefold():
@@ -161,7 +161,7 @@ async def _author(account: Account, name: str) -> int:
 
 
 async def _uploaded(account: Account, picture: CoverPicture) -> int | None:
-    """Its id in the media library; None where there is no room for pictures: then the article goes without."""
+    """The picture's id in the media library; None if WordPress refuses the upload: the article then has no picture."""
     query = {**_EDIT, "slug": picture.name, "per_page": "5"}
     there = await account.request("GET", f"{_API}/media", query=query)
     for item in _listed(expect(there, errors=_ERRORS)):
@@ -173,13 +173,13 @@ async def _uploaded(account: Account, picture: CoverPicture) -> int | None:
     ]
     answer = await account.request("POST", f"{_API}/media", parts=parts, seconds=20)
     if _code(answer) in {"rest_upload_sideload_error", "rest_cannot_create", "rest_upload_file_too_big"}:
-        # The first is answered with 500, and is for good all the same.
+        # WordPress answers the first with 500, although it is permanent.
         return None
     return int(_post(expect(answer, errors=_ERRORS))["id"])
 
 
 def _content(edition: Edition) -> str:
-    """The text; where its home is elsewhere, with a link there at the end, as WordPress has no field for a canonical address."""
+    """The text; if its home is elsewhere, with a link there, as WordPress has no field for a canonical address."""
     if edition.canonical_url is None:
         return edition.marked_html
     address = escape(edition.canonical_url)
@@ -188,7 +188,7 @@ def _content(edition: Edition) -> str:
 
 
 def _as_html(text: str) -> str:
-    """WordPress takes titles and excerpts for HTML, and keeps scripts in those of an editor."""
+    """Escapes text for titles and excerpts, which WordPress reads as HTML, with scripts from editors."""
     return escape(text, quote=False)
 
 

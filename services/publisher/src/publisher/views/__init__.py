@@ -1,6 +1,7 @@
-"""How often pages are looked at: a number for each page and day, and nothing of who looked.
+"""Counts page views: a number for each page and day, and no data about visitors.
 
-Entered here: `Views` counts what is served, `view_routes` tells. `by_day`, `Tally` and `is_somebody` are for whatever else is counted in that spirit.
+Entry points: `PageViewCounter` counts, `view_routes` serves the counts. `by_day`, `WriteBehindCounter` and `is_person` serve other
+counts without data about visitors.
 """
 
 from publisher.views.counter import PageViewCounter, is_person

@@ -1,4 +1,4 @@
-"""Who counts, and counting what is served. Neither cookies nor addresses are looked at, so one reader who comes twice is two views."""
+"""Counts page views by people. Uses neither cookies nor addresses, so one reader who returns makes two views."""
 
 import re
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from publisher.views import store
 from publisher.views.write_behind import WriteBehindCounter
 
 _BROWSER: Final = re.compile(r"Mozilla/|Opera/")
-"""How the user agents of all browsers begin; programs and scripts mostly have their own names there."""
+"""The user agents of all browsers begin like this; programs and scripts mostly use their own names."""
 _ROBOT: Final = re.compile(
     # CUBOT makes phones.
     r"(?<!cu)bot|crawl|spider|slurp|archive|preview|externalhit|fetch|monitor|uptime|scan|headless|lighthouse|inspect"
@@ -32,13 +32,13 @@ class PageViewCounter(WriteBehindCounter[tuple[UUID, date]]):
         self._clock = clock
 
     def record(self, content_id: UUID, method: str, headers: Headers) -> None:
-        """A page is served; whether somebody looks at it is told by the headers."""
+        """Counts a served page if the headers look like a person's browser."""
         if method == "GET" and is_person(headers):
             self.count((content_id, self._clock().date()))
 
 
 def is_person(headers: Headers) -> bool:
-    """Whether a person looks at what is served, as far as the request says: neither a robot nor a browser that fetches in advance."""
+    """Whether a person makes the request, judged by its headers: no robot, and no browser that prefetches."""
     agent = headers.get("user-agent", "")
     in_advance = any("prefetch" in headers.get(name, "") for name in ("sec-purpose", "purpose", "x-moz"))
     return bool(_BROWSER.match(agent)) and not _ROBOT.search(agent) and not in_advance

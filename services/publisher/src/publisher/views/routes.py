@@ -1,4 +1,4 @@
-"""`/v1/brands/{slug}/views`: how often a brand's pages were looked at."""
+"""`/v1/brands/{slug}/views`: page views of a brand."""
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
@@ -34,15 +34,15 @@ class PageViews(View):
 
 
 class BrandViews(View):
-    """By browsers that do not say they are robots. One reader who comes twice is two views; what a cache answers is none."""
+    """Views by browsers that do not identify as robots. One reader who returns makes two views; pages from a cache make none."""
 
     first: date
     last: date
     total: int
     days: list[DayViews]
-    """Each of them, the oldest first."""
+    """One entry per day, the oldest first."""
     pages: list[PageViews]
-    """Those that were looked at, most first; 200 at most."""
+    """Viewed pages, most views first; at most 200."""
 
 
 def view_routes(
@@ -58,7 +58,7 @@ def view_routes(
             int, Query(ge=1, le=_MOST_DAYS, description="So many, of which today is the last.")
         ] = 30,
     ) -> BrandViews:
-        """A number for each page and day is all that is kept: no cookie, no address. It is some seconds behind."""
+        """The service stores only a number for each page and day: no cookie, no address. Counts lag some seconds."""
         if not caller.may_see(slug):
             raise RefusalError(UNKNOWN_BRAND, f"your key is for other brands than '{slug}'")
         brand, last = BrandSlug(slug), today()

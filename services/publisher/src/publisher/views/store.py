@@ -1,4 +1,4 @@
-"""Counts of views in the publisher's database: each statement beside the function that runs it."""
+"""Page views in the publisher's database: each statement beside the function that runs it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from publisher.domain import BrandSlug, PageSlug
 
 @dataclass(frozen=True, slots=True)
 class ArticleViews:
-    """A page, and how often it was looked at."""
+    """A page with its number of views."""
 
     content_id: UUID
     slug: PageSlug
@@ -20,7 +20,7 @@ class ArticleViews:
 
 
 async def add(connection: Connection, counted: Mapping[tuple[UUID, date], int]) -> None:
-    """In the caller's transaction; of pages that were deleted meanwhile, nothing."""
+    """Adds counts in the caller's transaction; skips pages that were deleted meanwhile."""
     await connection.execute(
         """
         insert into page_views as known (content_id, day, views)
@@ -37,7 +37,7 @@ async def add(connection: Connection, counted: Mapping[tuple[UUID, date], int]) 
 
 
 async def by_day(connection: Connection, brand: BrandSlug, first: date, last: date) -> dict[date, int]:
-    """Of all pages of the brand; days on which none was looked at are left out."""
+    """Views of all pages of the brand; leaves out days without views."""
     rows = await connection.fetch(
         """
         select day, sum(views) as views from page_views join pages using (content_id)
@@ -53,7 +53,7 @@ async def by_day(connection: Connection, brand: BrandSlug, first: date, last: da
 async def by_page(
     connection: Connection, brand: BrandSlug, first: date, last: date, limit: int
 ) -> list[ArticleViews]:
-    """Those that were looked at, most first."""
+    """Viewed pages, most views first."""
     rows = await connection.fetch(
         """
         select pages.content_id, slug, title, sum(page_views.views) as views from page_views join pages using (content_id)

@@ -1,6 +1,6 @@
-"""Counts that are kept in memory for some seconds, and then added to those in the database in one statement.
+"""Counts that collect in memory for some seconds, and are then added to the database in one statement.
 
-What was counted since then is lost if the process is killed or the database goes away; nothing is counted twice.
+A killed process or an unreachable database loses the last counts; nothing is counted twice.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ Key = TypeVar("Key")
 
 
 class WriteBehindCounter(Generic[Key]):
-    """`add` adds to what the database has, in the caller's transaction."""
+    """Counts keys in memory; `add` adds the counts to the database, in the caller's transaction."""
 
     def __init__(
         self, database: Database, add: Callable[[Connection, Mapping[Key, int]], Awaitable[None]]
@@ -31,7 +31,7 @@ class WriteBehindCounter(Generic[Key]):
         self._counted[key] += 1
 
     async def keep_writing(self) -> None:
-        """Until it is cancelled, and once more then."""
+        """Writes at an interval until cancelled, and once more then."""
         try:
             while True:
                 await asyncio.sleep(WRITTEN_EVERY_SECONDS)
@@ -41,7 +41,7 @@ class WriteBehindCounter(Generic[Key]):
                 await self.write()
 
     async def write(self) -> None:
-        """What was counted since it was written last.
+        """Writes the counts since the last write.
 
         Raises:
             DatabaseUnavailableError: the database is away, and what was counted is lost.

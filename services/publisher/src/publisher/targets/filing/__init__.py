@@ -1,1 +1,1 @@
-"""How files look that site generators take, and how they are committed."""
+"""File layouts of site generators, folders, and commits."""

@@ -1,10 +1,10 @@
-"""Which folders below PUBLISH_FOLDER belong to which brand: SQL beside the functions that run it."""
+"""Folders below PUBLISH_FOLDER by brand: SQL beside the functions that run it."""
 
 from chassis import Connection
 
 
 async def is_within_own(connection: Connection, brand_slug: str, folder: str) -> bool:
-    """Whether the folder is one of the brand's, or lies below one: the one called like the brand always is."""
+    """Whether the folder is the brand's own or below one; the folder named after the brand is always its own."""
     found: bool = await connection.fetchval(
         """
         select exists (
@@ -22,13 +22,13 @@ async def is_within_own(connection: Connection, brand_slug: str, folder: str) ->
 
 
 async def take(connection: Connection, brand_slug: str, folder: str) -> bool:
-    """Whether the folder is the brand's, from now on at the latest; not if it overlaps another brand's. In the caller's transaction."""
+    """Reserves the folder for the brand in the caller's transaction; False if it overlaps another brand's."""
     taken: bool = await connection.fetchval("select take_folder($1, $2)", folder, brand_slug)
     return taken
 
 
 async def release_unused(connection: Connection, brand_slug: str) -> None:
-    """Gives up those that no target of the brand names; the one called like the brand stays."""
+    """Releases folders that no target of the brand uses, except the one named after the brand."""
     await connection.execute(
         """
         delete from target_folders as t where brand_slug = $1 and folder <> $1 and not exists (

@@ -1,4 +1,4 @@
-"""How site generators want an article in files: names of fields, names of files, and where the picture lies. Pure."""
+"""File layouts of site generators: names of fields and files, and the picture's path. Pure."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -11,22 +11,22 @@ from publisher.targets.edition import CoverPicture, Edition
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Of one generator; paths are below the target's folder."""
+    """The layout of one generator; paths are below the target's folder."""
 
     article: Callable[[str, datetime], str]
-    """Path by slug and the time of the first publication."""
+    """The text's path, from the slug and the time of first publication."""
     cover: Callable[[str, datetime], str]
     fields: Callable[[Edition, str, datetime], Mapping[str, Any]]
-    """Front matter, by the slug in the article's path: another article may have the one that it asked for."""
+    """Front matter; the slug is the one in the path, which may differ from the article's."""
     text: Callable[[str], str] = str
-    """The Markdown, as templates leave it alone."""
+    """Escapes the Markdown against the generator's templates."""
 
 
 def written(layout: Layout, edition: Edition, slug: str, since: datetime, *, mark: str) -> str:
-    """The file: front matter (YAML, each value as JSON, which is YAML too), and the text."""
+    """The file's text: front matter (YAML with values as JSON, which is YAML too), and the Markdown."""
     fields = {
         **layout.fields(edition, slug, since),
-        # By which a file is known as ours, and as which writing.
+        # Identifies our files, and the version in them.
         "source_id": f"{edition.content_id} {mark}",
     }
     lines = [f"{name}: {_value(value)}" for name, value in fields.items() if value not in (None, (), "")]
@@ -97,7 +97,7 @@ def _eleventy(edition: Edition, slug: str, since: datetime) -> Mapping[str, Any]
         "canonical": edition.canonical_url,
         "image": edition.picture and f"{slug}.png",
         "imageAlt": edition.picture and edition.picture.alternative_text,
-        # Markdown alone: no template language before it.
+        # Markdown only: no template language runs first.
         "templateEngineOverride": "md",
     }
 
@@ -107,12 +107,12 @@ def _pictured(picture: CoverPicture | None, *, alt: str, **where: str) -> Mappin
 
 
 def _without_shortcodes(text: str) -> str:
-    """Hugo looks for them within code, too, where nothing can be escaped: there they get a space."""
+    """Breaks shortcodes by a space. Hugo runs them in code, too, where escaping is impossible."""
     return text.replace("{{<", "{{ <").replace("{{%", "{{ %")
 
 
 def _raw(text: str) -> str:
-    """Liquid runs over code, too."""
+    """Escapes Liquid, which runs in code, too."""
     return f"{{% raw %}}\n{text.replace('{%', '{ %').rstrip()}\n{{% endraw %}}\n"
 
 

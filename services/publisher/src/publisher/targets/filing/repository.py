@@ -1,7 +1,7 @@
-"""Commits of single files, whatever else is going on in a git repository: what somebody has staged stays staged, and no hook is run.
+"""Commits single files in a git repository that others use, too: staged changes stay staged, and no hook runs.
 
-With dulwich rather than the program `git`: it is in every image then, starts no other process, and reads nothing from a folder that would
-have one run. Nothing is pushed: whoever runs the site pushes, or builds from the folder.
+Uses dulwich instead of `git`: it is in every image, starts no process, and runs nothing that the folder configures.
+It never pushes: the operator pushes, or builds from the folder.
 """
 
 import os
@@ -21,11 +21,11 @@ _TRIES: Final = 5
 
 
 class BusyRepositoryError(Exception):
-    """Somebody else commits all the time, or holds its lock."""
+    """Another process commits continually, or holds the repository's lock."""
 
 
 def home_of(folder: Path, root: Path) -> Path | None:
-    """Where the repository is that a folder belongs to, not above `root`; None: nowhere."""
+    """The repository that contains a folder, at or below `root`; None if there is none."""
     for each in (folder, *folder.parents):
         if not each.is_relative_to(root):
             return None
@@ -35,13 +35,13 @@ def home_of(folder: Path, root: Path) -> Path | None:
 
 
 def commit(home: Path, files: Mapping[Path, bytes | None], *, message: str, author: str) -> bool:
-    """Commits these files as they are given (None: gone), on top of the branch that is checked out.
+    """Commits these files (None: deleted) on top of the checked-out branch.
 
     Returns:
-        False if the branch has them so already: then there is no commit.
+        False if the branch already has this content, so that there is no commit.
 
     Raises:
-        BusyRepositoryError: see there.
+        BusyRepositoryError: as described there.
     """
     if not (home / ".git").exists():
         Repo.init(str(home), default_branch=b"main").close()
@@ -55,13 +55,13 @@ def commit(home: Path, files: Mapping[Path, bytes | None], *, message: str, auth
         try:
             _staged(repo, home, named)
         except OSError as error:
-            # The branch has it; the index shows it as changed until somebody touches it.
+            # The branch has the commit; the index shows the files as changed until another `git add`.
             raise BusyRepositoryError(f"the index of {home.name} is locked: {error}") from error
         return done
 
 
 def _on_top(repo: Repo, files: Mapping[bytes, bytes | None], message: str, author: str) -> bool | None:
-    """Whether there is a commit now; None: somebody else was faster."""
+    """Commits once; returns whether a commit was needed, or None if another commit came first."""
     names, head = repo.refs.follow(HEADREF)
     branch = names[-1]
     store = repo.object_store
@@ -111,7 +111,7 @@ def _is_there(store: BaseObjectStore, tree: ObjectID, path: bytes) -> bool:
 
 
 def _staged(repo: Repo, home: Path, files: Mapping[bytes, bytes | None]) -> None:
-    """The index says of these files what the branch says."""
+    """Updates these files in the index to match the branch."""
     index = repo.open_index()
     for path, content in files.items():
         if content is None:
