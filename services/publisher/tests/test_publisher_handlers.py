@@ -171,7 +171,7 @@ async def test_an_article_is_announced_where_its_site_has_an_address_of_its_own(
     linked = "See [it](https://blog.example.com/other) and [elsewhere](https://blog.example.com/a/b). [1]"
     message = await publisher.publish(orchestrator.add(body_markdown=linked))
     assert message["payload"]["published_url"] == "https://blog.example.com/cold-brew"
-    # Whoever makes posts of it reads its picture where all sites are.
+    # The social service reads the picture at the shared address of all sites.
     assert message["payload"]["picture"]["url"].startswith(
         "https://example.org/news/sites/daily-grind/covers/cold-brew-"
     )

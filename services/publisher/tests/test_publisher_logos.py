@@ -151,7 +151,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "PNG that moves": (lambda: saved(FRAMES[0], "PNG", **MOVING), "animated"),
     "WebP that moves": (lambda: saved(FRAMES[0], "WEBP", **MOVING), "animated"),
-    "nothing to see": (lambda: saved(Image.new("RGBA", (200, 200), (0, 0, 0, 8))), "transparent all over"),
+    "nothing to see": (lambda: saved(Image.new("RGBA", (200, 200), (0, 0, 0, 8))), "fully transparent"),
     "a dot": (lambda: saved(Image.new("RGB", (20, 20))), "20 × 20 pixels .* at least 32"),  # noqa: RUF001
     "a line": (lambda: saved(Image.new("RGB", (1700, 100))), "at most 16 times as long"),
     "an upright line": (lambda: saved(Image.new("RGB", (100, 1700))), "as high as it is long"),

@@ -25,9 +25,7 @@ from publisher.urls import TAKEN, SiteUrls
 from publisher.views import view_routes
 from receipts import Receipts, serve_receipts
 
-DESCRIPTION: Final = (
-    "How the sites look, and where articles go beside them. What they say comes with the articles."
-)
+DESCRIPTION: Final = "Settings of the built-in sites and of publishing targets, and statistics about them. The texts come from the articles."
 
 
 def create_api(

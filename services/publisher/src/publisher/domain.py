@@ -135,7 +135,7 @@ class Article(_Document):
     def _source_numbers_are_unique(self) -> Self:
         numbers = [source.n for source in self.sources]
         if len(set(numbers)) != len(numbers):
-            raise ValueError("two sources carry the same number, so a citation of it would be ambiguous")
+            raise ValueError("two sources have the same number, so a citation of it would be ambiguous")
         return self
 
 
@@ -263,7 +263,7 @@ def publish_refusal(article: Article) -> PublishRefusal | None:
     """Why this article cannot become a page, or None if it can."""
     if article.held_for:
         reasons = "; ".join(article.held_for)[:_MAX_REASONS]
-        return PublishRefusal("needs_review", f"The article waits for somebody to look at it: {reasons}")
+        return PublishRefusal("needs_review", f"The article waits for review: {reasons}")
     if not article.title:
         return PublishRefusal("empty_title", "The article has no title; write one and publish again.")
     if not article.body_markdown.strip():

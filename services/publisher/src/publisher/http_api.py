@@ -147,7 +147,7 @@ class SitePages:
         return RedirectResponse(_urls(request).article(_brand(request), _slug(request)), status_code=308)
 
     async def set_apart(self, request: Request) -> Response:
-        """Serves an article whose slug is reserved at the root of a host."""
+        """Serves an article with a slug that is reserved at the root of a host."""
         if _slug(request) in TAKEN and _urls(request).own is not None:
             return await self.article(request)
         return await self.to_article(request)

@@ -174,7 +174,7 @@ def _plain_text(inline: Token) -> str:
 
 
 def _parse_inline(state: StateCore) -> None:
-    """Parses inline marks only in paragraphs that contain any, which halves the parser's work."""
+    """Parses inline marks only in paragraphs that may contain any: skipping the others halves the work."""
     for token in state.tokens:
         if token.type == "inline":
             token.children = []

@@ -18,22 +18,24 @@ EXPORT_UNDER_WAY = ProblemCode(
 UNKNOWN_ARTICLE = ProblemCode(
     "unknown_article", HTTPStatus.NOT_FOUND, "There is no such article, or it is being written."
 )
-ADDRESS_RESERVED = ProblemCode("address_reserved", HTTPStatus.CONFLICT, "The address is where all sites are.")
+ADDRESS_RESERVED = ProblemCode(
+    "address_reserved", HTTPStatus.CONFLICT, "The address is the shared one of all sites."
+)
 ADDRESS_NOT_PROVEN = ProblemCode(
     "address_not_proven",
     HTTPStatus.FORBIDDEN,
-    "Nothing proves that the address is for the brand; `detail` says which file does.",
+    "Nothing proves that the brand controls the address; `detail` says which file would.",
 )
 FOLDER_NOT_GIVEN = ProblemCode(
-    "folder_not_given", HTTPStatus.FORBIDDEN, "An administrator has not given the brand the folder."
+    "folder_not_given", HTTPStatus.FORBIDDEN, "No administrator has given the brand this folder."
 )
 FOLDER_TAKEN = ProblemCode(
-    "folder_taken", HTTPStatus.CONFLICT, "The folder is another brand's, or overlaps one."
+    "folder_taken", HTTPStatus.CONFLICT, "The folder belongs to another brand, or overlaps such a folder."
 )
 ADDRESS_TAKEN = ProblemCode(
     "address_taken", HTTPStatus.CONFLICT, "The address leads to another brand's site."
 )
-NOTHING_SET = ProblemCode("nothing_set", HTTPStatus.NOT_FOUND, "Nothing is set of the target.")
+NOTHING_SET = ProblemCode("nothing_set", HTTPStatus.NOT_FOUND, "The target has no settings.")
 TARGET_IS_BUILT_IN = ProblemCode(
     "target_is_built_in", HTTPStatus.UNPROCESSABLE_ENTITY, "The built-in site has settings of its own."
 )

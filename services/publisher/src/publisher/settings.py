@@ -21,7 +21,7 @@ class Settings(ServiceSettings, KeyedSettings):
     gateway_url: WebAddress | None = None
     # Keys for requests to the gateway, as above.
     publisher_to_gateway_key: PairKeysText = None
-    # Folder for articles as files, for brands with such a target; unset: there is none.
+    # Folder for articles as files, for brands with such a target; unset: files are off.
     publish_folder: Path | None = None
     # Key that the monitor uses to read effects in doubt, for notifications.
     monitor_to_publisher_key: PairKeysText = None

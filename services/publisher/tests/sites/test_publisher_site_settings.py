@@ -317,7 +317,7 @@ async def test_no_two_brands_share_a_host_and_nobody_takes_the_common_one(web: W
     for port in ("", ":8080"):
         common = await web.decide(other, address=f"{ORIGIN}{port}")
         assert common.status_code == 409
-    assert (common.status_code, "where all sites are" in common.json()["detail"]) == (409, True)
+    assert (common.status_code, "shared address of all sites" in common.json()["detail"]) == (409, True)
     assert (await web.decide(SITE, address=None)).status_code == 200
     assert (await web.decide(other, address=NEWS)).status_code == 200
     await web.publish()

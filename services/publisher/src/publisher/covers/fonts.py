@@ -62,7 +62,7 @@ def _full_unicode(font: bytes, cmap: int) -> tuple[list[int], list[int]]:
             groups = struct.unpack_from(">L", font, table + 12)[0]
             ranges = [struct.unpack_from(">LL", font, table + 16 + 12 * group) for group in range(groups)]
             return [first for first, _ in ranges], [last for _, last in ranges]
-    raise ValueError("the typeface has no characters beyond the first 65,536; take a version that has")
+    raise ValueError("the typeface has no characters beyond the first 65,536; install a version with them")
 
 
 class CoverFont:

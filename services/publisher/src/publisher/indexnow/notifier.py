@@ -31,7 +31,7 @@ _HOLD: Final = timedelta(minutes=5)
 _TOLD: Final = frozenset({200, 202})  # 202: the engine verifies the key later
 _ERRORS: Final = {
     400: "it cannot read what was sent (400)",
-    403: "it did not find the key at its address (403): is the site reached there from outside?",
+    403: "it did not find the key at its address (403): check that the site is reachable there from outside",
     422: "it does not take the site's addresses or its key (422)",
 }
 
@@ -102,13 +102,13 @@ class IndexNowNotifier:
         """Raises NotSent, Refused, UnknownOutcome."""
         if not is_public(urls.origin):
             raise Refused(
-                "not_public", f"nobody outside can find {urls.origin}: give the site a public address"
+                "not_public", f"no public name leads to {urls.origin}: give the site a public address"
             )
         accounts = [each for each in await self._door.accounts(batch.brand) if each.kind == KIND]
         if not accounts:
             raise Refused(
                 "not_connected",
-                "nothing goes out to engines: brandctl accounts connect indexnow --all-brands",
+                "no account can send the addresses: brandctl accounts connect indexnow --all-brands",
             )
         addresses = [urls.absolute(urls.article(batch.brand, slug)) for slug in batch.slugs]
         told = {

@@ -49,11 +49,11 @@ def indexnow_routes(database: Database, urls: SiteUrls) -> APIRouter:
             problem=found.problem,
         )
 
-    @routes.get("", summary="Whether search engines are told of changes", responses=UNKNOWN)
+    @routes.get("", summary="Show the state of search engine notifications", responses=UNKNOWN)
     async def get_indexnow(caller: MayRead, slug: Brand) -> IndexNowView:
         return await view(_visible(caller, slug))
 
-    @routes.put("", summary="Have search engines told of changes", responses=UNKNOWN)
+    @routes.put("", summary="Notify search engines of changes", responses=UNKNOWN)
     async def enable_indexnow(caller: MayOperate, slug: Brand) -> IndexNowView:
         """Notifies search engines of changes from now on, by IndexNow. Needs an account of the kind `indexnow` at the gateway. Repeating the request changes nothing."""
         brand = _visible(caller, slug)
@@ -64,7 +64,7 @@ def indexnow_routes(database: Database, urls: SiteUrls) -> APIRouter:
     @routes.delete(
         "",
         status_code=HTTPStatus.NO_CONTENT,
-        summary="Have search engines told of nothing more",
+        summary="Stop notifying search engines",
         responses=UNKNOWN,
     )
     async def disable_indexnow(caller: MayOperate, slug: Brand) -> None:

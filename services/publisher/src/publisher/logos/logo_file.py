@@ -46,7 +46,7 @@ def normalise_logo(file: bytes) -> tuple[Logo, bytes]:
         )
     if long > _LONGEST * short:
         raise UnusableLogoError(
-            f"the logo is {_shown(picture)} pixels without its transparent margins, which no place has room for; "
+            f"the logo is {_shown(picture)} pixels without its transparent margins, which fits nowhere; "
             f"send one that is at most {_LONGEST} times as long as it is high, or as high as it is long"
         )
     picture.thumbnail(_KEPT_WITHIN, Image.Resampling.LANCZOS)
@@ -65,7 +65,7 @@ def _decoded(file: bytes) -> Image.Image:
         raise UnusableLogoError("the file is empty; send the logo as the body")
     if _is_svg(file):
         raise UnusableLogoError(
-            "SVG is not taken: such a file can run scripts and load things from elsewhere; export the logo as PNG"
+            "SVG is not accepted: it can run scripts and load external files; export the logo as PNG"
         )
     _check_decoding_cost(file)
     try:
@@ -80,7 +80,7 @@ def _decoded(file: bytes) -> Image.Image:
     if picture.width * picture.height > MAX_PIXELS:
         raise _too_large(picture)
     if getattr(picture, "is_animated", False):
-        raise UnusableLogoError("the logo is animated, and would not move on a cover; send a single picture")
+        raise UnusableLogoError("the logo is animated, and covers are not; send a single picture")
     try:
         picture.load()
         # Applies the orientation that cameras and phones record.
@@ -117,7 +117,7 @@ def _trimmed(picture: Image.Image) -> Image.Image:
         return picture
     box = picture.getchannel("A").point(lambda alpha: 255 * (alpha >= _VISIBLE)).getbbox()
     if box is None:
-        raise UnusableLogoError("the logo is transparent all over: there is nothing to be seen; send another")
+        raise UnusableLogoError("the logo is fully transparent; send another")
     return picture.crop(box)
 
 
@@ -136,4 +136,4 @@ def _too_large(picture: Image.Image | None = None) -> UnusableLogoError:
 
 
 def _broken() -> UnusableLogoError:
-    return UnusableLogoError("the file is broken: it cannot be decoded to its end; export the logo again")
+    return UnusableLogoError("the file is broken: decoding failed before its end; export the logo again")

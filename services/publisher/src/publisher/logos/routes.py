@@ -56,7 +56,7 @@ def logo_routes(database: Database, urls: SiteUrls) -> APIRouter:
 
     @routes.put(
         "",
-        summary="Give a brand a logo",
+        summary="Set a brand's logo",
         responses=UNKNOWN,
         openapi_extra=file_body("image/png", "image/jpeg", "image/webp"),
     )
@@ -75,7 +75,7 @@ def logo_routes(database: Database, urls: SiteUrls) -> APIRouter:
             await store.save(tx.connection, brand, logo, body)
         return view(brand, logo)
 
-    @routes.get("", summary="The logo of a brand", response_model=LogoView, responses={**READ, **UNKNOWN})
+    @routes.get("", summary="Get a brand's logo", response_model=LogoView, responses={**READ, **UNKNOWN})
     async def get_logo(caller: MayRead, slug: Brand, if_none_match: IfNoneMatch = None) -> Response:
         brand = _visible(caller, slug)
         async with database.connection() as connection:
@@ -84,9 +84,7 @@ def logo_routes(database: Database, urls: SiteUrls) -> APIRouter:
             raise _none(brand)
         return conditional(view(brand, logo).model_dump_json(), if_none_match)
 
-    @routes.delete(
-        "", status_code=HTTPStatus.NO_CONTENT, summary="Take the logo of a brand away", responses=UNKNOWN
-    )
+    @routes.delete("", status_code=HTTPStatus.NO_CONTENT, summary="Delete a brand's logo", responses=UNKNOWN)
     async def delete_logo(caller: MayOperate, slug: Brand) -> None:
         """Removes the logo from pages and covers from now on."""
         brand = _visible(caller, slug)

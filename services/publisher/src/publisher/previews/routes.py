@@ -39,7 +39,9 @@ class PreviewLinkView(View):
 def preview_routes(database: Database, urls: SiteUrls) -> APIRouter:
     routes = router(PREVIEWS.removeprefix("/v1"), tags=["previews"])
 
-    @routes.post("", status_code=HTTPStatus.CREATED, summary="Make a link to a draft", responses=UNKNOWN)
+    @routes.post(
+        "", status_code=HTTPStatus.CREATED, summary="Create a preview link to a draft", responses=UNKNOWN
+    )
     async def create_preview(
         request: PreviewRequest, caller: MayReview, slug: Annotated[Slug, Path(description="The brand.")]
     ) -> PreviewLinkView:

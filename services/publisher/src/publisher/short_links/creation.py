@@ -40,7 +40,7 @@ class ShortLinks:
         *,
         title: str | None = None,
     ) -> str | None:
-        """The short link of an article whose home is this target; always the same. None if its host is not public."""
+        """The short link of an article with its home at this target; always the same. None if its host is not public."""
         leading = LinkedArticle(content_id, brand, target, await address_of(connection, brand), title)
         return (await self.urls_of(connection, [leading])).get(content_id)
 

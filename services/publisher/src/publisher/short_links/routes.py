@@ -80,15 +80,17 @@ def measure_routes(
 ) -> APIRouter:
     routes = router("/brands/{slug}/measures", tags=["views"])
 
-    @routes.get(
-        "", summary="How often a brand's articles were looked at, and from which posts", responses=UNKNOWN
-    )
+    @routes.get("", summary="Get a brand's views and clicks, by article and post", responses=UNKNOWN)
     async def list_measures(
         caller: MayRead,
         slug: Annotated[Slug, Path(description="The brand.")],
-        days: Annotated[int, Query(ge=1, le=_MOST_DAYS, description="So many, the last included.")] = 30,
-        last: Annotated[date | None, Query(description="The last day, in UTC; today, if left out.")] = None,
-        after: Annotated[str | None, Query(pattern=_CURSOR, description="`next` of the page before.")] = None,
+        days: Annotated[
+            int, Query(ge=1, le=_MOST_DAYS, description="Number of days, including the last.")
+        ] = 30,
+        last: Annotated[date | None, Query(description="The last day, in UTC; default: today.")] = None,
+        after: Annotated[
+            str | None, Query(pattern=_CURSOR, description="`next` of the previous page.")
+        ] = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> MeasuresView:
         """The service stores only a number for each post and day: no cookie, no address."""

@@ -30,11 +30,11 @@ def export_routes(database: Database, urls: SiteUrls, covers: Covers, *, article
 
     @routes.get(
         "",
-        summary="A brand's whole site as files",
+        summary="Export a brand's whole site as files",
         response_class=Response,
         responses={
             200: {
-                "description": "ZIP: a folder called like the brand, of which `index.html` is the front page.",
+                "description": "ZIP: a folder named after the brand; its `index.html` is the front page.",
                 "content": {_ZIP: {"schema": {"type": "string", "format": "binary"}}},
             },
             **UNKNOWN,
@@ -49,8 +49,8 @@ def export_routes(database: Database, urls: SiteUrls, covers: Covers, *, article
             Query(
                 pattern=_ADDRESS,
                 max_length=300,
-                description="Where the files will be found, for canonical addresses, feeds and the site map; otherwise these lead to the"
-                " site as it is served.",
+                description="Future address of the files, for canonical addresses, feeds and the site map; default: the addresses of the"
+                "site that the publisher serves.",
                 examples=["https://example.org/news"],
             ),
         ] = None,

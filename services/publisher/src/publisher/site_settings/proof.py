@@ -56,7 +56,7 @@ class GatewayHostProof:
         if self._gateway is None:
             return "the publisher has no GATEWAY_URL, so it cannot read the file"
         if self._room.locked():
-            return "others are read right now; try again in a minute"
+            return "the publisher reads other files right now; try again in a minute"
         async with self._room:
             return await self._read(self._gateway, origin, brand, expected)
 
@@ -76,5 +76,5 @@ class GatewayHostProof:
         try:
             found = b64decode(str(told.get("body", ""))).decode().strip()
         except ValueError:
-            return "it is no text"
-        return None if found == expected else "it says something else"
+            return "it is not text"
+        return None if found == expected else "it contains another text"

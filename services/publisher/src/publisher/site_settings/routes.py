@@ -52,7 +52,7 @@ def _address(value: str) -> str:
         raise ValueError("is no origin; write it like https://blog.example.org, without a path")
     if not is_public_host(match["host"]):
         raise ValueError(
-            f"has the host '{match['host']}', which is none that the public can look up; give a name such as blog.example.org"
+            f"has the host '{match['host']}', which is no public name; give one such as blog.example.org"
         )
     port = match["port"]
     if port in {None, _WITHOUT_SAYING[match["scheme"]]}:
@@ -74,7 +74,7 @@ _Tag = Annotated[str, _Line, Field(min_length=1, max_length=60)]
 
 
 class AuthorChange(BaseModel):
-    """The author whom articles name."""
+    """The author that articles name."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
@@ -128,7 +128,7 @@ def site_settings_routes(
 
     @routes.get(
         "",
-        summary="What a brand has decided about its site",
+        summary="Get a brand's settings of its site",
         response_model=SiteView,
         responses={**READ, **UNKNOWN},
     )
@@ -141,8 +141,8 @@ def site_settings_routes(
 
     @routes.patch(
         "",
-        summary="Decide something about a brand's site",
-        responses={**UNKNOWN, **refusal(HTTPStatus.CONFLICT, "The host is taken; `detail` says by what.")},
+        summary="Change a brand's settings of its site",
+        responses={**UNKNOWN, **refusal(HTTPStatus.CONFLICT, "The host is in use; `detail` says for what.")},
     )
     async def update_site_settings(change: SiteChange, caller: MayOperate, slug: Brand) -> SiteView:
         """Concurrent changes of different fields all take effect. Pages show a change within a minute.
@@ -162,12 +162,15 @@ def site_settings_routes(
             try:
                 await store.save(tx.connection, brand, settings)
             except asyncpg.UniqueViolationError as error:
-                taken = f"{change.address} leads to another brand's site; take it away there first"
+                taken = f"{change.address} leads to another brand's site; remove it there first"
                 raise RefusalError(codes.ADDRESS_TAKEN, taken) from error
         return view(brand, settings)
 
     @routes.delete(
-        "", status_code=HTTPStatus.NO_CONTENT, summary="Have a brand's site be as it comes", responses=UNKNOWN
+        "",
+        status_code=HTTPStatus.NO_CONTENT,
+        summary="Reset a brand's settings of its site",
+        responses=UNKNOWN,
     )
     async def reset_site_settings(caller: MayOperate, slug: Brand) -> None:
         """Resets all settings; pages and logo stay. The site's own address stops working."""
@@ -189,7 +192,8 @@ async def _check_host(
     """Raises RefusalError: the host is that of all sites, or nothing proves that the brand controls it."""
     if host_name(address) == host_name(urls.origin):
         raise RefusalError(
-            codes.ADDRESS_RESERVED, f"{urls.origin} is where all sites are; give a host of its own"
+            codes.ADDRESS_RESERVED,
+            f"{urls.origin} is the shared address of all sites; give the site a host of its own",
         )
     if caller.is_administrator:
         return

@@ -90,7 +90,7 @@ async def _mine(account: Account) -> AsyncIterator[dict[str, Any]]:
         query = {"page": str(page), "per_page": str(_PAGE)}
         answer = expect(await account.request("GET", _MINE, query=query), errors=_ERRORS)
         if not isinstance(answer.json, list):
-            raise UnknownOutcome(f"Dev.to answered no list{quoted(answer)}")
+            raise UnknownOutcome(f"Dev.to's answer is not a list{quoted(answer)}")
         for article in answer.json:
             yield article
         if len(answer.json) < _PAGE:
@@ -103,7 +103,7 @@ async def _read(account: Account, remote_state: RemoteState) -> dict[str, Any]:
             return article
     raise Refused(
         "gone_elsewhere",
-        "somebody has deleted it at Dev.to; it is made anew by brandctl content publish ID TARGET --overwrite",
+        "the article was deleted at Dev.to; to create it again: brandctl content publish ID TARGET --overwrite",
     )
 
 
@@ -142,5 +142,5 @@ def _seen(article: Mapping[str, Any]) -> str:
 
 def _article(answer: Answer) -> dict[str, Any]:
     if not isinstance(answer.json, dict) or "id" not in answer.json:
-        raise UnknownOutcome(f"Dev.to answered something else than an article{quoted(answer)}")
+        raise UnknownOutcome(f"Dev.to's answer is not an article{quoted(answer)}")
     return answer.json

@@ -127,7 +127,7 @@ class FilesTarget:
             )
         if not self._root.is_dir():
             raise FilesError(
-                "no_folder", "PUBLISH_FOLDER is no folder: make it, and let the publisher write to it"
+                "no_folder", "PUBLISH_FOLDER is not a folder: create it, and let the publisher write to it"
             )
         folder = (self._root / (settings.folder or brand_slug)).resolve()
         if not folder.is_relative_to(self._root):
@@ -158,13 +158,13 @@ class FilesTarget:
                 return
             raise FilesError(
                 "gone_elsewhere",
-                f"somebody has removed {before.path}; it is written anew by brandctl content publish ID TARGET --overwrite",
+                f"{before.path} was removed; to write it again: brandctl content publish ID TARGET --overwrite",
             ) from None
         if _digest(text) == before.seen or _mark(text, content_id) in tried:
             return
         raise FilesError(
             CHANGED,
-            f"somebody has changed {before.path} since it was written; it was left as it is. To have it overwritten:"
+            f"{before.path} was changed since it was written, and stays as it is. To overwrite it:"
             " brandctl content publish ID TARGET --overwrite",
         )
 

@@ -25,7 +25,7 @@ _MAX_ALTERNATIVE: Final = 190
 _ERRORS: Final = {
     401: "Ghost does not know the Admin API key: connect the account again",
     403: "Ghost does not let this integration do that: connect the account again, with an Admin API key",
-    404: "Ghost has no such thing at its address: look whether the account's address is that of Ghost",
+    404: "Ghost's address has no Admin API: check the account's address",
 }
 
 
@@ -117,7 +117,7 @@ async def _read(account: Account, remote_state: RemoteState) -> dict[str, Any]:
     if answer.status == _NOT_FOUND:
         raise Refused(
             "gone_elsewhere",
-            "somebody has deleted it at Ghost; it is made anew by brandctl content publish ID TARGET --overwrite",
+            "the article was deleted at Ghost; to create it again: brandctl content publish ID TARGET --overwrite",
         )
     return _post(expect(answer, errors=_ERRORS))
 
@@ -129,7 +129,9 @@ async def _written(account: Account, remote_state: RemoteState, post: Mapping[st
     if answer.status == _COLLISION:
         # It changed since the read a moment ago; the next read shows how.
         raise NotSent(
-            "collision", "somebody else is saving it at Ghost", datetime.now(UTC) + timedelta(seconds=5)
+            "collision",
+            "another change of it is being saved at Ghost",
+            datetime.now(UTC) + timedelta(seconds=5),
         )
     return _post(expect(answer, errors=_ERRORS))
 
@@ -148,7 +150,7 @@ async def _uploaded(account: Account, picture: CoverPicture) -> str | None:
     try:
         return str(images["images"][0]["url"])
     except (KeyError, IndexError, TypeError):
-        raise UnknownOutcome(f"Ghost answered something else than a picture{quoted(answer)}") from None
+        raise UnknownOutcome(f"Ghost's answer is not a picture{quoted(answer)}") from None
 
 
 def _card(html: str) -> str:
@@ -183,12 +185,12 @@ def _seen(post: Mapping[str, Any]) -> str:
 def _post(answer: Answer) -> dict[str, Any]:
     posts = _posts(answer)
     if not posts or "id" not in posts[0]:
-        raise UnknownOutcome(f"Ghost answered something else than a post{quoted(answer)}")
+        raise UnknownOutcome(f"Ghost's answer is not a post{quoted(answer)}")
     return posts[0]
 
 
 def _posts(answer: Answer) -> list[dict[str, Any]]:
     posts = answer.json.get("posts") if isinstance(answer.json, dict) else None
     if not isinstance(posts, list):
-        raise UnknownOutcome(f"Ghost answered no posts{quoted(answer)}")
+        raise UnknownOutcome(f"Ghost's answer contains no posts{quoted(answer)}")
     return [each for each in posts if isinstance(each, dict)]

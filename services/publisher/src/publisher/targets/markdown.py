@@ -130,7 +130,7 @@ def _span(node: SyntaxTreeNode) -> str:  # noqa: PLR0911  (one for each kind)
 
 
 def _code(content: str) -> str:
-    """Code with braces becomes plain text: templates run within code, too."""
+    """Code with braces or backticks becomes plain text: templates run within code, too."""
     if "{" in content or "`" in content:
         return _escaped(content)
     return f"`{content}`"

@@ -61,7 +61,7 @@ async def resolve_target(
         known = stored is not None or kind is not None
         return _not_connected(brand_slug, target, named) if known else _unknown(brand_slug, target, accounts)
     if account.kind not in ACCOUNTS or (settings.kind is not None and settings.kind != account.kind):
-        detail = f"the account '{account.name}' is of the kind {account.kind}, to which no article can go as this target"
+        detail = f"the account '{account.name}' is of the kind {account.kind}, which cannot be this target"
         return PublishRefusal("wrong_account", detail)
     return ResolvedTarget(account.kind, account.name, settings)
 
@@ -77,8 +77,8 @@ def _not_connected(brand: str, target: str, account: str) -> PublishRefusal:
 def _several(brand: str, target: str, accounts: list[Connected]) -> str:
     names = ", ".join(sorted(each.name for each in accounts))
     return (
-        f"brand '{brand}' has several accounts for its target '{target}': {names}. Call the target like the one that is meant,"
-        " or name it in the target's settings"
+        f"brand '{brand}' has several accounts for its target '{target}': {names}. Name the target after the right one,"
+        " or set it in the target's settings"
     )
 
 

@@ -71,10 +71,10 @@ def target_routes(database: Database) -> APIRouter:
 
     @routes.put(
         "/targets/{target}",
-        summary="Say how a brand wants its articles at a target",
+        summary="Set a brand's settings for a target",
         responses={
             **UNKNOWN,
-            **refusal(HTTPStatus.CONFLICT, "The folder is another brand's, or overlaps one."),
+            **refusal(HTTPStatus.CONFLICT, "The folder belongs to another brand, or overlaps such a folder."),
         },
     )
     async def set_target(
@@ -88,13 +88,13 @@ def target_routes(database: Database) -> APIRouter:
         if target == SITE:
             raise RefusalError(
                 codes.TARGET_IS_BUILT_IN,
-                f"what the built-in site is like is said at /v1/brands/{slug}/site (brandctl site set)",
+                f"the settings of the built-in site are at /v1/brands/{slug}/site (brandctl site set)",
             )
         async with database.transaction() as tx:
             await _set(tx.connection, caller, slug, target, settings)
         return TargetView(target=target, settings=settings)
 
-    @routes.get("/targets", summary="How a brand wants its articles at its targets", responses=UNKNOWN)
+    @routes.get("/targets", summary="List a brand's settings by target", responses=UNKNOWN)
     async def list_targets(caller: MayRead, slug: Brand) -> TargetList:
         """Lists the targets with settings."""
         _check_visible(caller, slug)
@@ -102,9 +102,7 @@ def target_routes(database: Database) -> APIRouter:
             found = await publications.all_settings(connection, slug)
         return TargetList(items=tuple(TargetView(target=name, settings=each) for name, each in found))
 
-    @routes.get(
-        "/targets/{target}", summary="How a brand wants its articles at one target", responses=UNKNOWN
-    )
+    @routes.get("/targets/{target}", summary="Get a brand's settings for a target", responses=UNKNOWN)
     async def get_target(caller: MayRead, slug: Brand, target: Target) -> TargetView:
         _check_visible(caller, slug)
         async with database.connection() as connection:
@@ -116,7 +114,7 @@ def target_routes(database: Database) -> APIRouter:
     @routes.delete(
         "/targets/{target}",
         status_code=HTTPStatus.NO_CONTENT,
-        summary="Take back what is set of a target",
+        summary="Delete a brand's settings for a target",
         responses=UNKNOWN,
     )
     async def delete_target(caller: MayOperate, slug: Brand, target: Target) -> None:
@@ -127,11 +125,11 @@ def target_routes(database: Database) -> APIRouter:
         if not removed:
             raise _nothing_set(slug, target)
 
-    @routes.get("/publications", summary="What of a brand is where", responses=UNKNOWN)
+    @routes.get("/publications", summary="List a brand's publications", responses=UNKNOWN)
     async def list_publications(
         caller: MayRead,
         slug: Brand,
-        after: Annotated[int, Query(ge=0, lt=2**63, description="`next` of the page before.")] = 0,
+        after: Annotated[int, Query(ge=0, lt=2**63, description="`next` of the previous page.")] = 0,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> PublicationList:
         """Lists the brand's articles at targets other than the built-in site, in the order of creation."""
@@ -172,7 +170,7 @@ async def _check_folder(connection: Connection, caller: Caller, slug: str, folde
 
 
 def _nothing_set(slug: str, target: str) -> RefusalError:
-    return RefusalError(codes.NOTHING_SET, f"nothing is set of the target '{target}' of '{slug}'")
+    return RefusalError(codes.NOTHING_SET, f"there are no settings for the target '{target}' of '{slug}'")
 
 
 def _check_visible(caller: Caller, slug: str) -> None:

@@ -51,7 +51,7 @@ class TargetSettings(BaseModel):
                 "folder is a path inside PUBLISH_FOLDER, such as acme/blog, without .. and hidden folders"
             )
         if self.address is not None and not _is_address(self.address):
-            raise ValueError("address is an http(s) address in which {slug} stands for the article's")
+            raise ValueError("address is an http(s) address with {slug} in the place of the article's slug")
         return self
 
     def address_of(self, slug: str) -> str | None:

@@ -25,7 +25,7 @@ class RemoteState:
     seen: str | None = None
     """Digest of the target's content after the last update."""
     tried: frozenset[str] = frozenset()
-    """Marks of updates whose outcome is unknown."""
+    """Marks of updates with an unknown outcome."""
     overwrite: bool = False
 
     def check_unchanged(self, *, seen: str, mark: str | None, is_public: bool, state: str) -> None:
@@ -37,15 +37,15 @@ class RemoteState:
         if self.overwrite or mark in self.tried:
             return
         if self.seen is not None and seen != self.seen:
-            _changed("somebody has changed it there since it was written")
+            _changed("it was changed there since the last update")
         if is_public is not self.is_public:
-            _changed(f"somebody has made it '{state}' there")
+            _changed(f"it was made '{state}' there")
 
 
 def _changed(what: str) -> NoReturn:
     raise Refused(
         CHANGED,
-        f"{what}; it was left as it is. To have it overwritten: brandctl content publish ID TARGET --overwrite",
+        f"{what}; it stays as it is. To overwrite it: brandctl content publish ID TARGET --overwrite",
     )
 
 

@@ -73,7 +73,7 @@ class TargetPublisher:
         picture_of: PictureOf,
         links: ShortLinks | None = None,
     ) -> None:
-        """`links` creates the short links of articles whose home is another target; None: they have none."""
+        """`links` creates the short links of articles with their home at another target; None: they have none."""
         self._database = database
         self._orchestrator = orchestrator
         self._door = door
@@ -111,7 +111,7 @@ class TargetPublisher:
         """The refusal, or "in doubt" if an earlier request to the missing account may have succeeded."""
         payload = command.payload
         about = {"content_id": str(payload.content_id), "target": payload.target}
-        detail = f"it was not answered, and its account is gone: {problem.detail}"
+        detail = f"its request got no answer, and its account is gone: {problem.detail}"
         if not await self._receipts.give_up_all(payload.brand_slug, about, detail):
             return problem
         return PublishRefusal(
@@ -135,7 +135,7 @@ class TargetPublisher:
         settings = job.resolved.settings
         if job.resolved.kind == FILES and job.is_home and settings.address is None:
             raise PublishRefusedError(
-                "no_address", "say in the target's settings at which address readers find its articles"
+                "no_address", "set the address of its articles in the target's settings"
             )
         if (
             publication.state == "published"
@@ -149,7 +149,7 @@ class TargetPublisher:
             await self._check_folder(job)
         async with self._database.transaction() as tx:
             if not await publications.note_tried(tx.connection, publication, job.by, edition.mark):
-                raise WaitFor("publication", "another command has taken it over", after=_AGAIN)
+                raise WaitFor("publication", "another command has claimed it", after=_AGAIN)
         tried = replace(publication, tried=publication.tried | {edition.mark})
         if job.resolved.kind == FILES:
             outcome = await self._file(replace(job, publication=tried), edition)
@@ -161,7 +161,7 @@ class TargetPublisher:
         if url is None:
             raise PublishRefusedError(
                 "no_address",
-                "it was sent, and the receiver did not answer where readers find it: say that in the target's settings",
+                "the receiver has it, and did not answer its address: set the address in the target's settings",
             )
         return self._done(job, article, replace(outcome, url=url))
 
@@ -188,7 +188,7 @@ class TargetPublisher:
                 raise
             async with self._database.transaction() as tx:
                 await publications.make_anew(tx.connection, publication)
-            raise RetryLater("it is made anew", after=timedelta(seconds=1)) from problem
+            raise RetryLater("it is created again", after=timedelta(seconds=1)) from problem
         return PublicationOutcome(
             "published",
             is_public=True,
@@ -208,9 +208,7 @@ class TargetPublisher:
         if steps := ACCOUNTS[job.resolved.kind].creation_steps(edition):
             made = await self._once(job, f"make {publication.made}", edition.title, steps)
         if "id" not in made:
-            raise PublishRefusedError(
-                "in_doubt", "whoever confirmed it did not say under which id it is there"
-            )
+            raise PublishRefusedError("in_doubt", "the confirmation did not name its id at the target")
         return await self._noted(
             job, str(made["id"]), made.get("seen"), is_public=bool(made.get("is_public"))
         )
@@ -227,7 +225,7 @@ class TargetPublisher:
                 seen=seen,
                 is_public=is_public,
             ):
-                raise WaitFor("publication", "another command has taken it over", after=_AGAIN)
+                raise WaitFor("publication", "another command has claimed it", after=_AGAIN)
         return replace(job.publication, remote_id=remote_id, seen=seen, is_public=is_public)
 
     async def _check_folder(self, job: PublishJob) -> None:
@@ -355,7 +353,7 @@ class TargetPublisher:
                 lease=LEASE,
             )
         if publication is None:
-            raise WaitFor("publication", "another state of it is on its way there", after=_AGAIN)
+            raise WaitFor("publication", "another command publishes it there at the moment", after=_AGAIN)
         return PublishJob(command, context, resolved, publication)
 
     async def _once(self, job: PublishJob, name: str, title: str, steps: Sequence[Step]) -> Mapping[str, Any]:
@@ -392,7 +390,7 @@ class TargetPublisher:
             if await is_late(tx.connection, job.command):
                 return
             if await store.deleted(tx.connection, [article.content_id]):
-                raise RetryLater("the article was deleted while it was published; it is taken away again")
+                raise RetryLater("the article was deleted while it was published; it is withdrawn again")
             await self._settle(tx, job, outcome)
             url = outcome.url or job.publication.url or payload.canonical_url
             assert url is not None
@@ -440,7 +438,7 @@ class TargetPublisher:
 
     async def _settle(self, tx: Transaction, job: PublishJob, outcome: PublicationOutcome) -> None:
         if not await publications.settle(tx.connection, job.publication, job.by, outcome):
-            raise WaitFor("publication", "another command has taken it over", after=_AGAIN)
+            raise WaitFor("publication", "another command has claimed it", after=_AGAIN)
 
 
 async def republish(receipt: Receipt, remote: Mapping[str, Any] | None, tx: Transaction) -> None:

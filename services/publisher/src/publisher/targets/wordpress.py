@@ -20,7 +20,7 @@ _NOT_FOUND: Final = 404
 _BAD: Final = 400
 _ERRORS: Final = {
     401: "WordPress does not know the user or the application password: connect the account again",
-    403: "the account's user may not do that at WordPress: give it the role of an editor, or of an author",
+    403: "WordPress refuses this to the account's user: give the user the role of editor or author",
 }
 
 
@@ -124,7 +124,7 @@ async def _read(account: Account, remote_state: RemoteState) -> dict[str, Any]:
     if answer.status == _NOT_FOUND:
         raise Refused(
             "gone_elsewhere",
-            "somebody has deleted it at WordPress; it is made anew by brandctl content publish ID TARGET --overwrite",
+            "the article was deleted at WordPress; to create it again: brandctl content publish ID TARGET --overwrite",
         )
     return _post(expect(answer, errors=_ERRORS))
 
@@ -147,7 +147,7 @@ async def _term(account: Account, what: str, name: str) -> int:
                 return int(term["id"])
         raise Refused(
             "term_missing",
-            f"WordPress has nothing called “{name}” among its {what}, and the account's user may not make it: make it there",
+            f"WordPress has no term “{name}” among its {what}, and the account's user may not create it: create it there",
         )
     return int(_post(expect(answer, errors=_ERRORS))["id"])
 
@@ -157,7 +157,7 @@ async def _author(account: Account, name: str) -> int:
     for user in _listed(expect(await account.request("GET", f"{_API}/users", query=query), errors=_ERRORS)):
         if name.casefold() in {str(user.get("slug")).casefold(), str(user.get("name")).casefold()}:
             return int(user["id"])
-    raise Refused("author_missing", f"WordPress knows no author called “{name}” whom this account may see")
+    raise Refused("author_missing", f"this account sees no author called “{name}” at WordPress")
 
 
 async def _uploaded(account: Account, picture: CoverPicture) -> int | None:
@@ -213,13 +213,13 @@ def _raw(post: Mapping[str, Any], name: str) -> str:
 
 def _post(answer: Answer) -> dict[str, Any]:
     if not isinstance(answer.json, dict) or "id" not in answer.json:
-        raise UnknownOutcome(f"WordPress answered something else than asked for{quoted(answer)}")
+        raise UnknownOutcome(f"WordPress's answer has no id{quoted(answer)}")
     return answer.json
 
 
 def _listed(answer: Answer) -> list[dict[str, Any]]:
     if not isinstance(answer.json, list):
-        raise NotSent("unreadable", f"WordPress answered no list{quoted(answer)}; is a plugin in its way?")
+        raise NotSent("unreadable", f"WordPress's answer is not a list{quoted(answer)}; check its plugins")
     return [each for each in answer.json if isinstance(each, dict)]
 
 

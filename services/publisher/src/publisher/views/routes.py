@@ -50,13 +50,11 @@ def view_routes(
 ) -> APIRouter:
     routes = router("/brands/{slug}/views", tags=["views"])
 
-    @routes.get("", summary="How often a brand's pages were looked at", responses=UNKNOWN)
+    @routes.get("", summary="Get a brand's page views", responses=UNKNOWN)
     async def get_views(
         caller: MayRead,
         slug: Annotated[Slug, Path(description="The brand.")],
-        days: Annotated[
-            int, Query(ge=1, le=_MOST_DAYS, description="So many, of which today is the last.")
-        ] = 30,
+        days: Annotated[int, Query(ge=1, le=_MOST_DAYS, description="Number of days, including today.")] = 30,
     ) -> BrandViews:
         """The service stores only a number for each page and day: no cookie, no address. Counts lag some seconds."""
         if not caller.may_see(slug):

@@ -25,7 +25,7 @@ class BusyRepositoryError(Exception):
 
 
 def home_of(folder: Path, root: Path) -> Path | None:
-    """The repository that contains a folder, at or below `root`; None if there is none."""
+    """The repository that contains a folder, at or below `root`; None without one."""
     for each in (folder, *folder.parents):
         if not each.is_relative_to(root):
             return None
@@ -51,7 +51,7 @@ def commit(home: Path, files: Mapping[Path, bytes | None], *, message: str, auth
             if (done := _on_top(repo, named, message, author)) is not None:
                 break
         else:
-            raise BusyRepositoryError(f"somebody else commits to {home.name} at the same time")
+            raise BusyRepositoryError(f"another process commits to {home.name} at the same time")
         try:
             _staged(repo, home, named)
         except OSError as error:
