@@ -14,7 +14,7 @@ from publisher.colours import BLACK, WHITE, contrast, mixed, parse, readable_on
 from publisher.covers import Cover, Format, line_breaking, typesetting
 from publisher.covers.drawing import draw
 from publisher.covers.fonts import CoverFont, face_of
-from publisher.covers.right_to_left import joined, visual
+from publisher.covers.right_to_left import join_letters, visual_order
 from publisher.covers.scripts import drawable
 
 SIZES = (96, 80, 64, 50, 34)
@@ -137,7 +137,7 @@ def test_lines_are_even_and_hold_the_whole_title(language: str) -> None:
     assert block.height <= 350
     assert not any("…" in line for line in block.lines)
     assert sorted("".join(block.lines).replace(" ", "")) == sorted(
-        visual(joined(title), right_to_left=block.right_to_left).replace(" ", "")
+        visual_order(join_letters(title), right_to_left=block.right_to_left).replace(" ", "")
     )
 
 
@@ -167,10 +167,10 @@ def test_only_what_fits_no_size_is_cut() -> None:
 
 def _lines(text: str, width: float) -> list[str]:
     """With every character one wide."""
-    lines = line_breaking.balanced(line_breaking.pieces(text), width, len)
+    lines = line_breaking.balance_lines(line_breaking.pieces(text), width, len)
     assert lines is not None
     ends = [*([False] * (len(lines) - 1)), True]
-    return [line_breaking.joined(line, ends_text=end) for line, end in zip(lines, ends, strict=True)]
+    return [line_breaking.join_pieces(line, ends_text=end) for line, end in zip(lines, ends, strict=True)]
 
 
 def test_lines_end_where_a_reader_expects_it() -> None:
@@ -191,12 +191,12 @@ def test_chinese_and_japanese_lines_begin_and_end_with_the_right_characters() ->
 
 
 def test_arabic_letters_take_the_form_that_their_neighbours_ask_for() -> None:
-    assert joined("قهوة") == "\ufed7\ufeec\ufeee\ufe93"
-    assert joined("لا") == "\ufefb"
-    assert joined("سلام") == "\ufeb3\ufefc\ufee1"
-    assert joined("می\u200cتوان") == "\ufee3\ufbfd\u200c\ufe97\ufeee\ufe8d\ufee5"  # noqa: RUF001 - Arabic script
-    assert joined("Coffee 5") == "Coffee 5"
-    assert all(face_of(character) == 0 for character in joined(TITLES["Arabic"]))
+    assert join_letters("قهوة") == "\ufed7\ufeec\ufeee\ufe93"
+    assert join_letters("لا") == "\ufefb"
+    assert join_letters("سلام") == "\ufeb3\ufefc\ufee1"
+    assert join_letters("می\u200cتوان") == "\ufee3\ufbfd\u200c\ufe97\ufeee\ufe8d\ufee5"  # noqa: RUF001 - Arabic script
+    assert join_letters("Coffee 5") == "Coffee 5"
+    assert all(face_of(character) == 0 for character in join_letters(TITLES["Arabic"]))
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_arabic_letters_take_the_form_that_their_neighbours_ask_for() -> None:
     ],
 )
 def test_right_to_left_lines_are_in_the_order_of_paper(text: str, drawn: str) -> None:
-    assert visual(text, right_to_left=True) == drawn
+    assert visual_order(text, right_to_left=True) == drawn
 
 
 def test_right_to_left_covers_begin_at_the_right() -> None:

@@ -32,7 +32,7 @@ class Handlers:
             return await self._site.publish(command, context)
         async with self._database.connection() as connection:
             if await is_late(connection, command):
-                return _nothing
+                return _record_nothing
         if self._elsewhere is None:
             return report_failure(
                 command, PublishRefusal("unknown_target", f"There is no target {target!r}."), context
@@ -52,5 +52,5 @@ class Handlers:
         return record
 
 
-async def _nothing(_: Transaction) -> None:
+async def _record_nothing(_: Transaction) -> None:
     """Stores nothing: the brand was erased, so no answer is due."""

@@ -91,7 +91,7 @@ def create_app(
             Route("/sites/{brand}/logo-{digest}.png", pages.logo),
             Route("/sites/{brand}/look-{digest}.css", pages.look),
             Route("/sites/{brand}/page/{number}", pages.listing),
-            Route("/sites/{brand}/articles/{slug}", pages.set_apart),
+            Route("/sites/{brand}/articles/{slug}", pages.reserved_article),
             Route("/sites/{brand}/{slug}", pages.article),
             Route("/sites/{brand}/{slug}/", pages.to_article),
         ],
@@ -131,13 +131,16 @@ class SitePages:
     async def sites(self, request: Request) -> Response:
         async with self._database.connection() as connection:
             sites = await store.sites(connection, _MAX_SITES)
-        return self._page(request, self._seen_by(request).sites(sites), None)
+        return self._page(request, self._renderer_for(request).sites(sites), None)
 
     async def all_robots(self, request: Request) -> Response:
         async with self._database.connection() as connection:
             sites = await store.sites(connection, _MAX_SITES)
         return respond(
-            request, self._seen_by(request).robots(sites), media_type="text/plain", cache_control=_A_WHILE
+            request,
+            self._renderer_for(request).robots(sites),
+            media_type="text/plain",
+            cache_control=_A_WHILE,
         )
 
     async def to_site(self, request: Request) -> Response:
@@ -146,7 +149,7 @@ class SitePages:
     async def to_article(self, request: Request) -> Response:
         return RedirectResponse(_urls(request).article(_brand(request), _slug(request)), status_code=308)
 
-    async def set_apart(self, request: Request) -> Response:
+    async def reserved_article(self, request: Request) -> Response:
         """Serves an article with a slug that is reserved at the root of a host."""
         if _slug(request) in TAKEN and _urls(request).own is not None:
             return await self.article(request)
@@ -170,7 +173,7 @@ class SitePages:
         async with self._database.connection() as connection:
             pages = await store.newest(connection, site.brand_slug, self._articles_per_page, offset)
             tags = await site_search.tags_of_site(connection, site) if number == 1 else []
-        body = self._seen_by(request).index(site, Listing(tuple(pages), number, total), tags)
+        body = self._renderer_for(request).index(site, Listing(tuple(pages), number, total), tags)
         return self._page(request, body, site)
 
     def _total(self, articles: int) -> int:
@@ -194,7 +197,7 @@ class SitePages:
         if not pages:
             raise HTTPException(404)
         tag = site_search.Tag(name, tag_slug(name), count)
-        body = self._seen_by(request).tag(site, Listing(tuple(pages), number, total, tag))
+        body = self._renderer_for(request).tag(site, Listing(tuple(pages), number, total, tag))
         return self._page(request, body, site)
 
     async def author(self, request: Request) -> Response:
@@ -204,7 +207,7 @@ class SitePages:
             raise HTTPException(404)
         async with self._database.connection() as connection:
             pages = await store.newest(connection, site.brand_slug, self._articles_per_page)
-        body = self._seen_by(request).author(site, author, pages)
+        body = self._renderer_for(request).author(site, author, pages)
         return self._page(request, body, site)
 
     async def search(self, request: Request) -> Response:
@@ -215,7 +218,7 @@ class SitePages:
             async with self._database.connection() as connection:
                 pages = await site_search.search_pages(connection, site, wanted, _MOST_FOUND + 1)
         shown = pages[:_MOST_FOUND]
-        body = self._seen_by(request).search(site, wanted, shown, are_all=len(pages) == len(shown))
+        body = self._renderer_for(request).search(site, wanted, shown, are_all=len(pages) == len(shown))
         response = self._page(request, body, site, cache_control=_FOR_THIS_READER)
         # The search form is the only form, and submits here.
         response.headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY.replace(
@@ -258,7 +261,7 @@ class SitePages:
             if page is None or page.taken_down_at is not None:
                 return None
             related = await site_search.related_articles(connection, site, slug)
-        body = self._seen_by(request).article(site, page, related)
+        body = self._renderer_for(request).article(site, page, related)
         headers = {"Cache-Control": _BRIEFLY, "Link": self._preloads(request, site)}
         return CachedAnswer.build(body, media_type=_HTML, last_modified=site.changed_at, headers=headers)
 
@@ -275,7 +278,7 @@ class SitePages:
                 return RedirectResponse(_urls(request).search(site.brand_slug), status_code=307)
             raise HTTPException(404)
         return HTMLResponse(
-            self._seen_by(request).gone(site), status_code=410, headers={"Cache-Control": _BRIEFLY}
+            self._renderer_for(request).gone(site), status_code=410, headers={"Cache-Control": _BRIEFLY}
         )
 
     async def cover(self, request: Request) -> Response:
@@ -314,14 +317,14 @@ class SitePages:
         site = await self._site(request)
         async with self._database.connection() as connection:
             pages = await store.newest_in_full(connection, site.brand_slug, _FEED_ENTRIES)
-        body = self._seen_by(request).feed(site, pages)
+        body = self._renderer_for(request).feed(site, pages)
         return respond(request, body, media_type=_ATOM, last_modified=site.changed_at, cache_control=_A_WHILE)
 
     async def rss(self, request: Request) -> Response:
         site = await self._site(request)
         async with self._database.connection() as connection:
             pages = await store.newest_in_full(connection, site.brand_slug, _FEED_ENTRIES)
-        body = self._seen_by(request).rss(site, pages)
+        body = self._renderer_for(request).rss(site, pages)
         return respond(request, body, media_type=_RSS, last_modified=site.changed_at, cache_control=_A_WHILE)
 
     async def sitemap(self, request: Request) -> Response:
@@ -329,17 +332,19 @@ class SitePages:
         async with self._database.connection() as connection:
             pages = await store.newest(connection, site.brand_slug, _MAX_SITEMAP_ENTRIES)
             tags = await site_search.tags_of_site(connection, site)
-        body = self._seen_by(request).sitemap(site, pages, tags)
+        body = self._renderer_for(request).sitemap(site, pages, tags)
         return respond(request, body, media_type=_XML, last_modified=site.changed_at, cache_control=_A_WHILE)
 
     async def robots(self, request: Request) -> Response:
         site = await self._site(request)
-        body = self._seen_by(request).robots([site])
+        body = self._renderer_for(request).robots([site])
         return respond(request, body, media_type="text/plain", cache_control=_A_WHILE)
 
     async def icon(self, request: Request) -> Response:
         site = await self._site(request)
-        return respond(request, self._seen_by(request).icon(site), media_type=_SVG, cache_control=_A_WHILE)
+        return respond(
+            request, self._renderer_for(request).icon(site), media_type=_SVG, cache_control=_A_WHILE
+        )
 
     async def engine_key(self, request: Request) -> Response:
         brand = _brand(request)
@@ -354,11 +359,11 @@ class SitePages:
             site = await self._find_site(request)
         except DatabaseUnavailableError:
             site = None
-        return HTMLResponse(self._seen_by(request).not_found(site), status_code=404)
+        return HTMLResponse(self._renderer_for(request).not_found(site), status_code=404)
 
     async def erased(self, request: Request, _error: Exception) -> Response:
         return HTMLResponse(
-            self._seen_by(request).not_found(None), status_code=410, headers={"Cache-Control": _BRIEFLY}
+            self._renderer_for(request).not_found(None), status_code=410, headers={"Cache-Control": _BRIEFLY}
         )
 
     async def unavailable(self, _request: Request, _error: Exception) -> Response:
@@ -377,11 +382,11 @@ class SitePages:
 
     def _preloads(self, request: Request, site: Site | None) -> str:
         """The header `Link`: a proxy may send it before the page (103 Early Hints)."""
-        sheets = self._seen_by(request).stylesheets(site)
+        sheets = self._renderer_for(request).stylesheets(site)
         return ", ".join(f"<{sheet}>; rel=preload; as=style" for sheet in sheets)
 
-    def _seen_by(self, request: Request) -> Renderer:
-        return self._renderer.seen_at(_urls(request))
+    def _renderer_for(self, request: Request) -> Renderer:
+        return self._renderer.with_urls(_urls(request))
 
     async def _site(self, request: Request) -> Site:
         site = await self._find_site(request)

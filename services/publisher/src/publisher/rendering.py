@@ -70,7 +70,7 @@ class Renderer:
             source_list=lambda page: sorted(page.sources, key=lambda source: source.n),
         )
 
-    def seen_at(self, urls: SiteUrls, canonical: SiteUrls | None = None) -> "Renderer":
+    def with_urls(self, urls: SiteUrls, canonical: SiteUrls | None = None) -> "Renderer":
         """A renderer for another set of addresses; canonical addresses change only if given."""
         seen = copy(self)
         seen._urls, seen._moved_to = urls, canonical or self._moved_to  # noqa: SLF001 - its own
@@ -174,7 +174,7 @@ class Renderer:
 
     def _for_elsewhere(self, template: str, site: Site, **context: object) -> str:
         """Renders with absolute addresses, for readers outside the site."""
-        home = self.seen_at(self._canonical(site))
+        home = self.with_urls(self._canonical(site))
         return Renderer._of_site(home, template, site, **context)
 
     def stylesheets(self, site: Site | None) -> list[str]:

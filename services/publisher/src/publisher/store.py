@@ -169,7 +169,7 @@ async def list_moves(connection: Connection, brand: BrandSlug, limit: int) -> li
     return [(PageSlug(row["before"]), PageSlug(row["now"])) for row in rows]
 
 
-async def deleted(connection: Connection, content_ids: Collection[UUID]) -> set[UUID]:
+async def find_deleted(connection: Connection, content_ids: Collection[UUID]) -> set[UUID]:
     """The articles that were deleted so far. The others cannot be deleted before the transaction ends."""
     await _lock_deleting(connection, content_ids)
     rows = await connection.fetch(
@@ -285,16 +285,16 @@ async def _addresses(connection: Connection, articles: Sequence[Article]) -> dic
             slug = PageSlug(row["own"])
         elif row["is_taken"] or (brand, slug) in given:
             slug = free_slug(
-                slug, await _taken(connection, article, slug) | {s for b, s in given if b == brand}
+                slug, await _taken_slugs(connection, article, slug) | {s for b, s in given if b == brand}
             )
         if row["own"] is not None and row["own"] != slug:
-            await _move(connection, article, PageSlug(row["own"]), slug)
+            await _move_page(connection, article, PageSlug(row["own"]), slug)
         given.add((brand, slug))
         slugs[article.content_id] = slug
     return slugs
 
 
-async def _taken(connection: Connection, article: Article, wanted: PageSlug) -> set[str]:
+async def _taken_slugs(connection: Connection, article: Article, wanted: PageSlug) -> set[str]:
     """Slugs similar to the wanted one that other articles have or had."""
     rows = await connection.fetch(
         """
@@ -312,7 +312,7 @@ async def _taken(connection: Connection, article: Article, wanted: PageSlug) -> 
     return {row["slug"] for row in rows}
 
 
-async def _move(connection: Connection, article: Article, before: PageSlug, slug: PageSlug) -> None:
+async def _move_page(connection: Connection, article: Article, before: PageSlug, slug: PageSlug) -> None:
     """Redirects the former address to the page; if the new one was a redirect, the page takes it back."""
     await connection.execute(
         "delete from former_addresses where brand_slug = $1 and slug = $2", article.brand.slug, slug
@@ -386,7 +386,7 @@ async def _save_pages(
     )
 
 
-async def note_homes(connection: Connection, homes: Mapping[UUID, str | None]) -> None:
+async def set_canonical_urls(connection: Connection, homes: Mapping[UUID, str | None]) -> None:
     """Stores the canonical addresses of pages; None: their own."""
     await connection.execute(
         """

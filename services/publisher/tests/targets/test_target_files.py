@@ -13,7 +13,7 @@ from fakes.sites.receiver import FakeReceiver
 from publisher.domain import Article
 from publisher.markup import plain_text, to_html
 from publisher.targets import publications
-from publisher.targets.markdown import markdown_of, rewritten
+from publisher.targets.markdown import markdown_of, rewrite_markdown
 from publisher.targets.settings import TargetSettings
 
 ADDRESS = "https://acme.example/blog/{slug}/"
@@ -294,8 +294,8 @@ HOSTILE = """Text with <script>alert(1)</script> and {{ site.secret }} {% includ
 
 
 def test_rewritten_text_says_the_same_and_holds_no_html_or_template() -> None:
-    text = rewritten(HOSTILE)
-    assert rewritten(text) == text
+    text = rewrite_markdown(HOSTILE)
+    assert rewrite_markdown(text) == text
     # As a generator renders it that lets HTML through.
     loose = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
     html = loose.render(text)

@@ -70,13 +70,15 @@ def is_wide(character: str) -> bool:
     return unicodedata.east_asian_width(character) in {"W", "F"} and not "\uac00" <= character <= "\ud7a3"
 
 
-def joined(line: Sequence[UnbreakableText], *, ends_text: bool = False) -> str:
+def join_pieces(line: Sequence[UnbreakableText], *, ends_text: bool = False) -> str:
     """Joins the pieces of a line into its text."""
     inside = "".join(piece.text + piece.after.replace(_SOFT_HYPHEN, "") for piece in line).rstrip(" ")
     return inside if ends_text or line[-1].after != _SOFT_HYPHEN else inside + "-"
 
 
-def smaller(piece: UnbreakableText, width: float, measure: Callable[[str], float]) -> list[UnbreakableText]:
+def split_piece(
+    piece: UnbreakableText, width: float, measure: Callable[[str], float]
+) -> list[UnbreakableText]:
     """Splits a piece wider than a line into parts that fit: the last resort for an extremely long word."""
     parts, start = [], 0
     for at in range(1, len(piece.text)):
@@ -86,7 +88,7 @@ def smaller(piece: UnbreakableText, width: float, measure: Callable[[str], float
     return [*parts, UnbreakableText(piece.text[start:], piece.after)]
 
 
-def balanced(
+def balance_lines(
     text: Sequence[UnbreakableText], width: float, measure: Callable[[str], float]
 ) -> list[list[UnbreakableText]] | None:
     """The fewest lines that hold the text, as even in width as possible; None if a piece is wider than a line.
@@ -134,13 +136,13 @@ def _breaks(
     return starts[::-1]
 
 
-def filled(
+def fill_lines(
     text: Sequence[UnbreakableText], width: float, measure: Callable[[str], float]
 ) -> list[list[UnbreakableText]]:
     """Fills each line as far as possible, for a text that is too long anyway."""
     lines: list[list[UnbreakableText]] = []
     for piece in text:
-        if lines and measure(joined([*lines[-1], piece])) <= width:
+        if lines and measure(join_pieces([*lines[-1], piece])) <= width:
             lines[-1].append(piece)
         else:
             lines.append([piece])
@@ -151,5 +153,5 @@ def leaves_a_widow(lines: Sequence[Sequence[UnbreakableText]], measure: Callable
     """Whether the last line is a single short piece below longer lines."""
     if len(lines) == 1 or len(lines[-1]) > 1:
         return False
-    widest = max(measure(joined(line)) for line in lines)
+    widest = max(measure(join_pieces(line)) for line in lines)
     return measure(lines[-1][0].text) < _WIDOW * widest

@@ -1,6 +1,6 @@
 """Prepares right-to-left text for a drawing function that places one character after another.
 
-`joined` chooses the forms of Arabic letters, `visual` the order on paper where right-to-left text meets numbers and Latin
+`join_letters` chooses the forms of Arabic letters, `visual_order` the order on paper where right-to-left text meets numbers and Latin
 words. Both work without system libraries for text shaping, so that every machine draws the same picture.
 """
 
@@ -52,7 +52,7 @@ def _reaches_on(letter: str) -> bool:
     return letter in {_TATWEEL, _JOINER} or "<initial>" in _forms().get(letter, {})
 
 
-def joined(text: str) -> str:
+def join_letters(text: str) -> str:
     """The text with each Arabic letter in its joining form, still in reading order."""
     forms, shaped, at, before = _forms(), [], 0, ""
     while at < len(text):
@@ -69,7 +69,7 @@ def joined(text: str) -> str:
     return "".join(shaped)
 
 
-def visual(text: str, *, right_to_left: bool) -> str:
+def visual_order(text: str, *, right_to_left: bool) -> str:
     """One line in visual order from left to right, by the Unicode bidirectional algorithm (UAX #9), with mirrored brackets.
 
     Does not implement explicit embeddings: earlier cleaning removes them.

@@ -4,12 +4,12 @@ import unicodedata
 from typing import Final
 
 from publisher.covers.fonts import face_of
-from publisher.covers.right_to_left import can_join, joined
+from publisher.covers.right_to_left import can_join, join_letters
 
 # A title stays clear without these: symbols, emoji and their modifiers, controls, unassigned characters.
 _ORNAMENTS: Final = frozenset({"So", "Me", "Cf", "Cn", "Co", "Cc", "Cs"})
 _FIRST_PICTOGRAPH: Final = 0x1F000
-# These shape their neighbours, and disappear once the order is settled (`right_to_left.visual`).
+# These shape their neighbours, and disappear once the order is settled (`right_to_left.visual_order`).
 _WORKING: Final = frozenset("\u00ad\u061c\u200c\u200e\u200f")
 _HEBREW: Final = ("\u0590", "\u05ff")
 # Scripts with stacked letters, or with line breaks between words without spaces.
@@ -54,7 +54,7 @@ def _is_left_out(character: str) -> bool:
 
 
 def _can_be_set(character: str) -> bool:
-    """Whether this script can be set one character after another, after joining by `joined`."""
+    """Whether this script can be set one character after another, after joining by `join_letters`."""
     if character in _WORKING or character == " ":
         return True
     kind = unicodedata.bidirectional(character)
@@ -66,7 +66,7 @@ def _can_be_set(character: str) -> bool:
 
 
 def _has_all(line: str) -> bool:
-    return all(character in _WORKING or face_of(character) is not None for character in joined(line))
+    return all(character in _WORKING or face_of(character) is not None for character in join_letters(line))
 
 
 def _within(character: str, ranges: tuple[tuple[str, str], ...]) -> bool:

@@ -49,7 +49,9 @@ class Covers:
             # In a thread: the event loop serves pages meanwhile.
             body = await asyncio.to_thread(_drawn, cover, format_, logo)
             async with self._database.transaction() as tx:
-                kept = await store.keep(tx.connection, cover, format_, body, most_bytes=self._most_bytes)
+                kept = await store.store_picture(
+                    tx.connection, cover, format_, body, most_bytes=self._most_bytes
+                )
         log.info(
             "cover_drawn",
             content_id=str(cover.content_id),

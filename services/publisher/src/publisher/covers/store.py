@@ -38,7 +38,7 @@ async def picture(
     return body
 
 
-async def keep(
+async def store_picture(
     connection: Connection, cover: Cover, format_: Format, body: bytes, *, most_bytes: int
 ) -> bytes:
     """Stores a picture in the caller's transaction, and returns the stored bytes: another process may have been first.

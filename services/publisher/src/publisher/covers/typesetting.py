@@ -7,7 +7,7 @@ from typing import Final
 from publisher.covers import line_breaking
 from publisher.covers.fonts import CoverFont
 from publisher.covers.line_breaking import UnbreakableText
-from publisher.covers.right_to_left import is_right_to_left, joined, visual
+from publisher.covers.right_to_left import is_right_to_left, join_letters, visual_order
 
 LINE_HEIGHT: Final = 1.22
 _ELLIPSIS: Final = "…"
@@ -38,11 +38,11 @@ def fit(text: str, width: int, height: int, sizes: Sequence[int]) -> TypesetBloc
     way = is_right_to_left(text)
     if len(text) > _MOST_CHARACTERS:
         text = text[:_MOST_CHARACTERS].rstrip() + _ELLIPSIS
-    pieces = line_breaking.pieces(joined(text))
+    pieces = line_breaking.pieces(join_letters(text))
     second_best: TypesetBlock | None = None
     for size in sizes:
         type_ = CoverFont(size)
-        lines = line_breaking.balanced(pieces, width, type_.width)
+        lines = line_breaking.balance_lines(pieces, width, type_.width)
         if lines is None or len(lines) * size * LINE_HEIGHT > height:
             continue
         block = TypesetBlock(type_, _drawn(lines, way), way)
@@ -62,10 +62,12 @@ def _cut(
         part
         for piece in pieces
         for part in (
-            [piece] if type_.width(piece.text) <= width else line_breaking.smaller(piece, width, type_.width)
+            [piece]
+            if type_.width(piece.text) <= width
+            else line_breaking.split_piece(piece, width, type_.width)
         )
     ]
-    lines = line_breaking.filled(parts, width, type_.width)
+    lines = line_breaking.fill_lines(parts, width, type_.width)
     room = max(1, int(height / (type_.size * LINE_HEIGHT)))
     if len(lines) > room:
         lines = [*lines[: room - 1], _ending(lines[room - 1], width, type_)]
@@ -74,11 +76,11 @@ def _cut(
 
 def _ending(line: list[UnbreakableText], width: int, type_: CoverFont) -> list[UnbreakableText]:
     """The line with an ellipsis, without the last pieces if they leave no room for it."""
-    text = line_breaking.joined(line, ends_text=True)
+    text = line_breaking.join_pieces(line, ends_text=True)
     kept = list(line)
     while len(kept) > 1 and type_.width(text + _ELLIPSIS) > width:
         kept.pop()
-        text = line_breaking.joined(kept, ends_text=True)
+        text = line_breaking.join_pieces(kept, ends_text=True)
     while text and type_.width(text + _ELLIPSIS) > width:
         text = text[:-1]
     return [UnbreakableText(text.rstrip(" ,;:.-") + _ELLIPSIS)]
@@ -87,6 +89,6 @@ def _ending(line: list[UnbreakableText], width: int, type_: CoverFont) -> list[U
 def _drawn(lines: Sequence[Sequence[UnbreakableText]], way: bool) -> tuple[str, ...]:
     ends = [*([False] * (len(lines) - 1)), True]
     return tuple(
-        visual(line_breaking.joined(line, ends_text=end), right_to_left=way)
+        visual_order(line_breaking.join_pieces(line, ends_text=end), right_to_left=way)
         for line, end in zip(lines, ends, strict=True)
     )

@@ -79,13 +79,13 @@ class IndexNowNotifier:
         async with self._database.transaction() as tx:
             if problem is None:
                 # Also if the brand has turned IndexNow off meanwhile.
-                await store.forget(tx.connection, batch)
-                await store.note_told(tx.connection, batch.brand)
+                await store.delete_batch(tx.connection, batch)
+                await store.record_success(tx.connection, batch.brand)
                 return 0 if key is None else len(batch.slugs)
-            await store.note_problem(tx.connection, batch.brand, problem[:1000])
+            await store.record_failure(tx.connection, batch.brand, problem[:1000])
             pause = pause_after(batch.attempts)
             if pause is None:
-                await store.forget(tx.connection, batch)
+                await store.delete_batch(tx.connection, batch)
             else:
                 asked_for = again_at - datetime.now(UTC) if again_at else pause
                 await store.postpone(tx.connection, batch, max(pause, asked_for))

@@ -94,7 +94,7 @@ async def claim(connection: Connection, *, most: int, hold: timedelta) -> Addres
     )
 
 
-async def forget(connection: Connection, batch: AddressBatch) -> None:
+async def delete_batch(connection: Connection, batch: AddressBatch) -> None:
     """Deletes the addresses of the batch, except those that changed since the claim."""
     await connection.execute(
         """
@@ -125,11 +125,11 @@ async def postpone(connection: Connection, batch: AddressBatch, pause: timedelta
     )
 
 
-async def note_told(connection: Connection, brand: BrandSlug) -> None:
+async def record_success(connection: Connection, brand: BrandSlug) -> None:
     await connection.execute(
         "update indexnow_keys set told_at = clock_timestamp(), problem = '' where brand_slug = $1", brand
     )
 
 
-async def note_problem(connection: Connection, brand: BrandSlug, problem: str) -> None:
+async def record_failure(connection: Connection, brand: BrandSlug, problem: str) -> None:
     await connection.execute("update indexnow_keys set problem = $2 where brand_slug = $1", brand, problem)

@@ -38,15 +38,15 @@ def normalise_logo(file: bytes) -> tuple[Logo, bytes]:
     Raises:
         UnusableLogoError: the file cannot be a logo.
     """
-    picture = _trimmed(_plain(_decoded(file)))
+    picture = _trim(_to_rgb(_decode(file)))
     long, short = max(picture.size), min(picture.size)
     if long < _SMALLEST:
         raise UnusableLogoError(
-            f"the logo is {_shown(picture)} pixels without its transparent margins; send one of at least {_SMALLEST}"
+            f"the logo is {_size_text(picture)} pixels without its transparent margins; send one of at least {_SMALLEST}"
         )
     if long > _LONGEST * short:
         raise UnusableLogoError(
-            f"the logo is {_shown(picture)} pixels without its transparent margins, which fits nowhere; "
+            f"the logo is {_size_text(picture)} pixels without its transparent margins, which fits nowhere; "
             f"send one that is at most {_LONGEST} times as long as it is high, or as high as it is long"
         )
     picture.thumbnail(_KEPT_WITHIN, Image.Resampling.LANCZOS)
@@ -60,7 +60,7 @@ def normalise_logo(file: bytes) -> tuple[Logo, bytes]:
     return Logo(digest, clean.width, clean.height, background_on_pages(clean)), body
 
 
-def _decoded(file: bytes) -> Image.Image:
+def _decode(file: bytes) -> Image.Image:
     if not file:
         raise UnusableLogoError("the file is empty; send the logo as the body")
     if _is_svg(file):
@@ -101,7 +101,7 @@ def _check_decoding_cost(file: bytes) -> None:
         )
 
 
-def _plain(picture: Image.Image) -> Image.Image:
+def _to_rgb(picture: Image.Image) -> Image.Image:
     """Converts to RGB, or to RGBA if any pixel is translucent."""
     if picture.mode.startswith("I;16"):
         # The upper eight bits; a plain conversion would clip bright pixels.
@@ -112,7 +112,7 @@ def _plain(picture: Image.Image) -> Image.Image:
     return picture.convert("RGB")
 
 
-def _trimmed(picture: Image.Image) -> Image.Image:
+def _trim(picture: Image.Image) -> Image.Image:
     if is_opaque(picture):
         return picture
     box = picture.getchannel("A").point(lambda alpha: 255 * (alpha >= _VISIBLE)).getbbox()
@@ -126,12 +126,12 @@ def _is_svg(file: bytes) -> bool:
     return begin.startswith((b"<svg", b"<?xml", b"<!doctype svg"))
 
 
-def _shown(picture: Image.Image) -> str:
+def _size_text(picture: Image.Image) -> str:
     return f"{picture.width:,} × {picture.height:,}"  # noqa: RUF001 - as sizes are written
 
 
 def _too_large(picture: Image.Image | None = None) -> UnusableLogoError:
-    size = f"{_shown(picture)} pixels, " if picture else ""
+    size = f"{_size_text(picture)} pixels, " if picture else ""
     return UnusableLogoError(f"the logo has {size}more than {MAX_PIXELS:,} in all; send a smaller one")
 
 

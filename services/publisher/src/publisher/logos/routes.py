@@ -68,7 +68,7 @@ def logo_routes(database: Database, urls: SiteUrls) -> APIRouter:
         brand = _visible(caller, slug)
         try:
             # In a thread: the event loop serves pages meanwhile.
-            logo, body = await asyncio.to_thread(_taken_in, await request.body())
+            logo, body = await asyncio.to_thread(_normalised, await request.body())
         except UnusableLogoError as error:
             raise RefusalError(codes.INVALID_PICTURE, str(error)) from error
         async with database.transaction() as tx:
@@ -81,7 +81,7 @@ def logo_routes(database: Database, urls: SiteUrls) -> APIRouter:
         async with database.connection() as connection:
             logo = await store.logo(connection, brand)
         if logo is None:
-            raise _none(brand)
+            raise _no_logo(brand)
         return conditional(view(brand, logo).model_dump_json(), if_none_match)
 
     @routes.delete("", status_code=HTTPStatus.NO_CONTENT, summary="Delete a brand's logo", responses=UNKNOWN)
@@ -91,12 +91,12 @@ def logo_routes(database: Database, urls: SiteUrls) -> APIRouter:
         async with database.transaction() as tx:
             removed = await store.remove(tx.connection, brand)
         if not removed:
-            raise _none(brand)
+            raise _no_logo(brand)
 
     return routes
 
 
-def _taken_in(file: bytes) -> tuple[Logo, bytes]:
+def _normalised(file: bytes) -> tuple[Logo, bytes]:
     # The imaging library takes memory, so it loads at its first use.
     from publisher.logos.logo_file import normalise_logo  # noqa: PLC0415
 
@@ -105,9 +105,9 @@ def _taken_in(file: bytes) -> tuple[Logo, bytes]:
 
 def _visible(caller: Caller, slug: str) -> BrandSlug:
     if not caller.may_see(slug):
-        raise _none(slug)
+        raise _no_logo(slug)
     return BrandSlug(slug)
 
 
-def _none(slug: str) -> RefusalError:
+def _no_logo(slug: str) -> RefusalError:
     return RefusalError(codes.NO_LOGO, f"{slug} has no logo; PUT one as PNG, JPEG or WebP")

@@ -13,7 +13,7 @@ from publisher import logos, store
 from publisher.clients.orchestrator import Fetched, Unchanged
 from publisher.domain import Article, ArticlePage, BrandSlug, Site, wanted_slug
 from publisher.markup import Home, to_html
-from publisher.previews.store import preview
+from publisher.previews.store import find_link
 from publisher.rendering import Renderer
 from publisher.site_settings import settings_of
 from publisher.urls import SiteUrls
@@ -48,7 +48,7 @@ class PreviewPages:
         found = None
         if len(word) <= _LONGEST_WORD and word.isascii():
             async with self.database.connection() as connection:
-                found = await preview(connection, word)
+                found = await find_link(connection, word)
         if found is None:
             return self._nothing()
         try:

@@ -51,7 +51,9 @@ def preview_routes(database: Database, urls: SiteUrls) -> APIRouter:
         word = secrets.token_urlsafe(32)
         async with database.transaction() as tx:
             lasts = timedelta(hours=request.hours)
-            expires_at = await store.keep(tx.connection, word, BrandSlug(slug), request.content_id, lasts)
+            expires_at = await store.create_link(
+                tx.connection, word, BrandSlug(slug), request.content_id, lasts
+            )
         return PreviewLinkView(url=urls.absolute(urls.preview(word)), expires_at=expires_at)
 
     return routes

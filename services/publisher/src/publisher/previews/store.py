@@ -16,7 +16,7 @@ class PreviewLink:
     expires_at: datetime
 
 
-async def keep(
+async def create_link(
     connection: Connection, word: str, brand: BrandSlug, content_id: UUID, lasts: timedelta
 ) -> datetime:
     """Stores a link to the draft in the caller's transaction, and deletes expired ones; returns the time of expiry."""
@@ -34,7 +34,7 @@ async def keep(
     return expires_at
 
 
-async def preview(connection: Connection, word: str) -> PreviewLink | None:
+async def find_link(connection: Connection, word: str) -> PreviewLink | None:
     """The draft behind a word; None if the link is unknown or expired."""
     row = await connection.fetchrow(
         "select brand_slug, content_id, expires_at from previews where word_digest = $1 and expires_at >= clock_timestamp()",

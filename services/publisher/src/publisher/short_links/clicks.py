@@ -67,7 +67,7 @@ class VisitLimiter:
     def may_count(self, address: str, article: UUID) -> bool:
         if self._clock() >= self._until:
             self._begin()
-        digest = blake2b(f"{_household(address)} {article}".encode(), key=self._key, digest_size=4).digest()
+        digest = blake2b(f"{_network_of(address)} {article}".encode(), key=self._key, digest_size=4).digest()
         first, second = (int.from_bytes(part, "big") for part in (digest[:2], digest[2:]))
         if min(self._counts[first], self._counts[second]) >= self._most:
             return False
@@ -76,7 +76,7 @@ class VisitLimiter:
         return True
 
 
-def _household(address: str) -> str:
+def _network_of(address: str) -> str:
     """The address, shortened to its first half for IPv6: one household may use all the others."""
     try:
         return str(IPv6Address(int(IPv6Address(address)) >> 64 << 64))

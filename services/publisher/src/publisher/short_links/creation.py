@@ -48,7 +48,7 @@ class ShortLinks:
         """As `url_of` for several articles; leaves out those without a short link."""
         homes = {each.content_id: self._urls.at(each.brand, each.address) for each in articles}
         found = [each for each in articles if is_public(homes[each.content_id].origin)]
-        codes = await store.ensure(connection, found) if found else {}
+        codes = await store.ensure_codes(connection, found) if found else {}
         return {
             content_id: homes[content_id].absolute(homes[content_id].short(code))
             for content_id, code in codes.items()
@@ -62,7 +62,7 @@ async def register(commands: Sequence[DomainMessage[LinkRegister]], tx: Transact
         wanted = command.payload
         if comes_too_late(wanted.brand_slug, command.timestamp, known):
             continue
-        if not await store.name_mark(
+        if not await store.assign_mark(
             tx.connection,
             wanted.content_id,
             wanted.brand_slug,

@@ -76,7 +76,7 @@ class PostClicks:
     clicks: int
 
 
-async def ensure(connection: Connection, articles: Sequence[LinkedArticle]) -> dict[UUID, str]:
+async def ensure_codes(connection: Connection, articles: Sequence[LinkedArticle]) -> dict[UUID, str]:
     """The codes of articles, existing or newly made; leaves out articles of other brands."""
     # The same order everywhere avoids deadlocks between two batches; each article once.
     ordered = sorted({each.content_id: each for each in articles}.values(), key=lambda each: each.content_id)
@@ -97,7 +97,7 @@ async def ensure(connection: Connection, articles: Sequence[LinkedArticle]) -> d
     return {row["content_id"]: row["code"] for row in rows}
 
 
-async def name_mark(
+async def assign_mark(
     connection: Connection,
     content_id: UUID,
     brand: str,

@@ -23,7 +23,7 @@ class _ZipBuffer:
     def flush(self) -> None:
         """Does nothing: the buffer delays no bytes."""
 
-    def taken(self) -> bytes:
+    def take_bytes(self) -> bytes:
         parts, self._parts = self._parts, []
         return b"".join(parts)
 
@@ -40,5 +40,5 @@ async def archive(
             about.compress_type = ZIP_STORED if file.is_packed else ZIP_DEFLATED
             about.external_attr = _READABLE
             packed.writestr(about, file.body)
-            yield outgoing.taken()
-    yield outgoing.taken()
+            yield outgoing.take_bytes()
+    yield outgoing.take_bytes()

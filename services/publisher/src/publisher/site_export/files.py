@@ -84,7 +84,7 @@ class SiteExport:
             yield self._page(
                 self._urls.article(brand, before), partial(Renderer.moved, site=self._site, slug=now)
             )
-        elsewhere = self._seen_from("")
+        elsewhere = self._renderer_at("")
         yield _text("feed.xml", elsewhere.feed(self._site, newest))
         yield _text("rss.xml", elsewhere.rss(self._site, newest))
         yield _text("sitemap.xml", elsewhere.sitemap(self._site, pages, tags))
@@ -135,10 +135,10 @@ class SiteExport:
 
     def _page(self, address: str, render: Callable[[Renderer], str]) -> ExportedFile:
         name = _name(address)
-        return _text(name, render(self._seen_from(name)))
+        return _text(name, render(self._renderer_at(name)))
 
-    def _seen_from(self, here: str) -> Renderer:
-        return self._renderer.seen_at(replace(self._urls, here=here), self._canonical)
+    def _renderer_at(self, here: str) -> Renderer:
+        return self._renderer.with_urls(replace(self._urls, here=here), self._canonical)
 
 
 def _name(address: str) -> str:

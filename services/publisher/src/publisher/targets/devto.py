@@ -8,7 +8,7 @@ import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from publisher.targets.edition import Edition, digest_of, mark_in, marked
+from publisher.targets.edition import Edition, digest_of, find_mark, mark_comment
 from publisher.targets.target import RemoteState
 from receipts import Absent, Account, Answer, Found, Refused, Step, UnknownOutcome, Work
 from receipts.answers import expect, quoted
@@ -28,8 +28,8 @@ class DevTo:
 
     def creation_steps(self, edition: Edition) -> Sequence[Step]:
         async def look(work: Work) -> Found | Absent:
-            async for article in _mine(work.account):
-                if mark_in(_text(article), edition.content_id):
+            async for article in _list_own_articles(work.account):
+                if find_mark(_text(article), edition.content_id):
                     return Found(_drafted(article))
             return Absent()
 
@@ -39,7 +39,7 @@ class DevTo:
                 return found.remote
             draft = {
                 "title": str(work.prepared["title"])[:_MAX_TITLE],
-                "body_markdown": marked(edition.content_id),
+                "body_markdown": mark_comment(edition.content_id),
                 "published": False,
             }
             answer = await work.account.request("POST", _ARTICLES, json={"article": draft})
@@ -50,11 +50,11 @@ class DevTo:
         return (Step("draft", send, look, seconds=30),)
 
     def update_steps(self, edition: Edition, remote_state: RemoteState) -> Sequence[Step]:
-        text = f"{edition.markdown.lstrip('-').lstrip()}\n{marked(edition.content_id, edition.mark)}\n"
+        text = f"{edition.markdown.lstrip('-').lstrip()}\n{mark_comment(edition.content_id, edition.mark)}\n"
 
         async def publish(work: Work) -> Mapping[str, Any]:
             now = await _read(work.account, remote_state)
-            mark = mark_in(_text(now), edition.content_id)
+            mark = find_mark(_text(now), edition.content_id)
             if mark == edition.mark and now.get("published"):
                 return _published(now)
             public = bool(now.get("published"))
@@ -85,7 +85,7 @@ class DevTo:
         return (Step("withdraw", withdraw, repeatable=True, seconds=30),)
 
 
-async def _mine(account: Account) -> AsyncIterator[dict[str, Any]]:
+async def _list_own_articles(account: Account) -> AsyncIterator[dict[str, Any]]:
     for page in range(1, _MOST_PAGES + 1):
         query = {"page": str(page), "per_page": str(_PAGE)}
         answer = expect(await account.request("GET", _MINE, query=query), errors=_ERRORS)
@@ -98,7 +98,7 @@ async def _mine(account: Account) -> AsyncIterator[dict[str, Any]]:
 
 
 async def _read(account: Account, remote_state: RemoteState) -> dict[str, Any]:
-    async for article in _mine(account):
+    async for article in _list_own_articles(account):
         if str(article.get("id")) == remote_state.remote_id:
             return article
     raise Refused(

@@ -77,7 +77,7 @@ class Edition:
 
     @property
     def marked_html(self) -> str:
-        return f"{self.html}\n{marked(self.content_id, self.mark)}"
+        return f"{self.html}\n{mark_comment(self.content_id, self.mark)}"
 
 
 def edition_of(
@@ -112,12 +112,12 @@ def edition_of(
     )
 
 
-def marked(content_id: UUID, mark: str = "draft") -> str:
+def mark_comment(content_id: UUID, mark: str = "draft") -> str:
     """An invisible comment that identifies the article and the version of a text."""
     return f"<!-- article {content_id} {mark} -->"
 
 
-def mark_in(text: str, content_id: UUID) -> str | None:
+def find_mark(text: str, content_id: UUID) -> str | None:
     """The mark in a text of this article; None if it has none."""
     return next((mark for found, mark in _MARK.findall(text or "") if found == str(content_id)), None)
 
@@ -133,12 +133,14 @@ def _with_sources(article: Article, body: Markup) -> Markup:
         parts.append(Markup("<p><em>{}</em></p>").format(article.label))
     if article.sources:
         parts.append(
-            Markup("<h2>Sources</h2>\n<ol>\n{}</ol>").format(Markup("").join(map(_item, _listed(article))))
+            Markup("<h2>Sources</h2>\n<ol>\n{}</ol>").format(
+                Markup("").join(map(_item, _sorted_sources(article)))
+            )
         )
     return Markup("\n").join(parts)
 
 
-def _listed(article: Article) -> list[CitedSource]:
+def _sorted_sources(article: Article) -> list[CitedSource]:
     return sorted(article.sources, key=lambda source: source.n)
 
 

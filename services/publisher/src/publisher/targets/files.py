@@ -14,7 +14,7 @@ from typing import Final
 from uuid import UUID
 
 from publisher.targets.edition import Edition
-from publisher.targets.filing.layouts import LAYOUTS, Layout, written
+from publisher.targets.filing.layouts import LAYOUTS, Layout, render_file
 from publisher.targets.settings import TargetSettings
 from publisher.targets.target import CHANGED
 
@@ -57,7 +57,7 @@ class FilesTarget:
         Raises: as `write`.
         """
         folder = self._folder(settings, edition.brand_slug)
-        return self._free(folder, LAYOUTS[settings.profile], edition, since, before)
+        return self._free_path(folder, LAYOUTS[settings.profile], edition, since, before)
 
     def write(
         self,
@@ -86,7 +86,7 @@ class FilesTarget:
         pictured = layout.cover(slug, since) if cover is not None else None
         if pictured is not None and self._is_others_picture(self._within(folder, pictured), before, cover):
             pictured, edition = None, replace(edition, picture=None)
-        text = written(layout, edition, slug, since, mark=mark).encode()
+        text = render_file(layout, edition, slug, since, mark=mark).encode()
         files: dict[Path, bytes | None] = {}
         for old in () if before is None else (before.path, before.cover):
             if old is not None and old not in {path, pictured}:
@@ -95,7 +95,7 @@ class FilesTarget:
         if pictured is not None:
             files[self._within(folder, pictured)] = cover
         what = "Publish" if before is None or before.seen is None else "Update"
-        self._put(folder, settings, files, message=f"{what} “{edition.title}”", author=edition.site)
+        self._store_files(folder, settings, files, message=f"{what} “{edition.title}”", author=edition.site)
         return FiledArticle(path, pictured, _digest(text), slug)
 
     def remove(
@@ -118,7 +118,7 @@ class FilesTarget:
         files: dict[Path, bytes | None] = {
             self._within(folder, each): None for each in (before.path, before.cover) if each is not None
         }
-        self._put(folder, settings, files, message=f"Withdraw {before.path}", author=brand_slug)
+        self._store_files(folder, settings, files, message=f"Withdraw {before.path}", author=brand_slug)
 
     def _folder(self, settings: TargetSettings, brand_slug: str) -> Path:
         if self._root is None:
@@ -168,7 +168,7 @@ class FilesTarget:
             " brandctl content publish ID TARGET --overwrite",
         )
 
-    def _free(
+    def _free_path(
         self, folder: Path, layout: Layout, edition: Edition, since: datetime, before: FiledArticle | None
     ) -> str:
         """The path for the article's slug, or the next one that is free or already the article's."""
@@ -195,7 +195,7 @@ class FilesTarget:
         had_none = before is not None and before.seen is not None and before.cover is None
         return had_none and path.exists() and path.read_bytes() != cover
 
-    def _put(
+    def _store_files(
         self,
         folder: Path,
         settings: TargetSettings,
@@ -213,11 +213,11 @@ class FilesTarget:
         if not settings.git:
             return
         # Takes some megabytes, so it loads at the first commit.
-        from publisher.targets.filing.repository import commit, home_of  # noqa: PLC0415
+        from publisher.targets.filing.repository import commit, find_repository  # noqa: PLC0415
 
         assert self._root is not None
         folder.mkdir(parents=True, exist_ok=True)
-        home = home_of(folder, self._root) or folder
+        home = find_repository(folder, self._root) or folder
         commit(home, files, message=message, author=author)
 
 

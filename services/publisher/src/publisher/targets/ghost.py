@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Final
 
-from publisher.targets.edition import CoverPicture, Edition, digest_of, mark_in, marked
+from publisher.targets.edition import CoverPicture, Edition, digest_of, find_mark, mark_comment
 from publisher.targets.target import RemoteState
 from receipts import Absent, Account, Answer, Found, NotSent, Part, Refused, Step, UnknownOutcome, Work
 from receipts.answers import expect, quoted
@@ -39,7 +39,7 @@ class Ghost:
             query = {**_WHOLE, "filter": f"slug:[{','.join(slugs)}]", "limit": "20"}
             answer = expect(await work.account.request("GET", _POSTS, query=query), errors=_ERRORS)
             for post in _posts(answer):
-                if post.get("slug") == slugs[0] or mark_in(_text(post), edition.content_id):
+                if post.get("slug") == slugs[0] or find_mark(_text(post), edition.content_id):
                     return Found(_drafted(post))
             return Absent()
 
@@ -49,7 +49,7 @@ class Ghost:
                 return found.remote
             draft = {
                 "title": str(work.prepared["title"])[:_MAX_TITLE],
-                "lexical": _card(marked(edition.content_id)),
+                "lexical": _card(mark_comment(edition.content_id)),
                 "slug": slugs[0],
                 "status": "draft",
             }
@@ -60,11 +60,13 @@ class Ghost:
 
     def update_steps(self, edition: Edition, remote_state: RemoteState) -> Sequence[Step]:
         async def picture(work: Work) -> Mapping[str, Any]:
-            return {"picture": await _uploaded(work.account, edition.picture) if edition.picture else None}
+            return {
+                "picture": await _upload_picture(work.account, edition.picture) if edition.picture else None
+            }
 
         async def publish(work: Work) -> Mapping[str, Any]:
             now = await _read(work.account, remote_state)
-            mark = mark_in(_text(now), edition.content_id)
+            mark = find_mark(_text(now), edition.content_id)
             if mark == edition.mark and now.get("status") == "published":
                 return _published(now)
             remote_state.check_unchanged(
@@ -136,7 +138,7 @@ async def _written(account: Account, remote_state: RemoteState, post: Mapping[st
     return _post(expect(answer, errors=_ERRORS))
 
 
-async def _uploaded(account: Account, picture: CoverPicture) -> str | None:
+async def _upload_picture(account: Account, picture: CoverPicture) -> str | None:
     """Uploads the picture; returns its address, or None if Ghost refuses pictures. A second upload leaves an unused file."""
     parts = [
         Part("purpose", "image"),

@@ -26,7 +26,7 @@ def _parser() -> MarkdownIt:
 
 def markdown_of(article: Article) -> str:
     """The body, the note on how it was made, and the sources."""
-    parts = [rewritten(article.body_markdown)]
+    parts = [rewrite_markdown(article.body_markdown)]
     if article.label:
         parts.append(f"*{_escaped(article.label)}*")
     if article.sources:
@@ -36,7 +36,7 @@ def markdown_of(article: Article) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def rewritten(markdown: str) -> str:
+def rewrite_markdown(markdown: str) -> str:
     """The same text, escaped so that no part reads as HTML or as a template."""
     return _blocks(SyntaxTreeNode(_PARSER.parse(markdown)).children)
 

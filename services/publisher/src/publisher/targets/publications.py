@@ -105,7 +105,7 @@ async def claim(
     return None if row is None else _publication(row)
 
 
-async def note_tried(connection: Connection, publication: Publication, by: UUID, mark: str) -> bool:
+async def record_attempt(connection: Connection, publication: Publication, by: UUID, mark: str) -> bool:
     """Records an attempt before anything is sent. False if the claim was lost."""
     return bool(
         await connection.fetchval(
@@ -121,7 +121,7 @@ async def note_tried(connection: Connection, publication: Publication, by: UUID,
     )
 
 
-async def note_made(
+async def record_creation(
     connection: Connection,
     publication: Publication,
     by: UUID,
@@ -147,7 +147,7 @@ async def note_made(
     )
 
 
-async def make_anew(connection: Connection, publication: Publication) -> None:
+async def reset(connection: Connection, publication: Publication) -> None:
     """Resets a publication that is gone at the target, so that it is created again."""
     await connection.execute(
         """

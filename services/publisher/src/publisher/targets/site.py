@@ -60,7 +60,7 @@ class BuiltInSite:
         brand = BrandSlug(payload.brand_slug)
         known = await self._known.get(PublishCommand(payload.content_id, brand, payload.canonical_url))
         if known.erased_at and comes_too_late(brand, command.timestamp, {brand: known.erased_at}):
-            return _nothing
+            return _record_nothing
         answer = await self._orchestrator.article(payload.content_id, known_etag=known.etag)
         if answer is None:
             return report_failure(command, _DELETED, context)
@@ -73,7 +73,7 @@ class BuiltInSite:
                 f" {brand!r}; nothing was published"
             )
         if article.taken_down_at is not None:
-            return _taken_down(command, article, context)
+            return _record_taken_down(command, article, context)
         if problem := publish_refusal(article):
             return report_failure(command, problem, context)
         own = f"{known.address}/" if known.address else None
@@ -100,7 +100,7 @@ class BuiltInSite:
         ]
         if not jobs:
             return
-        deleted = await store.deleted(tx.connection, {each.content_id for each in jobs})
+        deleted = await store.find_deleted(tx.connection, {each.content_id for each in jobs})
         for each in jobs:
             if each.content_id in deleted:
                 await report_failure(each.command, _DELETED, each.context)(tx)
@@ -113,7 +113,7 @@ class BuiltInSite:
             location = locations.get(each.content_id)
             if location is None or location.brand != each.command.payload.brand_slug:
                 raise RuntimeError(f"the page of {each.content_id} disappeared while its article was read")
-        await self._note_homes(tx, jobs, locations)
+        await self._set_canonical_urls(tx, jobs, locations)
         links = await self._links.urls_of(
             tx.connection,
             [
@@ -130,7 +130,7 @@ class BuiltInSite:
         for each in jobs:
             self._announce(tx, each, locations[each.content_id], links.get(each.content_id))
 
-    async def _note_homes(
+    async def _set_canonical_urls(
         self, tx: Transaction, jobs: Sequence[SiteJob], locations: Mapping[UUID, PageLocation]
     ) -> None:
         homes = {
@@ -142,7 +142,7 @@ class BuiltInSite:
             content_id: url for content_id, url in homes.items() if locations[content_id].canonical_url != url
         }
         if moved:
-            await store.note_homes(tx.connection, moved)
+            await store.set_canonical_urls(tx.connection, moved)
 
     def _announce(
         self, tx: Transaction, each: SiteJob, location: PageLocation, short_link: str | None
@@ -166,11 +166,11 @@ class BuiltInSite:
         each.context.log.info("article_published", content_id=str(payload.content_id), url=url)
 
 
-async def _nothing(_: Transaction) -> None:
+async def _record_nothing(_: Transaction) -> None:
     """Stores nothing: the brand was erased, so no answer is due."""
 
 
-def _taken_down(command: Command, article: Article, context: Context) -> Record:
+def _record_taken_down(command: Command, article: Article, context: Context) -> Record:
     """Hides the article's page; sends a failure if it never had one."""
     never_was = PublishRefusal("taken_down", "The article was taken down before it was published.")
 

@@ -54,7 +54,7 @@ class PublishJob:
     publication: Publication
 
     @property
-    def by(self) -> UUID:
+    def claim_id(self) -> UUID:
         return self.command.event_id
 
     @property
@@ -86,7 +86,7 @@ class TargetPublisher:
         payload = command.payload
         resolved = await resolve_target(self._database, self._door, payload.brand_slug, payload.target)
         if isinstance(resolved, PublishRefusal):
-            return report_failure(command, await self._doubtful(command, resolved), context)
+            return report_failure(command, await self._refusal_or_doubt(command, resolved), context)
         answer = await self._orchestrator.article(payload.content_id)
         assert not isinstance(answer, Unchanged)
         article = None if answer is None else answer.article
@@ -98,16 +98,16 @@ class TargetPublisher:
         goes = article is None or article.taken_down_at is not None
         if article is not None and not goes and (problem := publish_refusal(article)):
             return report_failure(command, problem, context)
-        job = await self._claimed(command, context, resolved)
+        job = await self._claim(command, context, resolved)
         try:
             if goes:
                 return await self._withdraw(job, article)
             assert article is not None
             return await self._write(job, article)
         except PublishRefusedError as problem:
-            return self._not_done(job, problem)
+            return self._record_failure(job, problem)
 
-    async def _doubtful(self, command: Command, problem: PublishRefusal) -> PublishRefusal:
+    async def _refusal_or_doubt(self, command: Command, problem: PublishRefusal) -> PublishRefusal:
         """The refusal, or "in doubt" if an earlier request to the missing account may have succeeded."""
         payload = command.payload
         about = {"content_id": str(payload.content_id), "target": payload.target}
@@ -130,7 +130,7 @@ class TargetPublisher:
             job.resolved.settings,
             canonical_url=payload.canonical_url,
             picture=picture,
-            stamp=str(job.by) if payload.overwrite else "",
+            stamp=str(job.claim_id) if payload.overwrite else "",
         )
         settings = job.resolved.settings
         if job.resolved.kind == FILES and job.is_home and settings.address is None:
@@ -142,19 +142,19 @@ class TargetPublisher:
             and publication.digest == edition.digest
             and not payload.overwrite
         ):
-            outcome = self._as_it_is(publication, edition)
+            outcome = self._unchanged_outcome(publication, edition)
             url = settings.address_of(publication.slug or edition.slug)
-            return self._done(job, article, replace(outcome, url=url))
+            return self._record_success(job, article, replace(outcome, url=url))
         if job.resolved.kind == FILES:
             await self._check_folder(job)
         async with self._database.transaction() as tx:
-            if not await publications.note_tried(tx.connection, publication, job.by, edition.mark):
+            if not await publications.record_attempt(tx.connection, publication, job.claim_id, edition.mark):
                 raise WaitFor("publication", "another command has claimed it", after=_AGAIN)
         tried = replace(publication, tried=publication.tried | {edition.mark})
         if job.resolved.kind == FILES:
-            outcome = await self._file(replace(job, publication=tried), edition)
+            outcome = await self._publish_files(replace(job, publication=tried), edition)
         else:
-            outcome = await self._perform(replace(job, publication=tried), edition)
+            outcome = await self._publish_to_account(replace(job, publication=tried), edition)
         # If two articles share a slug, the second has another in its path.
         address = settings.address_of(outcome.slug or edition.slug)
         url = outcome.url or address or publication.url or payload.canonical_url
@@ -163,9 +163,9 @@ class TargetPublisher:
                 "no_address",
                 "the receiver has it, and did not answer its address: set the address in the target's settings",
             )
-        return self._done(job, article, replace(outcome, url=url))
+        return self._record_success(job, article, replace(outcome, url=url))
 
-    def _as_it_is(self, publication: Publication, edition: Edition) -> PublicationOutcome:
+    def _unchanged_outcome(self, publication: Publication, edition: Edition) -> PublicationOutcome:
         return PublicationOutcome(
             "published",
             is_public=True,
@@ -174,20 +174,22 @@ class TargetPublisher:
             as_of=edition.as_of,
         )
 
-    async def _perform(self, job: PublishJob, edition: Edition) -> PublicationOutcome:
+    async def _publish_to_account(self, job: PublishJob, edition: Edition) -> PublicationOutcome:
         """Publishes through an account: creates the article there once, then updates it."""
         target, publication = ACCOUNTS[job.resolved.kind], job.publication
         overwrite = job.command.payload.overwrite
         try:
-            publication = await self._made(job, edition)
+            publication = await self._ensure_created(job, edition)
             remote_state = publication.remote_state(overwrite=overwrite)
             name = f"write {publication.round} {edition.mark}"
-            remote = await self._once(job, name, edition.title, target.update_steps(edition, remote_state))
+            remote = await self._perform_steps(
+                job, name, edition.title, target.update_steps(edition, remote_state)
+            )
         except PublishRefusedError as problem:
             if problem.reason != "gone_elsewhere" or not overwrite:
                 raise
             async with self._database.transaction() as tx:
-                await publications.make_anew(tx.connection, publication)
+                await publications.reset(tx.connection, publication)
             raise RetryLater("it is created again", after=timedelta(seconds=1)) from problem
         return PublicationOutcome(
             "published",
@@ -200,27 +202,27 @@ class TargetPublisher:
             as_of=edition.as_of,
         )
 
-    async def _made(self, job: PublishJob, edition: Edition) -> Publication:
+    async def _ensure_created(self, job: PublishJob, edition: Edition) -> Publication:
         publication = job.publication
         if publication.remote_id is not None:
             return publication
         made: Mapping[str, Any] = {"id": str(publication.content_id)}
         if steps := ACCOUNTS[job.resolved.kind].creation_steps(edition):
-            made = await self._once(job, f"make {publication.made}", edition.title, steps)
+            made = await self._perform_steps(job, f"make {publication.made}", edition.title, steps)
         if "id" not in made:
             raise PublishRefusedError("in_doubt", "the confirmation did not name its id at the target")
-        return await self._noted(
+        return await self._store_remote_id(
             job, str(made["id"]), made.get("seen"), is_public=bool(made.get("is_public"))
         )
 
-    async def _noted(
+    async def _store_remote_id(
         self, job: PublishJob, remote_id: str, seen: str | None, *, is_public: bool
     ) -> Publication:
         async with self._database.transaction() as tx:
-            if not await publications.note_made(
+            if not await publications.record_creation(
                 tx.connection,
                 job.publication,
-                job.by,
+                job.claim_id,
                 remote_id=remote_id,
                 seen=seen,
                 is_public=is_public,
@@ -241,15 +243,15 @@ class TargetPublisher:
                 f" brandctl targets set {brand} {job.command.payload.target} --folder FOLDER",
             )
 
-    async def _file(self, job: PublishJob, edition: Edition) -> PublicationOutcome:
+    async def _publish_files(self, job: PublishJob, edition: Edition) -> PublicationOutcome:
         publication = job.publication
         cover = await edition.picture.draw() if edition.picture else None
-        before = _filed(publication)
+        before = _filed_article(publication)
         settings, since = job.resolved.settings, publication.created_at
         try:
             path = await asyncio.to_thread(self._files.choose_path, edition, settings, before, since=since)
             if before is None:
-                await self._noted(job, path, None, is_public=False)
+                await self._store_remote_id(job, path, None, is_public=False)
             filed = await asyncio.to_thread(
                 self._files.write,
                 edition,
@@ -281,17 +283,17 @@ class TargetPublisher:
     async def _withdraw(self, job: PublishJob, article: Article | None) -> Record:
         publication = job.publication
         if publication.remote_id is None:
-            return self._never_was(job, article)
+            return self._record_never_published(job, article)
         if publication.state != "unpublished":
             if job.resolved.kind == FILES:
                 await self._check_folder(job)
-                await self._unfile(job)
+                await self._remove_files(job)
             else:
                 overwrite = job.command.payload.overwrite
                 steps = ACCOUNTS[job.resolved.kind].withdrawal_steps(
                     publication.remote_state(overwrite=overwrite)
                 )
-                await self._once(job, f"withdraw {publication.round}", publication.slug or "", steps)
+                await self._perform_steps(job, f"withdraw {publication.round}", publication.slug or "", steps)
         outcome = PublicationOutcome(
             "unpublished", is_public=False, as_of=article.updated_at if article else None
         )
@@ -304,9 +306,9 @@ class TargetPublisher:
 
         return record
 
-    async def _unfile(self, job: PublishJob) -> None:
+    async def _remove_files(self, job: PublishJob) -> None:
         publication = job.publication
-        before = _filed(publication)
+        before = _filed_article(publication)
         if before is None:
             return
         try:
@@ -325,7 +327,7 @@ class TargetPublisher:
         except OSError as problem:
             raise RetryLater(f"the files could not be removed: {problem}") from problem
 
-    def _never_was(self, job: PublishJob, article: Article | None) -> Record:
+    def _record_never_published(self, job: PublishJob, article: Article | None) -> Record:
         """Records that the article never was at the target; only for its home does it send a failure."""
         code, what = ("deleted", "deleted") if article is None else ("taken_down", "taken down")
         problem = PublishRefusal(code, f"The article was {what} before it was published there.")
@@ -339,7 +341,7 @@ class TargetPublisher:
 
     # -- shared ----------------------------------------------------------------------------------------------------------
 
-    async def _claimed(self, command: Command, context: Context, resolved: ResolvedTarget) -> PublishJob:
+    async def _claim(self, command: Command, context: Context, resolved: ResolvedTarget) -> PublishJob:
         payload = command.payload
         async with self._database.transaction() as tx:
             publication = await publications.claim(
@@ -356,7 +358,9 @@ class TargetPublisher:
             raise WaitFor("publication", "another command publishes it there at the moment", after=_AGAIN)
         return PublishJob(command, context, resolved, publication)
 
-    async def _once(self, job: PublishJob, name: str, title: str, steps: Sequence[Step]) -> Mapping[str, Any]:
+    async def _perform_steps(
+        self, job: PublishJob, name: str, title: str, steps: Sequence[Step]
+    ) -> Mapping[str, Any]:
         payload, resolved = job.command.payload, job.resolved
         effect = Effect(
             receipt_id=uuid5(payload.content_id, f"{payload.target} {name}"),
@@ -383,13 +387,13 @@ class TargetPublisher:
                     "in_doubt", f"{detail}. Look there, then: brandctl receipts show {effect.receipt_id}"
                 )
 
-    def _done(self, job: PublishJob, article: Article, outcome: PublicationOutcome) -> Record:
+    def _record_success(self, job: PublishJob, article: Article, outcome: PublicationOutcome) -> Record:
         payload = job.command.payload
 
         async def record(tx: Transaction) -> None:
             if await is_late(tx.connection, job.command):
                 return
-            if await store.deleted(tx.connection, [article.content_id]):
+            if await store.find_deleted(tx.connection, [article.content_id]):
                 raise RetryLater("the article was deleted while it was published; it is withdrawn again")
             await self._settle(tx, job, outcome)
             url = outcome.url or job.publication.url or payload.canonical_url
@@ -418,7 +422,7 @@ class TargetPublisher:
             tx.connection, brand, payload.content_id, payload.target, title=article.title
         )
 
-    def _not_done(self, job: PublishJob, problem: PublishRefusedError) -> Record:
+    def _record_failure(self, job: PublishJob, problem: PublishRefusedError) -> Record:
         publication = job.publication
         outcome = PublicationOutcome(
             "failed",
@@ -437,7 +441,7 @@ class TargetPublisher:
         return record
 
     async def _settle(self, tx: Transaction, job: PublishJob, outcome: PublicationOutcome) -> None:
-        if not await publications.settle(tx.connection, job.publication, job.by, outcome):
+        if not await publications.settle(tx.connection, job.publication, job.claim_id, outcome):
             raise WaitFor("publication", "another command has claimed it", after=_AGAIN)
 
 
@@ -480,7 +484,7 @@ def report_failure(command: Command, problem: PublishRefusal, context: Context) 
     return record
 
 
-def _filed(publication: Publication) -> FiledArticle | None:
+def _filed_article(publication: Publication) -> FiledArticle | None:
     if publication.remote_id is None:
         return None
     # A withdrawn file may be missing.

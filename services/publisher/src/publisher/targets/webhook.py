@@ -28,7 +28,7 @@ class Webhook:
         what = "article.updated" if remote_state.is_public else "article.published"
 
         async def tell(work: Work) -> Mapping[str, Any]:
-            answered = await _send(work, what, _told(edition))
+            answered = await _send(work, what, _article_data(edition))
             link = public_link(str(answered.get("url") or ""))
             return {"url": link} if link else {}
 
@@ -60,7 +60,7 @@ async def _send(work: Work, what: str, data: Mapping[str, Any]) -> Mapping[str, 
     return answer.json if isinstance(answer.json, dict) else {}
 
 
-def _told(edition: Edition) -> dict[str, Any]:
+def _article_data(edition: Edition) -> dict[str, Any]:
     return {
         "content_id": str(edition.content_id),
         "brand": {"slug": edition.brand_slug, "name": edition.site},

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from html import escape, unescape
 from typing import Any, ClassVar, Final
 
-from publisher.targets.edition import CoverPicture, Edition, digest_of, mark_in, marked
+from publisher.targets.edition import CoverPicture, Edition, digest_of, find_mark, mark_comment
 from publisher.targets.target import RemoteState
 from receipts import Absent, Account, Answer, Found, NotSent, Part, Refused, Step, UnknownOutcome, Work
 from receipts.answers import expect, quoted
@@ -33,8 +33,8 @@ class WordPress:
         async def look(work: Work) -> Found | Absent:
             query = {**_EDIT, "slug": ",".join(slugs), "status": "any", "per_page": "20"}
             answer = expect(await work.account.request("GET", f"{_API}/posts", query=query), errors=_ERRORS)
-            for post in _listed(answer):
-                if post.get("slug") == slugs[0] or mark_in(_raw(post, "content"), edition.content_id):
+            for post in _as_list(answer):
+                if post.get("slug") == slugs[0] or find_mark(_raw(post, "content"), edition.content_id):
                     return Found(_drafted(post))
             return Absent()
 
@@ -44,7 +44,7 @@ class WordPress:
                 return found.remote
             draft = {
                 "title": _as_html(work.prepared["title"]),
-                "content": marked(edition.content_id),
+                "content": mark_comment(edition.content_id),
                 "slug": slugs[0],
                 "status": "draft",
             }
@@ -56,17 +56,21 @@ class WordPress:
     def update_steps(self, edition: Edition, remote_state: RemoteState) -> Sequence[Step]:
         async def terms(work: Work) -> Mapping[str, Any]:
             return {
-                "categories": [await _term(work.account, "categories", name) for name in edition.categories],
-                "tags": [await _term(work.account, "tags", name) for name in edition.tags],
-                "author": await _author(work.account, edition.author) if edition.author else None,
+                "categories": [
+                    await _ensure_term(work.account, "categories", name) for name in edition.categories
+                ],
+                "tags": [await _ensure_term(work.account, "tags", name) for name in edition.tags],
+                "author": await _find_author(work.account, edition.author) if edition.author else None,
             }
 
         async def picture(work: Work) -> Mapping[str, Any]:
-            return {"picture": await _uploaded(work.account, edition.picture) if edition.picture else None}
+            return {
+                "picture": await _upload_picture(work.account, edition.picture) if edition.picture else None
+            }
 
         async def publish(work: Work) -> Mapping[str, Any]:
             now = await _read(work.account, remote_state)
-            mark = mark_in(_raw(now, "content"), edition.content_id)
+            mark = find_mark(_raw(now, "content"), edition.content_id)
             if mark == edition.mark and now.get("status") == "publish":
                 return _published(now)
             remote_state.check_unchanged(
@@ -134,7 +138,7 @@ async def _written(account: Account, remote_state: RemoteState, post: Mapping[st
     return _post(expect(answer, errors=_ERRORS))
 
 
-async def _term(account: Account, what: str, name: str) -> int:
+async def _ensure_term(account: Account, what: str, name: str) -> int:
     """The id of a category or tag, created if needed."""
     answer = await account.request("POST", f"{_API}/{what}", json={"name": name})
     if answer.status == _BAD and _code(answer) == "term_exists":
@@ -142,7 +146,7 @@ async def _term(account: Account, what: str, name: str) -> int:
     if answer.status == _FORBIDDEN:
         # An account that may not create terms may use existing ones. WordPress stores and searches names in HTML form.
         query = {"search": escape(name, quote=False), "per_page": "100"}
-        for term in _listed(expect(await account.request("GET", f"{_API}/{what}", query=query))):
+        for term in _as_list(expect(await account.request("GET", f"{_API}/{what}", query=query))):
             if unescape(str(term.get("name"))).casefold() == name.casefold():
                 return int(term["id"])
         raise Refused(
@@ -152,19 +156,19 @@ async def _term(account: Account, what: str, name: str) -> int:
     return int(_post(expect(answer, errors=_ERRORS))["id"])
 
 
-async def _author(account: Account, name: str) -> int:
+async def _find_author(account: Account, name: str) -> int:
     query = {"search": name, "who": "authors", "per_page": "100"}
-    for user in _listed(expect(await account.request("GET", f"{_API}/users", query=query), errors=_ERRORS)):
+    for user in _as_list(expect(await account.request("GET", f"{_API}/users", query=query), errors=_ERRORS)):
         if name.casefold() in {str(user.get("slug")).casefold(), str(user.get("name")).casefold()}:
             return int(user["id"])
     raise Refused("author_missing", f"this account sees no author called “{name}” at WordPress")
 
 
-async def _uploaded(account: Account, picture: CoverPicture) -> int | None:
+async def _upload_picture(account: Account, picture: CoverPicture) -> int | None:
     """The picture's id in the media library; None if WordPress refuses the upload: the article then has no picture."""
     query = {**_EDIT, "slug": picture.name, "per_page": "5"}
     there = await account.request("GET", f"{_API}/media", query=query)
-    for item in _listed(expect(there, errors=_ERRORS)):
+    for item in _as_list(expect(there, errors=_ERRORS)):
         return int(item["id"])
     parts = [
         Part("title", picture.name),
@@ -184,7 +188,7 @@ def _content(edition: Edition) -> str:
         return edition.marked_html
     address = escape(edition.canonical_url)
     home = f'<p><em>First published at <a href="{address}">{address}</a>.</em></p>'
-    return f"{edition.html}\n{home}\n{marked(edition.content_id, edition.mark)}"
+    return f"{edition.html}\n{home}\n{mark_comment(edition.content_id, edition.mark)}"
 
 
 def _as_html(text: str) -> str:
@@ -217,7 +221,7 @@ def _post(answer: Answer) -> dict[str, Any]:
     return answer.json
 
 
-def _listed(answer: Answer) -> list[dict[str, Any]]:
+def _as_list(answer: Answer) -> list[dict[str, Any]]:
     if not isinstance(answer.json, list):
         raise NotSent("unreadable", f"WordPress's answer is not a list{quoted(answer)}; check its plugins")
     return [each for each in answer.json if isinstance(each, dict)]

@@ -22,7 +22,7 @@ class Layout:
     """Escapes the Markdown against the generator's templates."""
 
 
-def written(layout: Layout, edition: Edition, slug: str, since: datetime, *, mark: str) -> str:
+def render_file(layout: Layout, edition: Edition, slug: str, since: datetime, *, mark: str) -> str:
     """The file's text: front matter (YAML with values as JSON, which is YAML too), and the Markdown."""
     fields = {
         **layout.fields(edition, slug, since),

@@ -24,7 +24,7 @@ class BusyRepositoryError(Exception):
     """Another process commits continually, or holds the repository's lock."""
 
 
-def home_of(folder: Path, root: Path) -> Path | None:
+def find_repository(folder: Path, root: Path) -> Path | None:
     """The repository that contains a folder, at or below `root`; None without one."""
     for each in (folder, *folder.parents):
         if not each.is_relative_to(root):
@@ -48,19 +48,19 @@ def commit(home: Path, files: Mapping[Path, bytes | None], *, message: str, auth
     with Repo(str(home)) as repo:
         named = {path.relative_to(home).as_posix().encode(): content for path, content in files.items()}
         for _ in range(_TRIES):
-            if (done := _on_top(repo, named, message, author)) is not None:
+            if (done := _try_commit(repo, named, message, author)) is not None:
                 break
         else:
             raise BusyRepositoryError(f"another process commits to {home.name} at the same time")
         try:
-            _staged(repo, home, named)
+            _update_index(repo, home, named)
         except OSError as error:
             # The branch has the commit; the index shows the files as changed until another `git add`.
             raise BusyRepositoryError(f"the index of {home.name} is locked: {error}") from error
         return done
 
 
-def _on_top(repo: Repo, files: Mapping[bytes, bytes | None], message: str, author: str) -> bool | None:
+def _try_commit(repo: Repo, files: Mapping[bytes, bytes | None], message: str, author: str) -> bool | None:
     """Commits once; returns whether a commit was needed, or None if another commit came first."""
     names, head = repo.refs.follow(HEADREF)
     branch = names[-1]
@@ -110,7 +110,7 @@ def _is_there(store: BaseObjectStore, tree: ObjectID, path: bytes) -> bool:
     return True
 
 
-def _staged(repo: Repo, home: Path, files: Mapping[bytes, bytes | None]) -> None:
+def _update_index(repo: Repo, home: Path, files: Mapping[bytes, bytes | None]) -> None:
     """Updates these files in the index to match the branch."""
     index = repo.open_index()
     for path, content in files.items():
