@@ -105,7 +105,7 @@ class Renderer:
 
     def preview(self, site: Site, page: ArticlePage, expires_at: datetime) -> str:
         """The page of a draft, hidden from search engines."""
-        context: dict[str, object] = {"page": page, "beside": RelatedArticles(), "cover": None}
+        context: dict[str, object] = {"page": page, "related": RelatedArticles(), "cover": None}
         return self._of_site("preview.html.j2", site, expires_at=expires_at, **context)
 
     def newsletter(
