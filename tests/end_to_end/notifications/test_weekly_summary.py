@@ -18,7 +18,7 @@ from chassis.database.pool import Connections
 from chassis.http.service_key import Pair, PairKeys
 from chassis.testing import running, serving
 from envelope.brand import CATALOGUE
-from gateway.app import Gateway as GatewayProcess
+from gateway.app import GatewayApp as GatewayProcess
 from gateway.settings import Settings as GatewaySettings
 from messaging import Database
 from messaging.broker.publisher import Publisher

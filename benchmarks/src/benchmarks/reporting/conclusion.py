@@ -1,4 +1,4 @@
-"""What a run leaves behind: tables on the terminal, files in build/, and with `--docs` the document and its pictures."""
+"""Output of a run: tables on the terminal, files in build/, and with `--docs` the document and its pictures."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -11,8 +11,8 @@ from benchmarks.reporting.document import Measurements
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
-    """Where it goes, below the project's folder."""
+class ReportFiles:
+    """Paths of the output, below the project's folder."""
 
     root: Path
 
@@ -34,9 +34,9 @@ class Files:
 
 
 def conclude(
-    files: Files, measurements: Measurements, *, docs: bool, console: Console | None = None
+    files: ReportFiles, measurements: Measurements, *, docs: bool, console: Console | None = None
 ) -> list[Path]:
-    """Shows and writes what there is, be it of all scenarios or of a few; returns what was written.
+    """Prints and writes the results, of all scenarios or a few; returns the paths of the files.
 
     Raises:
         DocumentError: see [benchmarks.reporting.document.renew][].

@@ -1,4 +1,4 @@
-"""Which systems are compared: ours, and the programs in benchmarks/peers in an environment of their own."""
+"""The compared systems: our worker, and the programs in benchmarks/peers with an environment of their own."""
 
 import subprocess
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _KNOWN: Final = (
     ("celery", "celery_peer.py", "broker", 400.0, _ALL),
     ("dramatiq", "dramatiq_peer.py", "broker", 400.0, _ALL),
     ("taskiq", "taskiq_peer.py", "broker", 500.0, _ALL),
-    # A queue in the database is durable whatever one does, so that the weaker tiers would measure the same thing again.
+    # A queue in the database is always durable, so the weaker tiers would measure the same again.
     ("pgqueuer", "pgqueuer_peer.py", "database", 600.0, _FINAL),
     ("procrastinate", "procrastinate_peer.py", "database", 200.0, _FINAL),
     ("dbos", "dbos_peer.py", "database", 150.0, _FINAL),
@@ -35,10 +35,10 @@ class UnknownSystemError(ValueError):
 
 
 def choose(names: Sequence[str]) -> tuple[list[System], dict[str, str]]:
-    """The systems of these names, all if none is given, ours always and first; and those left out, with the reason.
+    """Returns the named systems, ours always first, or all without names; and the missing ones with the reason.
 
     Raises:
-        UnknownSystemError: there is no such system.
+        UnknownSystemError: a name is unknown.
     """
     if unknown := set(names) - set(NAMES):
         raise UnknownSystemError(f"no system {', '.join(sorted(unknown))}; there are: {', '.join(NAMES)}")
@@ -58,7 +58,7 @@ def choose(names: Sequence[str]) -> tuple[list[System], dict[str, str]]:
 
 
 def versions() -> dict[str, str]:
-    """What the peers run on: package → version; empty without their environment."""
+    """The peers' packages and versions; empty without their environment."""
     if not _INTERPRETER.exists():
         return {}
     done = subprocess.run(

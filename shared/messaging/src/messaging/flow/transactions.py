@@ -14,7 +14,7 @@ from chassis.database.pool import Connection, Connections, Whole
 from chassis.http.idempotency import Answer, Asked
 from chassis.observing import chains, traces
 from chassis.observing.traces import TraceHeaders
-from envelope import Catalogue, DomainMessage, Kind, Message, MessageType, Payload, new_event_id
+from envelope import Catalogue, DomainMessage, Message, MessageKind, MessageType, Payload, new_event_id
 from messaging import fail_points
 from messaging import headers as header
 from messaging.flow.failures import Failure, failure_of
@@ -143,7 +143,7 @@ class Transaction:
 
     def _way_of(self, entry: MessageType) -> tuple[str, str]:
         """Exchange and routing key."""
-        if entry.kind is Kind.COMMAND:
+        if entry.kind is MessageKind.COMMAND:
             return COMMANDS, entry.queue
         return self._catalogue.events, entry.name
 

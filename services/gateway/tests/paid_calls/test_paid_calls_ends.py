@@ -12,11 +12,11 @@ import pytest
 from chassis import Connection, Connections
 from chassis.testing import eventually
 from gateway.calls import store
-from gateway.limits import Go, Wait
-from gateway.money import Caps
+from gateway.limits import Permit, PermitDelay
+from gateway.money import SpendingCaps
 from gateway.money import store as money
-from gateway.problems import Problem, ProblemError
-from tests.fixtures.paying.calls import (
+from gateway.problems import CallProblem, CallProblemError
+from tests.fixtures.paid_calls.calls import (
     Provider,
     Replica,
     accounts,
@@ -32,14 +32,14 @@ DYING = """
 import asyncio, sys
 from datetime import UTC, datetime, timedelta
 from chassis import Connections
-from gateway.calls import Asked, Paying, fingerprint
-from gateway.limits import Go, Wait
-from gateway.money import Caps, Spending
+from gateway.calls import CallRequest, PaidCalls, fingerprint
+from gateway.limits import Permit, PermitDelay
+from gateway.money import SpendingCaps, SpendingControl
 
 async def main():
     connections = Connections(sys.argv[1], name="dying", size=2)
     await connections.open()
-    paying = Paying(connections, Spending(Caps(100, None), Caps(None, None)), ledger=timedelta(days=400))
+    paid_calls = PaidCalls(connections, SpendingControl(SpendingCaps(100, None), SpendingCaps(None, None)), ledger=timedelta(days=400))
 
     async def wait(_=None):
         print("here", flush=True)
@@ -51,14 +51,14 @@ async def main():
         nonlocal turns
         turns += 1
         if turns == 1 and sys.argv[2] == "reserved":
-            return Wait(timedelta(), None)
+            return PermitDelay(timedelta(), None)
         if sys.argv[2] != "sent":
             await wait()
         now = datetime.now(UTC)
-        return Go(now, now, None)
+        return Permit(now, now, None)
 
-    asked = Asked("acme", "model", "a-model", fingerprint("acme", "a"), 60, timedelta(seconds=20), timedelta())
-    await paying.once(asked, wait, turn)
+    request = CallRequest("acme", "model", "a-model", fingerprint("acme", "a"), 60, timedelta(seconds=20), timedelta())
+    await paid_calls.execute(request, wait, turn)
 
 asyncio.run(main())
 """
@@ -77,16 +77,16 @@ async def test_a_process_killed_in_the_midst_of_a_call_leaves_no_leak(
     await process.wait()
     assert (await accounts(connections), await states(connections)) == ((60, 0), [where])
 
-    paying = await replica(Caps(100, None))
-    await paying.sweep()
+    paid_calls = await replica(SpendingCaps(100, None))
+    await paid_calls.sweep()
     assert await states(connections) == [where], "its lease has not ended yet"
-    with pytest.raises(ProblemError, match=r"budget\.set_aside"):
-        await paying.once(asked("b", maximum=60), costs(1), at_once)
+    with pytest.raises(CallProblemError, match=r"budget\.set_aside"):
+        await paid_calls.execute(asked("b", maximum=60), costs(1), at_once)
     await pass_the_leases(connections)
-    await asyncio.gather(paying.sweep(), (await replica()).sweep())
+    await asyncio.gather(paid_calls.sweep(), (await replica()).sweep())
     assert (await accounts(connections), await states(connections)) == ((0, spent), [state])
     # Whoever asks for the same again is not told that it is under way.
-    again = await (await replica()).once(asked("a", maximum=30), costs(2), at_once)
+    again = await (await replica()).execute(asked("a", maximum=30), costs(2), at_once)
     assert (again.spent, await accounts(connections)) == (2, (0, spent + 2))
 
 
@@ -101,7 +101,7 @@ async def test_a_process_killed_before_a_call_is_written_leaves_nothing(
     os.kill(process.pid, signal.SIGKILL)
     await process.wait()
     assert await states(connections) == []
-    answer = await (await replica(Caps(60, None))).once(asked("a", maximum=60), costs(2), at_once)
+    answer = await (await replica(SpendingCaps(60, None))).execute(asked("a", maximum=60), costs(2), at_once)
     assert (answer.spent, await accounts(connections)) == (2, (0, 2))
 
 
@@ -112,7 +112,7 @@ async def test_an_answer_that_waits_for_the_accounts_while_its_call_is_given_up_
     """One that was never sent stays released; in neither case is anything set aside any more, nor counted twice."""
     slow = await replica()
     provider = Provider()
-    call = asyncio.create_task(slow.once(asked("a", maximum=60), provider, at_once))
+    call = asyncio.create_task(slow.execute(asked("a", maximum=60), provider, at_once))
     await eventually(lambda: provider.calls)
     if not sent:
         async with connections.connection() as connection:
@@ -123,7 +123,7 @@ async def test_an_answer_that_waits_for_the_accounts_while_its_call_is_given_up_
         await connection.execute("select from spend order by scope, period for update")
         provider.answer.set()
         await eventually(lambda: waiting_for_locks(connections, 1))
-        (found,) = await store.overdue(connection, 10)
+        (found,) = await store.list_overdue(connection, 10)
         presumed = await store.give_up(connection, found.id)
         counted = 60 if presumed == "presumed" else 0
         await money.add(connection, found.charge, reserved=-60, spent=counted)
@@ -138,7 +138,7 @@ async def test_a_process_that_was_only_slow_corrects_what_was_presumed(
 ) -> None:
     slow, other = await replica(), await replica()
     provider = Provider()
-    call = asyncio.create_task(slow.once(asked("a", maximum=60), provider, at_once))
+    call = asyncio.create_task(slow.execute(asked("a", maximum=60), provider, at_once))
     await eventually(lambda: provider.calls)
     await pass_the_leases(connections)
     await other.sweep()
@@ -152,19 +152,19 @@ async def test_whoever_waited_too_long_for_his_turn_does_not_send(
     replica: Replica, connections: Connections
 ) -> None:
     slow, other = await replica(), await replica()
-    limited = Problem("limit.reached", "later", HTTPStatus.TOO_MANY_REQUESTS, transient=True)
-    turns = 0
+    limited = CallProblem("limit.reached", "later", HTTPStatus.TOO_MANY_REQUESTS, transient=True)
+    rate_limiter = 0
 
-    async def too_long(_: Connection) -> Go | Wait:
-        nonlocal turns
-        turns += 1
-        if turns == 1:
-            return Wait(timedelta(), limited)
+    async def too_long(_: Connection) -> Permit | PermitDelay:
+        nonlocal rate_limiter
+        rate_limiter += 1
+        if rate_limiter == 1:
+            return PermitDelay(timedelta(), limited)
         await pass_the_leases(connections)
         await other.sweep()
         return await at_once(_)
 
     provider = Provider()
-    with pytest.raises(ProblemError, match="did not come in time"):
-        await slow.once(asked("a"), provider, too_long)
+    with pytest.raises(CallProblemError, match="did not come in time"):
+        await slow.execute(asked("a"), provider, too_long)
     assert (provider.calls, await accounts(connections)) == (0, (0, 0))

@@ -1,4 +1,4 @@
-"""The gates of accounts in the database: the statements, and what is heard of providers."""
+"""Stores rate limits in the database, and records providers' answers and failures."""
 
 import json
 from datetime import datetime, timedelta
@@ -7,21 +7,21 @@ from typing import Any, Final, LiteralString, TypeAlias
 import structlog
 
 from chassis import Connection, Connections, DatabaseUnavailableError
-from gateway.limits.domain import FAILURES, Bounds, Gate, Go, Wait, decide, pause_after
-from gateway.problems import Problem
+from gateway.limits.domain import FAILURES, GateState, Permit, PermitDelay, RateLimits, decide, pause_after
+from gateway.problems import CallProblem
 
 log = structlog.get_logger(__name__)
 
 _LATELY: Final = timedelta(minutes=1)
 _LONGEST_CLOSED: Final = timedelta(hours=1)
-"""A provider that asks for more is asked again then: it may have been a mistake, and asking costs nothing."""
+"""A longer pause is cut to this: it may be a mistake, and a refused request costs nothing."""
 
 UnderWay: TypeAlias = LiteralString
-"""Selects `brand` and how many of its requests to the account `$1` are under way, as `calls`: a row for each brand."""
+"""Selects `brand` and the number of its requests under way at the account `$1`, as `calls`; one row per brand."""
 
 
-async def closed(connection: Connection) -> dict[str, str]:
-    """Accounts that nobody asks for now, and why: `failing` or `limited`."""
+async def list_closed(connection: Connection) -> dict[str, str]:
+    """Accounts that get no requests now, with the reason: `failing` or `limited`."""
     rows = await connection.fetch(
         "select account, failures >= $1 as failing from gates where closed_until > clock_timestamp()",
         FAILURES,
@@ -29,8 +29,8 @@ async def closed(connection: Connection) -> dict[str, str]:
     return {row["account"]: "failing" if row["failing"] else "limited" for row in rows}
 
 
-class Gates:
-    """One for the process; what they say is shared by all."""
+class RateLimiter:
+    """Admits requests; the process has one, and all replicas share its state."""
 
     def __init__(self, connections: Connections, under_way: UnderWay) -> None:
         self._connections = connections
@@ -44,16 +44,18 @@ class Gates:
             from (select) as request left join gate_turns as mine on account = $1 and brand = $2
         """  # noqa: S608  (a constant)
         self._failing: set[str] = set()
-        """Accounts that had failures when somebody here looked last: an answer of another has nothing to take back."""
+        """Accounts with failures when this process last looked; only their answers need a reset."""
 
-    async def turn(self, connection: Connection, account: str, brand: str, bounds: Bounds) -> Go | Wait:
-        """Whether a request may go now.
+    async def turn(
+        self, connection: Connection, account: str, brand: str, bounds: RateLimits
+    ) -> Permit | PermitDelay:
+        """Asks for a permit for one request.
 
-        The gate stays locked until the transaction ends, in which it must be written that the request is under way.
+        The account stays locked until the transaction ends. Record the request as under way in the same transaction.
         """
         gate, now = await self._look(connection, account, brand)
         decided = decide(account, brand, gate, bounds, now)
-        if isinstance(decided, Go):
+        if isinstance(decided, Permit):
             await connection.execute(
                 """
                 with gate as (update gates set next_at = $3, closed_until = $4 where account = $1)
@@ -77,16 +79,16 @@ class Gates:
             )
         return decided
 
-    async def _look(self, connection: Connection, account: str, brand: str) -> tuple[Gate, datetime]:
+    async def _look(self, connection: Connection, account: str, brand: str) -> tuple[GateState, datetime]:
         row = await self._lock(connection, account)
-        # After the lock: whoever was before us has written down what he sends.
+        # Read after the lock: earlier transactions have recorded their requests by now.
         counted = await connection.fetchrow(self._counting, account, brand, _LATELY)
         assert counted is not None
         if row["failures"]:
             self._failing.add(account)
         else:
             self._failing.discard(account)
-        gate = Gate(
+        gate = GateState(
             row["next_at"],
             row["failures"],
             row["closed_until"],
@@ -113,7 +115,7 @@ class Gates:
             )
 
     async def answered(self, account: str, pause: timedelta | None = None) -> None:
-        """It works, though it may ask us to pause."""
+        """Records an answer: resets failures, and stores a pause if the provider wants one."""
         if account in self._failing:
             await self._write(
                 """
@@ -125,15 +127,15 @@ class Gates:
         if pause:
             await self._close(account, pause, "its limit is reached")
 
-    async def failed(self, account: str, problem: Problem) -> None:
-        """What a provider's failure says about asking it again."""
+    async def failed(self, account: str, problem: CallProblem) -> None:
+        """Records a failure, and pauses requests where it calls for that."""
         match problem.type:
             case "provider.limited":
                 await self._close(account, problem.after or timedelta(), problem.detail)
             case "provider.away" | "provider.no_answer":
                 await self._count_failure(account, problem.detail)
             case _:
-                # It answered, so it is there.
+                # The provider answered, so it is reachable.
                 await self.answered(account)
 
     async def _close(self, account: str, time: timedelta, why: str) -> None:
@@ -171,7 +173,7 @@ class Gates:
             log.warning("gate_not_written", account=account, error=str(error))
 
     async def _write(self, statement: str, *values: object) -> None:
-        """An outage loses it: the answer that it came with matters more."""
+        """Writes; logs a database outage and continues, since the provider's answer matters more."""
         try:
             async with self._connections.connection() as connection:
                 await connection.execute(statement, *values)

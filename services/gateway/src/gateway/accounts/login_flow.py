@@ -1,7 +1,8 @@
-"""Connecting an account by logging in with its provider: begun here, gone on with in somebody's browser, and ended here.
+"""Connects an account by an OAuth log-in: begun here, continued in a browser, completed here.
 
-What comes back is good once, and for ten minutes. Of the state that goes through the browser its hash alone is kept, and with it the
-verifier (RFC 7636), without which a code that was caught on its way is worth nothing.
+A log-in can be completed once, within ten minutes. The database keeps only the hash of the `state`, and the sealed
+verifier
+(RFC 7636). Without the verifier, a stolen code is worthless.
 """
 
 import hashlib
@@ -16,14 +17,14 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from chassis import Connection, Connections
-from gateway.accounts.kind import AccessRefused, NoAnswer, NotSent, Own
+from gateway.accounts.kind import AccessRefused, KindContext, NoAnswer, NotSent
 from gateway.accounts.kinds import KINDS
-from gateway.accounts.oauth import App, Apps, OAuthKind
-from gateway.accounts.registry import Registry
-from gateway.accounts.sending import Sender
-from gateway.accounts.store import Connecting
+from gateway.accounts.oauth import OAuthApp, OAuthApps, OAuthKind
+from gateway.accounts.registry import AccountRegistry
+from gateway.accounts.sender import RequestSender
+from gateway.accounts.store import AccountSetup
 from gateway.credentials import Keyring
-from gateway.problems import Problem, ProblemError
+from gateway.problems import CallProblem, CallProblemError
 
 GOOD_FOR: Final = timedelta(minutes=10)
 _SECONDS: Final = 30.0
@@ -32,31 +33,36 @@ _THIS_MACHINE: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 _UNFIT: Final = re.compile(r"[\x00-\x20\x7f\\]")
 
 Note = Callable[[Connection], Awaitable[None]]
-"""Writes down who has connected it, in the same transaction."""
+"""Records who connected the account, in the same transaction."""
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
-    """Where to send somebody's browser."""
+class StartedLogin:
+    """The address to open in a browser, with the `state` of the log-in."""
 
     authorize_url: str
     state: str
     expires_at: datetime
 
 
-class Authorizing:
-    """One for the process.
+class LoginFlow:
+    """Begins and completes log-ins; the process has one.
 
     Args:
         connections: of the gateway's database.
-        keyring: what verifiers are sealed with.
+        keyring: seals the verifiers.
         registry: of accounts.
-        apps: what providers know this installation by.
-        sender: the way out.
+        apps: the OAuth apps of this installation.
+        sender: sends requests to the providers.
     """
 
     def __init__(
-        self, connections: Connections, keyring: Keyring, registry: Registry, apps: Apps, sender: Sender
+        self,
+        connections: Connections,
+        keyring: Keyring,
+        registry: AccountRegistry,
+        apps: OAuthApps,
+        sender: RequestSender,
     ) -> None:
         self._connections = connections
         self._keyring = keyring
@@ -64,11 +70,11 @@ class Authorizing:
         self._apps = apps
         self._sender = sender
 
-    async def begin(self, given: Connecting, redirect_uri: str) -> Begun:
-        """Where somebody logs in who wants to connect the account.
+    async def begin(self, given: AccountSetup, redirect_uri: str) -> StartedLogin:
+        """Starts a log-in and returns the address of the provider's log-in page.
 
         Raises:
-            ProblemError: `account.no_login`: of this kind nobody logs in; `account.no_app`; `credentials.no_keys`.
+            CallProblemError: `account.no_login`: this kind has no log-in; `account.no_app`; `credentials.no_keys`.
         """
         kind, app = await self._known(given.kind)
         state, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(48)
@@ -88,31 +94,31 @@ class Authorizing:
                 self._keyring.seal(_SEALED_AS, verifier),
                 expires_at,
             )
-        return Begun(kind.login_address(app, redirect_uri, state, verifier), state, expires_at)
+        return StartedLogin(kind.login_address(app, redirect_uri, state, verifier), state, expires_at)
 
     async def complete(self, name: str, code: str, state: str, note: Note) -> None:
-        """Connects the account with what the provider gives for the code; it is connected when this returns.
+        """Exchanges the code for tokens and connects the account; the account is stored when this returns.
 
         Raises:
-            ProblemError: `account.state_unknown`: it was used, or is too old; `account.login_refused`; `call.not_sent`,
-                `call.no_answer`: begin again.
+            CallProblemError: `account.state_unknown`: the log-in is used or too old; `account.login_refused`;
+                `account.login_failed`.
         """
         row = await self._taken(name, state)
         kind, app = await self._known(row["kind"])
         settings = kind.settings.model_validate_json(row["settings"])
         verifier = self._keyring.open(_SEALED_AS, bytes(row["sealed"])).get_secret_value()
-        own = Own(settings, None, datetime.now(UTC))
+        context = KindContext(settings, None, datetime.now(UTC))
         try:
             credentials = await kind.exchanged(
-                self._sender.asking(_SECONDS), own, app, code, verifier, row["redirect_uri"]
+                self._sender.asking(_SECONDS), context, app, code, verifier, row["redirect_uri"]
             )
         except AccessRefused as error:
-            raise ProblemError(_problem("account.login_refused", str(error))) from None
+            raise CallProblemError(_problem("account.login_refused", str(error))) from None
         except (NotSent, NoAnswer) as error:
-            raise ProblemError(
+            raise CallProblemError(
                 _problem("account.login_failed", f"the provider gave no tokens ({error}): log in once more")
             ) from None
-        given = Connecting(name, row["kind"], row["brands"], json.loads(row["settings"]))
+        given = AccountSetup(name, row["kind"], row["brands"], json.loads(row["settings"]))
         async with self._connections.connection() as connection, connection.transaction():
             await self._registry.put(connection, given, credentials)
             await note(connection)
@@ -128,7 +134,7 @@ class Authorizing:
                 name,
             )
         if row is None:
-            raise ProblemError(
+            raise CallProblemError(
                 _problem(
                     "account.state_unknown",
                     "this log-in was used already, is older than ten minutes, or was begun for another account: begin again",
@@ -136,17 +142,17 @@ class Authorizing:
             )
         return row
 
-    async def _known(self, kind: str) -> tuple[OAuthKind, App]:
+    async def _known(self, kind: str) -> tuple[OAuthKind, OAuthApp]:
         found = KINDS[kind]
         if not isinstance(found, OAuthKind):
-            raise ProblemError(
+            raise CallProblemError(
                 _problem(
-                    "account.no_login", f"nobody logs in to connect {kind}: its credentials are given instead"
+                    "account.no_login", f"{kind} has no log-in: give its credentials instead"
                 )
             )
         app = await self._apps.find(kind)
         if app is None:
-            raise ProblemError(
+            raise CallProblemError(
                 _problem(
                     "account.no_app",
                     f"{kind} does not know this installation yet: register an app there, and give its client id with"
@@ -157,7 +163,7 @@ class Authorizing:
 
 
 def redirects_allowed(redirect_uri: str) -> bool:
-    """Whether a code may be sent there: to a port of this machine, or encrypted. No user, and nothing that browsers read otherwise."""
+    """Whether a code may be sent to the address: HTTPS or a port of this machine, no user, no ambiguous characters."""
     if not redirect_uri.isascii() or _UNFIT.search(redirect_uri):
         return False
     try:
@@ -178,5 +184,5 @@ def _hash(state: str) -> bytes:
     return hashlib.sha256(state.encode()).digest()
 
 
-def _problem(kind: str, detail: str) -> Problem:
-    return Problem(kind, detail, HTTPStatus.FAILED_DEPENDENCY)
+def _problem(kind: str, detail: str) -> CallProblem:
+    return CallProblem(kind, detail, HTTPStatus.FAILED_DEPENDENCY)

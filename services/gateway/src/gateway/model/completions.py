@@ -1,4 +1,4 @@
-"""Asking a model: which account, paid once by the token, and answered from what is kept where the request is the same."""
+"""Calls models: it chooses the account, charges by the token, and reuses answers to identical requests."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,51 +10,57 @@ import structlog
 from pydantic import JsonValue
 
 from chassis import Connection
-from gateway.calls import Answer, Asked, Paying, ask, fingerprint
-from gateway.credentials import Account, Accounts, Described
-from gateway.limits import Gates, Go, Wait
+from gateway.calls import CallAnswer, CallRequest, PaidCalls, ask_provider, fingerprint
+from gateway.credentials import ProviderAccount, ProviderAccounts, ProviderAccountSummary
+from gateway.limits import Permit, PermitDelay, RateLimiter
 from gateway.model.requests import ChatRequest
-from gateway.outcomes import Paid
-from gateway.problems import Problem, ProblemError
+from gateway.outcomes import AnsweredCall
+from gateway.problems import CallProblem, CallProblemError
 from gateway.providers import ModelSettings
-from gateway.providers.asking import Http
-from gateway.providers.chat import Chat, Completion, most_tokens_read
+from gateway.providers.chat import ChatClient, Completion, most_tokens_read
+from gateway.providers.http_client import ProviderHttpClient
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """A request, and on whose behalf."""
+class ModelCall:
+    """A request to a model, with the brand that pays."""
 
     request: ChatRequest
     brand: str
     key: str | None
     anew: bool
-    """Not to be answered with what another command was."""
+    """Do not reuse the answer to another command."""
 
 
-class Writing:
-    """Has models write.
+class ChatCompletions:
+    """Requests completions from models.
 
     Args:
-        fresh: how old an answer may be that was given to another command of the same brand.
+        fresh: maximum age of an answer to another command of the same brand.
     """
 
     def __init__(
-        self, accounts: Accounts, paying: Paying, gates: Gates, http: Http, *, fresh: timedelta
+        self,
+        accounts: ProviderAccounts,
+        paid_calls: PaidCalls,
+        limiter: RateLimiter,
+        http: ProviderHttpClient,
+        *,
+        fresh: timedelta,
     ) -> None:
         self._accounts = accounts
-        self._paying = paying
-        self._gates = gates
+        self._paid_calls = paid_calls
+        self._limiter = limiter
         self._fresh = fresh
-        self._chat = Chat(http)
+        self._chat = ChatClient(http)
 
-    async def write(self, wanted: Wanted) -> Answer:
-        """`{"document": as the provider answered, "ending": complete, length, content_filter or refusal}`.
+    async def write(self, wanted: ModelCall) -> CallAnswer:
+        """Returns `{"document": the provider's answer, "ending": complete, length, content_filter or refusal}`.
 
         Raises:
-            ProblemError: why there is no answer.
+            CallProblemError: there is no answer; `problem` says why.
         """
         account = await self._account(wanted.request.model)
         settings = ModelSettings.model_validate(account.settings)
@@ -63,11 +69,11 @@ class Writing:
         messages = body["messages"]
         rest = {name: value for name, value in body.items() if name != "messages"}
         price = settings.price
-        asked = Asked(
+        call_request = CallRequest(
             brand=wanted.brand,
             provider=account.name,
             subject=settings.model,
-            # What is asked anew is the same as nothing but itself, delivered again.
+            # With `anew`, only a redelivery of the same command shares the answer.
             fingerprint=fingerprint(
                 "chat",
                 wanted.brand,
@@ -82,36 +88,36 @@ class Writing:
             key=wanted.key,
         )
 
-        async def turn(connection: Connection) -> Go | Wait:
-            return await self._gates.turn(connection, account.name, wanted.brand, settings.bounds)
+        async def turn(connection: Connection) -> Permit | PermitDelay:
+            return await self._limiter.turn(connection, account.name, wanted.brand, settings.bounds)
 
-        async def send() -> Paid:
-            completion = await ask(
+        async def send() -> AnsweredCall:
+            completion = await ask_provider(
                 self._accounts,
-                self._gates,
+                self._limiter,
                 account,
                 lambda account: self._chat.complete(account, settings, body),
             )
-            return _paid(completion, asked, settings)
+            return _paid(completion, call_request, settings)
 
-        return await self._paying.once(asked, send, turn)
+        return await self._paid_calls.execute(call_request, send, turn)
 
     async def models(self) -> list[tuple[str, str]]:
-        """(account, model), by account."""
+        """(account, model) of each connected model, by account."""
         return _models(await self._accounts.described())
 
-    async def _account(self, model: str) -> Account:
+    async def _account(self, model: str) -> ProviderAccount:
         models: list[tuple[str, str]] = []
 
-        def named(known: Sequence[Described]) -> str | None:
+        def named(known: Sequence[ProviderAccountSummary]) -> str | None:
             models.extend(_models(known))
             return next((name for name, its in models if model in {name, its}), None)
 
         account = await self._accounts.chosen(named)
         if account is None:
             there = ", ".join(sorted({word for pair in models for word in pair})) or "none"
-            raise ProblemError(
-                Problem(
+            raise CallProblemError(
+                CallProblem(
                     "provider.not_connected",
                     f"no model {model[:100]} is connected ({there}): `brandctl providers connect model` does it",
                     HTTPStatus.FAILED_DEPENDENCY,
@@ -120,7 +126,7 @@ class Writing:
         return account
 
 
-def _models(known: Sequence[Described]) -> list[tuple[str, str]]:
+def _models(known: Sequence[ProviderAccountSummary]) -> list[tuple[str, str]]:
     return [(each.name, str(each.settings["model"])) for each in known if each.kind == "model"]
 
 
@@ -128,8 +134,8 @@ def _bound(name: str, request: ChatRequest, settings: ModelSettings) -> int:
     if request.bound is None:
         return settings.max_tokens
     if request.bound > settings.max_tokens:
-        raise ProblemError(
-            Problem(
+        raise CallProblemError(
+            CallProblem(
                 "request.too_many_tokens",
                 f"max_tokens: {name} writes at most {settings.max_tokens:,} tokens;"
                 " `brandctl providers connect --max-tokens` raises that",
@@ -139,10 +145,10 @@ def _bound(name: str, request: ChatRequest, settings: ModelSettings) -> int:
     return request.bound
 
 
-def _paid(completion: Completion, asked: Asked, settings: ModelSettings) -> Paid:
+def _paid(completion: Completion, call_request: CallRequest, settings: ModelSettings) -> AnsweredCall:
     answer: JsonValue = {"document": completion.document, "ending": completion.ending.value}
     if completion.read is None or completion.written is None:
-        log.warning("usage_not_told", provider=asked.provider)
-        return Paid(answer, asked.maximum)
+        log.warning("usage_not_told", provider=call_request.provider)
+        return AnsweredCall(answer, call_request.maximum)
     usage = {"tokens_read": completion.read, "tokens_written": completion.written}
-    return Paid(answer, settings.price.of(completion.read, completion.written), usage)
+    return AnsweredCall(answer, settings.price.of(completion.read, completion.written), usage)

@@ -1,7 +1,6 @@
-"""One request over a connection of its own, which writes nothing once its time is over.
+"""Sends one request over its own connection, and writes nothing after the deadline.
 
-A process may be paused anywhere, for longer than its lease lasts. So the clocks are looked at immediately before each write, with
-nothing in between but the write itself.
+A process may be paused for longer than its lease. So each write is preceded directly by a look at the clocks.
 """
 
 import asyncio
@@ -15,20 +14,20 @@ import httpcore2
 import httpx
 
 from chassis.http.spans import client_span
-from gateway.accounts.kind import Answer, NoAnswer, NotSent, Outgoing
+from gateway.accounts.kind import NoAnswer, NotSent, RemoteResponse, WireRequest
 from gateway.egress.addresses import Network
-from gateway.egress.connecting import GuardedConnections, Resolve
+from gateway.egress.connections import GuardedConnections, Resolve
 from gateway.egress.decoding import decoder
 from gateway.egress.errors import EgressError
 
 _CONNECT_SECONDS: Final = 5.0
 _MAX_BYTES: Final = 1_000_000
-"""Of an answer, where whoever asks says nothing else."""
+"""Default size limit of an answer."""
 _PIECE: Final = 16_384
 
 
 class Deadline:
-    """A moment by two clocks: one stands still while a machine sleeps, the other may be set. The first to pass it counts."""
+    """A deadline by two clocks: one stops while the machine sleeps, the other can be set. The first to pass counts."""
 
     def __init__(self, seconds: float) -> None:
         self._monotonic = time.monotonic() + seconds
@@ -44,18 +43,18 @@ class Deadline:
         return self.left <= 0
 
 
-class _OverError(Exception):
-    """The time for it is over."""
+class _DeadlinePassedError(Exception):
+    """The deadline has passed."""
 
 
-class Sender:
-    """Sends to where connections may lead.
+class RequestSender:
+    """Sends requests to permitted addresses.
 
     Args:
-        user_agent: how it introduces itself.
-        resolve: how names are looked up.
-        exceptions: networks that are not public and may be reached nevertheless.
-        trust: whose certificates are believed; by default those that are believed everywhere.
+        user_agent: the header `User-Agent`.
+        resolve: looks up names.
+        exceptions: private networks that may be reached all the same.
+        trust: trusted certificate authorities; by default the usual ones.
     """
 
     def __init__(
@@ -70,21 +69,23 @@ class Sender:
         self._exceptions = tuple(exceptions)
         self._ssl = trust or httpx.create_ssl_context()
 
-    async def send(self, request: Outgoing, deadline: Deadline, most_bytes: int = _MAX_BYTES) -> Answer:
-        """The answer, whatever its status. Nothing is written after the deadline, and nothing is sent a second time.
+    async def send(
+        self, request: WireRequest, deadline: Deadline, most_bytes: int = _MAX_BYTES
+    ) -> RemoteResponse:
+        """Sends once and returns the answer, including error statuses. Nothing is written after the deadline.
 
-        What of its body goes beyond `most_bytes` is cut off.
+        The body is cut off after `most_bytes`.
 
         Raises:
-            NotSent: not a byte of it was written.
-            NoAnswer: bytes were, and there is no whole answer.
+            NotSent: no byte was written.
+            NoAnswer: bytes were written, without a complete answer.
         """
         wire = _Wire(deadline)
         try:
-            with client_span(request.method, request.shown) as exchange:
+            with client_span(request.method, request.shown) as transport:
                 async with asyncio.timeout(deadline.left):
                     answer = await self._exchange(request, wire, most_bytes)
-                exchange.answered(answer.status)
+                transport.answered(answer.status)
                 return answer
         except (
             OSError,
@@ -92,23 +93,23 @@ class Sender:
             httpcore2.NetworkError,
             httpcore2.ProtocolError,
             httpcore2.TimeoutException,
-            _OverError,
+            _DeadlinePassedError,
         ) as error:
-            # The error may quote the address, and what is secret may be in that.
+            # The error may quote the address, which may contain secrets.
             why = _told(error)
             if wire.written:
                 raise NoAnswer(f"{request.shown}: {why}") from None
             raise NotSent(f"{request.shown}: {why}") from None
 
-    def asking(self, seconds: float) -> "Asking":
-        """For questions of a kind's own, which take so long together at most."""
-        return Asking(self, Deadline(seconds))
+    def asking(self, seconds: float) -> "DeadlineTransport":
+        """Returns a transport for a kind's own requests, which share one time limit."""
+        return DeadlineTransport(self, Deadline(seconds))
 
     async def connect(self, host: str, port: int, deadline: Deadline) -> socket.socket:
-        """A connection to an address that was checked, for what is not HTTP.
+        """Opens a TCP connection to a checked address, for protocols other than HTTP.
 
         Raises:
-            NotSent: nobody answers there, or it may not be asked.
+            NotSent: the address does not answer, or is not permitted.
         """
         last: OSError | None = None
         try:
@@ -132,11 +133,11 @@ class Sender:
             raise NotSent(f"{host}:{port}: {_told(error)}") from None
         raise NotSent(f"{host}:{port}: cannot be reached: {last}")
 
-    async def _exchange(self, request: Outgoing, wire: "_Wire", most_bytes: int) -> Answer:
+    async def _exchange(self, request: WireRequest, wire: "_Wire", most_bytes: int) -> RemoteResponse:
         try:
             url = httpx.URL(request.url)
         except httpx.InvalidURL:
-            # Its words may quote what is secret in the address.
+            # Its text may quote secrets of the address.
             raise NotSent(f"{request.shown}: the address cannot be understood") from None
         if request.query:
             url = url.copy_merge_params(httpx.QueryParams(list(request.query)))
@@ -169,19 +170,19 @@ class Sender:
             )
             found = _headers(answer)
             body, truncated = await _body(answer, found, most_bytes)
-            return Answer(answer.status, found, body, truncated)
+            return RemoteResponse(answer.status, found, body, truncated)
         finally:
             await connection.aclose()
 
 
-class Asking:
-    """Asks within one time."""
+class DeadlineTransport:
+    """Sends requests within one time limit."""
 
-    def __init__(self, sender: Sender, deadline: Deadline) -> None:
+    def __init__(self, sender: RequestSender, deadline: Deadline) -> None:
         self._sender = sender
         self._deadline = deadline
 
-    async def __call__(self, request: Outgoing) -> Answer:
+    async def __call__(self, request: WireRequest) -> RemoteResponse:
         return await self._sender.send(request, self._deadline)
 
     async def connect(self, host: str, port: int) -> socket.socket:
@@ -189,7 +190,7 @@ class Asking:
 
 
 class _Wire(httpcore2.AsyncNetworkBackend):
-    """Connects to an address, and knows whether anything of a request was written."""
+    """Connects to an address, and records whether any byte was written."""
 
     def __init__(self, deadline: Deadline) -> None:
         self.deadline = deadline
@@ -210,7 +211,7 @@ class _Wire(httpcore2.AsyncNetworkBackend):
             raise httpcore2.ConnectTimeout("it did not answer in time") from None
         except OSError as error:
             raise httpcore2.ConnectError(error.strerror or str(error)) from None
-        # Nor does the kernel go on by itself with what nobody has taken.
+        # The kernel drops unsent data, too.
         if (limit := getattr(socket, "TCP_USER_TIMEOUT", None)) is not None:
             milliseconds = max(int(self.deadline.left * 1000), 1)
             writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, limit, milliseconds)
@@ -225,7 +226,7 @@ class _Wire(httpcore2.AsyncNetworkBackend):
 
 
 class _Stream(httpcore2.AsyncNetworkStream):
-    """asyncio's own: what is written goes to the kernel within `write`, before anybody else gets a turn."""
+    """asyncio's own stream: `write` passes the data to the kernel before other tasks run."""
 
     def __init__(self, wire: _Wire, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._wire = wire
@@ -241,10 +242,10 @@ class _Stream(httpcore2.AsyncNetworkStream):
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109, ARG002
         if not buffer:
             return
-        # In small pieces, each of them in the kernel before the next: no buffer of ours goes on by itself.
+        # In small pieces, each in the kernel before the next, so no buffer of ours sends later.
         for begin in range(0, len(buffer), _PIECE):
             if self._wire.deadline.is_over:
-                raise _OverError
+                raise _DeadlinePassedError
             self._wire.written = True
             self._writer.write(buffer[begin : begin + _PIECE])
             try:
@@ -253,7 +254,7 @@ class _Stream(httpcore2.AsyncNetworkStream):
                 raise httpcore2.WriteError(error.strerror or str(error)) from None
 
     async def aclose(self) -> None:
-        # What is still buffered must not go out later, after the time is over.
+        # Buffered data must not be sent after the deadline.
         self._writer.transport.abort()
 
     async def start_tls(
@@ -293,7 +294,7 @@ def _headers(answer: httpcore2.Response) -> dict[str, str]:
 async def _body(
     answer: httpcore2.Response, headers: Mapping[str, str], most_bytes: int
 ) -> tuple[bytes, bool]:
-    """What it says, and whether that is only the beginning. The status is what counts: a body that cannot be read is none."""
+    """Reads the body, and whether it was cut off. An unreadable body counts as empty: the status matters."""
     body = bytearray()
     try:
         decoding = decoder(headers.get("content-encoding"))
@@ -310,7 +311,7 @@ async def _body(
 
 def _told(error: BaseException) -> str:
     match error:
-        case _OverError():
+        case _DeadlinePassedError():
             return "its time was over before it was sent"
         case TimeoutError() | httpcore2.TimeoutException():
             return "no answer in time"

@@ -15,10 +15,10 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from gateway.accounts.kind import NoAnswer, NotSent, Outgoing
-from gateway.accounts.sending import Deadline, Sender
+from gateway.accounts.kind import NoAnswer, NotSent, WireRequest
+from gateway.accounts.sender import Deadline, RequestSender
 from gateway.egress.addresses import networks
-from gateway.egress.connecting import Endpoint
+from gateway.egress.connections import Endpoint
 
 REACHABLE = networks("127.0.0.1/32")
 
@@ -61,9 +61,9 @@ async def at_home(_: str, port: int) -> Sequence[Endpoint]:
     return [("127.0.0.1", port)]
 
 
-def post(port: int, body: bytes = b"the end", scheme: str = "http") -> Outgoing:
+def post(port: int, body: bytes = b"the end", scheme: str = "http") -> WireRequest:
     url = f"{scheme}://posts.example:{port}/a"
-    return Outgoing("POST", url, url, (("q", "a b"),), {"Content-Type": "text/plain"}, body)
+    return WireRequest("POST", url, url, (("q", "a b"),), {"Content-Type": "text/plain"}, body)
 
 
 async def test_a_process_that_was_paused_before_it_wrote_writes_nothing() -> None:
@@ -73,7 +73,7 @@ async def test_a_process_that_was_paused_before_it_wrote_writes_nothing() -> Non
 
     async with listening(Listener()) as there:
         with pytest.raises(NotSent, match=r"in time|time was over"):
-            await Sender("Us", paused, REACHABLE).send(post(there.port), Deadline(0.2))
+            await RequestSender("Us", paused, REACHABLE).send(post(there.port), Deadline(0.2))
         assert bytes(there.received) == b""
 
 
@@ -81,7 +81,7 @@ async def test_what_a_paused_process_had_begun_is_not_gone_on_with() -> None:
     async with listening(Listener(answers=False)) as there:
         body = b"x" * 40_000_000 + b"the end"
         sending = asyncio.create_task(
-            Sender("Us", at_home, REACHABLE).send(post(there.port, body), Deadline(0.3))
+            RequestSender("Us", at_home, REACHABLE).send(post(there.port, body), Deadline(0.3))
         )
         await there.begun.wait()
         time.sleep(0.5)  # noqa: ASYNC251 - the whole process stands still
@@ -92,7 +92,7 @@ async def test_what_a_paused_process_had_begun_is_not_gone_on_with() -> None:
 
 
 async def test_an_answer_is_read_whole_and_no_answer_is_told_apart_from_nothing_sent() -> None:
-    sender = Sender("Us", at_home, REACHABLE)
+    sender = RequestSender("Us", at_home, REACHABLE)
     async with listening(Listener()) as there:
         answer = await sender.send(post(there.port), Deadline(10))
         assert (answer.status, answer.body, answer.headers["x-a"]) == (201, b"{}", "b")
@@ -105,7 +105,7 @@ async def test_an_answer_is_read_whole_and_no_answer_is_told_apart_from_nothing_
     with pytest.raises(NotSent, match="cannot be reached"):
         await sender.send(post(there.port), Deadline(5))
     with pytest.raises(NotSent, match="public internet"):
-        await Sender("Us", at_home, ()).send(post(there.port), Deadline(5))
+        await RequestSender("Us", at_home, ()).send(post(there.port), Deadline(5))
 
 
 def certificates(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
@@ -142,9 +142,9 @@ async def test_nothing_is_written_to_whoever_cannot_prove_his_name(tmp_path: Pat
     server, trust = certificates(tmp_path)
     async with listening(Listener(), server) as there:
         request = post(there.port, scheme="https")
-        answer = await Sender("Us", at_home, REACHABLE, trust).send(request, Deadline(10))
+        answer = await RequestSender("Us", at_home, REACHABLE, trust).send(request, Deadline(10))
         assert answer.status == 201
         there.received.clear()
         with pytest.raises(NotSent, match="certificate"):
-            await Sender("Us", at_home, REACHABLE).send(request, Deadline(10))
+            await RequestSender("Us", at_home, REACHABLE).send(request, Deadline(10))
         assert bytes(there.received) == b""

@@ -1,4 +1,4 @@
-"""Counts of calls since the process began, made where calls end."""
+"""Counts calls since the process began."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -6,21 +6,21 @@ from typing import Any, Final
 
 ANSWERED: Final = "answered"
 PRESUMED: Final = "presumed"
-"""Its process died, and nobody heard how it ended."""
+"""The process died before the answer came."""
 
 
 @dataclass(slots=True)
 class CallCounts:
-    """By account, and by how a call ended: `answered`, `presumed`, or the type of the problem."""
+    """By account and result: `answered`, `presumed`, or the type of the problem."""
 
     ended: Counter[tuple[str, str]] = field(default_factory=Counter)
     spent: Counter[str] = field(default_factory=Counter)
     """Micro-dollars by account."""
     refused: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """By account and problem: what was refused before anything was set aside for it."""
+    """Refusals before any money was set aside, by account and problem."""
 
     def note_end(self, provider: str, outcome: dict[str, Any], spent: int) -> None:
-        """`outcome` is what is kept of the call."""
+        """Counts a call that ended; `outcome` is its stored outcome."""
         problem = outcome.get("problem")
         self.ended[provider, problem["type"] if problem else ANSWERED] += 1
         self.spent[provider] += spent

@@ -1,6 +1,6 @@
-"""Sending one request to a provider that an operator has connected, and reading its answer within bounds.
+"""Sends one request to a provider and reads its answer within limits.
 
-Nothing is tried again here: whoever asked knows what waits for the answer.
+It never retries: that decision is the caller's.
 """
 
 import json
@@ -19,18 +19,18 @@ from pydantic import BaseModel, ConfigDict, Field
 from chassis import WebAddress, redaction
 from chassis.http.outgoing import AsyncioConnections
 from chassis.http.spans import client_span
-from gateway.limits import Bounds
-from gateway.outcomes import Failed
-from gateway.problems import Problem
+from gateway.limits import RateLimits
+from gateway.outcomes import FailedCall
+from gateway.problems import CallProblem
 
 _CONNECT_SECONDS: Final = 5.0
 _KEEPALIVE_SECONDS: Final = 2.0
-"""Connections are let go before a server, many of which close idle ones after 5, can close one under a request: nobody could
-know whether it was answered, so it would count as spent."""
+"""Idle connections close after this time. Many servers close them after 5 seconds; a request lost that way would
+count as spent."""
 _MAX_BYTES: Final = 4_000_000
 _HEADERS: Final = {
     "Accept": "application/json",
-    # Uncompressed, so that the limit on bytes is one on memory too.
+    # Uncompressed, so the byte limit also limits memory.
     "Accept-Encoding": "identity",
 }
 _QUOTED: Final = 300
@@ -40,30 +40,30 @@ Dollars = Annotated[Decimal, Field(ge=0, le=1000)]
 
 
 class AccountSettings(BaseModel):
-    """What an operator says of an account, besides its key. Prices are dollars."""
+    """An operator's settings of an account, without its key. Prices are in dollars."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     url: WebAddress
     per_minute: Annotated[int, Field(ge=1, le=100_000)] = 60
-    """Requests that the account may make, evenly."""
+    """Requests a minute, evenly spread."""
     together: Annotated[int, Field(ge=1, le=1000)] = 1
-    """So many of them may come at the same moment."""
+    """The size of a burst of requests."""
     brand_per_minute: Annotated[int | None, Field(ge=1, le=100_000)] = None
-    """Of these, what one brand may take; unset: as much as there is."""
+    """The share of one brand; unset: no limit of its own."""
     at_once: Annotated[int, Field(ge=1, le=1000)] = 8
-    """Requests under way at a time, over all replicas."""
+    """Concurrent requests, over all replicas."""
     seconds: Annotated[float, Field(ge=1, le=600)] = 20.0
-    """For one answer."""
+    """Time limit of one answer."""
 
     @property
-    def bounds(self) -> Bounds:
-        return Bounds(self.per_minute, self.brand_per_minute, self.together, self.at_once, self.seconds)
+    def bounds(self) -> RateLimits:
+        return RateLimits(self.per_minute, self.brand_per_minute, self.together, self.at_once, self.seconds)
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
-    """What a provider answered, whatever its status."""
+class ProviderResponse:
+    """A provider's answer, including error statuses."""
 
     status: int
     headers: httpx.Headers
@@ -71,7 +71,7 @@ class Response:
 
     @property
     def document(self) -> Any:
-        """The JSON in the body; None if there is none."""
+        """The JSON in the body, or None."""
         try:
             return json.loads(self.body)
         except (ValueError, RecursionError):
@@ -79,20 +79,20 @@ class Response:
 
     @property
     def quoted(self) -> str:
-        """The beginning of the body, for people."""
+        """The beginning of the body, for error messages."""
         return quoted(self.body[: 4 * _QUOTED].decode(errors="replace"))
 
 
 def quoted(said: object) -> str:
-    """The beginning of what a provider says, for people. Secrets go first: half a key is not known for what it is."""
+    """The beginning of a provider's text, for error messages. Secrets are masked before the cut, which could split one."""
     return redaction.text(str(said or ""))[:_QUOTED].strip()
 
 
-class Http:
-    """Connections to providers, for the life of the process.
+class ProviderHttpClient:
+    """Sends requests to providers; the process has one.
 
     Args:
-        user_agent: how it introduces itself: some refuse those who do not say what they are.
+        user_agent: the header `User-Agent`; some providers refuse requests without it.
     """
 
     def __init__(self, user_agent: str) -> None:
@@ -117,11 +117,12 @@ class Http:
         headers: Mapping[str, str] | None = None,
         parameters: Mapping[str, str] | None = None,
         body: Any = None,
-    ) -> Response:
-        """Asks the provider of that name.
+    ) -> ProviderResponse:
+        """Sends a request to the named provider.
 
         Raises:
-            Failed: `provider.away`, free of charge; `provider.no_answer` to what was sent; `provider.unusable_answer`.
+            FailedCall: `provider.away`, free of charge; `provider.no_answer` after sending;
+                `provider.unusable_answer`.
         """
         where = httpx.URL(url, params=dict(parameters)) if parameters else httpx.URL(url)
         given = {"Host": where.netloc.decode("ascii"), **self._headers, **(headers or {})}
@@ -143,37 +144,37 @@ class Http:
             },
         )
         try:
-            # Its trace ends here: what ours are called is no business of strangers, so no header is sent.
+            # The trace ends here: trace ids stay private, so no header carries them.
             with client_span(method, url) as exchange:
                 response = await _exchange(name, asking)
                 exchange.answered(response.status)
                 return response
         except (httpcore2.ConnectError, httpcore2.ConnectTimeout, httpcore2.UnsupportedProtocol) as error:
-            raise Failed(_away(name, error)) from error
+            raise FailedCall(_away(name, error)) from error
         except (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError) as error:
-            # It was sent, and may have been answered.
-            raise Failed(_no_answer(name, error), spent=None) from error
+            # The request was sent, and may have been answered.
+            raise FailedCall(_no_answer(name, error), spent=None) from error
 
 
-async def _exchange(name: str, asking: AbstractAsyncContextManager[httpcore2.Response]) -> Response:
+async def _exchange(name: str, asking: AbstractAsyncContextManager[httpcore2.Response]) -> ProviderResponse:
     async with asking as response:
         headers = httpx.Headers(response.headers)
         if headers.get("Content-Encoding", "identity").lower() not in {"", "identity"}:
-            raise Failed(unusable(name, "it is compressed, which it was not asked to be"), spent=None)
+            raise FailedCall(unusable(name, "it is compressed, although the request forbade that"), spent=None)
         body = bytearray()
         async for chunk in response.aiter_stream():
             body += chunk
             if len(body) > _MAX_BYTES:
-                raise Failed(unusable(name, f"it is larger than {_MAX_BYTES:,} bytes"), spent=None)
-        return Response(response.status, headers, bytes(body))
+                raise FailedCall(unusable(name, f"it is larger than {_MAX_BYTES:,} bytes"), spent=None)
+        return ProviderResponse(response.status, headers, bytes(body))
 
 
 def _as_json(body: Any) -> bytes:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
-def _away(name: str, error: Exception) -> Problem:
-    return Problem(
+def _away(name: str, error: Exception) -> CallProblem:
+    return CallProblem(
         "provider.away",
         f"{name} cannot be reached: {error!r}",
         HTTPStatus.SERVICE_UNAVAILABLE,
@@ -182,20 +183,20 @@ def _away(name: str, error: Exception) -> Problem:
     )
 
 
-def _no_answer(name: str, error: Exception) -> Problem:
-    # One request may be too much for a provider that is well, and each time it is sent it may be charged.
-    return Problem(
+def _no_answer(name: str, error: Exception) -> CallProblem:
+    # No automatic retry: a request too large for a healthy provider would be charged each time.
+    return CallProblem(
         "provider.no_answer",
-        f"{name} broke off or did not answer in time: {error!r}; the call counts as spent, because nobody knows whether it"
-        " was answered",
+        f"{name} broke off or did not answer in time: {error!r}; the call counts as spent, because its outcome is"
+        " unknown",
         HTTPStatus.FAILED_DEPENDENCY,
         transient=True,
         after=_AWAY_FOR,
     )
 
 
-def unusable(name: str, why: str) -> Problem:
-    return Problem(
+def unusable(name: str, why: str) -> CallProblem:
+    return CallProblem(
         "provider.unusable_answer",
         f"the answer of {name} cannot be used: {why}; check that the address of `brandctl providers list` is the"
         " provider's",
@@ -203,8 +204,8 @@ def unusable(name: str, why: str) -> Problem:
     )
 
 
-def limited(name: str, after: timedelta, said: str = "") -> Problem:
-    return Problem(
+def limited(name: str, after: timedelta, said: str = "") -> CallProblem:
+    return CallProblem(
         "provider.limited",
         f"{name} takes no more requests for now{f': {said}' if said else ''}",
         HTTPStatus.TOO_MANY_REQUESTS,
@@ -213,37 +214,37 @@ def limited(name: str, after: timedelta, said: str = "") -> Problem:
     )
 
 
-def quota_exhausted(name: str, said: str) -> Problem:
-    return Problem(
+def quota_exhausted(name: str, said: str) -> CallProblem:
+    return CallProblem(
         "provider.quota_exhausted",
         f"the account of {name} is used up{f' ({said})' if said else ''}: raise its plan or its credit with the provider",
         HTTPStatus.FAILED_DEPENDENCY,
     )
 
 
-def key_refused(name: str, said: str) -> Problem:
-    return Problem(
+def key_refused(name: str, said: str) -> CallProblem:
+    return CallProblem(
         "provider.key_refused",
         f"{name} refuses our key{f' ({said})' if said else ''}: give a good one with `brandctl providers connect`",
         HTTPStatus.FAILED_DEPENDENCY,
     )
 
 
-def refused(name: str, status: int, said: str) -> Problem:
-    return Problem(
+def refused(name: str, status: int, said: str) -> CallProblem:
+    return CallProblem(
         "provider.refused_request",
         f"{name} refuses this request ({status}{f': {said}' if said else ''}): the same again would be refused too",
         HTTPStatus.UNPROCESSABLE_ENTITY,
     )
 
 
-def failure(name: str, response: Response, after: timedelta | None) -> Problem:
-    """What a status says that the provider gives no better words for.
+def failure(name: str, response: ProviderResponse, after: timedelta | None) -> CallProblem:
+    """Maps a status to a problem, where the provider's own error says nothing better.
 
     Args:
         name: of the account.
-        response: no success.
-        after: the wait that it asked for.
+        response: an unsuccessful one.
+        after: the requested wait.
     """
     said = response.quoted
     match response.status:
@@ -257,7 +258,7 @@ def failure(name: str, response: Response, after: timedelta | None) -> Problem:
             HTTPStatus.REQUEST_TIMEOUT,
             HTTPStatus.TOO_EARLY,
         }:
-            return Problem(
+            return CallProblem(
                 "provider.away",
                 f"{name} answered {status}{f': {said}' if said else ''}",
                 HTTPStatus.SERVICE_UNAVAILABLE,

@@ -1,7 +1,8 @@
-"""Connections to public addresses alone.
+"""Connects to public addresses only.
 
-A name is looked up and its addresses are checked when the connection is made, and the connection is made to an address
-that was checked: between check and connection nobody is asked again, so that a name cannot mean something else by then.
+Each name is resolved and checked once, at connection time, and the connection goes to the checked address. So a
+name cannot
+change its meaning between check and connection.
 """
 
 import asyncio
@@ -14,30 +15,30 @@ import httpcore2
 from chassis.http.outgoing import AsyncioConnections
 from gateway.egress import addresses
 from gateway.egress.addresses import Network
-from gateway.egress.errors import PassingError, RefusedError
+from gateway.egress.errors import EgressRefusedError, EgressUnavailableError
 
 Endpoint: TypeAlias = tuple[str, int]
 Resolve: TypeAlias = Callable[[str, int], Awaitable[Sequence[Endpoint]]]
-"""(host, port) → the endpoints that it has, addresses with ports; raises `socket.gaierror`."""
+"""(host, port) → endpoints as (address, port); raises `socket.gaierror`."""
 
 _MAX_TRIED = 4
 _RESOLVING_SECONDS = 5.0
 
 
 async def system_resolver(host: str, port: int) -> Sequence[Endpoint]:
-    """As the machine looks up names."""
+    """Resolves a name with the system's resolver."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys((str(address[0]), int(address[1])) for *_, address in found))
 
 
 class GuardedConnections(httpcore2.AsyncNetworkBackend):
-    """Makes the connections of an HTTP client.
+    """A network backend that checks addresses before it connects.
 
     Args:
-        resolve: how names are looked up.
-        exceptions: networks that are not public and may be reached nevertheless.
-        inner: what connects to an address that was checked.
+        resolve: looks up names.
+        exceptions: private networks that may be reached all the same.
+        inner: connects to a checked address.
     """
 
     def __init__(
@@ -58,12 +59,12 @@ class GuardedConnections(httpcore2.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        """A connection to the first address that answers.
+        """Connects to the first address that answers.
 
         Raises:
-            RefusedError: the name does not exist, or one of its addresses is not public.
-            PassingError: the name cannot be looked up now.
-            httpcore2.ConnectError, httpcore2.ConnectTimeout: nobody answers at any address.
+            EgressRefusedError: the name does not exist, or one of its addresses is not public.
+            EgressUnavailableError: the name cannot be resolved now.
+            httpcore2.ConnectError, httpcore2.ConnectTimeout: no address answers.
         """
         last: httpcore2.ConnectError | httpcore2.ConnectTimeout | None = None
         for address, its_port in (await self.checked(host, port))[:_MAX_TRIED]:
@@ -76,24 +77,24 @@ class GuardedConnections(httpcore2.AsyncNetworkBackend):
         raise last or httpcore2.ConnectError("no address")
 
     async def connect_unix_socket(self, *_: object, **__: object) -> httpcore2.AsyncNetworkStream:
-        raise RefusedError("address", "The address is a socket of this machine")
+        raise EgressRefusedError("address", "The address is a socket of this machine")
 
     async def sleep(self, seconds: float) -> None:
         await self._inner.sleep(seconds)
 
     async def checked(self, host: str, port: int) -> Sequence[Endpoint]:
-        """Where a connection may be made; as `connect_tcp` does by itself.
+        """Resolves a name and checks its addresses, as `connect_tcp` does.
 
         Raises:
-            RefusedError, PassingError: as there.
+            EgressRefusedError, EgressUnavailableError: as there.
         """
         found = await self._looked_up(host.strip("[]"), port)
         for address, _ in found:
-            # One is enough: a name with a public and a private address is made to slip past.
+            # One private address refuses the name: mixing both is a known attack.
             if not addresses.is_reachable(address, self._exceptions):
                 parsed = addresses.parse(address)
                 what = (addresses.purpose(parsed) if parsed else None) or "the link"
-                raise RefusedError(
+                raise EgressRefusedError(
                     "private_address",
                     f"{host} leads to an address for {what}; only the public internet is reached"
                     " (an operator can let a network in with EGRESS_REACHABLE_NETWORKS)",
@@ -107,13 +108,15 @@ class GuardedConnections(httpcore2.AsyncNetworkBackend):
             async with asyncio.timeout(_RESOLVING_SECONDS):
                 found = await self._resolve(host, port)
         except TimeoutError:
-            raise PassingError("name_lookup", f"Looking up {host} took too long") from None
+            raise EgressUnavailableError("name_lookup", f"Looking up {host} took too long") from None
         except socket.gaierror as error:
             if error.errno in {socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)}:
-                raise RefusedError("unknown_host", f"There is no host {host}") from error
-            raise PassingError("name_lookup", f"{host} cannot be looked up now: {error.strerror}") from error
+                raise EgressRefusedError("unknown_host", f"There is no host {host}") from error
+            raise EgressUnavailableError(
+                "name_lookup", f"{host} cannot be looked up now: {error.strerror}"
+            ) from error
         except UnicodeError:
-            raise RefusedError("unknown_host", f"There is no host {host}") from None
+            raise EgressRefusedError("unknown_host", f"There is no host {host}") from None
         if not found:
-            raise RefusedError("unknown_host", f"{host} has no address")
+            raise EgressRefusedError("unknown_host", f"{host} has no address")
         return found

@@ -1,4 +1,4 @@
-"""Keeps what is kept within bounds."""
+"""Limits the size of the page cache."""
 
 import asyncio
 from datetime import timedelta
@@ -13,15 +13,15 @@ log = structlog.get_logger(__name__)
 
 _EVERY_SECONDS: Final = 300.0
 _STALE_FOR: Final = timedelta(days=7)
-"""A page that is good no more may still be confirmed by its site, without being sent again."""
+"""How long an expired page stays: its site may confirm it without sending it again."""
 
 
-class Cleaning:
-    """Takes away, every five minutes, pages that are too old or too many.
+class PageCacheCleaner:
+    """Deletes, every five minutes, cached pages that are too old or exceed the size limit.
 
     Args:
-        connections: where they are kept.
-        max_bytes: of all bodies together.
+        connections: of the database with the cache.
+        max_bytes: limit of all bodies together.
     """
 
     def __init__(self, connections: Connections, max_bytes: int) -> None:
