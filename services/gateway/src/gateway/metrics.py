@@ -57,9 +57,7 @@ class CallMetrics(Collector):
         ]
 
     async def _brands_accounts(self, connection: Connection) -> Metric:
-        shown = self._families.gauge(
-            "accounts", "Connected accounts of brands, by state.", "kind", "state"
-        )
+        shown = self._families.gauge("accounts", "Connected accounts of brands, by state.", "kind", "state")
         counted = await count_accounts(connection)
         for kind in sorted(KINDS):
             for state in AccountState:
@@ -71,7 +69,10 @@ class CallMetrics(Collector):
         found = await money.accounts(connection, today, None)
         own = await money.own_caps(connection)
         amounts = self._families.gauge(
-            "spend_dollars", "Spending of all brands together in the current day and month in UTC.", "period", "state"
+            "spend_dollars",
+            "Spending of all brands together in the current day and month in UTC.",
+            "period",
+            "state",
         )
         caps = self._families.gauge("spend_cap_dollars", "Cap of all brands together.", "period")
         near = self._families.gauge(
@@ -95,7 +96,9 @@ class CallMetrics(Collector):
                 (period,), sum(limit is not None and each.spent >= NEAR * limit for each, limit in limits)
             )
         stopped = self._families.gauge(
-            "spending_stopped", "Brands whose spending an operator has stopped; 1 if all spending is stopped.", "of"
+            "spending_stopped",
+            "Brands whose spending an operator has stopped; 1 if all spending is stopped.",
+            "of",
         )
         stops = [each.scope for each in own.values() if each.stopped_at is not None]
         stopped.add_metric(("all",), float(ALL in stops))

@@ -15,7 +15,8 @@ from chassis.http.api import Responses, refusal
 from chassis.http.problems import ProblemResponse
 
 NO_KEYS: Final[Responses] = refusal(
-    HTTPStatus.FAILED_DEPENDENCY, "Keys cannot be encrypted or decrypted; `detail` says what GATEWAY_KEYS lacks."
+    HTTPStatus.FAILED_DEPENDENCY,
+    "Keys cannot be encrypted or decrypted; `detail` says what GATEWAY_KEYS lacks.",
 )
 FROM_PROVIDERS: Final[Responses] = {
     **refusal(HTTPStatus.PAYMENT_REQUIRED, "The budget does not suffice now; retry after `Retry-After`."),

@@ -146,9 +146,7 @@ class LoginFlow:
         found = KINDS[kind]
         if not isinstance(found, OAuthKind):
             raise CallProblemError(
-                _problem(
-                    "account.no_login", f"{kind} has no log-in: give its credentials instead"
-                )
+                _problem("account.no_login", f"{kind} has no log-in: give its credentials instead")
             )
         app = await self._apps.find(kind)
         if app is None:

@@ -82,9 +82,7 @@ def _host(host: str) -> str:
     name = host.removesuffix(".")
     if _NUMBER.fullmatch(name.rpartition(".")[2]) or addresses.parse(name) is not None:
         # Parsers disagree about 127.1, 2130706433, 0x7f.1 and 0177.0.0.1.
-        raise _refused(
-            "has a numeric host in an ambiguous notation; write it like 192.0.2.7"
-        )
+        raise _refused("has a numeric host in an ambiguous notation; write it like 192.0.2.7")
     if len(name) > 253 or not _NAME.fullmatch(name):  # noqa: PLR2004  (of a name, RFC 1035)
         raise _refused("has no host that could exist")
     return name

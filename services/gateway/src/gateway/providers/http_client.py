@@ -160,7 +160,9 @@ async def _exchange(name: str, asking: AbstractAsyncContextManager[httpcore2.Res
     async with asking as response:
         headers = httpx.Headers(response.headers)
         if headers.get("Content-Encoding", "identity").lower() not in {"", "identity"}:
-            raise FailedCall(unusable(name, "it is compressed, although the request forbade that"), spent=None)
+            raise FailedCall(
+                unusable(name, "it is compressed, although the request forbade that"), spent=None
+            )
         body = bytearray()
         async for chunk in response.aiter_stream():
             body += chunk

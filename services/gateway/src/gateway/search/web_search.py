@@ -114,5 +114,7 @@ def _settings(account: ProviderAccount) -> BraveSettings | SearxngSettings:
 
 def _searches_nothing(name: str) -> CallProblem:
     return CallProblem(
-        "provider.not_connected", f"{name} is not a search provider; `brandctl providers list` shows the connected ones", HTTPStatus.UNPROCESSABLE_ENTITY
+        "provider.not_connected",
+        f"{name} is not a search provider; `brandctl providers list` shows the connected ones",
+        HTTPStatus.UNPROCESSABLE_ENTITY,
     )
