@@ -7,8 +7,8 @@ from chassis.http.client import Peer, UnavailableError
 from chassis.http.introspection import callers_by_key
 from chassis.http.service_key import Pair, PairKeys
 from envelope.brand import CATALOGUE
-from envelope.brand.payloads import ResearchErase, ResearchRequested
-from messaging import QueuePolicy, Service, on_batch, on_each
+from envelope.brand.payloads import DatabaseFellBack, ResearchErase, ResearchRequested
+from messaging import CommitLoss, QueuePolicy, Service, Transaction, on_batch, on_each
 from research import uploads
 from research.clients.local_corpus import LocalCorpus
 from research.clients.provider import ProviderUnavailableError
@@ -70,6 +70,7 @@ def build(settings: Settings) -> Service:
         )
     )
     service.gauge("documents", "Files of the corpus, and documents of brands.", "state", _documents)
+    service.on_commit_loss(_tell_of_loss)
     service.background("corpus-index", corpus.run)
     service.background("uploads-index", upload_reading.run)
     return service
@@ -92,3 +93,7 @@ async def _documents(connection: Connection) -> dict[str, int]:
     """How many there are in each state."""
     folder, uploaded = await listing.counts(connection), await uploads.counts(connection)
     return {state: count + uploaded[state] for state, count in folder.items()}
+
+
+async def _tell_of_loss(loss: CommitLoss, tx: Transaction) -> None:
+    tx.send(DatabaseFellBack(service="research", kept_until=loss.kept_until))

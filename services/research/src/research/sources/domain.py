@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from chassis.hosts import is_host
+from chassis.hosts import explain_bad_host, is_host
 
 MAX_URLS: Final = 30
 MAX_FEEDS: Final = 10
@@ -37,9 +37,7 @@ def checked_address(address: str) -> str:
     if parts.scheme not in _PORTS or not parts.hostname:
         raise ValueError(problem)
     if not is_host(parts.hostname):
-        raise ValueError(
-            "has a host that not every program reads alike; write it in letters and digits of ASCII"
-        )
+        raise ValueError(explain_bad_host(parts.hostname))
     if "@" in parts.netloc:
         raise ValueError("names a user or a password, which have no place in it; leave them out")
     if port not in {None, _PORTS[parts.scheme]}:

@@ -176,10 +176,20 @@ class ArticleContext(Payload):
     )
 
 
+class KnownPost(Payload):
+    """An announced post: its channel as in `social.create`, and its public address."""
+
+    platform: Name
+    post_url: HttpUrl
+
+
 class SocialCreate(Payload):
     """Create posts about the article on the brand's channels; with `approval` for `everything`, each post waits for a person.
 
     With a `short_link`, posts lead there, each with its own mark, so that visits are counted by post.
+
+    A command repeated after `social` lost commits lists announced posts as `known_posts`; they are not created again. Other posts may
+    have been sent since `asked_since`, so `social` looks for them first.
     """
 
     brand_slug: BrandSlug
@@ -192,6 +202,8 @@ class SocialCreate(Payload):
     picture: Picture | None = None
     language: Annotated[str, StringConstraints(min_length=1, max_length=35), WITHOUT_NUL] | None = None
     short_link: HttpUrl | None = None
+    known_posts: tuple[KnownPost, ...] = Field(default=(), max_length=20)
+    asked_since: AwareDatetime | None = None
 
 
 class LinkRegister(Payload):
@@ -301,6 +313,13 @@ class DraftsWaiting(Payload):
     held_up: bool = False
 
 
+class DatabaseFellBack(Payload):
+    """A lagging standby or a backup replaced the service's database: commits after `kept_until` may be lost."""
+
+    service: Name
+    kept_until: AwareDatetime
+
+
 class DeadLetterRecorded(Payload):
     """A message became a dead letter of `queue`; brand, keyword, content and target come from its payload, if it has them."""
 
@@ -313,3 +332,18 @@ class DeadLetterRecorded(Payload):
     keyword: Keyword | None = None
     content_id: UUID | None = None
     target: Name | None = None
+    work_ids: tuple[UUID, ...] = Field(default=(), max_length=20)
+    """The pieces of work that the message was about, by `envelope.brand.work`; another command may do them."""
+
+
+class WorkFinished(Payload):
+    """A piece of work is done, so that no dead letter of a message about it needs a replay, if that was sent `covers_until` then.
+
+    `finished_by` is the command that did it, where that is known.
+    """
+
+    brand_slug: BrandSlug
+    work_id: UUID
+    covers_until: AwareDatetime
+    finished_at: AwareDatetime
+    finished_by: UUID | None = None
