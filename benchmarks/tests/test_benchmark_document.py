@@ -14,14 +14,14 @@ from rich.console import Console
 from benchmarks.__main__ import _measure
 from benchmarks.measuring.drains import Drain, Gate, Round
 from benchmarks.reporting import document, pictures
-from benchmarks.reporting.conclusion import ReportFiles, conclude
 from benchmarks.reporting.document import DocumentError, Measurements
+from benchmarks.reporting.output import ReportFiles, conclude
 from benchmarks.reporting.results import ResultRow, RunProgress
 from benchmarks.run import BenchmarkRun
 from benchmarks.scenarios import SCENARIOS
 from benchmarks.scenarios.throughput import TierEntry, compare
 from benchmarks.servers.nodes import Nodes
-from benchmarks.systems import known
+from benchmarks.systems import selection
 from benchmarks.systems.programs import System
 
 PROJECT = ReportFiles(Path(__file__).parents[2])
@@ -56,7 +56,7 @@ def whole_run() -> list[ResultRow]:
     }
     drains = [
         drain(name, 34_765.4 / number, kinds.get(name, "broker"))
-        for number, name in enumerate(known.NAMES, 1)
+        for number, name in enumerate(selection.NAMES, 1)
     ]
     rates = [
         ResultRow(name, "ours", msgs_per_s=5_000.0, p50_ms=3.0, p99_ms=9.0, cpu_s_per_1k=CPU, gate="passed", extra=extra)

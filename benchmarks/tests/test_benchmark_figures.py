@@ -20,7 +20,7 @@ from benchmarks.measuring.effects import EffectCheck
 from benchmarks.reporting import goals, pictures, results
 from benchmarks.reporting.results import ResultRow
 from benchmarks.scenarios import SCENARIOS, corpus
-from benchmarks.systems import known
+from benchmarks.systems import selection
 from envelope import EnvelopeHead
 
 SPIN = "import time\nend = time.process_time() + 0.4\nwhile time.process_time() < end: pass"
@@ -275,8 +275,8 @@ def test_the_spread_is_the_range_over_the_median() -> None:
 
 
 def test_ours_is_always_among_the_systems_and_an_unknown_one_is_refused() -> None:
-    chosen, left_out = known.choose(["celery"])
+    chosen, left_out = selection.choose(["celery"])
     assert chosen[0].name == "ours"
     assert {system.name for system in chosen} | set(left_out) == {"ours", "celery"}
-    with pytest.raises(known.UnknownSystemError, match="no system celeri"):
-        known.choose(["celeri"])
+    with pytest.raises(selection.UnknownSystemError, match="no system celeri"):
+        selection.choose(["celeri"])

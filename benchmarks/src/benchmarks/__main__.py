@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.reporting import document
-from benchmarks.reporting.conclusion import ReportFiles, conclude
 from benchmarks.reporting.document import Measurements
+from benchmarks.reporting.output import ReportFiles, conclude
 from benchmarks.reporting.results import ResultRow, RunProgress, no_figure
 from benchmarks.run import BenchmarkRun
 from benchmarks.scenarios import SCENARIOS
 from benchmarks.servers import nodes
 from benchmarks.servers.nodes import Nodes
-from benchmarks.systems import known
+from benchmarks.systems import selection
 
 _ROOT: Final = Path(__file__).parents[3]
 _FILES: Final = ReportFiles(_ROOT)
@@ -50,8 +50,8 @@ def main() -> None:
     names = _listed(arguments.only) or list(SCENARIOS)
     _check(arguments, names)
     try:
-        chosen, left_out = known.choose(_listed(arguments.system))
-    except known.UnknownSystemError as error:
+        chosen, left_out = selection.choose(_listed(arguments.system))
+    except selection.UnknownSystemError as error:
         sys.exit(str(error))
     with (
         tempfile.TemporaryDirectory(prefix="brand-engine-bench-") as folder,
@@ -169,7 +169,7 @@ def _machine(servers: Nodes) -> dict[str, Any]:
         "servers": servers.versions(),
         "postgresql_settings": nodes.POSTGRES_SETTINGS,
         "rabbitmq_settings": nodes.RABBITMQ_SETTINGS,
-        "peers": known.versions(),
+        "peers": selection.versions(),
     }
 
 
@@ -196,7 +196,7 @@ def _parser() -> argparse.ArgumentParser:
         "--systems",
         action="append",
         metavar="NAMES",
-        help=f"systems, separated by commas; ours is always among them: {', '.join(known.NAMES)}",
+        help=f"systems, separated by commas; ours is always among them: {', '.join(selection.NAMES)}",
     )
     add("--full", action="store_true", help="large sizes, five rounds, weaker tiers too: an hour and more")
     add("--rounds", type=int, metavar="N", help="measured rounds for each figure")

@@ -60,7 +60,7 @@ _BEGINNINGS: Final = frozenset(
 
 
 def read(lines: Iterable[str]) -> Stacks:
-    """Parses the format of [benchmarks.systems.sampled][]: frames between semicolons, a blank, microseconds."""
+    """Parses the format of [benchmarks.systems.profiler][]: frames between semicolons, a blank, microseconds."""
     stacks: Counter[Stack] = Counter()
     for line in lines:
         frames, _, count = line.rpartition(" ")

@@ -47,7 +47,7 @@ class Stack:
     modules: Mapping[str, str]
     """Modules that replace a service's own."""
     watched: bool = False
-    """Whether services record their processor time: see [benchmarks.systems.sampled][]."""
+    """Whether services record their processor time: see [benchmarks.systems.profiler][]."""
 
     @property
     def pids(self) -> list[int]:
@@ -91,7 +91,7 @@ class Stack:
     def start(self, service: str) -> None:
         module = self.modules.get(service, service)
         watcher = (
-            ["-m", "benchmarks.systems.sampled", str(self._samples_of(service))] if self.watched else ["-m"]
+            ["-m", "benchmarks.systems.profiler", str(self._samples_of(service))] if self.watched else ["-m"]
         )
         self.children[service] = processes.start(
             service,

@@ -1,4 +1,4 @@
-"""A service that is watched: `python -m benchmarks.systems.sampled FILE MODULE`.
+"""A service that is watched: `python -m benchmarks.systems.profiler FILE MODULE`.
 
 SIGUSR1 begins, SIGUSR1 again ends and writes FILE: a line for each stack that was seen, outermost frame first, frames between
 semicolons, and behind a blank the microseconds of processor time that were spent there: the form that tools for flame graphs read.
