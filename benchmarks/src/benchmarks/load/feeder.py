@@ -1,8 +1,7 @@
 """Open loop: publishes on a fixed schedule with confirms, regardless of the consumers; a process of its own.
 
-`python -m benchmarks.load.feeder RATE SECONDS` with `RABBITMQ_URL`. Each envelope's timestamp is its scheduled
-time, so delays of
-the feeder or the broker count. Prints a JSON object at the end.
+`python -m benchmarks.load.feeder RATE SECONDS` with `RABBITMQ_URL`. Each envelope's timestamp is its scheduled time, so
+delays of the feeder or the broker count. Prints a JSON object at the end.
 """
 
 import asyncio

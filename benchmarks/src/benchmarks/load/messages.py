@@ -22,7 +22,7 @@ _SEED: Final = 20_240
 
 @dataclass(frozen=True, slots=True)
 class MessageFile:
-    """A file of `lines` envelopes, of which `unique` differ; number n first appears at line `firsts[n]`."""
+    """A file of `lines` envelopes with `unique` different ones; number n first appears at line `firsts[n]`."""
 
     path: Path
     lines: int

@@ -1,8 +1,7 @@
 """Simulates visitors of a site in a process of its own: `python -m benchmarks.load.visitors URL JSON` prints results as JSON.
 
-JSON has `connections` (that stay open), `seconds`, `headers`, and, for an open loop, `rate`: requests a second on
-a fixed
-schedule, each timed from its scheduled time. Without `rate`, each connection sends the next request after each
+JSON has `connections` (that stay open), `seconds`, `headers`, and, for an open loop, `rate`: requests a second on a
+fixed schedule, each timed from its scheduled time. Without `rate`, each connection sends the next request after each
 answer.
 """
 

@@ -1,8 +1,7 @@
 """The table with one row per handled message, and the figures derived from it.
 
 It has no unique constraint, which would hide doubled effects. Times are commit times of the database, so no client
-library
-influences the clock.
+library influences the clock.
 """
 
 from collections.abc import Iterator, Sequence

@@ -26,7 +26,7 @@ _STYLE: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One line of a chart: coloured segments, and the figure beside them."""
+    """One line of a chart: coloured segments with the figure."""
 
     label: str
     parts: tuple[tuple[str, float], ...]

@@ -53,7 +53,7 @@ def scenario_of(goal_name: str) -> str:
 
 
 def judge(rows: Sequence[ResultRow]) -> list[GoalResult]:
-    """Only figures whose correctness gate passed count."""
+    """Only figures with a passed gate count."""
     counting = [row for row in rows if row.counts]
     return [_outcome(goal, goal.figure(counting), rows) for goal in GOALS]
 

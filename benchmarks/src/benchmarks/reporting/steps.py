@@ -1,8 +1,7 @@
 """Folds sampled stacks of a service into named steps.
 
-A step is one of our modules (`orchestrator.writing`, `messaging.flow`), or a library's purpose (`database
-driver`). The innermost
-frame with a step decides. A library without a step, such as the Markdown parser, counts for its caller.
+A step is one of our modules (`orchestrator.writing`, `messaging.flow`), or a library's purpose (`database driver`). The
+innermost frame with a step decides. A library without a step, such as the Markdown parser, counts for its caller.
 """
 
 from collections import Counter

@@ -1,8 +1,7 @@
 """pipeline_profile: a keyword's processor time and SQL statements, in a run of its own since profiling costs time.
 
 For each service it gives the processor time by step, and the statements per keyword. Writes
-build/pipeline-WRITER.stacks (for flame
-graph tools) and build/pipeline-WRITER-statements.txt.
+build/pipeline-WRITER.stacks (for flame graph tools) and build/pipeline-WRITER-statements.txt.
 """
 
 from collections import Counter

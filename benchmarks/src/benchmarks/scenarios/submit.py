@@ -1,4 +1,4 @@
-"""api_submit: the duration of a request with 1, 100 and 10,000 keywords, all of which must be in the cycle then."""
+"""api_submit: the duration of a request with 1, 100 and 10,000 keywords; all must be in the cycle then."""
 
 import time
 from statistics import median

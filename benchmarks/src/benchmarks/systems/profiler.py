@@ -1,9 +1,9 @@
-"""A service that is watched: `python -m benchmarks.systems.profiler FILE MODULE`.
+"""Runs a service under a sampling profiler: `python -m benchmarks.systems.profiler FILE MODULE`.
 
-SIGUSR1 begins, SIGUSR1 again ends and writes FILE: a line for each stack that was seen, outermost frame first, frames between
-semicolons, and behind a blank the microseconds of processor time that were spent there: the form that tools for flame graphs read.
-After every 5 ms of processor time (ITIMER_PROF), each thread's time since the look before, by its own clock, is put down to where it
-is now; so waiting is not counted. Compiled code has no frames of its own: its time stands with the Python that runs before or after it.
+SIGUSR1 starts the samples; a second SIGUSR1 stops them and writes FILE in the format of flame graph tools. Each line is
+a stack, outermost frame first, frames between semicolons, then a blank and its microseconds of processor time. After
+every 5 ms of processor time (ITIMER_PROF), each thread's own time since the last sample counts for its present stack;
+waiting does not count. Compiled code has no frames: its time counts for the Python code before or after it.
 """
 
 import runpy
@@ -31,7 +31,7 @@ class Sampler:
         self._looking = False
 
     def install(self) -> None:
-        """To be called by the main thread, which is where Python handles signals."""
+        """Handles the signals; runs in the main thread, as all of Python's signal handlers."""
         signal.signal(signal.SIGPROF, self._look)
         signal.signal(signal.SIGUSR1, self._toggle)
 
@@ -58,7 +58,7 @@ class Sampler:
 
 
 def _spent_by(ident: int) -> int:
-    """Nanoseconds of processor time of a thread that is alive."""
+    """Nanoseconds of processor time of a living thread."""
     return time.clock_gettime_ns(time.pthread_getcpuclockid(ident))
 
 

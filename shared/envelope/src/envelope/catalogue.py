@@ -1,7 +1,6 @@
 """The catalogue lists every message type of a system once.
 
-Routing, validation, the broker's topology and permissions, schemas and documentation all come from this table. A
-system
+Routing, validation, the broker's topology and permissions, schemas and documentation all come from this table. A system
 makes one `Catalogue` and hands it to each of its services; that of the brand engine is in `envelope.brand`.
 """
 

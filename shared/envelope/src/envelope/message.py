@@ -51,7 +51,7 @@ CorrelationId = Annotated[str, StringConstraints(max_length=200), WITHOUT_NUL]
 
 
 class EnvelopeHead(BaseModel):
-    """An envelope with an unchecked payload, for messages whose type is not known yet."""
+    """An envelope with an unchecked payload, for messages of a type not known yet."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 

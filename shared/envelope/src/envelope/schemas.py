@@ -48,9 +48,8 @@ def schema_of(entry: MessageType, *, references: str = "#/$defs/{model}") -> dic
 def breaking_changes(old: Schema, new: Schema) -> list[str]:
     """Why readers of `old` messages cannot read `new` ones, or the reverse; empty if the change is only additive.
 
-    A new optional field and a wider limit are additive. Every other change needs a new message type: a removed
-    field, a new
-    required field, another type, a narrower limit or enumeration.
+    A new optional field and a wider limit are additive. Every other change needs a new message type: a removed field, a
+    new required field, another type, a narrower limit or enumeration.
     """
     return list(_differences(old, new, old, new, "$"))
 

@@ -73,7 +73,7 @@ async def begin(
 
 
 async def end(connection: Connection, call: UUID) -> None:
-    """Removes a request that has its answer, or whose connection is closed: no write can follow."""
+    """Removes a request after its answer, or after its connection was closed: no write can follow."""
     await connection.execute("delete from account_calls where id = $1", call)
 
 

@@ -1,8 +1,7 @@
 """Connects an account by an OAuth log-in: begun here, continued in a browser, completed here.
 
 A log-in can be completed once, within ten minutes. The database keeps only the hash of the `state`, and the sealed
-verifier
-(RFC 7636). Without the verifier, a stolen code is worthless.
+verifier (RFC 7636). Without the verifier, a stolen code is worthless.
 """
 
 import hashlib

@@ -92,8 +92,7 @@ class AccountView(View):
     """Public facts from the provider: ids and addresses that requests are built from."""
     identities: list[str]
     """Identities of the connected user: `user:…` survives reconnection, if the user is known; `connection:…` stands
-    for this
-    connection alone.
+    for this connection alone.
     """
     scopes: list[str]
     expires_at: datetime | None

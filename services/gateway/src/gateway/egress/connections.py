@@ -1,8 +1,7 @@
 """Connects to public addresses only.
 
-Each name is resolved and checked once, at connection time, and the connection goes to the checked address. So a
-name cannot
-change its meaning between check and connection.
+Each name is resolved and checked once, at connection time, and the connection goes to the checked address. So a name
+cannot change its meaning between check and connection.
 """
 
 import asyncio

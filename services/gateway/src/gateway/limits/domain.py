@@ -1,8 +1,7 @@
 """Decides whether a request may go now; if not, why and how long to wait. No input or output.
 
-The rate follows the generic cell rate algorithm (GCRA, ITU-T I.371). One moment per account says when the next
-evenly spaced
-request is due; a request may be early by a few intervals, which allows small bursts.
+The rate follows the generic cell rate algorithm (GCRA, ITU-T I.371). One moment per account says when the next evenly
+spaced request is due; a request may be early by a few intervals, which allows small bursts.
 """
 
 from collections.abc import Mapping

@@ -49,9 +49,8 @@ def chat_routes(completions: ChatCompletions) -> APIRouter:
     ) -> Response:
         """Returns the provider's answer with an additional member `gateway`.
 
-        `gateway` has `ending` (complete, length, content_filter or refusal), `call_id`, `spent` (micro-dollars,
-        for this request) and
-        `kept`.
+        `gateway` has `ending` (complete, length, content_filter or refusal), `call_id`, `spent` (micro-dollars, for
+        this request) and `kept`.
         """
         anew = "no-cache" in cache_control or "no-store" in cache_control
         try:

@@ -28,9 +28,8 @@ _UNTIL_SETTLED = timedelta(seconds=30)
 class SpendingControl:
     """Admits calls under row locks, so concurrent calls cannot exceed a cap together.
 
-    Call `admit` in the transaction that records the call. All such transactions lock the budget before they write
-    a call, so they
-    cannot deadlock.
+    Call `admit` in the transaction that records the call. All such transactions lock the budget before they write a
+    call, so they cannot deadlock.
 
     Args:
         each: default caps of each brand.

@@ -154,9 +154,8 @@ def _results(document: Any) -> list[SearchResult] | None:
 def problem(name: str, response: ProviderResponse) -> CallProblem:
     """Translates an error response.
 
-    Brave answers 422 to an unknown key. Its 429 means either too many requests in a second, which passes, or a
-    used-up plan,
-    which lasts until the next month.
+    Brave answers 422 to an unknown key. Its 429 means either too many requests in a second, which passes, or a used-up
+    plan, which lasts until the next month.
     """
     code, detail = _told(response.document)
     match code:
@@ -189,8 +188,7 @@ def wait(headers: Mapping[str, str]) -> timedelta | None:
     """How long Brave wants no requests; None if it has no limit now.
 
     The headers are pairs for the second and the month: `X-RateLimit-Remaining: 0, 1000`, `X-RateLimit-Reset: 1,
-    1419704`
-    in seconds.
+    1419704` in seconds.
     """
     limits = _numbers(headers.get("X-RateLimit-Limit", ""))
     remaining = _numbers(headers.get("X-RateLimit-Remaining", ""))

@@ -1,8 +1,7 @@
 """Models with OpenAI's chat completions, such as Ollama, vLLM and llama.cpp: `POST /chat/completions`.
 
-A call costs its tokens, read and written; a refused one is free. An answer that was cut off, filtered or declined
-is charged, and
-returned with that ending.
+A call costs its tokens, read and written; a refused one is free. An answer that was cut off, filtered or declined is
+charged, and returned with that ending.
 """
 
 import re

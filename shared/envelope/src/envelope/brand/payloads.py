@@ -106,8 +106,7 @@ class ContentPublish(Payload):
     """Bring a target up to date with the article's current version; `site` is the brand's built-in site.
 
     With a `canonical_url`, the article's home is there, and the target names it. Changes made at the target itself
-    stay, unless
-    the command says to `overwrite` them.
+    stay, unless the command says to `overwrite` them.
     """
 
     brand_slug: BrandSlug

@@ -1,8 +1,7 @@
 """Bluesky and other PDSs of the AT protocol, https://docs.bsky.app/docs/api/com-atproto-repo-put-record.
 
 The session is kept: `createSession` allows 30 calls in five minutes. The refresh token renews the access token and
-changes with
-each use. If that fails, the app password starts a new session.
+changes with each use. If that fails, the app password starts a new session.
 """
 
 import base64
