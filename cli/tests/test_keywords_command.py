@@ -36,6 +36,7 @@ COLD_BREW: dict[str, Any] = {
     "reason": None,
     "waits": None,
     "content_id": CONTENT,
+    "has_standing_article": False,
     "published_url": "https://site.test/cold-brew",
     "placements": [
         {
@@ -222,6 +223,16 @@ def test_the_story_of_what_an_earlier_version_began_says_what_is_known(
         ["", "published", "https://site.test/cold-brew"]
     ]
     assert rows[-1][:2] == ["2026-07-01 14:00:00", "ended"]
+
+
+def test_an_article_that_stood_before_was_written_in_the_story_of_another_keyword(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(COLD_BREW, "has_standing_article", True)
+    ended = run("keywords", "show", "cold brew")
+    told = [line.split("\t")[1] for line in ended.out.splitlines()]
+    assert "article stored" in told
+    assert not {"step done", "retried"} & {*told}
 
 
 def test_the_story_is_told_without_the_monitor_too_and_says_what_it_lacks(run: Run) -> None:

@@ -126,7 +126,7 @@ async def test_a_server_that_trickles_is_given_up(orchestrator: Any) -> None:
             await asyncio.sleep(0.1)  # the slowness under test: each pause is shorter than the read timeout
 
     orchestrator.answer = lambda _: StreamingResponse(trickle(), media_type="application/json")
-    async with client_of(orchestrator.url, timeout_seconds=0.6) as client, asyncio.timeout(60):
+    async with client_of(orchestrator.url, timeout_seconds=2.0) as client, asyncio.timeout(60):
         with pytest.raises(RetryLater, match="TimeoutError"):
             await client.article(uuid4())
 

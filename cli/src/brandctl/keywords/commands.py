@@ -136,7 +136,8 @@ def _story(keywords: Keywords, item: dict[str, Any], letters: list[dict[str, Any
         return tell(item, workflow={}, content={}, decisions=(), letters=letters)
     return tell(
         item,
-        workflow=keywords.workflow(content_id),
+        # How an article was written that stood before is the story of another keyword.
+        workflow={} if item["has_standing_article"] else keywords.workflow(content_id),
         content=keywords.content(content_id),
         decisions=keywords.decisions(content_id),
         letters=letters,

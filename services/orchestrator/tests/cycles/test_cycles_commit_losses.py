@@ -285,6 +285,36 @@ async def test_after_a_loss_of_its_own_posts_of_keywords_in_hand_may_be_out_and_
     assert "asked_since" not in other
 
 
+async def test_research_of_articles_that_are_not_begun_is_asked_for_once_more_when_research_may_have_lost_it(
+    orchestrator_database: Database, message_of: MessageOf
+) -> None:
+    cycle = await begin(orchestrator_database, "cold brew", "pour over", "grind size")
+    for keyword in ("cold brew", "pour over"):
+        await handle(orchestrator_database, message_of(researched(keyword), cycle.correlation_id))
+    begun, unbegun, _ = before = await rows_of(orchestrator_database, cycle)
+    await execute(
+        orchestrator_database,
+        "insert into workflow_steps values ($1, 'research', '{}')",
+        begun.facts.content_id,
+    )
+    asked = len(await commands(orchestrator_database, "research.requested"))
+    for _ in range(2):
+        await lose(orchestrator_database, "research")
+    *_, again = requests = await commands(orchestrator_database, "research.requested")
+    assert (len(requests), again["keyword"]) == (asked + 1, "pour over")
+    first, second, third = await rows_of(orchestrator_database, cycle)
+    assert first.facts == before[0].facts
+    assert third.facts == before[2].facts
+    assert second.facts.state is KeywordState.QUEUED
+
+    await handle(orchestrator_database, message_of(researched("pour over"), cycle.correlation_id))
+    _, second, _ = await rows_of(orchestrator_database, cycle)
+    assert second.facts.state is KeywordState.WRITING
+    assert second.facts.content_id == unbegun.facts.content_id
+    *_, generate = await commands(orchestrator_database, "content.generate")
+    assert generate["research_id"] == str(second.facts.research_id) != str(unbegun.facts.research_id)
+
+
 async def test_two_replicas_share_out_what_is_asked(
     orchestrator_database: Database, promoted: tuple[Cycle, UUID]
 ) -> None:

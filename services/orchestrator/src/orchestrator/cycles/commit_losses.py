@@ -5,7 +5,7 @@ to be asked for anew. Only what moved since the commits are missing is looked at
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -16,6 +16,9 @@ from chassis import Connection
 from envelope import DomainMessage
 from envelope.brand.payloads import DatabaseFellBack
 from messaging import CommitLoss, Transaction
+from orchestrator.cycles.domain import research_again
+from orchestrator.cycles.facts import Command, Stage
+from orchestrator.cycles.keyword_rows import load_rows, save_keywords
 from orchestrator.cycles.overdue import UNDER_WAY
 
 log = structlog.get_logger(__name__)
@@ -46,6 +49,12 @@ _NOTE_PAGES: Final = """
     ) as changed
     on conflict (service, content_id) do update set asked_since = least(answers_to_confirm.asked_since, excluded.asked_since)
 """
+_UNBEGUN: Final = """
+    k.state = 'writing' and k.research_id is not null and k.moved_at >= $1
+    and not exists (select from workflow_steps as s where s.workflow_id in (k.content_id, k.command_id))
+    and not exists (select from content as a where a.content_id = k.content_id)
+"""
+"""Of keywords k: those that were researched since the time $1, and whose research nobody has read yet."""
 _NOTES: Final = {"publisher": _NOTE_PAGES, "social": _NOTE_POSTS}
 
 
@@ -62,8 +71,10 @@ async def note_commit_losses(events: Sequence[DomainMessage[DatabaseFellBack]], 
     """Notes what the services may have forgotten, for `AnswerConfirmation` to ask for; what comes twice is asked for once more."""
     for event in events:
         service, kept_until = event.payload.service, event.payload.kept_until
+        if service == event.source == "research":
+            await _research_again(tx, kept_until - MARGIN)
         if service not in _NOTES or service != event.source:
-            continue  # nothing of what it answers has to be there later
+            continue
         await tx.connection.execute(
             "insert into commit_losses (service, kept_until, noticed_at) values ($1, $2, $3) on conflict do nothing",
             service,
@@ -80,6 +91,38 @@ async def note_commit_losses(events: Sequence[DomainMessage[DatabaseFellBack]], 
             kept_until=kept_until.isoformat(),
             articles=int(status.split()[-1]),
         )
+
+
+async def _research_again(tx: Transaction, since: datetime) -> None:
+    """Asks for the research of articles that are not begun once more; research answers from what it has."""
+    slugs = [
+        row["slug"]
+        for row in await tx.connection.fetch(
+            f"""
+            select slug from brands where slug in (
+                select brand_slug from keywords as k join cycles using (cycle_id) where {_UNBEGUN})
+            order by slug for no key update
+            """,  # noqa: S608  (a constant of this module)
+            since,
+        )
+    ]
+    now: datetime = await tx.connection.fetchval("select clock_timestamp()")
+    rows = await load_rows(tx.connection, f"{_UNBEGUN} and c.brand_slug = any ($2::text[])", since, slugs)
+    saved = []
+    for row in rows:
+        decision = research_again(row.facts, row.keyword, row.priority, now=now)
+        (event_id,) = [
+            tx.send(
+                payload,
+                correlation_id=row.correlation_id,
+                trace=row.trace or row.trace_of_cycle,
+                own_trace=not row.trace,
+            )
+            for payload in decision.messages
+        ]
+        saved.append(replace(row, facts=decision.keyword, command=Command(Stage.RESEARCH, event_id)))
+    await save_keywords(tx.connection, saved)
+    log.warning("service_lost_commits", service="research", keywords=len(saved))
 
 
 async def note_own_loss(loss: CommitLoss, tx: Transaction) -> None:

@@ -211,6 +211,12 @@ def confirm_posts(keyword: Keyword, article: ArticleContext, *, asked_since: dat
     return _promote(forgotten, keyword.published_url, article, None, asked_since=asked_since)
 
 
+def research_again(keyword: Keyword, name: str, priority: Priority, *, now: datetime) -> Decision:
+    """A keyword called `name`, whose article is not begun, is researched once more: its research may be gone."""
+    unresearched = replace(keyword, research_id=None, content_id=None, awaits_turn=False, moved_at=now)
+    return take_turn(unresearched, name, priority, now=now)
+
+
 def write_again(keyword: Keyword, name: str, *, now: datetime) -> Decision:
     """The article of a keyword called `name`, which failed to be written or stands still, is sent to be written once more."""
     setbacks: dict[Stage, Setback] = {**keyword.setbacks}

@@ -16,6 +16,7 @@ from faults.playing.stack import AUDIT_OF_ROWS, Keyword, Seen, Stack
 from faults.playing.world import OUTAGES, World
 
 _FAULT: Final = "failed over"
+_BUDGET_SECONDS: Final = 300.0
 _PER_SECOND: Final = 5
 _AT_EACH_STAGE: Final = 6
 """Keywords whose page, and as many whose post, are under way when the standby hears the last of it."""
@@ -39,6 +40,7 @@ class Ending:
     "the database is killed and its standby takes over, without the last seconds of what the services have acknowledged",
     faults=(_FAULT,),
     own_nodes=True,
+    budget=_BUDGET_SECONDS,
 )
 async def asynchronous_fail_over(world: World) -> Outcome:
     return await _fail_over(world, answers_wait=False)
@@ -49,6 +51,7 @@ async def asynchronous_fail_over(world: World) -> Outcome:
     "the same, and what social has lost is heard of only afterwards: its answers wait for the orchestrator meanwhile",
     faults=(_FAULT,),
     own_nodes=True,
+    budget=_BUDGET_SECONDS,
 )
 async def asynchronous_fail_over_with_answers_under_way(world: World) -> Outcome:
     return await _fail_over(world, answers_wait=True)
@@ -74,9 +77,12 @@ async def _fail_over(world: World, *, answers_wait: bool) -> Outcome:
                     stack.freeze("orchestrator")
             # What waited is done and answered, and unless the answers wait they are acknowledged; the standby hears nothing of it.
             await posts(stack, before + lost)
+            # Whatever posts again would be counted as kept.
+            stack.freeze("social")
             await database.kill()
             await database.replace_by(standby)
             kept = await stack.posted()
+            stack.thaw("social")
             world.history.fault(_FAULT, before + lost - kept)
             await stack.kill("orchestrator")
             stack.environments["orchestrator"] |= _ASKS_AGAIN
