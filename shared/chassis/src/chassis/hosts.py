@@ -1,4 +1,4 @@
-"""Hosts of addresses that people give: those that mean the same to every program that reads them."""
+"""Checks hosts in addresses from outside: every program must read them alike."""
 
 import re
 import unicodedata
@@ -8,16 +8,16 @@ from typing import Final
 _LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _LETTERS: Final = frozenset({"Ll", "Lo", "Lm", "Mn", "Mc"})
 _LONGEST: Final = 253
-"""Of a name, RFC 1035."""
+"""Characters of a name (RFC 1035)."""
 
 
 def is_host(text: str) -> bool:
-    """Whether a text is a host that all read alike: a name, also with letters of other scripts, or an IP address.
+    """Return whether a text is a host: a name, with letters of any script, or an IP address.
 
     Circled or full-width digits and letters are refused: some programs read ①②⑦.0.0.1 as 127.0.0.1, others fail on it.
 
     Args:
-        text: without brackets and port, as `urlsplit(…).hostname` has it.
+        text: without brackets and port, like `urlsplit(…).hostname`.
     """
     if ":" in text:
         try:
