@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from chassis import ServiceKey
 from chassis.testing import eventually, running, serving
-from chassis.testing.strange_requests import Target, ask_strangely
+from chassis.testing.strange_requests import FuzzTarget, ask_strangely
 from envelope import DomainMessage, encode, new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import Priority, ResearchErase, ResearchRequested
@@ -412,6 +412,8 @@ async def test_nothing_that_is_asked_makes_it_fail(research_database: Database, 
     document = app.openapi()
     known = {"research_id": [str(research_id)], "id": [str(research_id)], "If-None-Match": ["*"]}
     async with serving(app) as origin:
-        target = Target(origin, [*document["paths"], "/docs", "/v1/{x}"], known, key=KEY, document=document)
+        target = FuzzTarget(
+            origin, [*document["paths"], "/docs", "/v1/{x}"], known, key=KEY, document=document
+        )
         answered = await ask_strangely(target, count=300)
     assert {200, 401, 404, 405, 422} <= set(answered)

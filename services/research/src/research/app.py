@@ -5,7 +5,7 @@ from typing import Final
 from chassis import Connection
 from chassis.http.client import Peer, UnavailableError
 from chassis.http.introspection import callers_by_key
-from chassis.http.service_key import Pair, PairKeys
+from chassis.http.service_key import PairAccess, PairKeys
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchErase, ResearchRequested
 from messaging import QueuePolicy, Service, on_batch, on_each
@@ -60,7 +60,7 @@ def build(settings: Settings) -> Service:
         "the orchestrator", settings.orchestrator_url, "ORCHESTRATOR_URL", settings.key_for_orchestrator
     )
     callers = callers_by_key(keeper or None, settings.service_key, service.closes)
-    pairs = [Pair("orchestrator", settings.orchestrator_to_research_key, READ_BY_ORCHESTRATOR)]
+    pairs = [PairAccess("orchestrator", settings.orchestrator_to_research_key, READ_BY_ORCHESTRATOR)]
     service.serve(
         create_api(
             service.database,

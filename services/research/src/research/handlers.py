@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from chassis import redaction
-from chassis.gathering import Gathering
+from chassis.coalescing import RequestCoalescer
 from envelope import DomainMessage, Payload
 from envelope.brand.payloads import ResearchCompleted, ResearchFailed, ResearchRequested, ResearchWaiting
 from messaging import Context, Database, Together, Transaction, WaitFor
@@ -64,7 +64,7 @@ class Handlers:
     def __init__(self, database: Database, provider: ResearchProvider) -> None:
         self._database = database
         self._provider = provider
-        self._lookups = Gathering(self._look_up, limit=AT_ONCE)
+        self._lookups = RequestCoalescer(self._look_up, limit=AT_ONCE)
 
     async def research_requested(
         self, message: DomainMessage[ResearchRequested], context: Context

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from chassis import Connection
-from chassis.gathering import Gathering
+from chassis.coalescing import RequestCoalescer
 from messaging import Database
 from research.clients import corpus_folder
 from research.clients.corpus_folder import CorpusUnavailableError
@@ -66,8 +66,8 @@ class LocalCorpus:
         self._licence_is_known = False
         self._is_complete = False
         self._synonyms: Synonyms | None = None
-        self._queries = Gathering(self._parse_keywords, limit=AT_ONCE)
-        self._unread_counts = Gathering(self._count_unread, limit=AT_ONCE)
+        self._queries = RequestCoalescer(self._parse_keywords, limit=AT_ONCE)
+        self._unread_counts = RequestCoalescer(self._count_unread, limit=AT_ONCE)
 
     async def run(self) -> None:
         """Index the folder every `rescan_seconds`, reading changed files only. Never returns.

@@ -68,7 +68,7 @@ def _told(error: BaseException) -> str:
 
 
 @dataclass(slots=True)
-class Whole:
+class UnitOfWork:
     """A transaction that all database work of a block joins, with savepoints."""
 
     connections: "Connections"
@@ -82,7 +82,7 @@ class Whole:
     is_open: bool = True
 
 
-_WHOLE: ContextVar[Whole | None] = ContextVar("whole", default=None)
+_WHOLE: ContextVar[UnitOfWork | None] = ContextVar("whole", default=None)
 """The unit of work of the current request, if any."""
 
 
@@ -91,7 +91,7 @@ class _UndoneError(Exception):
 
 
 @asynccontextmanager
-async def _savepoint_in(whole: Whole) -> AsyncIterator[Connection]:
+async def _savepoint_in(whole: UnitOfWork) -> AsyncIterator[Connection]:
     async with whole.connection.transaction():
         yield whole.connection
 
@@ -205,14 +205,14 @@ class Connections:
             await self._release(acquired)
 
     @asynccontextmanager
-    async def whole(self) -> AsyncIterator[Whole]:
+    async def whole(self) -> AsyncIterator[UnitOfWork]:
         """Run the block in one transaction, which every `connection` in it joins.
 
         Raises:
             DatabaseUnavailableError: the database is away; if it went away during the commit, the outcome is unknown.
         """
         async with self._own_connection() as connection:
-            whole = Whole(self, connection)
+            whole = UnitOfWork(self, connection)
             token = _WHOLE.set(whole)
             try:
                 with suppress(_UndoneError):
@@ -227,7 +227,7 @@ class Connections:
             for call in whole.afterwards:
                 call()
 
-    def joined(self) -> Whole | None:
+    def joined(self) -> UnitOfWork | None:
         """Return the unit of work that is open around the caller, None if there is none."""
         whole = _WHOLE.get()
         return whole if whole is not None and whole.is_open and whole.connections is self else None

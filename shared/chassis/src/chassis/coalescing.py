@@ -12,7 +12,7 @@ KeyT = TypeVar("KeyT")
 AnswerT = TypeVar("AnswerT")
 
 
-class Gathering(Generic[KeyT, AnswerT]):
+class RequestCoalescer(Generic[KeyT, AnswerT]):
     """Runs one call at a time for all waiting keys. A first request never waits for others.
 
     `ask` returns an answer, or the error to raise, for each of at most `limit` keys. If it raises, all of them fail.
