@@ -39,15 +39,18 @@ Model (`tests/fixtures/models/real_model.py`)
                        are skipped.
 
 Memory (`tests/fixtures/memory.py`)
-    `resting_memory`   int: the bytes a service may take while it has nothing to do, if it was started with the next one.
+    `resting_memory`   int: the bytes a service may take while it has nothing to do, if it was started with the next one;
+                       `memory_of` counts them.
     `as_in_an_image`   variables for a process that finds none of the packages that images do not have.
 
 `tests/fixtures/property_tests.py` has no fixture: it says how Hypothesis runs. Nor has `tests/fixtures/authorities.py`: it has
-clients of HTTP share what they read from the disk. `tests/fixtures/openapi/fuzzing.py` has `fuzz`, which asks a running service
-for everything that its OpenAPI document lets one ask. `tests/fixtures/commands/brandctl.py` has `Operator`, which runs
-`brandctl` as somebody at a shell would: in a process of its own, a copy of one that has loaded the command (`forking.py` beside
-it). In `tests/fixtures/orchestrator` and `tests/fixtures/models/model_writing.py` is what it takes to have cycles and articles
-in a database, in `tests/fixtures/kubernetes` what breaks a manifest in one place.
+clients of HTTP share what they read from the disk; `tests/fixtures/patience.py` has them wait for a busy machine.
+`tests/fixtures/growth.py` has `grows_with_size`, for what must not take time by the square of what it is given.
+`tests/fixtures/openapi/fuzzing.py` has `fuzz`, which asks a running service for everything that its OpenAPI document lets one
+ask. `tests/fixtures/commands/brandctl.py` has `Operator`, which runs `brandctl` as somebody at a shell would: in a process of
+its own, a copy of one that has loaded the command (`forking.py` beside it). In `tests/fixtures/orchestrator` and
+`tests/fixtures/models/model_writing.py` is what it takes to have cycles and articles in a database, in
+`tests/fixtures/kubernetes` what breaks a manifest in one place.
 """
 
 # The folder of this member has the name of its package: imported first, or pytest would take the folder for the package.
@@ -61,6 +64,7 @@ pytest_plugins = [
     "tests.fixtures.databases",
     "tests.fixtures.free_ports",
     "tests.fixtures.memory",
+    "tests.fixtures.patience",
     "tests.fixtures.property_tests",
     "tests.fixtures.models.real_model",
 ]

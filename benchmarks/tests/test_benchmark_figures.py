@@ -77,7 +77,7 @@ def test_the_time_of_a_busy_child_is_counted_while_it_runs_and_after_it_ended() 
     parent = subprocess.Popen([sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         before = accounting.cpu_seconds([parent.pid])
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while accounting.cpu_seconds([parent.pid]) - before < 0.2:
             assert time.monotonic() < deadline
         assert parent.stdout is not None
@@ -201,7 +201,7 @@ async def test_visitors_count_what_they_were_answered(rate: float) -> None:
         seen = await visitors.visit(
             f"http://127.0.0.1:{port}/a/page",
             connections=1,
-            seconds=0.1,
+            seconds=0.5,
             headers={"If-None-Match": '"1"'},
             rate=rate,
         )
@@ -210,7 +210,7 @@ async def test_visitors_count_what_they_were_answered(rate: float) -> None:
     )
     assert len(asked) == len(seen.milliseconds) == seen.statuses.total() >= 3
     if rate:
-        assert len(asked) <= 20
+        assert len(asked) <= 100
     assert seen.statuses.keys() == {200, 304}
     assert seen.bytes == 5 * -(-len(asked) // 3) + 3 * (len(asked) // 3)
 

@@ -66,7 +66,13 @@ async def brandctl(brandctl: Operator) -> AsyncIterator[Operator]:
 async def content_id(api: httpx.AsyncClient, orchestrator_database: Database) -> UUID:
     weekly = {"keywords": ["tea"], "cron": "0 6 * * SUN"}
     (await api.put("/v1/brands/acme/schedules/weekly", json=weekly)).raise_for_status()
-    (await api.post("/v1/brands/acme/research", json={"keywords": ["tea", "rum"]})).raise_for_status()
+    handed_in = {"keywords": ["tea", "rum"], "each_distinct": [None, True]}
+    (await api.post("/v1/brands/acme/research", json=handed_in)).raise_for_status()
+    for decision in (
+        {"kind": "split", "keyword": "teas"},
+        {"kind": "join", "keyword": "grog", "other": "rum"},
+    ):
+        (await api.post("/v1/brands/acme/subject-decisions", json=decision)).raise_for_status()
     made = new_event_id()
     async with orchestrator_database.transaction() as tx:
         await insert_content(
@@ -87,7 +93,15 @@ async def test_all_that_is_known_of_a_brand_is_in_its_export(
     brandctl: Operator, content_id: UUID, tmp_path: Path
 ) -> None:
     manifest = await brandctl.json("brands", "export", "acme", "--to", "acme.zip")
-    told = {"cycles": 1, "keywords": 2, "articles": 1, "versions": 2, "schedules": 1, "documents": 1}
+    told = {
+        "cycles": 1,
+        "keywords": 2,
+        "articles": 1,
+        "versions": 2,
+        "schedules": 1,
+        "documents": 1,
+        "subject_decisions": 2,
+    }
     assert manifest.items() >= (told | {"measured": None, "received": None}).items()
     with ZipFile(tmp_path / "acme.zip") as archive:
         assert archive.testzip() is None
@@ -98,6 +112,7 @@ async def test_all_that_is_known_of_a_brand_is_in_its_export(
             f"{folder}/article.json",
             *(f"{folder}/version-00{number}.{kind}" for number in (1, 2) for kind in ("md", "json")),
             "schedules.jsonl",
+            "subject-decisions.jsonl",
             "sources.json",
             "documents.jsonl",
             "manifest.json",
@@ -106,7 +121,13 @@ async def test_all_that_is_known_of_a_brand_is_in_its_export(
         article = json.loads(archive.read(f"{folder}/article.json"))
         assert [each["decision"] for each in article["decisions"]] == ["edited"]
         keywords = [json.loads(line) for line in archive.read("keywords.jsonl").splitlines()]
-        assert [each["keyword"] for each in keywords] == ["tea", "rum"]
+        assert [(each["keyword"], each["distinct"]) for each in keywords] == [("tea", False), ("rum", True)]
+        decisions = [json.loads(line) for line in archive.read("subject-decisions.jsonl").splitlines()]
+        assert [(each["kind"], each["keyword"], each["other"]) for each in decisions] == [
+            ("join", "grog", "rum"),
+            ("split", "teas", None),
+        ]
+        assert {"decided_by", "decided_at"} <= decisions[0].keys()
         assert json.loads(archive.read("schedules.jsonl"))["keyword_list"] == ["tea"]
         for name in archive.namelist():
             assert brandctl.variables["SERVICE_KEY"].encode() not in archive.read(name)

@@ -63,7 +63,7 @@ def test_bash_offers_what_can_be_said_there(tmp_path: Path, line: str, offered: 
         ' _brandctl; printf "%s\\n" "${COMPREPLY[@]}"; complete -p brandctl >&2'
     )
     ended = subprocess.run(
-        ["/bin/bash", "--norc", "-uc", asked], capture_output=True, text=True, check=False, timeout=30
+        ["/bin/bash", "--norc", "-uc", asked], capture_output=True, text=True, check=False, timeout=60
     )
 
     assert ended.returncode == 0, ended.stderr

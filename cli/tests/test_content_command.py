@@ -49,9 +49,34 @@ SCORES = {
 }
 
 
+def article(content_id: UUID, title: str, **more: Any) -> dict[str, Any]:
+    return {
+        "content_id": str(content_id),
+        "brand_slug": "acme",
+        "keyword": "cold brew",
+        "title": title,
+        "state": "waiting",
+        "word_count": 231,
+        "published_url": None,
+        "created_at": "2026-07-01T12:00:00Z",
+        "updated_at": "2026-07-01T12:00:00Z",
+        **more,
+    }
+
+
+MOKA_POT = article(
+    OLD, "Moka pot", keyword="moka pot", state="published", published_url="https://site.test/moka-pot"
+)
+ARTICLES: dict[str, dict[str, Any]] = {
+    "/v1/articles?limit=50": {"items": [article(HELD, "Cold \x1b[31mbrew"), MOKA_POT], "next": None},
+    "/v1/articles?brand=acme&q=moka+pot&limit=1": {"items": [MOKA_POT], "next": str(OLD)},
+    f"/v1/articles?brand=acme&q=moka+pot&after={OLD}&limit=1": {"items": [], "next": None},
+}
+
+
 class _Answer(BaseHTTPRequestHandler):
     def do_GET(self) -> None:  # the name that http.server calls
-        found = SCORES.get(self.path)
+        found = (SCORES | ARTICLES).get(self.path)
         body = json.dumps(found or {"detail": "there is no article; try again later"}).encode()
         self.send_response(401 if self.headers["X-Service-Key"] != KEY else 200 if found else 404)
         self.send_header("Content-Length", str(len(body)))
@@ -76,14 +101,47 @@ Run = Callable[..., Ended]
 
 
 @pytest.fixture
-def score(tmp_path: Path) -> Iterator[Run]:
+def content(tmp_path: Path) -> Iterator[Run]:
     with serving() as url:
 
         def run(*arguments: str, **environment: str) -> Ended:
-            variables = {"ORCHESTRATOR_URL": url, "SERVICE_KEY": KEY} | environment
-            return brandctl("content", "score", *arguments, folder=tmp_path, variables=variables)
+            variables = {"ORCHESTRATOR_URL": url, "SERVICE_KEY": KEY, "XDG_STATE_HOME": str(tmp_path)}
+            return brandctl("content", *arguments, folder=tmp_path, variables=variables | environment)
 
         yield run
+
+
+@pytest.fixture
+def score(content: Run) -> Run:
+    def run(*arguments: str, **environment: str) -> Ended:
+        return content("score", *arguments, **environment)
+
+    return run
+
+
+def test_articles_of_all_cycles_are_listed_and_searched_page_by_page(content: Run) -> None:
+    done = content("list")
+    assert done.code == 0, done.err
+    assert [line.split("\t") for line in done.out.splitlines()] == [
+        ["id", "brand", "state", "written", "title", "address"],
+        [str(HELD), "acme", "waiting", "2026-07-01", "Cold \ufffd[31mbrew", ""],
+        [str(OLD), "acme", "published", "2026-07-01", "Moka pot", "https://site.test/moka-pot"],
+    ]
+    query = ("list", "--brand", "acme", "--search", "moka pot", "--limit", "1")
+    first = content(*query)
+    assert f"there are more: --after {OLD}" in first.err
+    last = content(*query, "--after", str(OLD))
+    assert (last.code, last.out, "no such article" in last.err) == (0, "", True)
+    assert json.loads(content(*query, "--json").out)["items"] == [MOKA_POT]
+
+
+def test_on_a_terminal_articles_have_short_ids_that_commands_take(content: Run) -> None:
+    done = content("list", FORCE_COLOR="1", NO_COLOR="1", TERM="xterm", COLUMNS="80")
+    assert done.code == 0
+    assert str(OLD) not in done.out
+    assert f"…{str(OLD)[-6:]}" in done.out
+    shown = content("score", f"…{str(OLD)[-6:]}")
+    assert (shown.code, "moka pot" in shown.err) == (0, True)
 
 
 def test_each_measure_is_shown_with_its_bound_and_why_the_draft_waits(score: Run) -> None:

@@ -58,6 +58,7 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "calendar slots": ("acme",),
     "calendar week": ("acme", "--of", "2026-03-01"),
     "content": (ID,),
+    "content list": (),
     "content publish": (ID, "company-blog"),
     "cycles": (ID,),
     "cycles list": (),

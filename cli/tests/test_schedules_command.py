@@ -63,6 +63,15 @@ async def test_a_table_gives_keywords_and_priorities_and_no_header(
     assert (typed["keyword_list"], typed["priorities"]) == (["filter paper"], {})
 
 
+async def test_a_table_marks_keywords_as_distinct(schedules: Operator) -> None:
+    table = "keyword,distinct,priority\nblues guitars,yes,\nblues guitar,no,high\nblues bass,,\n"
+    daily = ("acme", "daily", "--cron", "0 9 * * *", "--csv", "--file", "-")
+    made = await schedules.json("set", *daily, typed=table)
+    others = await schedules.json("set", *daily, "--distinct", "slide guitar", typed=table)
+    assert (made["distinct_keywords"], made["priorities"]) == (["blues guitars"], {"blues guitar": "high"})
+    assert others["distinct_keywords"] == ["slide guitar", "blues guitars", "blues bass"]
+
+
 @pytest.mark.parametrize(
     ("table", "says"),
     [
@@ -74,6 +83,10 @@ async def test_a_table_gives_keywords_and_priorities_and_no_header(
             "line 2: the priority 'urgent' is unknown; write high, normal, low",
         ),
         ('keyword\n"cold" brew\n', "line 2: "),
+        (
+            "keyword,distinct\ncold brew,maybe\n",
+            "line 2: 'maybe' in the column `distinct` is neither yes nor no",
+        ),
     ],
 )
 async def test_a_table_that_cannot_be_read_is_refused_with_its_line(

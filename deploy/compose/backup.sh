@@ -4,6 +4,8 @@
 #
 #   deploy/compose/backup.sh FOLDER     FOLDER is made, and nobody else may read it: the settings hold passwords
 #
+# When the last one began is kept for the alert on its age, in BACKUP_RECORD_FOLDER (BACKUP_MAX_AGE_HOURS says how old it may become).
+#
 # GATEWAY_KEYS are not in it: they open the keys of providers that are in the database of the gateway. Keep them elsewhere.
 #
 # The services stand still until all of it is copied, so that a message is in an outbox, in a queue or in an inbox, and
@@ -24,11 +26,21 @@ services='orchestrator research publisher social monitor gateway'
 env_file=${ENV_FILE:-.env}
 project=${COMPOSE_PROJECT_NAME:-brand-engine}
 export COMPOSE_FILE=compose.yaml COMPOSE_IGNORE_ORPHANS=1
+# setting NAME DEFAULT: as Docker Compose will see it.
+setting() {
+    local value
+    if [ -n "${!1+set}" ]; then value=${!1}; else value=$(sed -n "s/^$1=//p" "$env_file" | tail -n 1); fi
+    printf '%s\n' "${value:-$2}"
+}
 compose() { docker compose --project-name "$project" --env-file "$env_file" "$@"; }
 
 [ -n "$(compose ps --quiet postgres)" ] || fail 'PostgreSQL does not run: make up'
 # What a version before this one has not made yet.
 deploy/compose/secrets.sh || fail 'see above'
+record=$(setting BACKUP_RECORD_FOLDER "./.backup-record/$project")
+mkdir -p "$record" && [ -w "$record" ] \
+    || fail "BACKUP_RECORD_FOLDER=$record cannot be written to, so nobody would know of the backup. Make it yours: sudo chown $(id -un) $record"
+began=$(date +%s)
 # By container, so that every copy of a scaled service is started again.
 running=$(compose ps --quiet rabbitmq $services)
 
@@ -63,6 +75,12 @@ for key in ${keys//,/ }; do printf %s "$key" | sha256sum | cut -d ' ' -f 1; done
     sha256sum -- *.dump rabbitmq.tar.gz published.tar.gz settings.env gateway-keys.hashes >.SHA256SUMS
     mv .SHA256SUMS SHA256SUMS
 )
+
+# Holds no secret, and the monitor, another user, reads it.
+chmod 755 "$record"
+printf '%s\n' "$began" >"$record/.last"
+chmod 644 "$record/.last"
+mv "$record/.last" "$record/last"
 
 trap - EXIT
 start_again

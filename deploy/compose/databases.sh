@@ -37,6 +37,13 @@ if [ -n "${PGPASSWORD_FILE:-}" ]; then
     PGPASSWORD=$(password PGPASSWORD) || exit 1
     export PGPASSWORD
 fi
+# A server that has just been started is waited for, since Docker asks seldom whether it is well.
+waited=0
+until pg_isready --quiet --timeout=5; do
+    [ "$waited" -lt "${WAIT_SECONDS:-120}" ] || { echo "PostgreSQL does not answer within ${WAIT_SECONDS:-120} s" >&2; exit 1; }
+    sleep 1
+    waited=$((waited + 1))
+done
 for service in orchestrator research publisher social monitor gateway; do
     variable=$(printf %s "$service" | tr '[:lower:]' '[:upper:]')
     role "$service" "${variable}_DATABASE_PASSWORD"

@@ -78,6 +78,13 @@ check_authorities() {
     esac
 }
 
+# Docker would make it for root, and backup.sh could not write to it.
+make_backup_record() {
+    local folder
+    folder=$(setting BACKUP_RECORD_FOLDER "./.backup-record/$project")
+    [ -d "$folder" ] || (umask 022 && mkdir -p "$folder") || fail "BACKUP_RECORD_FOLDER=$folder cannot be made"
+}
+
 check_tls() {
     local name
     fronted || return 0
@@ -336,6 +343,7 @@ choose_files
 check_corpus
 check_authorities
 check_tls
+make_backup_record
 check_ports
 check_database
 REVISION=$(git rev-parse --short HEAD 2>/dev/null || true)

@@ -5,6 +5,7 @@
 #
 #   deploy/kubernetes/apply.sh dev
 #   deploy/kubernetes/apply.sh prod
+#   deploy/kubernetes/apply.sh alertmanager     where the Alertmanager of the Prometheus operator's chart may go
 set -eu
 home=$(cd "$(dirname "$0")" && pwd)
 overlay=${1:?"say which overlay: apply.sh dev"}
@@ -71,12 +72,18 @@ namespace=$(sed -n 's/^namespace: *//p' "$overlay/kustomization.yaml")
 
 # The addresses of examples (RFC 5737): with these, no server finds the others, and no backup leaves.
 if grep -qE 'cidr: (192\.0\.2|198\.51\.100|203\.0\.113)\.' "$work/all.yaml"; then
-    say "Broker and database reach only the addresses that $overlay/kustomization.yaml names, and it still has those of the examples:
+    say "Broker, database and Alertmanager reach only the addresses that $overlay/kustomization.yaml names, and it still has those of the examples:
 $(grep -E 'cidr: (192\.0\.2|198\.51\.100|203\.0\.113)\.' "$work/all.yaml" | sort -u)
 Put these in their place (patches of NetworkPolicy):
   of the API server:        kubectl get endpointslices --namespace default kubernetes; kubectl get service --namespace default kubernetes
-  of the store for backups: what its provider publishes, or dig +short HOST"
+  of the store for backups: what its provider publishes, or dig +short HOST
+  of the receivers of alerts: dig +short HOST of the mail server or the webhook"
     exit 1
+fi
+# Policies alone, such as those of Alertmanager, wait for nothing.
+if ! grep '^kind: ' "$work/all.yaml" | grep -qv '^kind: NetworkPolicy$'; then
+    kubectl apply --filename "$work/all.yaml"
+    exit
 fi
 kubectl apply --filename "$work/all.yaml" --selector 'app.kubernetes.io/component=namespace'
 

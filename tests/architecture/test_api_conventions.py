@@ -155,6 +155,11 @@ def test_every_get_of_json_has_an_etag_and_answers_not_modified(app: FastAPI) ->
             assert "if-none-match" in names, path
 
 
+def test_whatever_may_be_sent_a_body_says_that_its_type_may_be_refused(app: FastAPI) -> None:
+    for method, path, operation in operations_of(app.openapi()):
+        assert ("415" in operation["responses"]) == (method != "get"), f"{method} {path}"
+
+
 def test_pages_have_one_limit_and_one_cursor(app: FastAPI) -> None:
     for method, path, operation in operations_of(app.openapi()):
         parameters = {each["name"]: each for each in operation.get("parameters", ()) if each["in"] == "query"}

@@ -96,7 +96,7 @@ def findings(path: Path) -> list[str]:
 
 def squawk(path: Path, arguments: Sequence[str]) -> list[dict]:
     command = [SQUAWK, "--reporter", "json", "--pg-version", "15", "--include", ",".join(OPT_IN), *arguments]
-    done = subprocess.run([*command, path], capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run([*command, path], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode in (0, 1), done.stderr
     return json.loads(done.stdout)
 

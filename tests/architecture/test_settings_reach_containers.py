@@ -24,6 +24,7 @@ FIXED_IN_COMPOSE = OF_THE_IMAGE | {
     "LOG_FORMAT": "Docker keeps lines",
     "SHUTDOWN_GRACE_SECONDS": "it goes with stop_grace_period",
     "CORPUS": "where the folder of the setting is mounted",
+    "BACKUP_RECORD": "in the folder of BACKUP_RECORD_FOLDER, which is mounted there",
     **dict.fromkeys(
         ("GATEWAY_URL", "ORCHESTRATOR_URL", "PAGES_URL", "PUBLISHER_URL", "RESEARCH_URL", "SOCIAL_URL"),
         "another container, by its name",

@@ -32,6 +32,7 @@ class ContainerStack:
         self.environment = {
             **os.environ,
             "ENV_FILE": str(self._settings),
+            "BACKUP_RECORD_FOLDER": str(folder / "backup-record"),
             "COMPOSE_PROJECT_NAME": self.project,
             "COMPOSE_FILE": "compose.yaml:compose.observability.yaml",
             # Images of their own: those of somebody who runs the stack here stay as they are.
@@ -114,7 +115,7 @@ class ContainerStack:
     def client(self, name: str) -> httpx.AsyncClient:
         """For the HTTP API of a service, with the key."""
         headers = {"X-Service-Key": self.setting("SERVICE_KEY")}
-        return httpx.AsyncClient(base_url=self.url(name), headers=headers, timeout=30, trust_env=False)
+        return httpx.AsyncClient(base_url=self.url(name), headers=headers, timeout=60, trust_env=False)
 
     def _run(
         self, command: list[str], *, check: bool = True, folder: Path = ROOT, **environment: str

@@ -7,11 +7,14 @@ import os
 import shutil
 import stat
 import subprocess
+import time
 from base64 import urlsafe_b64decode
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
+
+from monitor.backups import last_backup
 
 ROOT = Path(__file__).parents[2]
 SERVICES = "orchestrator research publisher social monitor gateway"
@@ -43,6 +46,7 @@ esac
 class Scripts:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.record = folder / "backup-record"
         self.bin = folder / "bin"
         self.bin.mkdir()
         docker = self.bin / "docker"
@@ -73,12 +77,13 @@ class Scripts:
                 "ENV_FILE": str(self.settings),
                 "COMPOSE_PROJECT_NAME": "pretended",
                 "MINIMAL": "1",
+                "BACKUP_RECORD_FOLDER": str(self.record),
                 **environment,
             },
             capture_output=True,
             text=True,
             check=False,
-            timeout=30,
+            timeout=60,
         )
 
     def calls(self) -> str:
@@ -116,6 +121,30 @@ def test_a_backup_is_made_while_nothing_moves_and_only_its_owner_may_read_it(scr
         "start broker research-1 research-2\n",
     ]
     assert [calls.index(each) for each in order] == sorted(calls.index(each) for each in order)
+
+
+def test_when_the_last_backup_began_is_kept_where_another_user_reads_it(scripts: Scripts) -> None:
+    before = int(time.time())
+    assert scripts("backup.sh", "backup").returncode == 0
+    last = scripts.record / "last"
+    assert before <= last_backup(last) <= time.time()
+    assert stat.S_IMODE(last.stat().st_mode) == 0o644
+    assert stat.S_IMODE(scripts.record.stat().st_mode) == 0o755
+
+
+def test_a_backup_that_fails_leaves_the_record_of_the_one_before(made: Scripts) -> None:
+    (made.record / "last").write_text("1795485583\n")
+    made.tell("fails", "publisher -c")
+    assert made("backup.sh", "another").returncode != 0
+    assert last_backup(made.record / "last") == 1795485583
+
+
+def test_nothing_is_stopped_for_a_backup_that_nobody_would_know_of(scripts: Scripts) -> None:
+    scripts.record.write_text("")
+    done = scripts("backup.sh", "backup")
+    assert done.returncode == 1
+    assert f"BACKUP_RECORD_FOLDER={scripts.record} cannot be written to" in done.stderr
+    assert " stop " not in scripts.calls()
 
 
 @pytest.mark.parametrize(

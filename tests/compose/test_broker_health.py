@@ -15,7 +15,7 @@ CHECK = ROOT / "deploy" / "compose" / "broker-health.sh"
 
 def check(node: rabbitmq.RabbitNode, metrics: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [CHECK, str(node.port), metrics], check=False, capture_output=True, text=True, timeout=30
+        [CHECK, str(node.port), metrics], check=False, capture_output=True, text=True, timeout=60
     )
 
 

@@ -85,6 +85,32 @@ def test_what_stays_has_a_health_check_and_comes_back_by_itself(name: str) -> No
     assert container["healthcheck"]["test"]
 
 
+def test_docker_starts_few_processes_to_see_whether_all_are_well() -> None:
+    """Each takes about 0.07 seconds of processor: what Docker does around it is more than the check itself."""
+    staying = [each["healthcheck"] for each in everything().values() if "healthcheck" in each]
+    assert len(staying) == len(PROCESSES) + 3 + len(PAGES)
+    a_minute = sum(60 / int(each["interval"].removesuffix("s")) for each in staying)
+    assert a_minute <= 40
+
+
+def test_nobody_waits_for_a_check_of_the_database_which_is_seldom() -> None:
+    """`databases` asks the server itself, and everything else waits for `databases`."""
+    assert MAIN["services"]["databases"]["depends_on"] == {"postgres": {"condition": "service_started"}}
+
+
+def test_the_monitor_sees_the_certificates_of_the_proxy_and_when_the_last_backup_was_made() -> None:
+    monitor = MAIN["services"]["monitor"]
+    assert MAIN["networks"]["watching"] == {"internal": True}
+    there = {name for name, container in everything().items() if "watching" in container["networks"]}
+    assert there == {"caddy", "monitor"}
+    assert monitor["environment"]["PROXY_ADDRESS"] == "${PROXY_ADDRESS:-${COMPOSE_PROFILES:+caddy:443}}"
+    for name in ("PUBLISHER_URL", "SOCIAL_URL", "API_URL", "SITE_URLS"):
+        assert f"${{{name}:-}}" in monitor["environment"]["CERTIFICATE_URLS"]
+    (record,) = (each for each in monitor["volumes"] if each.endswith(":/backup-record:ro"))
+    assert record.startswith("${BACKUP_RECORD_FOLDER:-./.backup-record/")
+    assert monitor["environment"]["BACKUP_RECORD"] == "/backup-record/last"
+
+
 @pytest.mark.parametrize("service", PROCESSES)
 def test_a_service_starts_once_database_topology_and_users_are_ready_and_stops_without_haste(
     service: str,
@@ -224,7 +250,8 @@ def test_every_variable_is_in_the_example_with_the_same_default() -> None:
     of_images = {f"{name.upper()}_IMAGE" for name in IMAGES}
     # Written by secrets.sh, as soon as there are settings.
     of_secrets = {f"{name.upper()}_SECRETS" for name in (*PROCESSES, "alertmanager")}
-    assert used - offered() == {"VERSION", "REVISION", *of_images, *of_secrets} - offered()
+    of_compose = {"COMPOSE_PROJECT_NAME"}
+    assert used - offered() == {"VERSION", "REVISION", *of_compose, *of_images, *of_secrets} - offered()
     read_by_scripts = {name for name, value in example().items() if not value}
     assert set(example()) - used == {"COMPOSE_FILE", "COMPOSE_PATH_SEPARATOR"} | read_by_scripts
     told = example()

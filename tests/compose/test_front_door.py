@@ -8,6 +8,7 @@ import http.server
 import os
 import ssl
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,7 +17,9 @@ from typing import Any
 import httpx
 import pytest
 
+from chassis.observing.metrics import Families
 from chassis.testing import eventually
+from monitor.certificates import ProxyCertificates, https_hosts
 
 ROOT = Path(__file__).parents[2]
 UPSTREAMS = ("publisher:8012", "social:8013", "orchestrator:8010")
@@ -47,7 +50,7 @@ class Door:
     """Caddy with the project's file; hosts are told apart by name, and all are at one port of this machine."""
 
     def __init__(self, port: int, plain_port: int, authority: Path) -> None:
-        self._port = port
+        self.port = port
         self._plain_port = plain_port
         self._authority = authority
 
@@ -56,17 +59,17 @@ class Door:
     ) -> httpx.Response:
         """Over TLS, with a certificate that holds for the host."""
         trusted = ssl.create_default_context(cafile=str(self._authority))
-        async with httpx.AsyncClient(verify=trusted, timeout=30, trust_env=False) as client:
+        async with httpx.AsyncClient(verify=trusted, timeout=60, trust_env=False) as client:
             return await client.request(
                 method,
-                f"https://127.0.0.1:{self._port}{path}",
+                f"https://127.0.0.1:{self.port}{path}",
                 headers={"Host": f"{host}.localhost", **(headers or {})},
                 extensions={"sni_hostname": f"{host}.localhost"},
                 **more,
             )
 
     async def ask_plainly(self, host: str, path: str) -> httpx.Response:
-        async with httpx.AsyncClient(timeout=30, trust_env=False) as client:
+        async with httpx.AsyncClient(timeout=60, trust_env=False) as client:
             headers = {"Host": f"{host}.localhost"}
             return await client.get(f"http://127.0.0.1:{self._plain_port}{path}", headers=headers)
 
@@ -154,6 +157,25 @@ async def test_visitors_never_get_what_is_for_those_who_run_it(door: Door, host:
         ),
     ):
         assert (await door.ask(host, path)).status_code == 404, path
+
+
+async def test_the_monitor_sees_when_the_certificates_end_that_visitors_get(door: Door) -> None:
+    urls = (
+        "https://articles.localhost,https://posts.localhost,http://plain.localhost,https://nobody.localhost"
+    )
+    certificates = ProxyCertificates(Families("brand_engine"), f"127.0.0.1:{door.port}", https_hosts(urls))
+    before = time.time()
+    await certificates.look()
+    ends, lifetime = (
+        {sample.labels["host"]: sample.value for sample in family.samples}
+        for family in certificates.collect()
+    )
+    assert set(ends) == {"articles.localhost", "posts.localhost", "nobody.localhost"}
+    for host in ("articles.localhost", "posts.localhost"):
+        # Those of Caddy's own authority live for half a day.
+        assert lifetime[host] == pytest.approx(12 * 3600, abs=120)
+        assert before < ends[host] < before + 13 * 3600
+    assert ends["nobody.localhost"] == lifetime["nobody.localhost"] == 0
 
 
 async def test_visitors_send_nothing(door: Door) -> None:

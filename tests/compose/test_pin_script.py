@@ -44,7 +44,7 @@ class Checkout:
             capture_output=True,
             text=True,
             check=False,
-            timeout=30,
+            timeout=60,
         )
 
     def images(self) -> dict[str, str]:

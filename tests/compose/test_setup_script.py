@@ -56,7 +56,7 @@ class Machine:
             check=False,
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=60,
             env={"PATH": str(self._programs), "OS_RELEASE": str(self._os_release), "HOME": os.devnull},
         )
 

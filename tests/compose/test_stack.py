@@ -92,7 +92,7 @@ async def ended(stack: Stack, cycle_id: str, *, within: float = 120) -> dict[str
 
 
 async def healthy(stack: Stack, service: str, copies: int = 1) -> None:
-    """Waits for it; the health check asks every ten seconds."""
+    """Waits for it; the health check asks every 20 seconds, of servers and tools every 30."""
 
     def states() -> bool:
         described = [stack.inspect(container)["State"] for container in stack.containers(service)]
@@ -105,7 +105,7 @@ def test_what_make_up_names_at_its_end_answers(stack: Stack) -> None:
     addresses = re.findall(r"http://localhost:\d+\S*", stack.said.split("Hand in")[0])
     assert len(addresses) == 9
     for address in addresses:
-        answer = httpx.get(address.replace("localhost", "127.0.0.1"), timeout=30, trust_env=False)
+        answer = httpx.get(address.replace("localhost", "127.0.0.1"), timeout=60, trust_env=False)
         # Some show a page only after a login; all of them answer.
         assert answer.status_code < 500, address
     for service in SERVICES[:1]:
@@ -119,7 +119,7 @@ async def test_the_sample_keywords_run_through(stack: Stack) -> None:
     states = {keyword["keyword"]: keyword["state"] for keyword in cycle["keywords"]}
     off_topic = "mortgage refinancing"
     assert states == {**dict.fromkeys(sample["keywords"], "completed"), off_topic: "refused"}
-    async with httpx.AsyncClient(timeout=30, trust_env=False) as visitor:
+    async with httpx.AsyncClient(timeout=60, trust_env=False) as visitor:
         for keyword in cycle["keywords"]:
             if keyword["keyword"] != off_topic:
                 assert (await visitor.get(keyword["published_url"])).status_code == 200
@@ -144,7 +144,7 @@ async def spans_of(stack: Stack, correlation_id: str) -> dict[str, dict[str, Any
         "query.attributes": json.dumps({"correlation_id": correlation_id}),
         "query.searchDepth": "10",
     }
-    async with httpx.AsyncClient(base_url=stack.url("jaeger"), timeout=30, trust_env=False) as jaeger:
+    async with httpx.AsyncClient(base_url=stack.url("jaeger"), timeout=60, trust_env=False) as jaeger:
         answer = await jaeger.get("/api/v3/traces", params=query)
     if answer.status_code == 404:
         return {}
@@ -200,7 +200,7 @@ async def test_a_chain_is_found_in_jaeger_by_its_correlation_id_as_one_tree(stac
 
 async def test_prometheus_sees_every_service_and_the_broker(stack: Stack) -> None:
     async def all_up() -> bool:
-        async with httpx.AsyncClient(base_url=stack.url("prometheus"), timeout=30, trust_env=False) as client:
+        async with httpx.AsyncClient(base_url=stack.url("prometheus"), timeout=60, trust_env=False) as client:
             answer = await client.get("/api/v1/query", params={"query": "up"})
         found = {series["metric"]["job"]: series["value"][1] for series in answer.json()["data"]["result"]}
         return {name: found.get(name) for name in (*PROCESSES, "rabbitmq")} == dict.fromkeys(
@@ -212,7 +212,7 @@ async def test_prometheus_sees_every_service_and_the_broker(stack: Stack) -> Non
 
 @pytest.mark.parametrize("service", ["orchestrator", "publisher", "social", "monitor"])
 def test_no_host_port_shows_figures(stack: Stack, service: str) -> None:
-    assert httpx.get(f"{stack.url(service)}/metrics", timeout=30, trust_env=False).status_code == 404
+    assert httpx.get(f"{stack.url(service)}/metrics", timeout=60, trust_env=False).status_code == 404
     # They say what is running, where Prometheus asks.
     (container,) = stack.containers(service)
     assert f'version="{VERSION}"' in figures(stack, container)
@@ -220,12 +220,12 @@ def test_no_host_port_shows_figures(stack: Stack, service: str) -> None:
 
 async def test_alertmanager_is_told_of_what_fires(stack: Stack) -> None:
     async def known() -> bool:
-        async with httpx.AsyncClient(base_url=stack.url("prometheus"), timeout=30, trust_env=False) as client:
+        async with httpx.AsyncClient(base_url=stack.url("prometheus"), timeout=60, trust_env=False) as client:
             answer = await client.get("/api/v1/alertmanagers")
         return len(answer.json()["data"]["activeAlertmanagers"]) == 1
 
     await eventually(known, within=90)
-    async with httpx.AsyncClient(base_url=stack.url("alertmanager"), timeout=30, trust_env=False) as client:
+    async with httpx.AsyncClient(base_url=stack.url("alertmanager"), timeout=60, trust_env=False) as client:
         status = (await client.get("/api/v2/status")).json()
     assert "name: people" in status["config"]["original"]
 
@@ -455,7 +455,7 @@ def test_minimal_takes_the_tools_away_and_leaves_the_data(stack: Stack) -> None:
     assert "Dashboards" not in stack.said
     running = stack.compose("ps", "--services").stdout.split()
     assert set(running) == {*SERVERS, *PROCESSES}
-    feeds = httpx.get(f"{stack.url('social')}/feeds/daily-grind/feed.xml", timeout=30, trust_env=False)
+    feeds = httpx.get(f"{stack.url('social')}/feeds/daily-grind/feed.xml", timeout=60, trust_env=False)
     assert feeds.text.count("<entry>") == 3
 
 

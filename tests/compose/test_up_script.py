@@ -71,6 +71,7 @@ class Up:
         self.environment = {
             "PATH": f"{self.bin}:{os.environ['PATH']}",
             "ENV_FILE": str(self.settings),
+            "BACKUP_RECORD_FOLDER": str(self.settings.parent / "backup-record"),
             "COMPOSE_PROJECT_NAME": "pretended",
             "UP_TIMEOUT": "0",
             **{name: str(free_port()) for name in PORTS},
@@ -86,7 +87,7 @@ class Up:
             capture_output=True,
             text=True,
             check=False,
-            timeout=30,
+            timeout=60,
         )
 
     def calls(self) -> str:

@@ -128,7 +128,7 @@ async def test_the_proxy_comes_and_goes_with_its_profile_and_says_for_whom_it_as
         "Host": "api.localhost",
         "X-Forwarded-For": "192.0.2.7",
     }
-    async with httpx.AsyncClient(verify=False, timeout=30, trust_env=False) as stranger:
+    async with httpx.AsyncClient(verify=False, timeout=60, trust_env=False) as stranger:
 
         async def refused() -> bool:
             answer = await stranger.get(
@@ -140,7 +140,7 @@ async def test_the_proxy_comes_and_goes_with_its_profile_and_says_for_whom_it_as
             return answer.status_code == 429
 
         await eventually(refused, within=60)
-    async with httpx.AsyncClient(base_url=stack.url("orchestrator"), timeout=30, trust_env=False) as local:
+    async with httpx.AsyncClient(base_url=stack.url("orchestrator"), timeout=60, trust_env=False) as local:
         answer = await local.get("/v1/brands", headers={"X-Service-Key": "a-wrong-key-of-somebody-else"})
     assert answer.status_code == 401
     (caddy,) = stack.containers("caddy")

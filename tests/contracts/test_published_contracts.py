@@ -196,6 +196,7 @@ def test_examples_tell_one_story() -> None:
         "dead_letters.erase",  # likewise
         "audit.completed",  # by the clock
         "drafts.waiting",
+        "database.fell_back",  # by a fail-over
     ]
     assert len({message.correlation_id for message in EXAMPLES.values()}) == 1
     assert recorded.dead_event_id == resolved.dead_event_id == EXAMPLES["content.generate"].event_id

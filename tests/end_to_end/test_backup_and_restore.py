@@ -134,6 +134,7 @@ class Machine:
             env=os.environ
             | {"PATH": f"{binaries}:{postgres.find_binaries()}:{os.environ['PATH']}"}
             | {"ENV_FILE": str(self._settings), "COMPOSE_PROJECT_NAME": "pretended", "MINIMAL": "1"}
+            | {"BACKUP_RECORD_FOLDER": str(self._settings.parent / "backup-record")}
             # Nobody listens on port 0, so whatever runs on this machine is in nobody's way.
             | {
                 f"{name}_PORT": "0"

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import asyncpg
@@ -14,6 +15,21 @@ SCRIPT = Path(__file__).parents[2] / "deploy/compose/databases.sh"
 PASSWORD = "a-password-for-tests"
 
 
+def environment_for(port: int) -> dict[str, str]:
+    """What the container of the script has, for a server on this machine."""
+    return {
+        f"{name.upper()}_{kind}_PASSWORD": PASSWORD
+        for name in services.PROCESSES
+        for kind in ("DATABASE", "RUNTIME")
+    } | {
+        "PATH": f"{postgres.find_binaries()}:{os.environ['PATH']}",
+        "PGHOST": "127.0.0.1",
+        "PGPORT": str(port),
+        "PGUSER": "postgres",
+        "PGPASSWORD": PASSWORD,
+    }
+
+
 async def test_a_role_that_changed_itself_is_as_it_was_after_the_next_run(tmp_path: Path) -> None:
     """PostgreSQL lets every role change its own password and settings: whoever got in once could shut its service out."""
     server = postgres.launch(tmp_path / "postgres", durable=False)
@@ -21,17 +37,7 @@ async def test_a_role_that_changed_itself_is_as_it_was_after_the_next_run(tmp_pa
         await asyncio.to_thread(server.wait)
         admin = await asyncpg.connect(server.url)
         await admin.execute(f"create role postgres superuser login password '{PASSWORD}'")
-        environment = {
-            f"{name.upper()}_{kind}_PASSWORD": PASSWORD
-            for name in services.PROCESSES
-            for kind in ("DATABASE", "RUNTIME")
-        } | {
-            "PATH": f"{postgres.find_binaries()}:{os.environ['PATH']}",
-            "PGHOST": "127.0.0.1",
-            "PGPORT": str(server.port),
-            "PGUSER": "postgres",
-            "PGPASSWORD": PASSWORD,
-        }
+        environment = environment_for(server.port)
 
         async def run() -> None:
             await asyncio.to_thread(
@@ -66,3 +72,47 @@ async def test_a_role_that_changed_itself_is_as_it_was_after_the_next_run(tmp_pa
         await admin.close()
     finally:
         server.stop()
+
+
+async def test_a_server_that_has_just_been_started_is_waited_for(tmp_path: Path) -> None:
+    """Docker asks seldom whether it is well, so nobody else waits for it."""
+    server = postgres.launch(tmp_path / "postgres", durable=False)
+    # As the server's own, but for the first two times.
+    asking = tmp_path / "pg_isready"
+    asking.write_text(
+        f'#!/bin/sh\necho asked >>"{tmp_path}/asked"\n'
+        f'[ "$(wc -l <"{tmp_path}/asked")" -gt 2 ] && exec {postgres.find_binaries()}/pg_isready "$@"\nexit 2\n'
+    )
+    asking.chmod(0o755)
+    try:
+        await asyncio.to_thread(server.wait)
+        admin = await asyncpg.connect(server.url)
+        await admin.execute(f"create role postgres superuser login password '{PASSWORD}'")
+        environment = environment_for(server.port)
+        done = await asyncio.to_thread(
+            subprocess.run,
+            ["sh", str(SCRIPT)],
+            env=environment | {"PATH": f"{tmp_path}:{environment['PATH']}"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert len((tmp_path / "asked").read_text().splitlines()) == 3
+        assert await admin.fetchval("select count(*) from pg_database where datname = 'social'") == 1
+        await admin.close()
+    finally:
+        server.stop()
+
+
+def test_a_server_that_never_answers_is_named_at_the_end(free_port: Callable[[], int]) -> None:
+    done = subprocess.run(
+        ["sh", str(SCRIPT)],
+        env=environment_for(free_port()) | {"WAIT_SECONDS": "0"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert done.stderr == "PostgreSQL does not answer within 0 s\n"

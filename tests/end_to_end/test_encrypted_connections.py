@@ -170,7 +170,7 @@ def running(settings: dict[str, str], log: Path) -> Iterator[subprocess.Popen[by
             yield process
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(60)
 
 
 async def test_it_consumes_and_publishes(
@@ -195,7 +195,7 @@ async def test_it_consumes_and_publishes(
 
 
 async def arrival(queue: aio_pika.abc.AbstractQueue) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while await queue.get(no_ack=True, fail=False) is None:  # noqa: ASYNC110 - the broker is asked
             await asyncio.sleep(0.05)
 
@@ -213,7 +213,7 @@ async def test_a_certificate_by_somebody_else_is_not_believed(
     settings = right | {"RABBITMQ_URL": wrong["RABBITMQ_URL"]}
     log = tmp_path / "log"
     with running(settings, log) as process:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while "CERTIFICATE_VERIFY_FAILED" not in log.read_text():
                 assert process.poll() is None
                 await asyncio.sleep(0.05)

@@ -148,7 +148,7 @@ async def brandctl(world: World, *arguments: str) -> str:
 async def followed(world: World, brand: str, until: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
     """One keyword of a new brand that looks in the web alone and has a model write, as its cycle shows it then."""
     async with httpx.AsyncClient(
-        headers={"X-Service-Key": KEY}, base_url=world.addresses.url("orchestrator"), timeout=30
+        headers={"X-Service-Key": KEY}, base_url=world.addresses.url("orchestrator"), timeout=60
     ) as api:
         described = {"name": brand.capitalize(), "writer": "model", "approval": "nothing"}
         await api.put(f"/v1/brands/{brand}", json=described)
@@ -189,7 +189,7 @@ async def spent(world: World, brand: str) -> int:
 
 async def assert_it_can_be_read(world: World, keyword: dict[str, Any]) -> None:
     """The page cites the web's pages by their addresses and has a cover; the post leads to it."""
-    async with httpx.AsyncClient(timeout=30) as visitor:
+    async with httpx.AsyncClient(timeout=60) as visitor:
         page = await visitor.get(keyword["published_url"])
         assert page.status_code == 200
         assert "Coarse grounds make the best cold brew at home." in page.text

@@ -67,7 +67,7 @@ async def test_three_keywords_become_three_articles_and_posts_by_exactly_the_doc
     async with (
         recording(rabbitmq_url) as seen,
         httpx.AsyncClient(
-            headers={"X-Service-Key": KEY}, base_url=stack.url("orchestrator"), timeout=30
+            headers={"X-Service-Key": KEY}, base_url=stack.url("orchestrator"), timeout=60
         ) as api,
     ):
         brand = {"name": "The Daily Grind", "description": "Coffee at home"}
@@ -106,7 +106,7 @@ async def test_three_keywords_become_three_articles_and_posts_by_exactly_the_doc
 async def assert_what_was_said_already_ends_with_its_article_and_others_are_linked(
     stack: services.Addresses,
 ) -> None:
-    async with httpx.AsyncClient(headers={"X-Service-Key": KEY}, timeout=30) as api:
+    async with httpx.AsyncClient(headers={"X-Service-Key": KEY}, timeout=60) as api:
         orchestrator = stack.url("orchestrator")
         answer = await api.post(
             f"{orchestrator}/v1/brands/daily-grind/research", json={"keywords": ["grind sizes", "cold brew"]}
@@ -141,7 +141,7 @@ def assert_every_message_was_caused_by_the_one_before(seen: list[dict[str, Any]]
 
 
 async def assert_pages_and_posts_can_be_seen(cycle: dict[str, Any]) -> None:
-    async with httpx.AsyncClient(timeout=30) as visitor:
+    async with httpx.AsyncClient(timeout=60) as visitor:
         for keyword in cycle["keywords"]:
             page = await visitor.get(keyword["published_url"])
             assert page.status_code == 200
@@ -155,7 +155,7 @@ async def assert_pages_and_posts_can_be_seen(cycle: dict[str, Any]) -> None:
 
 async def assert_an_off_topic_keyword_is_refused_with_its_reason(stack: services.Addresses) -> None:
     async with httpx.AsyncClient(
-        headers={"X-Service-Key": KEY}, base_url=stack.url("orchestrator"), timeout=30
+        headers={"X-Service-Key": KEY}, base_url=stack.url("orchestrator"), timeout=60
     ) as api:
         answer = await api.post(
             "/v1/brands/daily-grind/research", json={"keywords": ["mortgage refinancing"]}

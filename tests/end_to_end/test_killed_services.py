@@ -76,7 +76,7 @@ async def stack(
 
 async def test_a_kill_of_every_service_costs_nothing_and_doubles_nothing(stack: Stack) -> None:
     async with httpx.AsyncClient(
-        headers={"X-Service-Key": KEY}, base_url=stack.addresses.url("orchestrator"), timeout=30
+        headers={"X-Service-Key": KEY}, base_url=stack.addresses.url("orchestrator"), timeout=60
     ) as api:
         await api.put("/v1/brands/daily-grind", json={"name": "The Daily Grind"})
         submitted = await api.post("/v1/brands/daily-grind/research", json={"keywords": KEYWORDS})
@@ -97,7 +97,7 @@ async def test_a_kill_of_every_service_costs_nothing_and_doubles_nothing(stack: 
         KEYWORDS, "completed"
     )
     assert all(len(keyword["posts"]) == 1 for keyword in cycle["keywords"])
-    async with httpx.AsyncClient(timeout=30, headers={"X-Service-Key": KEY}) as visitor:
+    async with httpx.AsyncClient(timeout=60, headers={"X-Service-Key": KEY}) as visitor:
         sitemap = await visitor.get(f"{stack.addresses.url('publisher')}/sites/daily-grind/sitemap.xml")
         assert sorted(keyword["published_url"] for keyword in cycle["keywords"]) == sorted(
             address for address in addresses_in(sitemap.text) if not address.endswith("/")

@@ -159,7 +159,7 @@ async def test_what_failures_tell_is_told_without_secrets(
             seen = await asyncio.to_thread(
                 subprocess.run, command, env=asked, capture_output=True, text=True, timeout=60, check=True
             )
-    await eventually(lambda: receiver.found("research", {"correlation_id": "a-chain"}), within=30)
+    await eventually(lambda: receiver.found("research", {"correlation_id": "a-chain"}))
     kept = {
         "databases": await place.rows(),
         "logs": place.logs(),

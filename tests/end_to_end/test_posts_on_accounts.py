@@ -45,7 +45,7 @@ class Place:
 
     def api(self, service: str) -> httpx.AsyncClient:
         return httpx.AsyncClient(
-            base_url=self.addresses.url(service), headers={"X-Service-Key": KEY}, timeout=30, trust_env=False
+            base_url=self.addresses.url(service), headers={"X-Service-Key": KEY}, timeout=60, trust_env=False
         )
 
     async def rows(self) -> str:
@@ -146,7 +146,7 @@ async def test_each_post_goes_out_once_and_no_credential_is_written_down(
     }
     assert "connect" in found["x"]["detail"]
     seen = [brandctl(at, *asked) for asked in (("receipts", "list"), ("accounts", "list"), ("posts", "list"))]
-    await eventually(lambda: receiver.found("gateway", {}), within=30)
+    await eventually(lambda: receiver.found("gateway", {}))
     kept = {
         "databases": await at.rows(),
         "logs": at.logs(),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from manifests.rendering import HOME, OVERLAYS, render
+from manifests.rendering import ALERTMANAGER, HOME, OVERLAYS, render
 
 Resources = list[dict[str, Any]]
 Overlay = Callable[[str], Resources]
@@ -30,7 +30,7 @@ def kubectl() -> Path:
 def _rendered(kubectl: Path) -> Mapping[str, Resources]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KUBECTL", str(kubectl))
-        return {overlay.name: render(overlay) for overlay in OVERLAYS}
+        return {overlay.name: render(overlay) for overlay in (*OVERLAYS, ALERTMANAGER)}
 
 
 @pytest.fixture

@@ -164,7 +164,7 @@ def test_the_settings_that_services_share_are_all_known(overlay) -> None:
 
 def test_secrets_are_made_by_the_names_the_manifests_use() -> None:
     printed = subprocess.run(
-        [HOME / "secrets.sh", "--print", "somewhere"], check=True, capture_output=True, text=True, timeout=30
+        [HOME / "secrets.sh", "--print", "somewhere"], check=True, capture_output=True, text=True, timeout=60
     ).stdout
     secrets = list(yaml.safe_load_all(printed))
     assert list(schemas.problems(secrets)) == []
@@ -253,6 +253,7 @@ def test_the_command_accepts_what_is_there(kubectl: Path) -> None:
         r"^dev: \d+ resources are valid for Kubernetes .* and keep \d+ rules$", result.stdout, re.MULTILINE
     )
     assert re.search(r"^prod: \d+ resources are valid", result.stdout, re.MULTILINE)
+    assert re.search(r"^alertmanager: \d+ resources are valid", result.stdout, re.MULTILINE)
 
 
 def test_a_release_is_written_by_one_command(

@@ -68,7 +68,7 @@ async def test_topology_and_users_are_there_afterwards(overlay, node: rabbitmq.R
     keda = httpx.Client(
         base_url=f"http://{urlsplit(node.management_url or '').netloc.rpartition('@')[2]}",
         auth=("keda", "a-keda-broker-password"),
-        timeout=30,
+        timeout=60,
     )
     with keda:
         for queue in topology.describe(CATALOGUE).queues:

@@ -30,7 +30,7 @@ class Alertmanager:
     def start(self, **environment: str) -> subprocess.CompletedProcess[str]:
         own = {"PATH": os.environ["PATH"], "CONFIG": str(self.config), "ALERTMANAGER": str(self._program)}
         return subprocess.run(
-            ["sh", str(START)], env=own | environment, capture_output=True, text=True, check=False, timeout=30
+            ["sh", str(START)], env=own | environment, capture_output=True, text=True, check=False, timeout=60
         )
 
     def receiver(self, **environment: str) -> dict[str, list[dict[str, str]]]:
@@ -102,7 +102,7 @@ def test_half_an_address_is_refused_with_what_it_takes(alertmanager: Alertmanage
 def test_alertmanager_itself_accepts_it(alertmanager: Alertmanager) -> None:
     """By its own checker; `make test` installs it (Debian: apt-get install prometheus-alertmanager)."""
     alertmanager.start(ALERT_WEBHOOK_URL="https://chat.example.org/hook", SMTP_USERNAME="engine", **MAIL)
-    subprocess.run(["amtool", "check-config", str(alertmanager.config)], check=True, timeout=30)
+    subprocess.run(["amtool", "check-config", str(alertmanager.config)], check=True, timeout=60)
 
 
 def test_it_is_told_of_every_severity(alertmanager: Alertmanager) -> None:

@@ -114,6 +114,11 @@ async def services(
     monkeypatch.setenv("HTTP_PORT", "0")
     # What is counted by provider shows once there is one.
     monkeypatch.setenv("SEARXNG_URL", "http://127.0.0.1:1")
+    # What is watched of backups and certificates, where there are some.
+    monkeypatch.setenv("BACKUP_RECORD", str(tmp_path / "last-backup"))
+    monkeypatch.setenv("BACKUP_MAX_AGE_HOURS", "30")
+    monkeypatch.setenv("PROXY_ADDRESS", "127.0.0.1:1")
+    monkeypatch.setenv("CERTIFICATE_URLS", "https://pages.example.org")
     # And what is counted of models, where one is configured.
     for name in ("ORCHESTRATOR_URL", "RESEARCH_URL", "PUBLIC_URL", "MODEL_URL"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")

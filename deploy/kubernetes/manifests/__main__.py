@@ -6,14 +6,16 @@ from pathlib import Path
 
 from manifests import definitions, generation, policies, schemas
 from manifests.cluster import Cluster
-from manifests.rendering import HOME, OVERLAYS, RenderingError, render
+from manifests.rendering import ALERTMANAGER, HOME, OVERLAYS, RenderingError, render
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m manifests", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     validate = commands.add_parser("validate", help="render overlays and check all that comes out")
-    validate.add_argument("overlays", nargs="*", type=Path, default=list(OVERLAYS), metavar="OVERLAY")
+    validate.add_argument(
+        "overlays", nargs="*", type=Path, default=[*OVERLAYS, ALERTMANAGER], metavar="OVERLAY"
+    )
     commands.add_parser(
         "generate", help="renew what is made from the topology, the permissions and the alerts"
     )
@@ -55,13 +57,14 @@ def _validate(overlay: Path) -> bool:
         sys.stderr.write(f"{overlay.name}: cannot be rendered\n  {error}\n")
         return False
     # The rules may then take for granted that everything has the shape that it must have.
-    problems = list(schemas.problems(resources)) or list(policies.problems(Cluster(overlay.name, resources)))
+    cluster = Cluster(overlay.name, resources)
+    problems = list(schemas.problems(resources)) or list(policies.problems(cluster))
     for problem in problems:
         sys.stderr.write(f"{overlay.name}: {problem}\n")
     if not problems:
         sys.stdout.write(
             f"{overlay.name}: {len(resources)} resources are valid for Kubernetes {' and '.join(schemas.VERSIONS)} "
-            f"and keep {len(policies.POLICIES)} rules\n"
+            f"and keep {len(policies.policies_for(cluster))} rules\n"
         )
     return not problems
 

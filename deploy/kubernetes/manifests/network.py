@@ -22,7 +22,7 @@ _OUTWARD: Final = _WEB | {465, 587}
 _WIDEST_V4: Final = 12
 """The networks of stores in public clouds are as wide as that."""
 _WIDEST_V6: Final = 32
-_LEADS_TO: Final = "brand-engine/leads-to"
+LEADS_TO: Final = "brand-engine/leads-to"
 """The label of a policy that leads to addresses outside of the cluster's namespaces, and what these are."""
 _STORE: Final = "backup-store"
 _KUBERNETES: Final = "api-server"
@@ -115,7 +115,7 @@ def _width(rule: Mapping[str, Any], field: str) -> Iterator[str]:
         selectors = [peer[key] for key in ("podSelector", "namespaceSelector") if key in peer]
         if "ipBlock" in peer:
             numbers = {port.get("port") for port in ports}
-            if _is_wide(peer["ipBlock"]) and not (numbers <= _OUTWARD and _is_public(peer["ipBlock"])):
+            if is_wide(peer["ipBlock"]) and not (numbers <= _OUTWARD and _is_public(peer["ipBlock"])):
                 yield (
                     f"{peer['ipBlock']['cidr']} is too wide: name the addresses, at most a /{_WIDEST_V4} (IPv6: /{_WIDEST_V6}) at a time;"
                     " only public addresses may be all of them, for the web, on 80 and 443, and mail, on 465 and 587"
@@ -124,7 +124,8 @@ def _width(rule: Mapping[str, Any], field: str) -> Iterator[str]:
             yield "an empty selector lets everybody through"
 
 
-def _is_wide(block: Mapping[str, Any]) -> bool:
+def is_wide(block: Mapping[str, Any]) -> bool:
+    """Whether a block of addresses is so large that whoever names it has named nobody."""
     cidr = ip_network(block["cidr"])
     return cidr.prefixlen < (_WIDEST_V4 if cidr.version == 4 else _WIDEST_V6)  # noqa: PLR2004 - its own name
 
@@ -243,7 +244,7 @@ def _to_addresses(cluster: Cluster, source: str, what: str, ports: Iterable[int]
     networks = {
         peer["ipBlock"]["cidr"]
         for policy in _applying(cluster, "egress", cluster.pods[source])
-        if policy["metadata"].get("labels", {}).get(_LEADS_TO) == what
+        if policy["metadata"].get("labels", {}).get(LEADS_TO) == what
         for rule in policy["spec"].get("egress") or []
         for peer in rule.get("to") or []
         if "ipBlock" in peer
@@ -300,7 +301,7 @@ def _is_peer(peer: Mapping[str, Any], other: Peer, namespace: str) -> bool:
     if "ipBlock" in peer:
         # Which addresses the pods of a cluster have is not known; those that are named are outside of all namespaces.
         block = peer["ipBlock"]
-        return other.name == ("elsewhere" if _is_wide(block) else block["cidr"])
+        return other.name == ("elsewhere" if is_wide(block) else block["cidr"])
     if "namespaceSelector" in peer:
         if not selects(peer["namespaceSelector"], {NAMESPACE_NAME: other.namespace}):
             return False
@@ -348,7 +349,7 @@ def _outside(cluster: Cluster) -> Iterator[Peer]:
             for rule in policy["spec"].get(side) or []:
                 for peer in rule.get(field) or []:
                     names |= _namespaces_of(peer.get("namespaceSelector") or {})
-                    if "ipBlock" in peer and not _is_wide(peer["ipBlock"]):
+                    if "ipBlock" in peer and not is_wide(peer["ipBlock"]):
                         names.add(peer["ipBlock"]["cidr"])
     return (Peer(name, {}, name, {}) for name in sorted(names))
 

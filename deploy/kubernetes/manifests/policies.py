@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from manifests import availability, encryption, ingress, isolation, network, order, wiring
+from manifests import alerting, availability, encryption, ingress, isolation, network, order, wiring
 from manifests.cluster import Cluster
 
 Policy = Callable[[Cluster], Iterator[str]]
@@ -48,6 +48,24 @@ POLICIES: Final[Mapping[str, Policy]] = MappingProxyType(
 )
 
 
+OF_ALERTMANAGER: Final[Mapping[str, Policy]] = MappingProxyType(
+    {
+        "namespace": alerting.policies_are_in_one_namespace,
+        "selectors": alerting.policies_select_alertmanager,
+        "receivers": alerting.receivers_are_named,
+        "reachability": alerting.nothing_else_can_be_reached,
+        "order": order.everything_comes_in_its_wave,
+        "part": order.apply_finds_everything,
+    }
+)
+"""For an overlay that has nothing but the policies of Alertmanager."""
+
+
+def policies_for(cluster: Cluster) -> Mapping[str, Policy]:
+    """The rules that an overlay must keep."""
+    return OF_ALERTMANAGER if alerting.concerns_alertmanager_alone(cluster) else POLICIES
+
+
 def problems(cluster: Cluster) -> Iterator[str]:
-    for name, policy in POLICIES.items():
+    for name, policy in policies_for(cluster).items():
         yield from (f"{name}: {what}" for what in policy(cluster))

@@ -10,6 +10,9 @@ import yaml
 
 HOME: Final = Path(__file__).resolve().parents[1]
 OVERLAYS: Final = (HOME / "overlays" / "dev", HOME / "overlays" / "prod")
+"""Installations of the services."""
+ALERTMANAGER: Final = HOME / "overlays" / "alertmanager"
+"""Policies for the Alertmanager of the Prometheus operator's chart, in its namespace."""
 
 _LIMIT_SECONDS: Final = 60
 

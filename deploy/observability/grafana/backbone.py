@@ -173,6 +173,22 @@ def backbone() -> Json:
                 unit="reqps",
                 description="503: the database is away, and the caller is asked to come again. 500: a fault, see the log.",
             ),
+            row("Backups and certificates, in containers"),
+            graph(
+                "Age of the last backup",
+                target("time() - max(brand_engine_last_backup_timestamp_seconds > 0)", "age"),
+                target("max(brand_engine_backup_max_age_seconds)", "limit"),
+                unit="s",
+                description="Since the last finished backup began; nothing while there is none. The limit is BACKUP_MAX_AGE_HOURS.",
+            ),
+            graph(
+                "Until certificates end",
+                target(
+                    "min by (host) (brand_engine_certificate_ends_timestamp_seconds > 0) - time()", "{{host}}"
+                ),
+                unit="s",
+                description="Of each address that the proxy has visitors for; it renews them with a third of their time left.",
+            ),
             row("What is running"),
             graph(
                 "Replicas by version",

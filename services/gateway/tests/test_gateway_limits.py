@@ -148,10 +148,10 @@ def search(api: httpx.AsyncClient, query: str, brand: str = "acme") -> Awaitable
 
 async def test_two_replicas_together_ask_no_more_than_the_account_may(replicas: Replicas) -> None:
     async with serving(fake := FakeSearxng()) as url:
-        await connect(replicas[0], "searxng", url=url, per_minute=12, together=3)
+        await connect(replicas[0], "searxng", url=url, per_minute=1, together=3)
         answers = await asyncio.gather(*(search(replicas[number % 2], f"q {number}") for number in range(10)))
-    # Three together, and one more for whoever had five seconds to wait.
-    assert len(fake.requests) in {3, 4}
+    # Three together; the next one may come in a minute.
+    assert len(fake.requests) == 3
     refused = [answer for answer in answers if answer.status_code == 429]
     assert len(refused) == 10 - len(fake.requests)
     assert {answer.json()["type"] for answer in refused} == {"limit.reached"}
@@ -194,11 +194,11 @@ async def test_no_more_are_under_way_than_may_be_and_two_brands_share_them(repli
 async def test_what_one_replica_is_told_the_other_obeys(replicas: Replicas) -> None:
     async with serving(fake := FakeSearxng()) as url:
         await connect(replicas[0], "searxng", url=url, per_minute=60_000, together=100)
-        fake.next_answers = [Response(status_code=429, headers={"Retry-After": "40"})]
+        fake.next_answers = [Response(status_code=429, headers={"Retry-After": "400"})]
         assert (await search(replicas[0], "a")).status_code == 429
         refused = await search(replicas[1], "b")
     assert (refused.status_code, refused.json()["type"], len(fake.requests)) == (429, "provider.limited", 1)
-    assert 30 <= int(refused.headers["Retry-After"]) <= 40
+    assert 300 <= int(refused.headers["Retry-After"]) <= 400
 
 
 async def test_a_provider_that_fails_is_left_alone_by_all_and_found_again_by_one(

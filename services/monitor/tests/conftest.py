@@ -136,7 +136,7 @@ async def origin(database: Database) -> AsyncIterator[str]:
     app = create_api(database, Operations(database), ServiceKey(SecretStr(KEY)))
     serving = server(app, "127.0.0.1", 0)
     task = asyncio.create_task(serving.serve())
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not serving.started:  # noqa: ASYNC110 - uvicorn offers no event to wait for
             await asyncio.sleep(0.01)
     yield f"http://127.0.0.1:{serving.servers[0].sockets[0].getsockname()[1]}"
@@ -147,7 +147,7 @@ async def origin(database: Database) -> AsyncIterator[str]:
 @pytest.fixture
 async def api(origin: str) -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient(
-        base_url=origin, headers={"X-Service-Key": KEY}, trust_env=False, timeout=20
+        base_url=origin, headers={"X-Service-Key": KEY}, trust_env=False, timeout=60
     ) as client:
         yield client
 
@@ -338,7 +338,7 @@ async def desk(database: Database, office: Office, outside: Outside) -> AsyncIte
     headers = {"X-Service-Key": KEY}
     async with (
         serving(app) as origin,
-        httpx.AsyncClient(base_url=origin, headers=headers, trust_env=False, timeout=20) as client,
+        httpx.AsyncClient(base_url=origin, headers=headers, trust_env=False, timeout=60) as client,
     ):
         yield client
     await gateway.aclose()

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 from uuid import UUID, uuid4
@@ -63,9 +64,43 @@ async def test_the_list_is_paged_newest_first_and_filtered(
     assert (await api.get(LIST, params={"state": "discarded"})).json()["items"] == []
 
 
+async def test_of_a_chain_those_are_found_whose_message_names_a_keyword_or_its_article(
+    api: httpx.AsyncClient, record: Record, new_death: NewDeath, new_envelope: NewEnvelope
+) -> None:
+    keyword, article = 'caf\u00e9 "au lait"', uuid4()
+
+    def dead(chain: str, **payload: Any) -> DomainMessage[DeadLetter]:
+        body = new_envelope(correlation_id=chain, payload={"brand_slug": "daily-grind", **payload})
+        return new_death(body)
+
+    ours = [dead("chain", keyword=keyword), dead("chain", content_id=str(article))]
+    # As the envelope writes it: compact, and not in ASCII alone.
+    compact = json.dumps(json.loads(ours[0].payload.body), ensure_ascii=False, separators=(",", ":"))
+    ours.append(new_death(compact.encode()))
+    wanted = {str(each) for each in await record(*ours)}
+    await record(
+        dead("chain", keyword=f"{keyword}s"),
+        dead("chain", comment=keyword),
+        dead("chain", content_id=str(uuid4())),
+        dead("other chain", keyword=keyword),
+        new_death(b"garbage", correlation_id="chain"),
+    )
+    both = {"correlation_id": "chain", "keyword": keyword, "content_id": str(article)}
+    seen: list[str] = []
+    after: dict[str, str] = {}
+    for _ in wanted:
+        page = (await api.get(LIST, params={**both, **after, "limit": 1})).json()
+        assert page["matching"] == 3
+        seen += [item["id"] for item in page["items"]]
+        after = {"after": page["next"]}
+    assert (set(seen), after) == (wanted, {"after": None})
+    only = {"correlation_id": "chain", "content_id": str(article)}
+    assert (await api.get(LIST, params=only)).json()["matching"] == 1
+
+
 @pytest.mark.parametrize(
     "params",
-    [{"state": "dead"}, {"limit": 0}, {"limit": 1000}, {"before": "x"}, {"before": str(uuid4())}, {"queue": "a\x00"}, {"queue": ""}],
+    [{"keyword": "tea"}, {"content_id": str(uuid4())}, {"state": "dead"}, {"limit": 0}, {"limit": 1000}, {"before": "x"}, {"before": str(uuid4())}, {"queue": "a\x00"}, {"queue": ""}],
 )  # fmt: skip
 async def test_wrong_filters_are_refused_in_a_sentence(
     api: httpx.AsyncClient, params: dict[str, Any]

@@ -1,6 +1,5 @@
 """Lists and groups of many dead letters: what they say, and that they do not read every one of them to say it."""
 
-import json
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,11 +9,11 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from chassis import Connection
 from messaging import Database
 from monitor.dead_letters import reading
 from monitor.dead_letters.domain import State
 from monitor.dead_letters.reading import Filter
+from tests.fixtures.explained import Explained
 
 MANY = 20_000
 
@@ -34,47 +33,6 @@ from generate_series(1, $1::int) n,
 """
 
 
-class Explained:
-    """A connection that notes how many rows each statement reads, where indexes are taken wherever one serves.
-
-    The planner weighs sampled statistics and the version's own costs; whether an index serves depends on neither.
-    """
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self.scans: set[tuple[str, str | None]] = set()
-        """(how a table is read, by which index)."""
-        self.rows_read = 0
-        """Rows of the table, those included that a filter then left out; entries that the index alone answered are not."""
-
-    async def _explain(self, sql: str, values: tuple[Any, ...]) -> None:
-        (plan,) = json.loads(
-            await self._connection.fetchval(f"explain (analyze, timing off, format json) {sql}", *values)
-        )
-        self._note(plan["Plan"])
-
-    def _note(self, node: dict[str, Any]) -> None:
-        if "Scan" in node["Node Type"]:
-            self.scans.add((node["Node Type"], node.get("Index Name")))
-            if node["Node Type"] != "Index Only Scan":
-                removed = sum(node.get(f"Rows Removed by {why}", 0) for why in ("Filter", "Index Recheck"))
-                self.rows_read += (node["Actual Rows"] + removed) * node["Actual Loops"]
-        for each in node.get("Plans", ()):
-            self._note(each)
-
-    async def fetch(self, sql: str, *values: Any) -> Any:
-        await self._explain(sql, values)
-        return await self._connection.fetch(sql, *values)
-
-    async def fetchrow(self, sql: str, *values: Any) -> Any:
-        await self._explain(sql, values)
-        return await self._connection.fetchrow(sql, *values)
-
-    async def fetchval(self, sql: str, *values: Any) -> Any:
-        await self._explain(sql, values)
-        return await self._connection.fetchval(sql, *values)
-
-
 @pytest.fixture
 async def many(database: Database, postgres_url: str) -> Database:
     async with database.connection() as connection:
@@ -83,7 +41,8 @@ async def many(database: Database, postgres_url: str) -> Database:
     # Rows that may still be lost with the server are not yet noted as visible to everybody.
     await owner.execute("set synchronous_commit = on")
     await owner.execute(FILL, MANY)
-    # As autovacuum does after a while.
+    # As autovacuum does after a while. 300 rows a target are looked at: all that there are, and no sample that differs by chance.
+    await owner.execute("set default_statistics_target = 100")
     await owner.execute("vacuum analyze dead_messages")
     await owner.close()
     return database

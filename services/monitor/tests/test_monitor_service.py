@@ -10,7 +10,6 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import httpx
-import psutil
 import pytest
 from pydantic import SecretStr
 from yarl import URL
@@ -23,6 +22,7 @@ from messaging import Context, Record, Service, ServiceSettings, Unprocessable, 
 from messaging.testing import Broker
 from monitor.app import build
 from monitor.settings import Settings
+from tests.fixtures.memory import memory_of
 
 KEY = "test-service-key-0123456789"
 MakeDatabase = Callable[..., Awaitable[str]]
@@ -71,7 +71,7 @@ async def api(make_database: MakeDatabase, broker_urls: dict[str, str]) -> Async
             base_url=f"http://127.0.0.1:{service.port}",
             headers={"X-Service-Key": KEY},
             trust_env=False,
-            timeout=20,
+            timeout=60,
         ) as client,
     ):
         yield client
@@ -208,7 +208,7 @@ async def test_the_idle_process_is_small_and_stops_when_asked(
                     return False
 
             await eventually(ready)
-        assert psutil.Process(process.pid).memory_info().rss < resting_memory
+        assert memory_of(process.pid) < resting_memory
         process.terminate()
         assert await process.wait() == 0
     finally:

@@ -63,7 +63,7 @@ async def _served(database: Database) -> AsyncIterator[int]:
     api_server = server.server(app, "127.0.0.1", 0)
     serving = asyncio.create_task(api_server.serve())
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not api_server.started:  # noqa: ASYNC110  (the server has no event for it)
                 await asyncio.sleep(0.01)
         yield api_server.servers[0].sockets[0].getsockname()[1]
@@ -78,7 +78,7 @@ async def api(orchestrator_database: Database) -> AsyncIterator[httpx.AsyncClien
     async with (
         _served(orchestrator_database) as port,
         httpx.AsyncClient(
-            base_url=f"http://127.0.0.1:{port}", headers={"X-Service-Key": SERVICE_KEY}, timeout=30
+            base_url=f"http://127.0.0.1:{port}", headers={"X-Service-Key": SERVICE_KEY}, timeout=60
         ) as client,
     ):
         yield client
@@ -115,12 +115,12 @@ def live_api(orchestrator_url: str) -> Iterator[httpx.Client]:
     thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
     thread.start()
     try:
-        base_url = f"http://127.0.0.1:{started.result(20)}"
-        with httpx.Client(base_url=base_url, headers={"X-Service-Key": SERVICE_KEY}, timeout=30) as client:
+        base_url = f"http://127.0.0.1:{started.result(60)}"
+        with httpx.Client(base_url=base_url, headers={"X-Service-Key": SERVICE_KEY}, timeout=60) as client:
             yield client
     finally:
         stop.set()
-        thread.join(10)
+        thread.join(60)
 
 
 class ResearchStandIn(ThreadingHTTPServer):
@@ -148,7 +148,7 @@ class _Answer(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:  # the name that http.server calls
         self.server.asked = (self.path, self.headers.get("X-Service-Key"))
-        self.server.silent.wait(10)
+        self.server.silent.wait(60)
         with suppress(OSError):
             self.send_response(self.server.status)
             for name, value in self.server.headers.items():

@@ -25,6 +25,7 @@ from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ContentPublished, ResearchCompleted, ResearchFailed, SocialPosted
 from envelope.message import encode
 from tests.fixtures.kilns import SOURCES
+from tests.fixtures.memory import memory_of
 
 SERVICE_KEY = "test-service-key-0123456789"
 
@@ -40,7 +41,7 @@ class Backbone:
         """So many messages of a queue, in order of arrival."""
         source = await self._channel.get_queue(queue, ensure=False)
         taken: list[dict[str, Any]] = []
-        async with asyncio.timeout(40), source.iterator() as messages:
+        async with asyncio.timeout(60), source.iterator() as messages:
             async for message in messages:
                 await message.ack()
                 taken.append(json.loads(message.body))
@@ -99,7 +100,7 @@ async def process(
         cleanup.callback(started.terminate)
         client = await cleanup.enter_async_context(
             httpx.AsyncClient(
-                base_url=f"http://127.0.0.1:{port}", headers={"X-Service-Key": SERVICE_KEY}, timeout=10
+                base_url=f"http://127.0.0.1:{port}", headers={"X-Service-Key": SERVICE_KEY}, timeout=60
             )
         )
         await eventually(lambda: _ready(client))
@@ -121,7 +122,7 @@ async def test_three_keywords_go_the_whole_way_with_exactly_one_message_each(
     resting_memory: int,
 ) -> None:
     service, client = process
-    assert service.memory_info().rss < resting_memory
+    assert memory_of(service.pid) < resting_memory
     (await client.put("/v1/brands/daily-grind", json={"name": "The Daily Grind"})).raise_for_status()
     keywords = ["cold brew", "pour over", "espresso"]
     accepted = await client.post("/v1/brands/daily-grind/research", json={"keywords": keywords})

@@ -177,11 +177,11 @@ def orchestrator() -> Iterator[OrchestratorStandIn]:
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
     thread.start()
-    assert started.wait(10)
+    assert started.wait(60)
     stand_in.url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     yield stand_in
     server.should_exit = True
-    thread.join(10)
+    thread.join(60)
     assert not thread.is_alive()
 
 

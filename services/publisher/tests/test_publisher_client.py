@@ -2,8 +2,7 @@
 
 import asyncio
 import json
-import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -114,11 +113,8 @@ async def test_an_outage_costs_no_attempt_and_other_failures_do(
     assert isinstance(raised.value, WaitFor) is outage
 
 
-async def test_nobody_listening_is_waited_for() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    async with client_of(f"http://127.0.0.1:{port}") as client:
+async def test_nobody_listening_is_waited_for(free_port: Callable[[], int]) -> None:
+    async with client_of(f"http://127.0.0.1:{free_port()}") as client:
         with pytest.raises(WaitFor, match="ConnectError"):
             await client.article(uuid4())
 
@@ -130,7 +126,7 @@ async def test_a_server_that_trickles_is_given_up(orchestrator: Any) -> None:
             await asyncio.sleep(0.1)  # the slowness under test: each pause is shorter than the read timeout
 
     orchestrator.answer = lambda _: StreamingResponse(trickle(), media_type="application/json")
-    async with client_of(orchestrator.url, timeout_seconds=0.6) as client, asyncio.timeout(60):
+    async with client_of(orchestrator.url, timeout_seconds=2.0) as client, asyncio.timeout(60):
         with pytest.raises(RetryLater, match="TimeoutError"):
             await client.article(uuid4())
 

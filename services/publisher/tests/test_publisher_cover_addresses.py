@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
+from threading import Event
 from typing import Any
 from uuid import UUID
 
@@ -15,9 +16,10 @@ from lxml import html as lxml_html
 from PIL import Image
 from structlog.testing import capture_logs
 
+from chassis.testing import eventually
 from messaging import Database
 from publisher import store
-from publisher.covers import Covers
+from publisher.covers import Covers, serving
 from publisher.http_api import create_app
 from publisher.store import Publication
 from publisher.urls import SiteUrls
@@ -181,12 +183,21 @@ async def test_what_is_kept_has_an_end_and_what_went_is_drawn_again(
         assert (first.status_code, first.headers["content-type"]) == (200, "image/png")
 
 
-async def test_pages_are_served_while_pictures_are_drawn(web: Web) -> None:
+async def test_pages_are_served_while_pictures_are_drawn(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go_on = Event(), Event()
+    draw = serving._drawn
+
+    def draw_slowly(*what: Any) -> bytes:
+        begun.set()
+        go_on.wait(60)
+        return draw(*what)
+
+    monkeypatch.setattr(serving, "_drawn", draw_slowly)
     await web.publish(title="字" * 400)
     drawing = asyncio.gather(*(web.client.get(path) for path in await web.addresses()))
-    pages = 0
-    while not drawing.done():
+    await eventually(begun.is_set)
+    for _ in range(4):
         assert (await web.client.get(PATH)).status_code == 200
-        pages += 1
+    assert not drawing.done()
+    go_on.set()
     assert {answer.status_code for answer in await drawing} == {200}
-    assert pages >= 4

@@ -1,7 +1,5 @@
 """Markdown to HTML: citations, sections, and what hostile text turns into."""
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +9,7 @@ from markdown_it.rules_core import inline
 from publisher import markup as markup_module
 from publisher.domain import Section
 from publisher.markup import ATTRIBUTES, SCHEMES, TAGS, Home, sanitise, to_html
+from tests.fixtures.growth import grows_with_size
 
 ONE_TO_THREE = frozenset({1, 2, 3})
 
@@ -64,13 +63,7 @@ def test_a_section_is_named_with_its_brackets_and_without_its_citations() -> Non
     "piece", ["![", "[a](", "*a_ ", "[1] ", r"\[1\] ", "> ", "`a", "<a ", "| ", "# ", "- "]
 )
 def test_what_is_made_to_be_slow_takes_time_by_its_length(piece: str) -> None:
-    def seconds(size: int) -> float:
-        began = time.process_time()
-        to_html(piece * (size // len(piece)), ONE_TO_THREE)
-        return time.process_time() - began
-
-    # Four times the text would take sixteen times as long, were it compared with itself.
-    assert seconds(100_000) < 10 * seconds(25_000) + 0.5
+    assert grows_with_size(lambda size: to_html(piece * (size // len(piece)), ONE_TO_THREE), 100_000)
 
 
 def test_a_quoted_reference_definition_does_not_take_over_citations() -> None:
@@ -198,6 +191,4 @@ def test_any_markdown_comes_out_harmless_and_stays_as_it_is(markdown: str) -> No
     "pattern", ["[", "![", "*a_", "`", "<", "> ", "- ", "[1](", "&#", "|a", "**a ", "\\["]
 )
 def test_text_made_to_be_slow_is_read_in_good_time(pattern: str) -> None:
-    started = time.process_time()
-    to_html(pattern * 5_000, ONE_TO_THREE)
-    assert time.process_time() - started < 5
+    assert grows_with_size(lambda count: to_html(pattern * count, ONE_TO_THREE), 5_000)

@@ -16,13 +16,13 @@ from uuid import UUID
 import aio_pika
 import asyncpg
 import httpx
-import psutil
 import pytest
 from yarl import URL
 
 from envelope import DomainMessage, encode, new_event_id
 from envelope.brand.payloads import ContentPublish
 from tests.fixtures.databases import Roles
+from tests.fixtures.memory import memory_of
 
 
 class Running:
@@ -157,7 +157,7 @@ async def test_a_command_becomes_a_page_that_can_be_read_and_an_event(
     await service.command(content_id, target="nowhere")
     event = await service.next_event()
     assert (event["type"], event["payload"]["reason"]) == ("content.publish_failed", "unknown_target")
-    assert psutil.Process(service.process.pid).memory_info().rss < resting_memory
+    assert memory_of(service.process.pid) < resting_memory
 
 
 async def test_an_article_that_appears_late_is_published_by_a_retry(

@@ -79,7 +79,7 @@ async def test_a_request_waits_for_the_first_index(research_database: Database, 
     await asyncio.sleep(0)
     assert not asking.done()
     running = asyncio.create_task(corpus.run())
-    assert len(await asyncio.wait_for(asking, 10)) == 3
+    assert len(await asyncio.wait_for(asking, 60)) == 3
     running.cancel()
 
 

@@ -127,6 +127,6 @@ async def test_pages_of_a_brand_share_its_room() -> None:
     room = turns.page_slots("many")
     assert turns.page_slots("many") is room
     for _ in range(PAGES):
-        await asyncio.wait_for(room.acquire(), 5)
+        await asyncio.wait_for(room.acquire(), 60)
     assert room.locked()
     assert not turns.page_slots("few").locked()

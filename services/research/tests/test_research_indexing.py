@@ -128,10 +128,10 @@ async def test_a_corpus_that_was_read_before_is_searched_at_once(
 ) -> None:
     await folder.corpus(research_database).refresh()
     (folder.path / "d.md").write_text("Please wait, says the kettle to those who want tea at once.")
-    corpus = folder.corpus(research_database)
+    corpus = folder.corpus(research_database, patience=3600.0)
     reading = asyncio.create_task(corpus.run())
     await eventually(lambda: "d.md" in folder.reads())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         found = await corpus.search("cold brew coffee", brand="acme")
     assert isinstance(found, ResearchResult)
     assert not found.is_preliminary

@@ -173,7 +173,7 @@ async def test_who_was_killed_over_the_first_files_tells_nobody_that_there_is_no
     folder.write("c.md", OTHERS["c.md"])
     corpus = folder.corpus(research_database)
     running = asyncio.create_task(corpus.run())
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         assert await found(corpus) == {"a.md", "b.md", "c.md", "d.md"}
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)

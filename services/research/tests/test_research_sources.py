@@ -77,7 +77,7 @@ async def test_what_a_later_version_has_set_is_passed_over(
     ("given", "complaint"),
     [
         ({"urls": ["ftp://example.org/"]}, "urls[0]: is not an address"),
-        ({"urls": ["https://①②⑦.0.0.1/"]}, "a host that programs read differently"),
+        ({"urls": ["https://①②⑦.0.0.1/"]}, "a host that not every program reads alike"),
         ({"preferred_hosts": ["①②⑦.0.0.1"]}, "is not a host"),
         ({"urls": ["https://user:secret@example.org/"]}, "user or a password"),
         ({"feeds": ["http://example.org:8080/feed"]}, "port"),

@@ -51,8 +51,8 @@ class RunningSocial:
     def __init__(
         self, url: str, channel: aio_pika.abc.AbstractChannel, events: aio_pika.abc.AbstractQueue
     ) -> None:
-        self.http = httpx.AsyncClient(base_url=url, timeout=20)
-        self.api = httpx.AsyncClient(base_url=url, timeout=20, headers={"X-Service-Key": SERVICE_KEY})
+        self.http = httpx.AsyncClient(base_url=url, timeout=60)
+        self.api = httpx.AsyncClient(base_url=url, timeout=60, headers={"X-Service-Key": SERVICE_KEY})
         self.url = url
         self._channel = channel
         self._events = events
@@ -73,7 +73,7 @@ class RunningSocial:
     async def events(self, count: int) -> list[dict[str, Any]]:
         """The next `count` announcements, as `{"type", ...payload}`."""
         found: list[dict[str, Any]] = []
-        async with asyncio.timeout(30), self._events.iterator() as deliveries:
+        async with asyncio.timeout(60), self._events.iterator() as deliveries:
             while len(found) < count:
                 delivery = await anext(deliveries)
                 await delivery.ack()
@@ -86,7 +86,7 @@ class RunningSocial:
         """The next `count` that it sent to another service, as `events` has them."""
         found: list[dict[str, Any]] = []
         asked = await self._channel.get_queue(queue)
-        async with asyncio.timeout(30), asked.iterator() as deliveries:
+        async with asyncio.timeout(60), asked.iterator() as deliveries:
             while len(found) < count:
                 delivery = await anext(deliveries)
                 await delivery.ack()
@@ -97,7 +97,7 @@ class RunningSocial:
     async def dead_letter(self) -> tuple[str, str]:
         """Reason and detail of the next command that died."""
         queue = await self._channel.get_queue("social-commands-dlq")
-        async with asyncio.timeout(30), queue.iterator() as deliveries:
+        async with asyncio.timeout(60), queue.iterator() as deliveries:
             delivery = await anext(deliveries)
             await delivery.ack()
         return str(delivery.headers["failure-reason"]), str(delivery.headers["failure-message"])
@@ -160,7 +160,7 @@ async def social(social_service: Service, rabbitmq_url: str) -> AsyncIterator[Ru
 
 
 async def _ready(client: httpx.AsyncClient, running: "asyncio.Task[None]") -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not running.done():
             try:
                 if (await client.get("/health/ready")).status_code == httpx.codes.OK:

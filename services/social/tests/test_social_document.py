@@ -81,7 +81,7 @@ async def test_social_is_as_documented(
     app = create_api(database, key, urls, due, feeds=_nothing, receipts=Receipts(database, DirectDoor({})))
     async with (
         serving(app) as origin,
-        httpx.AsyncClient(base_url=origin, headers=social.api.headers, trust_env=False, timeout=20) as api,
+        httpx.AsyncClient(base_url=origin, headers=social.api.headers, trust_env=False, timeout=60) as api,
     ):
         await fuzz(api, tmp_path, known=known, thorough=thorough)
 

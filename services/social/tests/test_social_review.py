@@ -9,6 +9,7 @@ from uuid import uuid4
 import asyncpg
 import httpx
 import pytest
+import structlog
 from starlette.requests import Request
 
 from chassis.http.callers import Caller, Scope
@@ -65,8 +66,16 @@ async def test_it_waits_unseen_until_a_person_approves_it_and_is_posted_once(hel
     assert not await held.is_seen()
     assert (await held.social.http.get(f"/feeds/daily-grind/{held.shown['post_id']}")).status_code == 404
 
-    answers = await asyncio.gather(*(held.decide("approve", version=1) for _ in range(5)))
+    with structlog.testing.capture_logs([structlog.contextvars.merge_contextvars]) as lines:
+        answers = await asyncio.gather(*(held.decide("approve", version=1) for _ in range(5)))
     assert {answer.status_code for answer in answers} == {200}
+    (line,) = (each for each in lines if each["event"] == "post_is_out")
+    assert (line["channel"], line["brand"], line["content_id"]) == (
+        "feed",
+        "daily-grind",
+        str(held.command.content_id),
+    )
+    assert line["correlation_id"]
     [event] = await held.social.events(1)
     assert (event["type"], event["platform"]) == ("social.posted", "feed")
     assert event["post_url"] == answers[0].json()["post_url"]

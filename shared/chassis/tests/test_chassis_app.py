@@ -57,7 +57,7 @@ async def migrated(database_url: str, migrations: Path) -> str:
 
 
 def client_of(app: App) -> httpx.AsyncClient:
-    return httpx.AsyncClient(base_url=f"http://127.0.0.1:{app.port}", timeout=30)
+    return httpx.AsyncClient(base_url=f"http://127.0.0.1:{app.port}", timeout=60)
 
 
 async def test_it_serves_tells_its_health_and_shows_its_figures(migrated: str) -> None:
@@ -123,7 +123,7 @@ async def test_a_background_task_that_fails_is_started_again(migrated: str) -> N
         again.set()
 
     app.background("work", work)
-    async with running(app), asyncio.timeout(30):
+    async with running(app), asyncio.timeout(60):
         await again.wait()
     assert runs == 2
 
@@ -146,7 +146,7 @@ async def test_an_outage_of_the_database_pauses_a_task_in_whatever_group_it_arri
 
     app.background("work", work)
     with structlog.testing.capture_logs() as lines:
-        async with running(app), asyncio.timeout(30):
+        async with running(app), asyncio.timeout(60):
             await ended.wait()
     assert [line["event"] for line in lines if line.get("task") == "work"] == [
         "background_task_paused",

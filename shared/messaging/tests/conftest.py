@@ -14,10 +14,17 @@ from envelope import Catalogue, DomainMessage, Payload, encode, new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchRequested
 from messaging import Service, ServiceSettings, Transaction
+from messaging.flow import relay
 from messaging.testing import Broker
 from tests.fixtures.databases import Roles
 
 QUEUE = "research-commands"
+
+
+@pytest.fixture
+def wakes_when_due(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The relay looks by itself once an hour: what leaves sooner does so because the relay knew when it would be due."""
+    monkeypatch.setattr(relay, "LONGEST_SLEEP", 3600.0)
 
 
 @dataclass

@@ -56,7 +56,7 @@ async def test_what_never_arrived_is_sent_again_once_it_is_certain(world: World,
         await world.receipts.perform(world.effect, world.steps())
     # It may still show up: nobody looks before it must have.
     assert waits.value.after is not None
-    assert timedelta(seconds=9) < waits.value.after <= timedelta(seconds=10)
+    assert timedelta() < waits.value.after <= timedelta(seconds=10)
     await world.pass_time(SETTLED)
     with pytest.raises(RetryLater):  # it failed, which was an attempt
         await world.receipts.perform(world.effect, world.steps())
@@ -240,7 +240,7 @@ async def test_whoever_comes_to_send_after_his_lease_sends_nothing(world: World)
 async def test_what_is_cut_short_is_looked_up_at_once(world: World) -> None:
     world.plain.faults.inject("hang_after", "POST /items")
     performing = asyncio.create_task(world.receipts.perform(world.effect, world.steps()))
-    await eventually(lambda: world.texts, within=10)
+    await eventually(lambda: world.texts)
     performing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await performing
@@ -289,11 +289,11 @@ async def test_an_answer_survives_the_loss_of_the_database(
             return remote
 
         performing = asyncio.create_task(world.receipts.perform(world.effect, world.steps(send=losing)))
-        await asyncio.wait_for(answered.wait(), 10)
+        await asyncio.wait_for(answered.wait(), 60)
         performing.cancel()
         await asyncio.gather(performing, return_exceptions=True)
         proxy.mend()
-        await eventually(world.is_confirmed, within=10)
+        await eventually(world.is_confirmed)
         assert isinstance(await world.receipts.perform(world.effect, world.steps(detect=None)), Performed)
         assert world.texts == ["Hello"]
 

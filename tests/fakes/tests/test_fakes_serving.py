@@ -1,7 +1,6 @@
 """Faults strike as they say they do, over real connections, and what was accepted is counted whoever asks."""
 
 import asyncio
-import time
 from collections.abc import Callable
 from urllib.error import HTTPError
 
@@ -53,10 +52,11 @@ async def test_it_answers_on_one_connection_and_counts() -> None:
 async def test_an_answer_that_never_comes(
     kind: Kind, accepted: int, error: type[Exception] | tuple[type[Exception], ...]
 ) -> None:
-    async with serving(FakePlain()) as fake, client(fake, seconds=0.2) as http:
+    async with serving(FakePlain()) as fake, client(fake) as http:
         fault = fake.faults.inject(kind, "POST /items")
         with pytest.raises(error):
-            await http.post("/items", json=HELLO)
+            await http.post("/items", json=HELLO, timeout=httpx.Timeout(60, read=0.5))
+        await until(lambda: fault.fired > 0)
         assert (fault.fired, len(fake.accepted)) == (1, accepted)
         assert (await http.post("/items", json=HELLO)).status_code == 201
 
@@ -74,11 +74,11 @@ async def test_an_answer_that_says_no(kind: Kind, accepted: int, status: int) ->
 
 async def test_what_is_late_is_done_when_nobody_waits_any_more() -> None:
     async with serving(FakePlain()) as fake, client(fake, seconds=0.1) as http:
-        fake.faults.inject("late", seconds=0.2)
+        fake.faults.inject("late", seconds=2.0)
         with pytest.raises(httpx.ReadTimeout):
             await http.post("/items", json=HELLO)
         assert not fake.accepted
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await until(lambda: bool(fake.accepted))
 
 
@@ -112,12 +112,10 @@ def test_in_a_thread_and_watched_from_outside() -> None:
 
 
 def test_as_a_process() -> None:
-    began = time.monotonic()
     with started("plain", token="plain-token") as watcher:
         made = httpx.put(f"{watcher.url}/items/7", json=HELLO, headers=AUTH, trust_env=False)
         again = httpx.put(f"{watcher.url}/items/7", json=HELLO, headers=AUTH, trust_env=False)
         assert (made.status_code, again.status_code, len(watcher.accepted())) == (201, 200, 1)
-    assert time.monotonic() - began < 10
 
 
 async def test_a_form_with_a_file() -> None:

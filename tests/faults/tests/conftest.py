@@ -35,7 +35,7 @@ async def play(servers: Servers, tmp_path: Path) -> Play:
     async def play(name: str, *, mutation: str = "") -> Result:
         wanted = scenarios.load()[name]
         # A missing guarantee leaves something missing for good: there is no point in a long wait for it.
-        patience = 3.0 if mutation else None
+        patience = 10.0 if mutation else None
         folder = tmp_path / f"{name} {mutation}".replace(" ", "-")
         async with turns:
             return await scenario.play(

@@ -45,7 +45,7 @@ async def test_rabbitmq_keeps_its_messages_through_kills_and_blocks_publishers_o
 
 
 async def publish(url: str, body: bytes) -> None:
-    connection = await aio_pika.connect(url, timeout=15)
+    connection = await aio_pika.connect(url, timeout=60)
     async with connection, connection.channel() as channel:
         queue = await channel.declare_queue("kept", durable=True, arguments={"x-queue-type": "quorum"})
         message = aio_pika.Message(body, delivery_mode=aio_pika.DeliveryMode.PERSISTENT)
@@ -54,7 +54,7 @@ async def publish(url: str, body: bytes) -> None:
 
 
 async def has_one(url: str) -> bool:
-    connection = await aio_pika.connect(url, timeout=15)
+    connection = await aio_pika.connect(url, timeout=60)
     async with connection, connection.channel() as channel:
         queue = await channel.declare_queue("kept", passive=True)
         return queue.declaration_result.message_count == 1

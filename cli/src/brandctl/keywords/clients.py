@@ -1,12 +1,13 @@
 """What the services know of a keyword, as far as commands need it."""
 
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 from brandctl.asking import ServiceClient, ServiceError
+from brandctl.listing import MOST_OF_A_PAGE
 
-MOST_LETTERS = 50
-"""Dead letters of a cycle that are looked into for those of one keyword."""
+MOST_LETTERS: Final = 1_000
+"""Dead letters of one keyword that are shown."""
 
 
 class Keywords(ServiceClient):
@@ -41,19 +42,25 @@ class DeadLetters(ServiceClient):
 
     service = "monitor"
 
-    def of_keyword(self, correlation_id: str, keyword: str, content_id: str | None) -> list[dict[str, Any]]:
-        """Those of a cycle whose message names the keyword or its article, the latest first; of the latest `MOST_LETTERS`."""
-        query = {"correlation_id": correlation_id, "limit": MOST_LETTERS}
-        letters = self._ask("GET", "/v1/dead-letters", params=query).get("items", ())
-        found = [self._ask("GET", f"/v1/dead-letters/{letter['id']}") for letter in letters]
-        return [letter for letter in found if _is_about(letter, keyword, content_id)]
+    def of_keyword(
+        self, correlation_id: str, keyword: str, content_id: str | None
+    ) -> tuple[list[dict[str, Any]], bool]:
+        """Those of a cycle whose message names the keyword or its article, the latest first, and whether there are more than these.
 
-
-def _is_about(letter: dict[str, Any], keyword: str, content_id: str | None) -> bool:
-    body = letter.get("payload")
-    about = body.get("payload") if isinstance(body, dict) else None
-    if not isinstance(about, dict):
-        return False
-    return about.get("keyword") == keyword or (
-        content_id is not None and about.get("content_id") == content_id
-    )
+        At most `MOST_LETTERS` are read, page by page.
+        """
+        query = {
+            "correlation_id": correlation_id,
+            "keyword": keyword,
+            "content_id": content_id,
+            "limit": MOST_OF_A_PAGE,
+        }
+        letters: list[dict[str, Any]] = []
+        after = None
+        while len(letters) < MOST_LETTERS:
+            page = self._ask("GET", "/v1/dead-letters", params={**query, "after": after})
+            letters += page["items"]
+            after = page["next"]
+            if after is None:
+                break
+        return letters, after is not None

@@ -8,11 +8,12 @@ import typer
 from brandctl.access import AccessError
 from brandctl.asking import AsJson, KeyFile, ServiceError
 from brandctl.errors import CommandError
-from brandctl.keywords.clients import DeadLetters, Keywords
+from brandctl.keywords.clients import MOST_LETTERS, DeadLetters, Keywords
 from brandctl.keywords.story import Happening, tell
 from brandctl.listing import Limit, Listing, OfBrand
+from brandctl.short_ids import is_id, shorten
 from brandctl.tables import show_table
-from brandctl.terminal import note, print_json
+from brandctl.terminal import note, out, print_json
 
 app = typer.Typer(
     name="keywords",
@@ -81,9 +82,9 @@ def show(
     monitor_url: MonitorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Tells what happened to a keyword and when: accepted, written, decided about, published, posted, dead letters, its end.
+    """Tells what happened to a keyword and when, from the databases: handed in by whom, its turn, research, writing, posts, its end.
 
-    A keyword that was handed in several times has a story for each cycle, the latest first. Exit code 1 if it is not known.
+    Retries, decisions and dead letters stand between them. A keyword that was handed in several times has a story for each cycle, the latest first. Exit code 1 if it is not known.
 
     For example:
 
@@ -114,13 +115,19 @@ def show(
         )
     else:
         for each, story in zip(items, stories, strict=True):
-            note(f"“{each['keyword']}” of {each['brand_slug']}, correlation_id {each['correlation_id']}")
-            show_table(
-                ("when", "what", "detail"),
-                [(_minute(happening.at, "seconds"), happening.what, happening.detail) for happening in story],
-            )
+            _show_story(each, story)
     if found["next"] is not None:
         note(f"There are more cycles with it; these are the latest {MOST_CYCLES}.")
+
+
+def _show_story(keyword: dict[str, Any], story: list[Happening]) -> None:
+    note(f"“{keyword['keyword']}” of {keyword['brand_slug']}, correlation_id {keyword['correlation_id']}")
+    ids = [each.id for each in story if each.id is not None and is_id(each.id)]
+    shown = shorten(ids) if out().is_terminal else {}
+    show_table(
+        ("when", "what", "detail"),
+        [(_minute(each.at, "seconds"), each.what, each.told(shown)) for each in story],
+    )
 
 
 def _story(keywords: Keywords, item: dict[str, Any], letters: list[dict[str, Any]]) -> list[Happening]:
@@ -129,7 +136,8 @@ def _story(keywords: Keywords, item: dict[str, Any], letters: list[dict[str, Any
         return tell(item, workflow={}, content={}, decisions=(), letters=letters)
     return tell(
         item,
-        workflow=keywords.workflow(content_id),
+        # How an article was written that stood before is the story of another keyword.
+        workflow={} if item["has_standing_article"] else keywords.workflow(content_id),
         content=keywords.content(content_id),
         decisions=keywords.decisions(content_id),
         letters=letters,
@@ -142,13 +150,16 @@ def _letters(
     """Of each keyword; None if the monitor cannot be asked, which is no reason to keep the rest back."""
     try:
         with DeadLetters.at(monitor_url, key_file) as monitor:
-            return [
+            found = [
                 monitor.of_keyword(each["correlation_id"], each["keyword"], each["content_id"])
                 for each in items
             ]
     except (AccessError, ServiceError) as error:
         note(f"Dead letters are left out: {error}")
         return None
+    if any(has_more for _, has_more in found):
+        note(f"There are more dead letters; of each cycle, these are the latest {MOST_LETTERS:,}.")
+    return [letters for letters, _ in found]
 
 
 def _minute(moment: str | None, precision: str = "minutes") -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any, Final
 
 ENDED: Final = frozenset({"completed", "refused", "rejected", "failed", "cancelled"})
@@ -16,9 +17,17 @@ class Happening:
     """ISO 8601, UTC; None: the services keep no time of it."""
     what: str
     detail: str
+    id: str | None = None
+    """Of what it is about, whole."""
+    id_of: str = "id"
+    """What has the id, as it is said before it."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
+
+    def told(self, shown: Mapping[str, str]) -> str:
+        """The detail, with the id as it is `shown`."""
+        return _joined(self.detail, f"{self.id_of} {shown.get(self.id, self.id)}" if self.id else "")
 
 
 def tell(
@@ -39,14 +48,10 @@ def tell(
         letters: its dead letters.
 
     Returns:
-        What has a time, in the order of time; behind that what has none, and at last how the keyword stands.
+        What has a time, in the order of time; then what has none; at last how the keyword stands.
     """
     happenings = [
-        Happening(
-            keyword["accepted_at"],
-            "accepted",
-            f"in cycle {keyword['cycle_id']}, priority {keyword['priority']}",
-        ),
+        *_course(keyword),
         *_writing(workflow),
         *_article(content),
         *_further_targets(keyword),
@@ -54,15 +59,42 @@ def tell(
             Happening(each["at"], each["decision"], _joined(f"by {each['by']}", each["comment"]))
             for each in decisions
         ),
-        *(Happening(each["failed_at"], "dead letter", _letter(each)) for each in letters),
+        *(Happening(each["failed_at"], "dead letter", _letter(each), each["id"]) for each in letters),
+        *_results(keyword),
     ]
-    timed = sorted(happenings, key=lambda each: each.at or "")
-    last = Happening(
-        keyword["moved_at"],
-        "ended" if keyword["state"] in ENDED else "now",
+    timed = sorted((each for each in happenings if each.at), key=lambda each: _moment(each.at))
+    untimed = [each for each in happenings if not each.at]
+    return [*timed, *untimed, _last(keyword)]
+
+
+def _course(keyword: Mapping[str, Any]) -> Iterator[Happening]:
+    """How it went from one service to the next."""
+    by = f"by {keyword['submitted_by']}" if keyword["submitted_by"] else ""
+    yield Happening(
+        keyword["accepted_at"],
+        "handed in",
+        _joined(by, f"priority {keyword['priority']}"),
+        keyword["cycle_id"],
+        "cycle",
+    )
+    times = keyword["times"]
+    for at, what, detail in (
+        (times["research_asked_at"], "turn came", "research was asked"),
+        (times["researched_at"], "researched", ""),
+        (times["writing_asked_at"], "sent to writers", ""),
+    ):
+        if at:
+            yield Happening(at, what, detail)
+
+
+def _last(keyword: Mapping[str, Any]) -> Happening:
+    """How it stands. What happened after its end, such as a post that a person approved, stands before it by its time."""
+    ended = keyword["state"] in ENDED
+    return Happening(
+        keyword["times"]["ended_at"] or keyword["moved_at"] if ended else keyword["moved_at"],
+        "ended" if ended else "now",
         _joined(keyword["state"], keyword.get("reason"), keyword.get("waits")),
     )
-    return [*timed, *_results(keyword), last]
 
 
 def _writing(workflow: Mapping[str, Any]) -> Iterator[Happening]:
@@ -85,7 +117,10 @@ def _article(content: Mapping[str, Any]) -> Iterator[Happening]:
     if not content:
         return
     yield Happening(
-        content["created_at"], "article stored", f"“{content['title']}”, {content['word_count']} words"
+        content["created_at"],
+        "article stored",
+        f"“{content['title']}”, {content['word_count']} words",
+        content["content_id"],
     )
     if sources := content["sources"]:
         yield Happening(content["created_at"], "sources", "; ".join(_source(each) for each in sources))
@@ -101,9 +136,9 @@ def _further_targets(keyword: Mapping[str, Any]) -> Iterator[Happening]:
 
 def _results(keyword: Mapping[str, Any]) -> Iterator[Happening]:
     if keyword.get("published_url"):
-        yield Happening(None, "published", keyword["published_url"])
+        yield Happening(keyword["times"]["published_at"], "published", keyword["published_url"])
     for each in keyword.get("posts", ()):
-        yield Happening(None, "post", _joined(each["platform"], each["state"], each["url"]))
+        yield Happening(each["posted_at"], "post", _joined(each["platform"], each["state"], each["url"]))
 
 
 def _source(source: Mapping[str, Any]) -> str:
@@ -115,8 +150,12 @@ def _letter(letter: Mapping[str, Any]) -> str:
         f"{letter['type']} in {letter['queue']}: {letter['reason']}",
         letter["detail"],
         f"{letter['state']} ({letter['resolution']})" if letter.get("resolution") else letter["state"],
-        str(letter["id"]),
     )
+
+
+def _moment(at: str | None) -> datetime:
+    """Services write times with and without fractions of seconds, so their texts do not sort."""
+    return datetime.fromisoformat(at or "")
 
 
 def _joined(*parts: object) -> str:

@@ -64,7 +64,7 @@ def export(
     social_url: Annotated[str | None, Posts.address_option()] = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Writes all that is known of a brand into a zip file: settings, keywords, articles with versions and decisions, schedules, posts, documents, measures.
+    """Writes all that is known of a brand into a zip file: settings, keywords, joined and split subjects, articles with versions and decisions, schedules, posts, documents, measures.
 
     Measures are views and clicks of the last 400 days, and how posts were received; they are left out, which is said, where it is not known
     where publisher and social are. Articles are Markdown, with what is known of each version beside it as JSON. Of documents there is the list, not what is in them. No
@@ -130,6 +130,7 @@ def _write(
         counts |= _keywords(archive, brand, exports)
         counts |= _articles(archive, path, exports)
         counts["schedules"] = _lines(archive, "schedules.jsonl", _schedules(path, exports))
+        counts |= _subjects(archive, path, exports)
         _json(archive, "sources.json", research.sources(brand))
         documents = (document.model_dump(mode="json") for document in research.documents(brand, None))
         counts["documents"] = _lines(archive, "documents.jsonl", documents)
@@ -189,6 +190,12 @@ def _schedules(path: str, exports: Exports) -> Iterator[dict[str, Any]]:
     """With the whole lists of their keywords."""
     for schedule in exports.all(f"{path}/schedules"):
         yield exports.one(f"{path}/schedules/{schedule['name']}")
+
+
+def _subjects(archive: ZipFile, path: str, exports: Exports) -> dict[str, int]:
+    """`subject-decisions.jsonl`: the joins and splits that people have made and that hold. What is distinct stands with keywords and schedules."""
+    decisions = exports.all(f"{path}/subject-decisions")
+    return {"subject_decisions": _lines(archive, "subject-decisions.jsonl", decisions)}
 
 
 def _json(archive: ZipFile, name: str, document: dict[str, Any]) -> None:

@@ -1,11 +1,13 @@
-"""`brandctl content`: what was measured of an article, why a draft waits, and where the article is."""
+"""`brandctl content`: which articles there are, what was measured of one, why a draft waits, and where the article is."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 import typer
 
 from brandctl.asking import AsJson, KeyFile
+from brandctl.listing import AfterId, Limit, Listing, OfBrand
+from brandctl.orchestrator.articles import Articles
 from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl, Score
 from brandctl.short_ids import parse_id
 from brandctl.tables import show_table
@@ -14,12 +16,13 @@ from brandctl.terminal import note, print_json
 app = typer.Typer(
     name="content",
     no_args_is_help=True,
-    help=f"""The articles: how good they are as far as that can be counted, and at which targets they are.
+    help=f"""The articles of all cycles: find them, see how good they are as far as that can be counted, and at which targets.
 
 {Orchestrator.help()}
 
 For example:
 
+    brandctl content list --brand acme --search brew
     brandctl content score 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
     brandctl content targets 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
     brandctl content publish 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f company-blog
@@ -30,11 +33,52 @@ For example:
 ContentId = Annotated[
     UUID, typer.Argument(metavar="ID", parser=parse_id, help="`content_id` of a keyword in its cycle.")
 ]
+_ARTICLES: Final = Listing[dict[str, Any]](
+    {
+        "id": lambda each: str(each["content_id"]),
+        "brand": lambda each: str(each["brand_slug"]),
+        "state": lambda each: str(each["state"]),
+        "written": lambda each: str(each["created_at"])[:10],
+        "title": lambda each: str(each["title"]),
+        "address": lambda each: str(each["published_url"] or ""),
+    },
+    nothing="no such article; brandctl keywords list --search finds keywords whose article is not written",
+    colours={"published": "green", "waiting": "yellow", "rejected": "red", "taken_down": "red"},
+)
 
 
 @app.callback()
 def content() -> None:
     """Keeps every command a sub-command, however many there are."""
+
+
+@app.command(name="list")
+def list_articles(
+    brand: OfBrand = None,
+    search: Annotated[
+        str | None,
+        typer.Option(
+            help="Those whose title or keyword has all of these words, or words that begin so.",
+            show_default="all",
+        ),
+    ] = None,
+    after: AfterId = None,
+    limit: Limit = 50,
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Lists articles of all cycles, the latest first: drafts that wait and pages that were taken down, too.
+
+    For example:
+
+        brandctl content list --brand acme --search "cold brew"
+    """
+    with Articles.at(orchestrator_url, key_file) as articles:
+        answer = articles.page(
+            brand=brand, q=search, after=None if after is None else str(after), limit=limit
+        )
+    _ARTICLES.show(answer["items"], answer, as_json=as_json, more=answer["next"])
 
 
 @app.command()

@@ -6,12 +6,21 @@ import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from brandctl.errors import UsageError
 
 _SEPARATORS: Final = ",;\t"
-_COLUMNS: Final = {"keyword", "priority"}
+_COLUMNS: Final = {"keyword", "priority", "distinct"}
+_YES_OR_NO: Final = {"": None, "yes": True, "no": False}
+
+
+class ListedKeyword(NamedTuple):
+    """A keyword of a file, and what its row says of it; None where it says nothing."""
+
+    keyword: str
+    priority: str | None = None
+    is_distinct: bool | None = None
 
 
 class Priority(StrEnum):
@@ -37,11 +46,11 @@ def is_table(file: str, *, as_csv: bool) -> bool:
     return as_csv or file.lower().endswith(".csv")
 
 
-def read_keywords(file: str, *, as_csv: bool) -> tuple[list[str], list[str | None]]:
-    """The keywords of a file, and the priority of each: None where its row gives none. Empty rows are left out.
+def read_keywords(file: str, *, as_csv: bool) -> list[ListedKeyword]:
+    """The keywords of a file. Empty rows are left out.
 
     Raises:
-        UsageError: the file cannot be read, is not UTF-8, or is a table with other columns or priorities; the message names the
+        UsageError: the file cannot be read, is not UTF-8, or is a table with other columns or values; the message names the
             line.
     """
     try:
@@ -49,8 +58,7 @@ def read_keywords(file: str, *, as_csv: bool) -> tuple[list[str], list[str | Non
     except UnicodeDecodeError as error:
         raise UsageError(f"{file} is not UTF-8; save the list as UTF-8") from error
     if not is_table(file, as_csv=as_csv):
-        keywords = [line.strip() for line in text.splitlines() if line.strip()]
-        return keywords, [None] * len(keywords)
+        return [ListedKeyword(line.strip()) for line in text.splitlines() if line.strip()]
     separator = max(_SEPARATORS, key=text.partition("\n")[0].count)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
@@ -63,13 +71,20 @@ def read_keywords(file: str, *, as_csv: bool) -> tuple[list[str], list[str | Non
         raise UsageError(
             f'{file}, line {rows.line_num}: {error}; quote a cell as "it says ""so"""'
         ) from error
-    return [row["keyword"] for row in found], [row.get("priority", "").casefold() or None for row in found]
+    return [
+        ListedKeyword(
+            row["keyword"],
+            row.get("priority", "").casefold() or None,
+            _YES_OR_NO[row.get("distinct", "").casefold()],
+        )
+        for row in found
+    ]
 
 
 def _check_columns(file: str, columns: Sequence[str]) -> None:
     if "keyword" not in columns or len(set(columns)) != len(columns) or not _COLUMNS.issuperset(columns):
         raise UsageError(
-            f"{file}, line 1: the first line of a table names its columns, `keyword` and, if they differ, `priority`;"
+            f"{file}, line 1: the first line of a table names its columns, `keyword` and, if they differ, `priority` and `distinct`;"
             f" it says: {', '.join(columns) or 'nothing'}"
         )
 
@@ -85,5 +100,9 @@ def _cells(file: str, line: int, columns: Sequence[str], row: Sequence[str]) -> 
     if priority and priority.casefold() not in set(Priority):
         raise UsageError(
             f"{file}, line {line}: the priority '{priority}' is unknown; write {', '.join(Priority)}, or leave the cell empty"
+        )
+    if (distinct := cells.get("distinct", "")).casefold() not in _YES_OR_NO:
+        raise UsageError(
+            f"{file}, line {line}: '{distinct}' in the column `distinct` is neither yes nor no; say one, or leave the cell empty"
         )
     return cells

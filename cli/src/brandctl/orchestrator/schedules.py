@@ -9,7 +9,7 @@ from brandctl.asking import AsJson, KeyFile
 from brandctl.listing import Listing
 from brandctl.orchestrator import brand_times
 from brandctl.orchestrator.client import Firing, Orchestrator, OrchestratorUrl, Schedule
-from brandctl.orchestrator.keyword_files import read_keywords
+from brandctl.orchestrator.keyword_files import ListedKeyword, read_keywords
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
 
@@ -83,7 +83,8 @@ def set_schedule(
     file: Annotated[
         str | None,
         typer.Option(
-            help="A list: one keyword a line, or a table (.csv) with the columns `keyword` and, if they differ, `priority`."
+            help="A list: one keyword a line, or a table (.csv) with the columns `keyword` and, if they differ, `priority` and"
+            " `distinct` (yes or no)."
             " - is standard input."
         ),
     ] = None,
@@ -108,6 +109,10 @@ def set_schedule(
     refresh: Annotated[
         bool, typer.Option("--refresh", help="Write articles that stand on them anew.")
     ] = False,
+    distinct: Annotated[
+        bool,
+        typer.Option("--distinct", help="They are subjects of their own, whatever they fold with."),
+    ] = False,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
@@ -119,8 +124,10 @@ def set_schedule(
         brandctl schedules set acme launch --at "2027-03-01 09:00" "spring menu"
         seq -f "chapter %g" 12 | brandctl schedules set acme chapters --cron "0 9 * * *" --take 1 --file -
     """
-    listed, priorities = read_keywords(file, as_csv=as_csv) if file else ([], [])
-    own_priorities = [*(None for _ in keywords or ()), *priorities]
+    listed = [ListedKeyword(keyword) for keyword in keywords or ()]
+    listed += read_keywords(file, as_csv=as_csv) if file else []
+    own_priorities = [each.priority for each in listed]
+    each_distinct = [each.is_distinct for each in listed]
     if at is not None:
         at = (
             brand_times.read_time(at, lambda: brand, orchestrator_url, key_file)
@@ -128,8 +135,10 @@ def set_schedule(
             else brand_times.read_time_in(at, time_zone)
         )
     wanted: dict[str, Any] = {
-        "keywords": [*(keywords or []), *listed],
+        "keywords": [each.keyword for each in listed],
         "priorities": own_priorities if any(own_priorities) else None,
+        "distinct": distinct or None,
+        "each_distinct": each_distinct if any(each is not None for each in each_distinct) else None,
         "cron": cron,
         "at": at,
         "time_zone": time_zone,

@@ -32,7 +32,7 @@ def provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     if started.returncode:
         pytest.skip(f"oidc-provider cannot be had: {started.stderr[-300:]}")
     yield f"http://127.0.0.1:{port}"
-    subprocess.run([*script, "stop"], check=True, timeout=30)
+    subprocess.run([*script, "stop"], check=True, timeout=60)
 
 
 async def log_in(address: str) -> dict[str, str]:

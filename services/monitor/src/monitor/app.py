@@ -9,9 +9,11 @@ from chassis.http.client import Peer
 from chassis.http.introspection import callers_by_key
 from envelope import DeadLetterResolved
 from envelope.brand import CATALOGUE
-from envelope.brand.payloads import DeadLettersErase
-from messaging import QueuePolicy, Service, on_batch
+from envelope.brand.payloads import DatabaseFellBack, DeadLettersErase, WorkFinished
+from messaging import CommitLoss, QueuePolicy, Service, Transaction, on_batch
 from monitor import dead_letters, notifications
+from monitor.backups import BackupAge
+from monitor.certificates import ProxyCertificates, https_hosts
 from monitor.erasure import erase
 from monitor.http_api import create_api
 from monitor.settings import Settings
@@ -27,6 +29,7 @@ def build(settings: Settings) -> Service:
     service.consume(
         "monitor-commands",
         on_batch(dead_letters.resolve, DeadLetterResolved),
+        on_batch(dead_letters.close_finished, WorkFinished),
         on_batch(erase, DeadLettersErase),
         # Nobody waits for it, and of a flood that is sent again word comes from each of its letters.
         policy=QueuePolicy(max_batch_size=300, max_batch_timeout=0.2),
@@ -54,10 +57,20 @@ def build(settings: Settings) -> Service:
             # Each by itself: one that is slow to answer keeps none of the others.
             service.background(f"noticing {source.name}", partial(noticing.keep_looking, source))
         service.background("telling", telling.run)
+    service.on_commit_loss(_tell_of_loss)
     service.background("notification_log", lambda: notifications.keep_log(service.database))
     retention = dead_letters.Retention(service.database, timedelta(days=settings.retention_days))
     service.background("retention", retention.run)
     service.background("renaming", lambda: dead_letters.rename(service.database))
+    service.metrics.add_collector(
+        BackupAge(service.metrics.families, settings.backup_record, settings.backup_max_age_hours)
+    )
+    if settings.proxy_address is not None:
+        certificates = ProxyCertificates(
+            service.metrics.families, settings.proxy_address, https_hosts(settings.certificate_urls)
+        )
+        service.metrics.add_collector(certificates)
+        service.background("certificates", certificates.run)
     service.gauge(
         "dead_letters_open", "Dead letters that wait for a decision.", "queue", dead_letters.open_by_queue
     )
@@ -125,3 +138,7 @@ def _sources(
         for each in receipts
     ]
     return found
+
+
+async def _tell_of_loss(loss: CommitLoss, tx: Transaction) -> None:
+    tx.send(DatabaseFellBack(service="monitor", kept_until=loss.kept_until))

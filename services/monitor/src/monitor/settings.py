@@ -1,12 +1,39 @@
 """Settings of the service, from environment variables."""
 
-from typing import Self
+from pathlib import Path
+from typing import Annotated, Final, Self
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from chassis import KeyedSettings, WebAddress
+from chassis.hosts import is_host
 from chassis.service_keys import PairKeysText, sent_to
 from messaging import ServiceSettings
+from monitor.certificates import https_hosts
+
+_LAST_PORT: Final = 65_535
+
+
+def _host_and_port(text: str) -> str:
+    host, _, port = text.rpartition(":")
+    if not (is_host(host) and port.isascii() and port.isdigit() and 0 < int(port[:6]) <= _LAST_PORT):
+        raise ValueError("is no host with a port; write it like caddy:443")
+    return text
+
+
+def _addresses(text: str) -> str:
+    try:
+        https_hosts(text)
+    except ValueError:
+        raise ValueError(
+            "are no web addresses; write them like https://a.example.org,https://b.example.org"
+        ) from None
+    return text
+
+
+ProxyAddress = Annotated[str, AfterValidator(_host_and_port)]
+WebAddresses = Annotated[str, AfterValidator(_addresses)]
+"""With commas between them."""
 
 
 class Settings(ServiceSettings, KeyedSettings):
@@ -14,6 +41,18 @@ class Settings(ServiceSettings, KeyedSettings):
     retention_days: int = Field(
         default=30, ge=1, description="how long settled dead letters are kept; open ones are kept for good"
     )
+    # The file with the time of the last backup; unset: backups are not watched.
+    backup_record: Path | None = None
+    backup_max_age_hours: float | None = Field(
+        default=None,
+        gt=0,
+        allow_inf_nan=False,
+        description="how old the last backup may become until an alert fires; unset: none does",
+    )
+    # host:port of the proxy in front, whose certificates are watched; unset: there is none.
+    proxy_address: ProxyAddress | None = None
+    # The addresses that visitors come by, with commas between them; of those with https the certificates are watched.
+    certificate_urls: WebAddresses = ""
     # Address of the gateway, through which connected accounts are asked; unset: none is connected.
     gateway_url: WebAddress | None = None
     # What it is asked with; several with commas between them, of which the first is sent. Unset: SERVICE_KEY.

@@ -1,12 +1,13 @@
 """The composition root: what the orchestrator consumes, serves and does in the background."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
 from chassis import ServiceKey
 from chassis.http.client import UnavailableError
 from chassis.http.service_key import PairAccess, PairKeys
+from envelope import DomainMessage
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import (
     AuditCompleted,
@@ -17,6 +18,7 @@ from envelope.brand.payloads import (
     ContentPublishFailed,
     ContentRefused,
     CycleCompleted,
+    DatabaseFellBack,
     DeadLetterRecorded,
     DraftsWaiting,
     ResearchCompleted,
@@ -25,13 +27,22 @@ from envelope.brand.payloads import (
     SocialFailed,
     SocialPosted,
 )
-from messaging import QueuePolicy, Service, on_batch, on_each
+from messaging import QueuePolicy, Service, Transaction, on_batch, on_each
 from orchestrator.accounts import Watching
 from orchestrator.api import KnownCallers, http_api
 from orchestrator.brands import EXTRACTIVE, MODEL, QuietPeriods
 from orchestrator.computing import Computing
-from orchestrator.cycles import Housekeeping, Releases, note_waits, route, waiting
-from orchestrator.erasure import EVERYBODY, Accounts, Reminders, note_receipts
+from orchestrator.cycles import (
+    AnswerConfirmation,
+    Housekeeping,
+    Releases,
+    note_commit_losses,
+    note_own_loss,
+    note_waits,
+    route,
+    waiting,
+)
+from orchestrator.erasure import EVERYBODY, Accounts, Reminders, erase_again, note_receipts
 from orchestrator.links import Asking, Checking
 from orchestrator.outside import Announcements, let_go
 from orchestrator.review import Appointments, Returns, count_drafts
@@ -104,6 +115,7 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = 
             DeadLetterRecorded,
         ),
         on_batch(note_waits, ResearchWaiting),
+        on_batch(_ask_again_after_losses, DatabaseFellBack),
         on_batch(partial(note_receipts, has_gateway=settings.gateway_url is not None), BrandErased),
         on_batch(let_go, AuditCompleted, CycleCompleted, DraftsWaiting),
     )
@@ -148,6 +160,8 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = 
     )
     service.background("housekeeping", housekeeping.run)
     service.background("quiet_hours", QuietPeriods(service.database).run)
+    service.on_commit_loss(note_own_loss)
+    service.background("answers", AnswerConfirmation(service.database).run)
     service.background("releases", Releases(service.database, settings.room).run)
     returns = Returns(service.database, after=settings.stall_after, longest_sleep=settings.longest_sleep)
     service.background("returns", returns.run)
@@ -170,6 +184,11 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = 
         "schedules", "Schedules, by state; overdue: active and not fired in time.", "state", count_states
     )
     return service
+
+
+async def _ask_again_after_losses(events: Sequence[DomainMessage[DatabaseFellBack]], tx: Transaction) -> None:
+    await note_commit_losses(events, tx)
+    await erase_again(events, tx)
 
 
 def judges(settings: Settings) -> bool:

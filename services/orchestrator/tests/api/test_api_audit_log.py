@@ -34,7 +34,7 @@ async def http(orchestrator_database: Database) -> AsyncIterator[httpx.AsyncClie
     async with (
         serving(app, proxies=["127.0.0.1"]) as origin,
         httpx.AsyncClient(
-            base_url=origin, trust_env=False, timeout=30, headers={"X-Forwarded-For": CLIENT}
+            base_url=origin, trust_env=False, timeout=60, headers={"X-Forwarded-For": CLIENT}
         ) as client,
     ):
         yield client

@@ -26,7 +26,7 @@ async def replica(database: Database) -> AsyncIterator[httpx.AsyncClient]:
     callers = KnownCallers(database, ServiceKey(SecretStr(SERVICE["X-Service-Key"])))
     async with (
         serving(http_api(database, callers)) as origin,
-        httpx.AsyncClient(base_url=origin, trust_env=False, timeout=30) as client,
+        httpx.AsyncClient(base_url=origin, trust_env=False, timeout=60) as client,
     ):
         yield client
 

@@ -30,8 +30,8 @@ async def replicas(orchestrator_database: Database) -> AsyncIterator[list[httpx.
     async with (
         replica() as one,
         replica() as other,
-        httpx.AsyncClient(base_url=one, trust_env=False, timeout=30) as http,
-        httpx.AsyncClient(base_url=other, trust_env=False, timeout=30) as second,
+        httpx.AsyncClient(base_url=one, trust_env=False, timeout=60) as http,
+        httpx.AsyncClient(base_url=other, trust_env=False, timeout=60) as second,
     ):
         yield [http, second]
 

@@ -1,13 +1,24 @@
-"""Keywords found over all cycles, and the lines of the log that tell when one came in and ended."""
+"""Keywords found over all cycles, the times of their steps, and the lines of the log that tell when one came in and ended."""
 
+from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import httpx
 import structlog
 
-from envelope.brand.payloads import Priority, ResearchFailed
+from envelope.brand.payloads import (
+    ContentPublished,
+    DeadLetterRecorded,
+    Priority,
+    ResearchCompleted,
+    ResearchFailed,
+    SocialPosted,
+)
 from messaging import Database
-from tests.fixtures.orchestrator.cycles import MessageOf, begin, handle
+from orchestrator.cycles import DEFAULT_ROOM, Housekeeping, cancel_writing, store
+from orchestrator.cycles.control import cancel_cycle
+from tests.fixtures.orchestrator.cycles import MessageOf, begin, handle, rows_of
 
 
 async def test_keywords_of_all_cycles_are_found_by_spelling_text_and_state(
@@ -69,3 +80,144 @@ async def test_the_log_has_a_line_when_a_cycle_is_accepted_and_when_a_keyword_en
     assert {each["correlation_id"] for each in told} == {cycle.correlation_id}
     assert {each["brand"] for each in told} == {"daily-grind"}
     assert (told[1]["keyword"], told[1]["state"]) == ("moka pot", "refused")
+
+
+def ends(lines: list[Any]) -> list[tuple[str, str, str, str]]:
+    told = [each for each in lines if each["event"] == "keyword_ended"]
+    return [(each["keyword"], each["correlation_id"], each["state"], each["reason"]) for each in told]
+
+
+async def test_the_log_has_a_line_for_each_keyword_that_is_cancelled(
+    orchestrator_database: Database, message_of: MessageOf
+) -> None:
+    keywords = [f"keyword {number}" for number in range(250)]
+    cycle = await begin(orchestrator_database, *keywords)
+    at_research = {
+        row.keyword for row in await rows_of(orchestrator_database, cycle) if not row.facts.awaits_turn
+    }
+    with structlog.testing.capture_logs() as lines:
+        for _ in range(2):
+            await cancel_cycle(orchestrator_database, cycle.cycle_id, None, DEFAULT_ROOM)
+    assert sorted(ends(lines)) == [
+        (keyword, cycle.correlation_id, "cancelled", "cancelled")
+        for keyword in sorted({*keywords} - at_research)
+    ]
+
+    with structlog.testing.capture_logs() as lines:
+        completed = ResearchCompleted(
+            brand_slug="daily-grind", research_id=UUID(int=7), keyword=min(at_research)
+        )
+        await handle(orchestrator_database, message_of(completed, cycle.correlation_id))
+    assert ends(lines) == [(min(at_research), cycle.correlation_id, "cancelled", "cancelled")]
+
+
+async def test_the_log_has_a_line_for_a_keyword_whose_writing_is_cancelled_and_for_one_that_is_given_up(
+    orchestrator_database: Database, message_of: MessageOf
+) -> None:
+    cycle = await begin(orchestrator_database, "cold brew", "moka pot")
+    completed = ResearchCompleted(brand_slug="daily-grind", research_id=UUID(int=7), keyword="cold brew")
+    await handle(orchestrator_database, message_of(completed, cycle.correlation_id))
+    (row, _) = await rows_of(orchestrator_database, cycle)
+    with structlog.testing.capture_logs() as lines:
+        async with orchestrator_database.transaction() as tx:
+            now = await store.lock_brand(tx.connection, "daily-grind")
+            await cancel_writing(tx, row, DEFAULT_ROOM, by="anna", now=now)
+    assert ends(lines) == [("cold brew", cycle.correlation_id, "cancelled", "cancelled by anna")]
+
+    async with orchestrator_database.connection() as connection:
+        await connection.execute(
+            "update keywords set moved_at = now() - interval '2 hours', asked_again = true"
+        )
+    housekeeping = Housekeeping(
+        orchestrator_database,
+        stall_after=timedelta(hours=1),
+        keep_cycles=timedelta(hours=1),
+        longest_sleep=timedelta(hours=1),
+    )
+    with structlog.testing.capture_logs() as lines:
+        assert await housekeeping.look_after_stalled() == 1
+    assert [each[:3] for each in ends(lines)] == [("moka pot", cycle.correlation_id, "failed")]
+
+
+async def found(api: httpx.AsyncClient, keyword: str) -> dict[str, Any]:
+    answer = await api.get("/v1/keywords", params={"keyword": keyword})
+    (one,) = answer.json()["items"]
+    times = one["times"]
+    return {**one, "has_time": {name for name, at in times.items() if at is not None}}
+
+
+async def test_a_keyword_says_who_handed_it_in_and_when_each_step_was_taken(
+    orchestrator_database: Database, api: httpx.AsyncClient, message_of: MessageOf
+) -> None:
+    (await api.put("/v1/brands/daily-grind", json={"name": "Grind", "channels": ["feed"]})).raise_for_status()
+    await api.post("/v1/brands/daily-grind/research", json={"keywords": ["cold brew"]})
+    asked = await found(api, "cold brew")
+    assert asked["submitted_by"] == "service"
+    assert asked["has_time"] == {"research_asked_at"}
+
+    chain = asked["correlation_id"]
+    completed = ResearchCompleted(brand_slug="daily-grind", research_id=UUID(int=7), keyword="cold brew")
+    await handle(orchestrator_database, message_of(completed, chain))
+    writing = await found(api, "cold brew")
+    assert writing["has_time"] == {"research_asked_at", "researched_at", "writing_asked_at"}
+
+    content_id = writing["content_id"]
+    about = {"brand_slug": "daily-grind", "content_id": content_id}
+    published = ContentPublished(**about, published_url="https://site.test/1")
+    posted = SocialPosted(**about, platform="feed", post_url="https://feed.test/1")
+    await handle(orchestrator_database, message_of(published, chain))
+    promoting = await found(api, "cold brew")
+    assert promoting["has_time"] == writing["has_time"] | {"published_at"}
+    for _ in range(2):
+        await handle(orchestrator_database, message_of(posted, chain), message_of(published, chain))
+    ended = await found(api, "cold brew")
+    assert ended["has_time"] == promoting["has_time"] | {"ended_at"}
+    # What comes twice changes no time.
+    assert {**ended["times"], "ended_at": None} == promoting["times"]
+    (post,) = ended["posts"]
+    order = [
+        ended["accepted_at"],
+        *(
+            ended["times"][f"{step}_at"]
+            for step in ("research_asked", "researched", "writing_asked", "published")
+        ),
+        post["posted_at"],
+        ended["times"]["ended_at"],
+    ]
+    assert [datetime.fromisoformat(each) for each in order] == sorted(map(datetime.fromisoformat, order))
+
+
+async def test_what_a_version_before_began_has_no_caller_and_the_times_since(
+    orchestrator_database: Database, api: httpx.AsyncClient, message_of: MessageOf
+) -> None:
+    cycle = await begin(orchestrator_database, "cold brew", "moka pot")
+    async with orchestrator_database.connection() as connection:
+        await connection.execute("update keywords set times = '{}'")
+    before = await found(api, "cold brew")
+    assert (before["submitted_by"], before["has_time"]) == (None, set())
+
+    await cancel_cycle(orchestrator_database, cycle.cycle_id, None, DEFAULT_ROOM)
+    refused = ResearchFailed(
+        brand_slug="daily-grind", keyword="cold brew", reason="insufficient_sources", detail="too few"
+    )
+    await handle(orchestrator_database, message_of(refused, cycle.correlation_id))
+    assert (await found(api, "cold brew"))["has_time"] == {"ended_at"}
+    # It goes on after all, and so has no end.
+    completed = ResearchCompleted(brand_slug="daily-grind", research_id=UUID(int=7), keyword="moka pot")
+    lost = message_of(
+        DeadLetterRecorded(
+            dead_event_id=UUID(int=8),
+            queue="research-commands",
+            message_type="research.requested",
+            reason="exhausted",
+            brand_slug="daily-grind",
+            keyword="moka pot",
+        ),
+        cycle.correlation_id,
+    )
+    async with orchestrator_database.connection() as connection:
+        await connection.execute("update cycles set cancelled_at = null")
+    await handle(orchestrator_database, lost)
+    assert (await found(api, "moka pot"))["has_time"] == {"ended_at"}
+    await handle(orchestrator_database, message_of(completed, cycle.correlation_id))
+    assert (await found(api, "moka pot"))["has_time"] == {"researched_at", "writing_asked_at"}

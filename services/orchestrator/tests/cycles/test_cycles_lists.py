@@ -67,11 +67,16 @@ def test_a_table_that_cannot_be_understood_is_refused_by_its_line(body: bytes, h
 @pytest.mark.parametrize(
     ("read", "body", "hint"),
     [
-        (read_lines, b"a\n" * 6_200_000, "more than 100,000 lines"),
-        (read_lines, b"a\n" * 10_001, "line 10001: the list has more than 10,000 entries"),
+        (read_lines, b"a\n" * 6_200_000, "line 10001: the list has more than 10,000 keywords"),
+        (read_lines, b"a\n" * 10_001, "line 10001: the list has more than 10,000 keywords"),
         (read_lines, b"\r" * 12_400_000, "more than 100,000 lines"),
         (read_lines, b"tea\n" + b" " * 12_000_000, "line 2: has more than 10,000 characters"),
-        (read_table, b"keyword\n" + b"a\n" * 10_001, "line 10002: the list has more than 10,000 entries"),
+        (read_table, b"keyword\n" + b"a\n" * 10_001, "line 10002: the list has more than 10,000 keywords"),
+        (
+            read_table,
+            b"keyword\n" + b"a\r\n" * 4_000_000,
+            "line 10002: the list has more than 10,000 keywords",
+        ),
         (read_table, b"keyword\n" + b"\r\n" * 6_000_000, "more than 100,000 lines"),
         (read_table, b"keyword\n" + b"," * 12_000_000, "line 2: has more than 10,000 characters"),
         (read_table, b"," * 12_000_000, "line 1: has more than 10,000 characters"),
@@ -87,6 +92,7 @@ def test_a_table_that_cannot_be_understood_is_refused_by_its_line(body: bytes, h
         "returns",
         "spaces",
         "rows",
+        "many-rows",
         "empty-rows",
         "cells",
         "columns",
@@ -149,7 +155,7 @@ async def test_a_list_is_a_cycle(api: httpx.AsyncClient, brand: str) -> None:
         ("tea\n\n" + "x" * 201, "plain", "line 3: has 201 characters"),
         ("keyword\ntea\n???\n", "csv", "line 3: has no letter or digit"),
         ("\n\n", "plain", "keywords: is empty"),
-        ("\n".join(map(str, range(10_001))), "plain", "line 10001: the list has more than 10,000 entries"),
+        ("\n".join(map(str, range(10_001))), "plain", "line 10001: the list has more than 10,000 keywords"),
         ("volume\n10\n", "csv", "one of them is `keyword`"),
     ],
 )

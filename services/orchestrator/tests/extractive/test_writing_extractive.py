@@ -424,4 +424,4 @@ def test_sources_made_to_be_slow_take_time_by_their_size(piece: str) -> None:
         hostile = Source(n=9, title=(piece * 300)[:300], passages=(Passage((piece * 300)[:300], text, 3.0),))
         began = time.process_time()
         article(*SOURCES, hostile)
-        assert time.process_time() - began < 15
+        assert time.process_time() - began < 60

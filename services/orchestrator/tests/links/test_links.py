@@ -62,7 +62,7 @@ async def outside() -> AsyncIterator[Outside]:
     )
     serving = server.server(app, "127.0.0.1", 0)
     task = asyncio.create_task(serving.serve())
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not serving.started:  # noqa: ASYNC110  (the server has no event for it)
             await asyncio.sleep(0.01)
     stand_in.url = f"http://127.0.0.1:{serving.servers[0].sockets[0].getsockname()[1]}"

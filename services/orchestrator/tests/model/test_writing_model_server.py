@@ -85,7 +85,7 @@ async def test_what_the_server_says_instead_of_an_answer(
     if isinstance(raised, WaitFor) and isinstance(caught.value, WaitFor):
         assert caught.value.dependency == raised.dependency
         if raised.after is not None and caught.value.after is not None:
-            assert abs(caught.value.after - raised.after) < timedelta(seconds=1)
+            assert raised.after - timedelta(minutes=1) < caught.value.after <= raised.after
 
 
 @pytest.mark.parametrize(
@@ -156,8 +156,8 @@ async def test_what_was_paid_for_in_vain_is_not_asked_for_without_end(model: Scr
 
 
 async def test_a_question_that_takes_too_long_is_a_failure_of_its_own(model: ScriptedModel) -> None:
-    chat = chat_with(model.url, timeout_seconds=0.3)
-    model.seconds = 1.0
+    chat = chat_with(model.url, timeout_seconds=1.0)
+    model.seconds = 2.0
 
     with pytest.raises(RetryLater, match="in time") as caught:
         await chat.complete(QUESTION)

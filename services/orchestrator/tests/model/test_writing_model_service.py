@@ -48,7 +48,7 @@ async def client(
         cleanup.callback(started.terminate)
         api = await cleanup.enter_async_context(
             httpx.AsyncClient(
-                base_url=f"http://127.0.0.1:{port}", headers={"X-Service-Key": SERVICE_KEY}, timeout=10
+                base_url=f"http://127.0.0.1:{port}", headers={"X-Service-Key": SERVICE_KEY}, timeout=60
             )
         )
         await eventually(lambda: _ready(api))

@@ -38,13 +38,13 @@ def replica(orchestrator_url: str, broker_urls: dict[str, str], free_port: Calla
         )
         try:
             async with httpx.AsyncClient(
-                base_url=f"http://127.0.0.1:{port}", headers={"X-Service-Key": SERVICE_KEY}, timeout=10
+                base_url=f"http://127.0.0.1:{port}", headers={"X-Service-Key": SERVICE_KEY}, timeout=60
             ) as client:
                 await eventually(lambda: _ready(client))
                 yield process, client
         finally:
             process.terminate()
-            await asyncio.to_thread(process.wait, 30)
+            await asyncio.to_thread(process.wait, 60)
 
     return run
 
@@ -68,7 +68,7 @@ async def test_an_approval_outlives_whoever_took_it(
         # It may be killed before or after it has answered.
         with suppress(httpx.TransportError):
             await client.post(f"{path}/approve", json={"version": 1})
-        assert await asyncio.to_thread(process.wait, 30) == -signal.SIGKILL
+        assert await asyncio.to_thread(process.wait, 60) == -signal.SIGKILL
     async with waiting.database.connection() as connection:
         assert await connection.fetchval("select count(*) from outbox") == 1
         # Its lease is over: tests do not wait for that.

@@ -5,6 +5,8 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
+import structlog
+
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database, Record
@@ -51,10 +53,14 @@ async def test_an_article_that_was_deleted_is_not_written_anew(
 async def test_a_sound_article_is_stored_with_its_measures(
     orchestrator_database: Database, command: DomainMessage[ContentGenerate], context: Context
 ) -> None:
-    content = await end(
-        orchestrator_database, workflow_of(orchestrator_database, Calls(SOURCES)), command, context
-    )
+    with structlog.testing.capture_logs() as lines:
+        content = await end(
+            orchestrator_database, workflow_of(orchestrator_database, Calls(SOURCES)), command, context
+        )
 
+    (line,) = (each for each in lines if each["event"] == "article_written")
+    assert (line["brand"], line["keyword"]) == ("daily-grind", "kiln")
+    assert line["content_id"] == str(command.payload.content_id)
     assert content is not None
     assert (content.slug, content.held_for) == ("kiln", ())
     measures = {each.name: each for each in content.measures}

@@ -121,7 +121,7 @@ def test_long_texts_are_linked_in_bounds(piece: str) -> None:
     linked(
         Body(f"{FIRST}\n\n{piece * (200_000 // len(piece))}"), keyword="pour-over coffee", published=(FILTER,)
     )
-    assert time.process_time() - began < 10
+    assert time.process_time() - began < 60
 
 
 HOSTILE = (

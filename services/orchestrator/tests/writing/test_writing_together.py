@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from threading import Event, get_ident
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 import pytest
@@ -299,6 +299,16 @@ class HeldWriter(TitleWriter):
         return await super().write(**asked)
 
 
+class CountedPlaces(asyncio.Semaphore):
+    """Knows how many have asked for a place."""
+
+    asked = 0
+
+    async def acquire(self) -> Literal[True]:
+        self.asked += 1
+        return await super().acquire()
+
+
 class Told:
     """Writes what it is told to, of the keyword."""
 
@@ -358,10 +368,11 @@ async def test_a_slow_writer_has_only_so_many_places_and_keeps_quick_ones_from_n
     writer = HeldWriter()
     slow = {"extractive": lambda _: writer}
     workflow = ContentWorkflow(orchestrator_database, Calls(SOURCES), slow, at_once=1)
+    monkeypatch.setattr(workflow, "_places", places := CountedPlaces(1))
     one = asyncio.create_task(workflow.generate(first, context))
     await writer.begun.wait()
     other = asyncio.create_task(workflow.generate(second, context))
-    await asyncio.sleep(0.2)
+    await eventually(lambda: places.asked == 2)
     monkeypatch.setattr(handlers, "PATIENCE", 0.0)
     with pytest.raises(WaitFor, match="as many as may be"):
         await workflow.generate(third, context)
@@ -383,11 +394,12 @@ async def test_a_slow_writer_has_only_so_many_places_and_keeps_quick_ones_from_n
 
 
 async def test_what_waits_to_be_computed_is_done_in_one_go_and_fails_alone() -> None:
-    computing, go_on = Computing(), Event()
+    computing, begun, go_on = Computing(), Event(), Event()
     threads = []
 
     def held() -> int:
-        go_on.wait(10)
+        begun.set()
+        go_on.wait(60)
         threads.append(get_ident())
         return 1
 
@@ -396,7 +408,7 @@ async def test_what_waits_to_be_computed_is_done_in_one_go_and_fails_alone() -> 
         raise ZeroDivisionError
 
     first = asyncio.create_task(computing.do(held))
-    await asyncio.sleep(0.01)
+    await eventually(begun.is_set)
     others = [asyncio.create_task(computing.do(work)) for work in (bad, lambda: 2, lambda: 3)]
     given_up = asyncio.create_task(computing.do(lambda: threads.append(0)))
     await asyncio.sleep(0)

@@ -6,8 +6,14 @@ from chassis.http.client import Peer, UnavailableError
 from chassis.http.introspection import callers_by_key
 from chassis.http.service_key import PairAccess, PairKeys
 from envelope.brand import CATALOGUE
-from envelope.brand.payloads import ContentDelete, ContentErase, ContentPublish, LinkRegister
-from messaging import QueuePolicy, Service, on_batch, on_each
+from envelope.brand.payloads import (
+    ContentDelete,
+    ContentErase,
+    ContentPublish,
+    DatabaseFellBack,
+    LinkRegister,
+)
+from messaging import CommitLoss, QueuePolicy, Service, Transaction, on_batch, on_each
 from publisher.api import create_api
 from publisher.clients.orchestrator import OrchestratorClient
 from publisher.covers import Covers
@@ -67,6 +73,7 @@ def build(settings: Settings) -> Service:
             max_concurrency=AT_ONCE, handler_timeout=settings.content_timeout_seconds + _WRITING_SECONDS
         ),
     )
+    service.on_commit_loss(_tell_of_loss)
     views = Views(service.database)
     service.background("views", views.keep_writing)
     service.background("indexnow", IndexNow(service.database, door, urls).keep_telling)
@@ -106,3 +113,7 @@ def build(settings: Settings) -> Service:
     )
     service.serve(api)
     return service
+
+
+async def _tell_of_loss(loss: CommitLoss, tx: Transaction) -> None:
+    tx.send(DatabaseFellBack(service="publisher", kept_until=loss.kept_until))

@@ -61,13 +61,13 @@ class Site:
         if kind == "wordpress":
             known = credentials["users"][user]
             self.account: Any = FakeWordPress(known["user"], known["password"])
-            self._http = httpx.Client(auth=(known["user"], known["password"]), trust_env=False, timeout=30)
+            self._http = httpx.Client(auth=(known["user"], known["password"]), trust_env=False, timeout=60)
         else:
             self.account = FakeGhost(credentials["key"])
             self._http = httpx.Client(
                 headers={"Authorization": f"Ghost {ghost_token(credentials['key'])}"},
                 trust_env=False,
-                timeout=30,
+                timeout=60,
             )
         self.account.url = self.url = credentials["url"]
 
@@ -95,7 +95,7 @@ class Site:
         self._http.put(f"{self.url}/ghost/api/admin/posts/{post['id']}/", json=change).raise_for_status()
 
     def read(self, url: str) -> httpx.Response:
-        return httpx.get(url, trust_env=False, timeout=30, follow_redirects=True)
+        return httpx.get(url, trust_env=False, timeout=60, follow_redirects=True)
 
 
 @pytest.fixture(params=["wordpress editor", "wordpress author", "ghost editor"])

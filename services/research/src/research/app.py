@@ -7,8 +7,8 @@ from chassis.http.client import Peer, UnavailableError
 from chassis.http.introspection import callers_by_key
 from chassis.http.service_key import PairAccess, PairKeys
 from envelope.brand import CATALOGUE
-from envelope.brand.payloads import ResearchErase, ResearchRequested
-from messaging import QueuePolicy, Service, on_batch, on_each
+from envelope.brand.payloads import DatabaseFellBack, ResearchErase, ResearchRequested
+from messaging import CommitLoss, QueuePolicy, Service, Transaction, on_batch, on_each
 from research import uploads
 from research.clients.local_corpus import LocalCorpus
 from research.clients.provider import ProviderUnavailableError
@@ -71,6 +71,7 @@ def build(settings: Settings) -> Service:
         )
     )
     service.gauge("documents", "Files of the corpus, and documents of brands.", "state", _documents)
+    service.on_commit_loss(_tell_of_loss)
     service.background("corpus-index", corpus.run)
     service.background("uploads-index", upload_reading.run)
     return service
@@ -97,3 +98,7 @@ async def _documents(connection: Connection) -> dict[str, int]:
     """Count the corpus files and uploads in each state."""
     folder, uploaded = await listing.count_by_state(connection), await uploads.count_by_state(connection)
     return {state: count + uploaded[state] for state, count in folder.items()}
+
+
+async def _tell_of_loss(loss: CommitLoss, tx: Transaction) -> None:
+    tx.send(DatabaseFellBack(service="research", kept_until=loss.kept_until))

@@ -142,4 +142,4 @@ def test_reading_takes_time_by_the_size_of_the_text(painted: str) -> None:
     began = time.process_time()
     with suppress(UnreadableFileError):
         extract("a.pdf", content)
-    assert time.process_time() - began < 10.0
+    assert time.process_time() - began < 60

@@ -9,8 +9,8 @@ from chassis.http.client import Peer, ServiceClient, UnavailableError
 from chassis.http.introspection import IntrospectedKeys
 from chassis.http.service_key import PairAccess, PairKeys
 from envelope.brand import CATALOGUE
-from envelope.brand.payloads import PostSend, SocialCreate, SocialErase
-from messaging import QueuePolicy, Service, on_batch, on_each
+from envelope.brand.payloads import DatabaseFellBack, PostSend, SocialCreate, SocialErase
+from messaging import CommitLoss, QueuePolicy, Service, Transaction, on_batch, on_each
 from receipts import Door
 from social.api import create_api
 from social.calendar import Repeats, Slots
@@ -20,7 +20,15 @@ from social.handlers import Handlers
 from social.http_api import create_app
 from social.reach import ReachLooks
 from social.review import Appointments, count_pending
-from social.sending import DuePosts, Patience, PublishedPictures, Sender, Standing, count_posts
+from social.sending import (
+    DuePosts,
+    Patience,
+    PublishedPictures,
+    Sender,
+    Standing,
+    count_posts,
+    note_loss,
+)
 from social.settings import Settings
 from social.urls import FeedUrls
 
@@ -28,6 +36,8 @@ _ASKING_SECONDS: Final = 5.0
 """For whose an API key is: somebody waits for the answer."""
 _MOST_ANSWERED: Final = 2_000_000
 _READING_SECONDS: Final = 10.0
+_CHECKING_SECONDS: Final = 3.0
+"""For whether a picture is there: the step that wants to know has little time."""
 _MOST_BYTES_OF_A_PICTURE: Final = 10_000_000
 _MORE_SECONDS: Final = 30.0
 """That a post may take beyond the time of its channel: who it is for, and whether it may go out."""
@@ -60,6 +70,7 @@ def build(settings: Settings) -> Service:
         on_batch(erase, SocialErase),
         policy=policy,
     )
+    service.on_commit_loss(_tell_of_loss)
     feeds = create_app(service.database, urls, posts_per_page=settings.posts_per_page)
     pairs = [PairAccess("monitor", settings.monitor_to_social_key, READ_BY_MONITOR)]
     callers = PairKeys(_callers(orchestrator, settings), pairs)
@@ -75,6 +86,11 @@ def build(settings: Settings) -> Service:
         "posts_elsewhere", "Posts on other platforms that are not out yet, by state.", "state", count_posts
     )
     return service
+
+
+async def _tell_of_loss(loss: CommitLoss, tx: Transaction) -> None:
+    await note_loss(tx.connection, loss.kept_until)
+    tx.send(DatabaseFellBack(service="social", kept_until=loss.kept_until))
 
 
 def _callers(orchestrator: ServiceClient | None, settings: Settings) -> Authorise:
@@ -94,11 +110,11 @@ def _orchestrator(service: Service, settings: Settings) -> ServiceClient | None:
     return client
 
 
-def _pages(service: Service, settings: Settings) -> ServiceClient | None:
+def _pages(service: Service, settings: Settings, seconds: float) -> ServiceClient | None:
     if settings.pages_url is None:
         return None
     peer = Peer("the publisher", settings.pages_url, "PAGES_URL", None)
-    client = ServiceClient(peer, timeout_seconds=_READING_SECONDS, max_bytes=_MOST_BYTES_OF_A_PICTURE)
+    client = ServiceClient(peer, timeout_seconds=seconds, max_bytes=_MOST_BYTES_OF_A_PICTURE)
     service.closes(client)
     return client
 
@@ -123,7 +139,9 @@ def _sender(
         door,
         FeedUrls.under(settings.public_url),
         standing=standing,
-        pictures=PublishedPictures(_pages(service, settings)),
+        pictures=PublishedPictures(
+            _pages(service, settings, _READING_SECONDS), _pages(service, settings, _CHECKING_SECONDS)
+        ),
         due=due,
         patience=Patience(settings.post_pauses, most_attempts),
     )

@@ -158,6 +158,11 @@ def plan(command: SocialCreate, *, has_gateway: bool = False) -> Plan:
     return Plan(_post(command) if wanted else None, outcomes, elsewhere)
 
 
+def is_known_in_feed(command: SocialCreate) -> bool:
+    """Whether the post in the feed was announced before."""
+    return any(_is_feed(post.platform) for post in command.known_posts)
+
+
 def _is_feed(name: str) -> bool:
     return name.strip().casefold() == FEED
 

@@ -44,6 +44,7 @@ class Handlers:
             tx.connection,
             [plan.post for plan in plans if plan.post is not None and plan.post.content_id not in held],
             names,
+            chains={message.payload.content_id: message.correlation_id for message in messages},
         )
         for message, plan in zip(messages, plans, strict=True):
             if not plan.outcomes and not plan.elsewhere:
@@ -86,7 +87,10 @@ class Handlers:
                 correlation_id=message.correlation_id,
             )
             for message, plan in zip(messages, plans, strict=True)
-            if plan.post is not None and message.payload.approval == EVERYTHING
+            if plan.post is not None
+            and message.payload.approval == EVERYTHING
+            # A person has seen it, and it was out, before the database lost it.
+            and not domain.is_known_in_feed(message.payload)
         ]
         return await hold(
             tx.connection, wanted, [plan.post.content_id for plan in plans if plan.post is not None]

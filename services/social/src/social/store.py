@@ -7,10 +7,13 @@ from datetime import datetime
 from uuid import UUID
 
 import asyncpg
+import structlog
 
 from chassis import Connection
 from social.channels import FEED, Facet
 from social.domain import BrandSlug, Count, Draft, Post, PostId, Story
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +31,16 @@ class StoredPost:
 
 
 async def publish(
-    connection: Connection, posts: Sequence[Post], names: Mapping[BrandSlug, str]
+    connection: Connection,
+    posts: Sequence[Post],
+    names: Mapping[BrandSlug, str],
+    *,
+    chains: Mapping[UUID, str | None],
 ) -> dict[UUID, tuple[BrandSlug, PostId]]:
     """Stores the posts that do not exist yet; returns for each `content_id` the brand and id of the post that stands.
 
-    `names` has the name of each brand that posts, as its feed shows it.
+    `names` has the name of each brand that posts, as its feed shows it; `chains` has for each `content_id` the correlation id of the
+    command, for the log.
     """
     if not posts:
         return {}
@@ -66,6 +74,15 @@ async def publish(
         [story_column(post) for post in posts],
         [drafts_column(post) for post in posts],
     )
+    for row in rows:
+        log.info(
+            "post_is_out",
+            brand=row["brand_slug"],
+            content_id=str(row["content_id"]),
+            channel=FEED,
+            post_id=str(row["post_id"]),
+            correlation_id=chains.get(row["content_id"]),
+        )
     stand = {row["content_id"]: (BrandSlug(row["brand_slug"]), PostId(row["post_id"])) for row in rows}
     if there_before := [post.content_id for post in posts if post.content_id not in stand]:
         rows = await connection.fetch(

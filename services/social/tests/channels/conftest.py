@@ -71,6 +71,9 @@ class Cover:
     async def read(self, url: str) -> bytes:
         return b"\x89PNG\r\n\x1a\n" + url.encode()
 
+    async def check(self, url: str) -> None:
+        """It is there."""
+
 
 class NoCover:
     """There is none, for now or for good."""
@@ -79,6 +82,9 @@ class NoCover:
         self._problem = problem
 
     async def read(self, url: str) -> bytes:
+        raise self._problem
+
+    async def check(self, url: str) -> None:
         raise self._problem
 
 

@@ -223,7 +223,7 @@ async def test_refusals_have_reasons_that_say_what_to_do(world: World) -> None:
     x.credits_left = 0
     linkedin = FakeLinkedIn(versions=frozenset({"203001"}))
     instagram = FakeInstagram(polls=0)
-    instagram.media_type = lambda _: None
+    instagram.media_type = lambda _: "image/webp"
     for case, fake, reason in (
         (X, x, "no_credits"),
         (ORGANISATION, linkedin, "version_retired"),

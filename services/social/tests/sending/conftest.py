@@ -84,6 +84,12 @@ class Networks:
         for kind in kinds:
             await self.connect_as(kind, kind)
 
+    async def put(self, name: str, account: dict[str, Any]) -> None:
+        """Connects an account as it is described, and has the gateway look who it is."""
+        answer = await self._api.put(f"/v1/accounts/{name}", json=account)
+        assert answer.status_code == 200, answer.text
+        await self.check(name)
+
     async def check(self, name: str) -> None:
         """As the command does that connects an account: the gateway asks the other side who it is."""
         answer = await self._api.post(f"/v1/accounts/{name}/check")
@@ -129,7 +135,7 @@ async def networks(gateway: Gateway) -> AsyncIterator[Networks]:
         playing(FakeMastodon(keeps_keys=False)) as mastodon,
         playing(FakeBluesky()) as bluesky,
         playing(FakeWebhook()) as webhook,
-        httpx.AsyncClient(base_url=url, headers=headers, trust_env=False, timeout=30) as api,
+        httpx.AsyncClient(base_url=url, headers=headers, trust_env=False, timeout=60) as api,
     ):
         yield Networks(api, mastodon, bluesky, webhook)
 

@@ -3,13 +3,16 @@
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 import pytest
+import structlog
 
 from chassis.http.client import Peer, ServiceClient
 from chassis.testing import eventually
 from envelope.brand.payloads import Picture, SocialCreate
+from envelope.brand.work import sending_id
 from receipts import NotSent
 from services.social.tests.sending.conftest import Networks, Orchestrator
 from social.sending import pictures
@@ -68,6 +71,32 @@ async def test_each_channel_has_its_own_text_once_and_a_repeated_command_finds_i
     assert [len(each.accepted) for each in networks.all] == [1, 1, 1]
 
 
+async def test_the_log_tells_of_each_post_that_is_out_and_of_each_that_is_not(
+    social: Any, networks: Networks, new_command: NewCommand
+) -> None:
+    await networks.connect("mastodon", "bluesky")
+    command = new_command(channels=("feed", "mastodon"))
+    with structlog.testing.capture_logs([structlog.contextvars.merge_contextvars]) as lines:
+        for _ in range(2):
+            await social.send(command)
+            await told(social, 2)
+        # What went to the same account for another article is refused, and nothing is wrong.
+        await social.send(new_command(channels=("mastodon",), title="Other"))
+        assert await told(social, 1) == {"mastodon": "duplicate_link"}
+
+    out = {each["channel"]: each for each in lines if each["event"] == "post_is_out"}
+    assert sorted(out) == ["feed", "mastodon"]
+    assert len([each for each in lines if each["event"] == "post_is_out"]) == 2
+    shown = {each["channel"]: each["post_id"] for each in await posts(social, state="posted")}
+    assert {channel: each["post_id"] for channel, each in out.items() if channel in shown} == shown
+    for each in out.values():
+        assert (each["brand"], each["content_id"]) == (command.brand_slug, str(command.content_id))
+        assert each["correlation_id"]
+    assert out["mastodon"]["url"] == f"{networks.mastodon.url}/@acme/1"
+    (refused,) = (each for each in lines if each["event"] == "post_is_not_out")
+    assert (refused["asked_as"], refused["reason"]) == ("mastodon", "duplicate_link")
+
+
 async def test_posts_lead_by_short_links_that_say_where_they_are_and_are_kept_apart_by_the_article(
     social: Any, networks: Networks, new_command: NewCommand, social_database: asyncpg.Connection
 ) -> None:
@@ -122,6 +151,10 @@ async def test_only_what_failed_is_tried_again_then_parked_and_retried_by_a_pers
     assert [each.status_code for each in again] == [200, 200]
     assert await told(social, 1) == {"mastodon": f"{networks.mastodon.url}/@acme/1"}
     assert [len(each.accepted) for each in networks.all] == [1, 1, 0]
+    # Its dead letter is done with; of the other post, which went out at once, there is nothing to say.
+    [report] = await social.commands("monitor-commands", 1)
+    sent = str(sending_id("daily-grind", UUID(failed["post_id"])))
+    assert (report["type"], report["work_id"]) == ("work.finished", sent)
     late = await social.api.post(f"/v1/posts/{failed['post_id']}/retry")
     assert (late.status_code, "has not failed" in late.json()["detail"]) == (409, True)
 

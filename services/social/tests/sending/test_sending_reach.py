@@ -142,7 +142,7 @@ async def test_who_does_not_answer_is_asked_later_and_given_up_in_the_end_and_wh
         networks.mastodon, "failed", lambda _, status: as_json({"error": "out of \0 order \ud800"}, status)
     )
     broken = networks.mastodon.faults.inject("error_before", "GET /api/v1/statuses/2", times=None)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         # The gateway keeps the pause that Mastodon has asked for: that counts against no post either.
         while not all(over for *_, over in await states()):
             await social_database.execute("update reach_looks set due_at = now() where due_at is not null")

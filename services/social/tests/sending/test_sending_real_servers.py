@@ -50,7 +50,7 @@ async def connect(gateway: Gateway, kind: str, url: str, credentials: dict[str, 
         "credentials": credentials,
     }
     address, headers = f"http://127.0.0.1:{gateway.port}", {"X-Service-Key": KEY}
-    async with httpx.AsyncClient(base_url=address, headers=headers, trust_env=False, timeout=30) as api:
+    async with httpx.AsyncClient(base_url=address, headers=headers, trust_env=False, timeout=60) as api:
         answer = await api.put(f"/v1/accounts/{kind}", json=body)
         assert answer.status_code == 200, answer.text
         checked = await api.post(f"/v1/accounts/{kind}/check")

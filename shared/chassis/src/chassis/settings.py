@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from chassis import addresses, secret_files
-from chassis.hosts import is_host
+from chassis.hosts import explain_bad_host, is_host
 from chassis.service_keys import ServiceKeyText
 
 _UNFIT: Final = re.compile(r"[\x00-\x20\x7f\\]|\s")
@@ -43,9 +43,7 @@ def _web_address(url: str) -> str:
     if "@" in url:
         raise ValueError("names a user or a password, which have no place in it: it is shown to others")
     if not is_host(parts.hostname):
-        raise ValueError(
-            f"has a host that not every program reads alike: {parts.hostname[:60]!a}; write it in letters and digits of ASCII"
-        )
+        raise ValueError(explain_bad_host(parts.hostname))
     return url.rstrip("/")
 
 

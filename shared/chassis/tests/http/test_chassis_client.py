@@ -92,7 +92,7 @@ async def library() -> AsyncIterator[Library]:
     )
     serving: uvicorn.Server = server(app, "127.0.0.1", 0)
     task = asyncio.create_task(serving.serve())
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not serving.started:  # noqa: ASYNC110  (the server has no event for it)
             await asyncio.sleep(0.01)
     library.url = f"http://127.0.0.1:{serving.servers[0].sockets[0].getsockname()[1]}"
@@ -256,7 +256,7 @@ async def test_no_answer_in_time_is_an_outage_only_if_the_service_is_not_ready(
     library.answer = lambda _: StreamingResponse(dawdle())
     library.readiness = readiness
     peer = Peer("the library", library.url, "LIBRARY_URL", SecretStr(KEY))
-    async with ServiceClient(peer, timeout_seconds=0.3, max_bytes=1000) as client:
+    async with ServiceClient(peer, timeout_seconds=1.0, max_bytes=1000) as client:
         with pytest.raises(kind, match="does not answer in time"):
             await client.get(f"/v1/note/{uuid4()}", about="x")
 

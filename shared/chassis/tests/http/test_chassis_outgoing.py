@@ -115,7 +115,7 @@ async def test_one_that_ended_or_said_something_unasked_is_not_used_again(
         assert (await pool.request("GET", url)).status == 200
         answered.set()
         await said.wait()
-        await asyncio.sleep(0.05)  # until it is there
+        await eventually(lambda: all(each.has_expired() for each in pool.connections))
     assert connections == 3
 
 
@@ -156,8 +156,8 @@ def test_a_request_that_is_cut_short_at_any_moment_leaves_nothing_behind(
             assert "Requests: 0 active, 0 queued" in left, turns
             idle = sum(each.is_idle() for each in pool.connections)
             assert all(each.is_idle() or each.is_closed() for each in pool.connections), turns
-            await eventually(lambda: connected == idle, within=10)
-        await eventually(lambda: connected == 0, within=10)
+            await eventually(lambda: connected == idle)
+        await eventually(lambda: connected == 0)
         return ended
 
     async def every_moment() -> None:

@@ -67,7 +67,7 @@ async def settings(database_url: str, folder: Path, **more: str) -> ShopSettings
 
 
 def client_of(app: App) -> httpx.AsyncClient:
-    return httpx.AsyncClient(base_url=f"http://127.0.0.1:{app.port}", timeout=30, trust_env=False)
+    return httpx.AsyncClient(base_url=f"http://127.0.0.1:{app.port}", timeout=60, trust_env=False)
 
 
 async def counted(client: httpx.AsyncClient) -> dict[Labels, float]:

@@ -140,7 +140,7 @@ def test_no_log_line_has_one_whoever_wrote_it(form: str) -> None:
 def test_long_texts_made_to_be_slow_are_not(piece: str) -> None:
     began = time.process_time()
     redaction.text(piece * (400_000 // len(piece)))
-    assert time.process_time() - began < 10
+    assert time.process_time() - began < 60
 
 
 PIECES = st.sampled_from(

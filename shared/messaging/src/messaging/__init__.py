@@ -13,10 +13,12 @@ from messaging.flow.transactions import Database, Transaction
 from messaging.headers import Reason
 from messaging.service import Service
 from messaging.settings import ServiceSettings
+from messaging.storage.server_history import CommitLoss, is_loss_unnoticed, last_commit_loss
 
 __all__ = [
     "BatchHandler",
     "BrokerUnavailableError",
+    "CommitLoss",
     "Context",
     "Database",
     "DeadLetter",
@@ -34,6 +36,8 @@ __all__ = [
     "UnroutableError",
     "WaitFor",
     "command_line",
+    "is_loss_unnoticed",
+    "last_commit_loss",
     "on_batch",
     "on_each",
 ]

@@ -29,6 +29,7 @@ from messaging.flow.policy import QueuePolicy
 from messaging.flow.relay import Relay
 from messaging.flow.replays import ReplayCheck
 from messaging.flow.runner import QueueRunner
+from messaging.flow.server_watch import OnCommitLoss, ServerWatch
 from messaging.flow.settlement import Settlement
 from messaging.flow.transactions import Database, Transaction
 from messaging.metrics import MessageMetrics
@@ -116,6 +117,10 @@ class Service(App):
         """The same for one with pauses of its own."""
         self._dependencies.append(dependency)
         return dependency
+
+    def on_commit_loss(self, handle: OnCommitLoss) -> None:
+        """Calls it once for each loss of commits of the service's database, in the transaction that notes the loss."""
+        self.background("server_history", ServerWatch(self.database, handle).run)
 
     def consume_dead_letters(
         self, handler: Callable[[Sequence[DomainMessage[DeadLetter]], Transaction], Awaitable[None]]

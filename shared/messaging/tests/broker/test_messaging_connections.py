@@ -54,7 +54,7 @@ from messaging.broker.publisher import Publisher
 
 async def wait_in_vain():
     try:
-        async with asyncio.timeout(1.5):
+        async with asyncio.timeout(3):
             await Publisher(sys.argv[1], name="test").run()
     except TimeoutError:
         pass

@@ -83,6 +83,6 @@ async def test_settling_ends_with_a_connection_that_no_longer_writes(make_vhost,
         # As when the connection breaks: first its writer ends, a little later its channels are told.
         underlay.connection._writer_task.cancel()
         await asyncio.sleep(0)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await getattr(ours.unsettled, settle)(deliveries[1::2])
     assert len(await left(url)) == 60

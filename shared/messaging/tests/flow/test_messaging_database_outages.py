@@ -132,7 +132,7 @@ async def test_health_says_what_is_wrong(world) -> None:
         async with running(service), httpx.AsyncClient(base_url=f"http://127.0.0.1:{service.port}") as client:
             assert (await client.get("/health/ready")).status_code == 200
             proxy.cut()
-            answer = await client.get("/health/ready", timeout=20)
+            answer = await client.get("/health/ready", timeout=60)
             assert answer.status_code == 503
             assert "database" in answer.json()["problems"]
             assert (await client.get("/health/live")).status_code == 200

@@ -126,7 +126,9 @@ async def test_a_message_that_the_recorder_made_up_is_no_replay(
         assert (await next_death(world))[:2] == (again.event_id, Reason.FALSE_CLAIM)
         # Nor is it one without a word of what it replays.
         await send_replay(broker_urls["monitor"], world.request("forged"), None, signed=signed)
-        assert (await next_death(world))[1] is Reason.FALSE_CLAIM
+        _, reason, detail = await next_death(world)
+        assert reason is Reason.FALSE_CLAIM
+        assert detail.startswith("it names no message that it replays, and no dead letter")
     assert consumer.started == 0
 
 

@@ -33,19 +33,19 @@ async def test_a_stopped_consumers_backlog_is_processed_on_restart(world) -> Non
 
 
 async def test_shutdown_finishes_what_is_in_hand_and_gives_back_the_rest(world) -> None:
-    started = asyncio.Event()
+    service = world.service()
+    begun: list[DomainMessage] = []
 
-    async def slow(message: DomainMessage, _context: Context) -> Record:
-        started.set()
-        await asyncio.sleep(0.5)
+    async def once_it_stops(message: DomainMessage, _context: Context) -> Record:
+        begun.append(message)
+        await eventually(lambda: service.runners[0]._stopping)
         return lambda tx: world.write(tx, message)
 
     for number in range(20):
         await world.send(world.request(f"k{number:02}"))
-    service = world.service()
-    service.consume(QUEUE, on_each(slow, ResearchRequested), policy=QueuePolicy(max_concurrency=2))
+    service.consume(QUEUE, on_each(once_it_stops, ResearchRequested), policy=QueuePolicy(max_concurrency=2))
     async with running(service):
-        await started.wait()
+        await eventually(lambda: len(begun) == 2)
     done = await world.effect_count()
     assert 2 <= done < 20
     assert service.runners[0].settlement.counts.retried.total() == 0

@@ -5,7 +5,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -355,10 +354,7 @@ def test_a_receiver_that_does_not_answer_holds_up_no_shutdown(monkeypatch: pytes
         provider = traces.provider(BatchSpanProcessor(exporter), "test")
         monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
         provider.get_tracer("test").start_span("last words").end()
-        began = time.monotonic()
         traces.flush()
-        took = time.monotonic() - began
-    assert 0.3 <= took < 5
-    for thread in threading.enumerate():
-        if thread.name == "last spans":
-            thread.join(30)
+        (sending,) = (thread for thread in threading.enumerate() if thread.name == "last spans")
+    # It still waits for an answer, and nobody waits for it.
+    sending.join()

@@ -119,7 +119,7 @@ async def test_a_migration_that_waits_for_a_backup_holds_up_nobody_else(
         waiting = "select count(*) from pg_locks where not granted and relation = 'things'::regclass"
         await eventually(lambda: connection.fetchval(waiting))
         # The migration waits for the reader, and this for the migration.
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await connection.execute("insert into things (name) values ('meanwhile')")
         assert not migrating.done()
         await reading.rollback()

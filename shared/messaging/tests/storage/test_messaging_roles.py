@@ -213,6 +213,6 @@ async def test_letting_a_role_in_again_while_it_is_at_work_changes_nothing(
 ) -> None:
     async with runtime.transaction():
         await runtime.execute(ROW)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             again = await migrate(database_roles.owner(url), runtime_role=database_roles.runtime_role)
     assert again == []

@@ -100,7 +100,7 @@ Action = Callable[[AbstractChannel], Awaitable[object]]
 
 @asynccontextmanager
 async def connected(url: str) -> AsyncIterator[AbstractConnection]:
-    async with await aio_pika.connect(url, timeout=15) as connection:
+    async with await aio_pika.connect(url, timeout=60) as connection:
         yield connection
 
 
@@ -136,7 +136,7 @@ def publish(exchange: str, routing_key: str) -> Action:
         target = channel.default_exchange
         if exchange:
             target = await channel.get_exchange(exchange, ensure=False)
-        await target.publish(aio_pika.Message(b"{}"), routing_key, mandatory=False, timeout=15)
+        await target.publish(aio_pika.Message(b"{}"), routing_key, mandatory=False, timeout=60)
 
     return act
 
@@ -237,7 +237,7 @@ async def test_a_service_enters_its_own_vhost_alone(
     elsewhere = (await make_vhost()).rpartition("/")[2]
     for url in broker_urls.values():
         with pytest.raises(aio_pika.exceptions.AMQPError):
-            await aio_pika.connect(f"{url.rpartition('/')[0]}/{elsewhere}", timeout=15)
+            await aio_pika.connect(f"{url.rpartition('/')[0]}/{elsewhere}", timeout=60)
 
 
 async def test_a_subscriber_to_the_events_gets_nowhere_near_the_queue_of_the_router(

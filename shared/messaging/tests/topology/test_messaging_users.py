@@ -91,7 +91,7 @@ async def test_five_users_are_made_and_renewed(
 
     with pytest.raises(aio_pika.exceptions.AMQPError):
         await aio_pika.connect(
-            of_user(rabbitmq_url, "social", PASSWORDS["SOCIAL_BROKER_PASSWORD"]), timeout=15
+            of_user(rabbitmq_url, "social", PASSWORDS["SOCIAL_BROKER_PASSWORD"]), timeout=60
         )
     password = httpx.URL("http://host", password=renewed["SOCIAL_BROKER_PASSWORD"]).userinfo.decode()[1:]
     async with Broker.connected(of_user(rabbitmq_url, "social", password)) as broker:

@@ -27,6 +27,8 @@ class Effect:
     prepared: Mapping[str, Any] = field(default_factory=dict)
     """Texts, ids, keys and times, as JSON. Those of the first attempt stand in all later ones, unless it was refused
     before anything had happened."""
+    may_be_there: bool = False
+    """Whether it may have happened under a receipt that the database has lost. Counts only where there is no receipt."""
 
 
 @dataclass(frozen=True, slots=True)

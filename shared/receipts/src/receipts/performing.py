@@ -4,16 +4,15 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from math import isfinite
 from time import monotonic
 from typing import Any, Final, TypeAlias, TypeVar, assert_never
 from uuid import UUID
 
 import structlog
 
-from chassis import redaction
+from chassis import Connection
 from chassis.database.pool import DatabaseUnavailableError
-from messaging import Database, Service, Transaction, Unprocessable, WaitFor
+from messaging import Database, Service, Transaction, Unprocessable, WaitFor, is_loss_unnoticed
 from receipts import domain, store
 from receipts.accounts import Clock, Fence
 from receipts.domain import Close, Doubt, Event, Identify, Look, Over, Receipt, Send, State, Traits, Wait
@@ -30,12 +29,13 @@ from receipts.errors import (
     UnderWay,
     UnknownOutcome,
 )
+from receipts.storable import as_json_object, clean_text, describe_error
 
 log = structlog.get_logger(__name__)
 
 MARGIN_SECONDS: Final = 5.0
 """Beyond the time of a step, for which its receipt is held: for what the database and the gateway take besides."""
-_MAX_DETAIL: Final = 1_000
+_LOSS_PAUSE: Final = timedelta(seconds=15)
 _CUT_SHORT_SECONDS: Final = 3.0
 """For writing down, at the end of a process, that nobody waited for an answer."""
 
@@ -180,7 +180,10 @@ class Receipts:
             if found is None:
                 if not first:
                     raise Unprocessable(f"{effect.subject}: brand {effect.brand_slug} was erased meanwhile")
-                await store.insert(tx.connection, _new(effect, steps))
+                await _demand_whole_history(tx.connection, effect)
+                new = _new(effect, steps)
+                if await store.insert(tx.connection, new) and new.state is not State.READY:
+                    await store.save(tx.connection, new)
                 found = await store.lock(tx.connection, effect.receipt_id)
                 assert found is not None
             receipt, now = found
@@ -204,13 +207,13 @@ class Receipts:
         fence = receipt.fence
         try:
             remote = await self._within(step, step.send(self._work(receipt, step, began, clock)))
-            event: Event = domain.Answered(step.name, fence, _json_object(remote))
+            event: Event = domain.Answered(step.name, fence, as_json_object(remote))
         except Fenced as error:
             await self._write(receipt, domain.Overtaken(step.name, fence, error.detail, error.known))
             return
         except NotSent as error:
             held_back = domain.HeldBack(
-                step.name, fence, error.reason, _clean(error.detail), _until(error.retry_at)
+                step.name, fence, error.reason, clean_text(error.detail), _until(error.retry_at)
             )
             await self._write(receipt, held_back)
             if isinstance(error, GatewayAway):
@@ -221,7 +224,7 @@ class Receipts:
                 ) from error
             raise NotSentYet(error.reason, error.detail) from error
         except DoubtfulOutcome as error:
-            await self._write(receipt, domain.Questioned(step.name, fence, _clean(error.detail)))
+            await self._write(receipt, domain.Questioned(step.name, fence, clean_text(error.detail)))
             return
         except Refused as error:
             await self._turn_down(receipt, step, error)
@@ -233,17 +236,20 @@ class Receipts:
             raise
         except Exception as error:
             log.warning(
-                "effect_unknown", receipt_id=str(receipt.receipt_id), step=step.name, error=_told(error)
+                "effect_unknown",
+                receipt_id=str(receipt.receipt_id),
+                step=step.name,
+                error=describe_error(error),
             )
-            await self._write(receipt, domain.Lost(step.name, fence, _told(error)))
+            await self._write(receipt, domain.Lost(step.name, fence, describe_error(error)))
             if step.repeatable:
-                raise NotSentYet("no_answer", _told(error)) from error
+                raise NotSentYet("no_answer", describe_error(error)) from error
             return
         await self._write_for_sure(receipt, event)
 
     async def _turn_down(self, receipt: Receipt, step: Step, error: Refused) -> None:
         """Returns if an attempt before may have had its effect. Raises EffectRefused: nothing has happened."""
-        event = domain.TurnedDown(step.name, receipt.fence, error.reason, _clean(error.detail))
+        event = domain.TurnedDown(step.name, receipt.fence, error.reason, clean_text(error.detail))
         if await self._write(receipt, event) is not State.IN_DOUBT:
             raise EffectRefused(error.reason, error.detail, receipt.remote) from error
 
@@ -273,7 +279,9 @@ class Receipts:
             return
         match seen:
             case Found():
-                await self._write_for_sure(receipt, domain.SeenThere(name, fence, _json_object(seen.remote)))
+                await self._write_for_sure(
+                    receipt, domain.SeenThere(name, fence, as_json_object(seen.remote))
+                )
             case Absent():
                 absent = domain.SeenAbsent(name, fence, has_settled, seen.is_certain)
                 after = await self._write(receipt, absent, step)
@@ -281,7 +289,9 @@ class Receipts:
                     # It has failed, and that was an attempt.
                     raise NotSentYet("came_to_nothing", f"{receipt.detail}; nothing of it is there")
             case Unclear():
-                await self._write(receipt, domain.Unsure(name, fence, _clean(seen.detail), has_settled), step)
+                await self._write(
+                    receipt, domain.Unsure(name, fence, clean_text(seen.detail), has_settled), step
+                )
             case _:
                 assert_never(seen)
 
@@ -292,7 +302,9 @@ class Receipts:
             return
         ours = isinstance(error, UnderWay | GatewayAway)
         after = _until(error.retry_at) if isinstance(error, NotSent) else None
-        await self._write(receipt, domain.NotLooked(name, fence, _told(error), after, counts=not ours), step)
+        await self._write(
+            receipt, domain.NotLooked(name, fence, describe_error(error), after, counts=not ours), step
+        )
 
     # -- writing down ----------------------------------------------------------------------------------------------------
 
@@ -325,7 +337,7 @@ class Receipts:
                 event.step,
                 event.fence,
                 _words(kind),
-                detail=_clean(detail),
+                detail=clean_text(detail),
             )
             if after is not None and before.state is State.IN_DOUBT:
                 await self._tell(after, tx)
@@ -411,7 +423,13 @@ class Receipts:
             await store.save(tx.connection, after)
             assert before.step is not None
             await store.note(
-                tx.connection, receipt_id, before.step, before.fence, what, detail=_clean(detail), made_by=by
+                tx.connection,
+                receipt_id,
+                before.step,
+                before.fence,
+                what,
+                detail=clean_text(detail),
+                made_by=by,
             )
             await self._tell(after, tx)
             kept = await store.find(tx.connection, receipt_id)
@@ -451,6 +469,16 @@ async def _given_up(tx: Transaction, receipt: Receipt) -> None:
     )
 
 
+async def _demand_whole_history(connection: Connection, effect: Effect) -> None:
+    """Raises WaitFor: the database may have lost this effect's receipt, and the service has not found out yet what it lost."""
+    if await is_loss_unnoticed(connection):
+        raise WaitFor(
+            "database",
+            f"{effect.subject}: another server has taken the place of the database's, and what it lacks is not known yet",
+            after=_LOSS_PAUSE,
+        )
+
+
 def _clock_from(now: datetime) -> Clock:
     """The database's clock from a moment on at which it said what time it is."""
     read_at = monotonic()
@@ -465,7 +493,7 @@ def _times(step: Step) -> dict[str, timedelta]:
 
 
 def _new(effect: Effect, steps: Sequence[Traits]) -> Receipt:
-    return Receipt(
+    receipt = Receipt(
         receipt_id=effect.receipt_id,
         kind=effect.kind,
         account=effect.account,
@@ -474,6 +502,7 @@ def _new(effect: Effect, steps: Sequence[Traits]) -> Receipt:
         prepared=effect.prepared,
         steps=tuple(step.name for step in steps),
     )
+    return domain.suspected(receipt, steps) if effect.may_be_there else receipt
 
 
 def _anew(receipt: Receipt, effect: Effect) -> Receipt:
@@ -494,45 +523,8 @@ def _has_happened(receipt: Receipt, event: Event) -> bool:
     )
 
 
-def _json_object(remote: Any) -> dict[str, Any]:
-    """What can be kept of it, whatever the other side has answered: an answer is not to be lost over its form."""
-    plain = _plain(remote)
-    return plain if isinstance(plain, dict) else {"answer": plain}
-
-
-def _plain(value: Any) -> Any:
-    match value:
-        case None | bool() | int():
-            return value
-        case float():
-            return value if isfinite(value) else str(value)
-        case str():
-            return _storable(value)
-        case Mapping():
-            return {_storable(str(key)): _plain(each) for key, each in value.items()}
-        case list() | tuple():
-            return [_plain(each) for each in value]
-        case _:
-            return _storable(str(value))
-
-
 def _until(moment: datetime | None) -> timedelta | None:
     return None if moment is None else max(moment - datetime.now(UTC), timedelta())
-
-
-def _told(error: BaseException) -> str:
-    detail = getattr(error, "detail", None)
-    return _clean(detail if isinstance(detail, str) else f"{type(error).__name__}: {error}")
-
-
-def _clean(text: str) -> str:
-    """Without what nobody is to see."""
-    return _storable(redaction.text(text[: 8 * _MAX_DETAIL])[:_MAX_DETAIL])
-
-
-def _storable(text: str) -> str:
-    """Without what PostgreSQL does not take."""
-    return text.replace("\x00", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
 
 
 def _words(name: str) -> str:

@@ -1,5 +1,6 @@
 """Messages that died: recorded, shown, sent again or closed."""
 
+from monitor.dead_letters.finished_work import close_finished
 from monitor.dead_letters.handlers import record, resolve
 from monitor.dead_letters.operations import Operations
 from monitor.dead_letters.reading import open_by_queue, waiting_alike
@@ -13,6 +14,7 @@ __all__ = [
     "OUTCOMES",
     "Operations",
     "Retention",
+    "close_finished",
     "open_by_queue",
     "record",
     "remove",

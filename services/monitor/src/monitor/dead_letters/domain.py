@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final, NewType, assert_never
 from uuid import UUID
@@ -22,7 +22,7 @@ class State(StrEnum):
     REPLAYING = "replaying"
     """Was sent again; its consumer has not said yet how that went."""
     RESOLVED = "resolved"
-    """Its replay was handled, or died as another dead letter, which then is the one to look at."""
+    """Its replay was handled, or died as another dead letter, which then is the one to look at; or another command did its work."""
     DISCARDED = "discarded"
     """An operator decided that it is not to be handled."""
 
@@ -52,6 +52,8 @@ class Standing:
     replayed_at: datetime | None = None
     replay_event_id: UUID | None = None
     resolution: str | None = None
+    asked_at: datetime | None = None
+    """When its work was asked for; None of one that an earlier version recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,30 +108,37 @@ def refuse_discard(dead: Standing, *, now: datetime) -> Refusal | None:
             assert_never(dead.state)
 
 
-def begin(*, handled_as: UUID | None, earlier: Standing | None) -> Beginning:
+def begin(*, handled_as: UUID | None, earlier: Standing | None, finished: str | None = None) -> Beginning:
     """How a new death is recorded.
 
     Args:
         handled_as: the message that did its work, where a consumer has said so: itself or a replay of it.
         earlier: the death whose replay this message was.
+        finished: the resolution, if another command has done its work.
     """
     replay_of = None if earlier is None else earlier.id
     if handled_as is not None:
         # A broker gives up on a message that it cannot get acknowledged, handled or not.
         return Beginning(State.RESOLVED, handled_resolution(handled_as), replay_of)
+    state = State.OPEN if finished is None else State.RESOLVED
     if earlier is None:
-        return Beginning(State.OPEN)
+        return Beginning(state, finished)
     match earlier.state:
         case State.OPEN | State.REPLAYING:
-            return Beginning(State.OPEN, replay_of=earlier.id, closes=earlier.id)
+            return Beginning(state, finished, replay_of=earlier.id, closes=earlier.id)
         case State.RESOLVED | State.DISCARDED:
-            return Beginning(State.OPEN, replay_of=earlier.id)
+            return Beginning(state, finished, replay_of=earlier.id)
         case _:
             assert_never(earlier.state)
 
 
 def handled_resolution(event_id: UUID) -> str:
     return f"handled as {event_id}"
+
+
+def finished_resolution(finished_by: UUID | None, finished_at: datetime) -> str:
+    who = "another command" if finished_by is None else str(finished_by)
+    return f"done by {who} at {finished_at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def replaced_resolution(by: DeadMessageId) -> str:

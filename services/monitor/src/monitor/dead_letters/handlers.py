@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -11,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from envelope import DeadLetterResolved, DomainMessage, EnvelopeHead
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import BrandSlug, DeadLetterRecorded, Keyword
+from envelope.brand.work import work_ids_in
 from envelope.message import Name
 from messaging import DeadLetter, Reason, Transaction
 from messaging.erasure import comes_too_late
@@ -25,10 +28,20 @@ from monitor.dead_letters.domain import (
     failing_frame,
     is_announced,
 )
+from monitor.dead_letters.finished_work import load_finished, resolution_of, stored_work_ids
 from monitor.dead_letters.rewriting import read_head
 from monitor.erased import ERASURES, brand_of
 
 log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """The pieces of work that a dead message was about, and when they were asked for."""
+
+    work_ids: tuple[UUID, ...] = ()
+    asked_at: datetime | None = None
+
 
 _MAX_DETAIL: Final = 2_000
 _MAX_INTEGER: Final = 2**31 - 1
@@ -48,10 +61,18 @@ async def record(messages: Sequence[DomainMessage[DeadLetter]], tx: Transaction)
     event_ids = [m.payload.dead_event_id for m in messages if m.payload.dead_event_id is not None]
     handled = await store.handled_messages(tx.connection, event_ids)
     earlier = await store.replayed_as(tx.connection, event_ids)
+    work = {message.event_id: _work(message, heads[message.event_id], earlier) for message in messages}
+    finished = await load_finished(
+        tx.connection, {work_id for each in work.values() for work_id in each.work_ids}
+    )
     rows: dict[UUID, store.NewDeath] = {}
     for message in messages:
-        beginning = _beginning(message, handled, earlier)
-        rows[message.event_id] = _row(message, beginning, heads[message.event_id])
+        about = work[message.event_id]
+        resolution = (
+            None if about.asked_at is None else resolution_of(about.work_ids, about.asked_at, finished)
+        )
+        beginning = _beginning(message, handled, earlier, resolution)
+        rows[message.event_id] = _row(message, beginning, heads[message.event_id], about)
     fresh = await store.insert(tx.connection, list(rows.values()))
     closed = {
         row.beginning.closes: row.id for row in rows.values() if row.beginning.closes and row.id in fresh
@@ -97,16 +118,31 @@ def _beginning(
     message: DomainMessage[DeadLetter],
     handled: Mapping[tuple[UUID, str], UUID],
     earlier: Mapping[tuple[UUID, str], Standing],
+    finished: str | None,
 ) -> Beginning:
     letter = message.payload
     if letter.dead_event_id is None:
         return begin(handled_as=None, earlier=None)
     key = (letter.dead_event_id, letter.queue)
-    return begin(handled_as=handled.get(key), earlier=earlier.get(key))
+    return begin(handled_as=handled.get(key), earlier=earlier.get(key), finished=finished)
+
+
+def _work(
+    message: DomainMessage[DeadLetter],
+    head: EnvelopeHead | None,
+    earlier: Mapping[tuple[UUID, str], Standing],
+) -> _Work:
+    """What it was about. A replay asks for what the first of its line asked for, since then."""
+    letter = message.payload
+    if head is None or not _is_about_what_it_says(letter.message_type, letter.queue, letter.reason):
+        return _Work()
+    before = None if letter.dead_event_id is None else earlier.get((letter.dead_event_id, letter.queue))
+    asked_at = head.timestamp if before is None or before.asked_at is None else before.asked_at
+    return _Work(tuple(stored_work_ids(head)), asked_at)
 
 
 def _row(
-    message: DomainMessage[DeadLetter], beginning: Beginning, head: EnvelopeHead | None
+    message: DomainMessage[DeadLetter], beginning: Beginning, head: EnvelopeHead | None, work: _Work
 ) -> store.NewDeath:
     letter = message.payload
     stack = clean_or_none(letter.stack)
@@ -131,6 +167,8 @@ def _row(
         replayable=head is not None,
         beginning=beginning,
         brand=None if letter.reason is Reason.FALSE_CLAIM else _brand(head),
+        work_ids=work.work_ids,
+        asked_at=work.asked_at,
     )
 
 
@@ -157,6 +195,7 @@ def _alert(row: store.NewDeath) -> None:
 
 
 def _announcement(row: store.NewDeath, head: EnvelopeHead | None) -> DeadLetterRecorded:
+    believed = head if _is_about_what_it_says(row.type, row.queue, row.reason) else None
     # What is no envelope has no event_id of its own; its identity in the records stands in.
     return DeadLetterRecorded(
         dead_event_id=row.event_id or row.id,
@@ -164,7 +203,10 @@ def _announcement(row: store.NewDeath, head: EnvelopeHead | None) -> DeadLetterR
         message_type=row.type,
         reason=row.reason,
         detail=row.detail[:_MAX_DETAIL],
-        **(_subject(head) if _is_about_what_it_says(row) else {}),
+        work_ids=()
+        if believed is None
+        else work_ids_in(believed.type, believed.payload, believed.correlation_id),
+        **_subject(believed),
     )
 
 
@@ -174,10 +216,10 @@ def _brand(head: EnvelopeHead | None) -> str | None:
     return None if brand is None else str(brand)
 
 
-def _is_about_what_it_says(row: store.NewDeath) -> bool:
+def _is_about_what_it_says(message_type: str | None, queue: str, reason: str) -> bool:
     """Whether its death may cost what it names: not if its sender may not say so, or sent it where it was never handled."""
-    entry = CATALOGUE.get(row.type or "")
-    return row.reason != Reason.FALSE_CLAIM and (entry is None or entry.queue == row.queue)
+    entry = CATALOGUE.get(message_type or "")
+    return reason != Reason.FALSE_CLAIM and (entry is None or entry.queue == queue)
 
 
 def _subject(head: EnvelopeHead | None) -> dict[str, Any]:

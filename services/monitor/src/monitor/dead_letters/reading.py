@@ -37,6 +37,9 @@ class Filter:
     group: str | None = None
     brands: Collection[str] | None = None
     """That they are about, as whoever asks may see no other."""
+    keyword: str | None = None
+    """With this keyword in the body, or with the article of `content_id`. Each body is looked through, so name the correlation id, too."""
+    content_id: UUID | None = None
 
     def condition(self) -> tuple[str, list[Any]]:
         """The condition of a row `d`, and the values of its parameters.
@@ -56,10 +59,26 @@ class Filter:
             if wanted is not None:
                 values.append(wanted)
                 conditions.append(f"{column} = ${len(values)}")
+        if mentions := self._mentions():
+            first = len(values) + 1
+            values.extend(mentions)
+            found = (
+                f"position(${number}::bytea in d.payload) > 0" for number in range(first, len(values) + 1)
+            )
+            conditions.append(f"({' or '.join(found)})")
         if self.brands is not None:
             values.append(list(self.brands))
             conditions.append(f"d.brand_slug = any (${len(values)}::text[])")
         return " and ".join(conditions) or "true", values
+
+    def _mentions(self) -> list[bytes]:
+        """The bytes of which a body has some that names the keyword or the article. A body is any bytes, so it is not read as JSON."""
+        mentions = [] if self.content_id is None else [str(self.content_id).encode()]
+        if self.keyword is not None:
+            for ascii_only in (False, True):
+                value = json.dumps(self.keyword, ensure_ascii=ascii_only)
+                mentions += [f'"keyword":{gap}{value}'.encode() for gap in ("", " ")]
+        return list(dict.fromkeys(mentions))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from typing import Final
 
 from messaging import Database
 from monitor.dead_letters import store
+from monitor.dead_letters.finished_work import forget_finished
 
 _PAUSE_SECONDS: Final = 3600.0
 
@@ -19,4 +20,5 @@ class Retention:
         while True:
             async with self._database.transaction() as tx:
                 await store.forget_settled(tx.connection, self._period)
+                await forget_finished(tx.connection, self._period)
             await asyncio.sleep(_PAUSE_SECONDS)

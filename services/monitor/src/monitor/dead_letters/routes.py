@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from chassis.http.api import UNKNOWN, MayOperate, MayRead, refusal, router
 from chassis.http.callers import Caller
 from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, FORMER_AFTER, PageLimit
-from chassis.http.problem_codes import INVALID_CURSOR, RefusalError
+from chassis.http.problem_codes import INVALID_CURSOR, INVALID_REQUEST, RefusalError
 from envelope.brand import CATALOGUE
 from messaging import Database
 from monitor import problem_codes as codes
@@ -67,12 +67,33 @@ def _reading_routes(database: Database) -> APIRouter:
         group: Annotated[
             Text | None, Query(description="Those that failed alike, as the summary names them.")
         ] = None,
+        keyword: Annotated[
+            Text | None,
+            Query(
+                description="Those whose message names this keyword or the article `content_id`; with `correlation_id` alone."
+            ),
+        ] = None,
+        content_id: Annotated[UUID | None, Query(description="As `keyword`.")] = None,
         after: Annotated[UUID | None, Query(description=AFTER)] = None,
         limit: PageLimit = DEFAULT_PAGE,
         before: Annotated[UUID | None, Query(description=FORMER_AFTER, deprecated=True)] = None,
     ) -> DeadLetterPage:
+        if correlation_id is None and (keyword is not None or content_id is not None):
+            name = "content_id" if keyword is None else "keyword"
+            raise RefusalError(
+                INVALID_REQUEST,
+                f"{name}: only the messages of one chain are searched; give its correlation_id",
+            )
         wanted = reading.Filter(
-            state, _source_queue(queue), type, correlation_id, replayable, group, caller.brands
+            state,
+            _source_queue(queue),
+            type,
+            correlation_id,
+            replayable,
+            group,
+            caller.brands,
+            keyword,
+            content_id,
         )
         async with database.connection() as connection:
             page = await reading.page(connection, wanted, limit=limit + 1, before=after or before)

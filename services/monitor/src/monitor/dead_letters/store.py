@@ -26,11 +26,16 @@ from monitor.dead_letters.domain import (
 # Deaths and word of handled replays come over different queues. Each must see what the other has written, so word is
 # taken in alone, while any number of batches of deaths may be recorded side by side.
 _ORDER: Final = 7_305_811_405
-_STANDING: Final = "id, state, replayable, replayed_at, replay_event_id, resolution"
+_STANDING: Final = "id, state, replayable, replayed_at, replay_event_id, resolution, asked_at"
 _CLAIMED: Final = (
     f"{_STANDING}, queue, payload, headers->>'{TRACEPARENT}' as traceparent, headers->>'{TRACESTATE}' as tracestate,"
     f" headers->>'{BAGGAGE}' as baggage, clock_timestamp() as now"
 )
+_WRITTEN: Final = (
+    "id, event_id, queue, type, source, correlation_id, payload, headers, reason, exception_type, detail, stack, frame,"
+    " attempts, service, first_failed_at, failed_at, replayable, state, replay_of, resolution, brand_slug, asked_at"
+)
+"""Of `NewDeath`, in the order of `_columns`; behind them come the pieces of work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,9 @@ class NewDeath:
     beginning: Beginning
     brand: str | None = None
     """That it says it is about."""
+    work_ids: Sequence[UUID] = ()
+    """The pieces of work that it is about, as `finished_work` stores them."""
+    asked_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +139,13 @@ async def replayed_as(connection: Connection, event_ids: Sequence[UUID]) -> dict
 async def insert(connection: Connection, rows: Sequence[NewDeath]) -> set[UUID]:
     """Writes deaths down; returns the ids of those that were not there already."""
     inserted = await connection.fetch(
-        "insert into dead_messages (id, event_id, queue, type, source, correlation_id, payload, headers, reason,"
-        " exception_type, detail, stack, frame, attempts, service, first_failed_at, failed_at, replayable, state,"
-        " replay_of, resolution, brand_slug, resolved_at)"
-        " select f.*, case when f.resolution is not null then now() end from unnest($1::uuid[], $2::uuid[], $3::text[],"
+        f"insert into dead_messages ({_WRITTEN}, work_ids, resolved_at)"  # noqa: S608 - constants
+        f" select {_WRITTEN}, work_ids::uuid[], case when resolution is not null then now() end"
+        " from unnest($1::uuid[], $2::uuid[], $3::text[],"
         " $4::text[], $5::text[], $6::text[], $7::bytea[], $8::jsonb[], $9::text[], $10::text[], $11::text[],"
         " $12::text[], $13::text[], $14::integer[], $15::text[], $16::timestamptz[], $17::timestamptz[],"
-        " $18::boolean[], $19::text[], $20::uuid[], $21::text[], $22::text[])"
-        " as f (id, event_id, queue, type, source, correlation_id, payload, headers, reason, exception_type, detail,"
-        " stack, frame, attempts, service, first_failed_at, failed_at, replayable, state, replay_of, resolution, brand_slug)"
+        " $18::boolean[], $19::text[], $20::uuid[], $21::text[], $22::text[], $23::timestamptz[], $24::text[])"
+        f" as f ({_WRITTEN}, work_ids)"
         " on conflict (id) do nothing returning id",
         *_columns(rows),
     )
@@ -170,6 +176,9 @@ def _columns(rows: Sequence[NewDeath]) -> list[list[Any]]:
         [row.beginning.replay_of for row in rows],
         [row.beginning.resolution for row in rows],
         [row.brand for row in rows],
+        [row.asked_at for row in rows],
+        # Arrays of different lengths fit in no array; their text does.
+        [f"{{{','.join(map(str, row.work_ids))}}}" for row in rows],
     ]
 
 
@@ -434,4 +443,5 @@ def _standing(row: Any) -> Standing:
         replayed_at=row["replayed_at"],
         replay_event_id=row["replay_event_id"],
         resolution=row["resolution"],
+        asked_at=row["asked_at"],
     )

@@ -53,6 +53,7 @@ async def refresh_stale(
         idempotency_key=None,
         request_digest=b"",
         refresh=True,
+        submitted_by="audit",
     )
     await begin_cycle_in(tx, wanted, room, together=False)
     return {row["content_id"]: wanted.cycle_id for row in rows}

@@ -1,12 +1,15 @@
 """Batches of keywords: how they begin, what follows from each event, how far they are."""
 
+from orchestrator.cycles.answer_confirmation import AnswerConfirmation
 from orchestrator.cycles.begin import begin_cycle, begin_cycle_in
+from orchestrator.cycles.commit_losses import MARGIN, note_commit_losses, note_own_loss
 from orchestrator.cycles.control import cancel_writing, write_again
 from orchestrator.cycles.domain import (
     BRAND_ARTICLES,
     BRAND_RESEARCH,
     CycleId,
     ReusedKeyError,
+    distinct_among,
     fold_duplicates,
 )
 from orchestrator.cycles.facts import readable
@@ -25,6 +28,8 @@ __all__ = [
     "BRAND_WAITS",
     "DEFAULT_ROOM",
     "LARGER_BODIES",
+    "MARGIN",
+    "AnswerConfirmation",
     "Cycle",
     "CycleId",
     "Housekeeping",
@@ -38,10 +43,13 @@ __all__ = [
     "begin_cycle_in",
     "cancel_writing",
     "cycle_routes",
+    "distinct_among",
     "fold_duplicates",
     "give_turns",
     "load_keywords",
     "lock_brand",
+    "note_commit_losses",
+    "note_own_loss",
     "note_waits",
     "readable",
     "route",

@@ -53,6 +53,7 @@ async def begin_cycle_in(tx: Transaction, wanted: NewCycle, room: Room, *, toget
             brand=wanted.brand_slug,
             cycle_id=str(wanted.cycle_id),
             correlation_id=chain,
+            by=wanted.submitted_by,
             keywords=len(wanted.keywords),
             priority=wanted.priority,
         )

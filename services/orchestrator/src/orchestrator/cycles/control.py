@@ -15,9 +15,11 @@ from orchestrator.brands import Brand, UnknownBrandError, find_brand
 from orchestrator.cycles import domain, keyword_rows, store
 from orchestrator.cycles.domain import CANCELLED
 from orchestrator.cycles.facts import Command, Stage
+from orchestrator.cycles.finished_work import await_repeated
 from orchestrator.cycles.keyword_rows import KeywordRow
 from orchestrator.cycles.store import Cycle
 from orchestrator.cycles.turns import Room, give_turns
+from orchestrator.ended_keywords import EndedKeyword, log_ended_keywords
 from orchestrator.outside import tell_of_ends
 
 Brands: TypeAlias = Collection[str] | None
@@ -91,6 +93,8 @@ async def write_again(tx: Transaction, row: KeywordRow, *, now: datetime) -> UUI
     """Sends a keyword's article to the writers once more, by a new command, whose id is returned. Its brand's lock must be held."""
     decision = domain.write_again(row.facts, row.keyword, now=now)
     (event_id,) = [tx.send(each, correlation_id=row.correlation_id) for each in decision.messages]
+    for payload in decision.messages:
+        await await_repeated(tx.connection, payload, row.correlation_id)
     command = Command(Stage.WRITING, event_id)
     await keyword_rows.save_keywords(tx.connection, [replace(row, facts=decision.keyword, command=command)])
     return event_id
@@ -99,7 +103,10 @@ async def write_again(tx: Transaction, row: KeywordRow, *, now: datetime) -> UUI
 async def cancel_writing(tx: Transaction, row: KeywordRow, room: Room, *, by: str, now: datetime) -> None:
     """Ends a keyword whose article is not written; another one gets its turn. Its brand's lock must be held."""
     facts = domain.cancel_writing(row.facts, by=by, now=now)
-    await keyword_rows.save_keywords(tx.connection, [replace(row, facts=facts)])
+    ended = replace(row, facts=facts)
+    await keyword_rows.save_keywords(tx.connection, [ended])
+    if not row.facts.has_ended:
+        await log_ended_keywords([ended.as_ended])
     await give_turns(tx, [row.facts.brand_slug], room, now=now)
     await tell_of_ends(tx, [row.facts.brand_slug])
 
@@ -116,18 +123,21 @@ async def _cancel(connection: Connection, cycle_id: UUID) -> bool:
     )
     if not cancelled:
         return False
-    await connection.execute(
+    rows = await connection.fetch(
         """
-        update keywords
+        update keywords as k
         set cancelled = true, awaits_turn = false, follows = false, state = 'cancelled', reason = $2, moved_at = clock_timestamp(),
             setbacks = setbacks || jsonb_build_object(
                 case state when 'queued' then 'research' else 'writing' end,
                 jsonb_build_object('reason', $2::text, 'refused', true))
-        where cycle_id = $1 and (awaits_turn or follows) and state in ('queued', 'writing')
+        from cycles as c
+        where k.cycle_id = $1 and c.cycle_id = k.cycle_id and (awaits_turn or follows) and state in ('queued', 'writing')
+        returning c.brand_slug, k.keyword, k.cycle_id, c.correlation_id, k.content_id, k.state, k.reason, k.published_url
         """,
         cycle_id,
         CANCELLED.reason,
     )
+    await log_ended_keywords(EndedKeyword(*row) for row in rows)
     return True
 
 

@@ -1,10 +1,11 @@
 """What an event teaches about a keyword, and what follows from it. Pure: no I/O, no clock, no randomness."""
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum, auto
+from hashlib import sha256
 from typing import NewType, TypeAlias, assert_never
 from uuid import UUID
 
@@ -18,6 +19,7 @@ from envelope.brand.payloads import (
     ContentPublishFailed,
     ContentRefused,
     DeadLetterRecorded,
+    KnownPost,
     Priority,
     ResearchCompleted,
     ResearchFailed,
@@ -39,6 +41,8 @@ DRAFT_REJECTED = "rejected"
 CANCELLED = Setback("cancelled", refused=True)
 """A refusal, so that no dead letter outweighs it, and for the version before, which knows nothing of cancelled cycles."""
 
+_MOST_CHANNELS = 20
+"""Of one command."""
 BRAND_ARTICLES = 16
 """Of one brand that are being written or queued for it at a time, unless the settings say otherwise."""
 BRAND_RESEARCH = 64
@@ -117,7 +121,9 @@ def decide(
                 assert_never(unreachable)
     if learned.generated and not keyword.generated and learned.published_url is None:
         messages.append(_publish(learned))
-    if learned.published_url and learned.unanswered and article and not learned.promoted:
+    # Answers to a request that nobody knows of are of one that this database has lost, and social may have lost them, too.
+    has_posts = learned.unanswered or _answers_that_stand(learned)
+    if learned.published_url and has_posts and article and not learned.promoted:
         published = event if isinstance(event, ContentPublished) else None
         messages.append(_promote(learned, learned.published_url, article, published))
         learned = replace(learned, promoted=True)
@@ -161,9 +167,9 @@ def ask_again(
 ) -> SecondRequest | None:
     """What a keyword that nobody answered for asks once more; None if it has done so, or if somebody else asked for the stage.
 
-    Research and writing cost something: the second request has the id of the first, so whoever has or had that one does nothing
-    twice. Publishing and posting are answered from what is there, whichever command asks. The second request has a new id, because
-    who has carried out the first, and whose answer is lost, takes a copy of it for a duplicate and answers nothing.
+    Research, publishing and posting are answered from what is there, whichever command asks. The second request has a new id, because
+    who has carried out the first, and whose answer is lost, takes a copy of it for a duplicate and answers nothing. Writing costs
+    something, and its outcome stands in this database beside the command: its second request has the id of the first.
 
     `article` is what is stored of the keyword's article, None while there is none.
     """
@@ -177,9 +183,38 @@ def ask_again(
             return SecondRequest(_promote(keyword, keyword.published_url, article, None), stage, None)
         case KeywordState.QUEUED | KeywordState.WRITING if command is not None and command.stage is stage:
             messages = take_turn(keyword, name, priority, now=keyword.moved_at).messages
-            return SecondRequest(messages[0], stage, command.event_id) if messages else None
+            same = command.event_id if stage is Stage.WRITING else None
+            return SecondRequest(messages[0], stage, same) if messages else None
         case _:
             return None
+
+
+def content_id_of(cycle_id: UUID, position: int) -> ContentId:
+    """The id of a keyword's article: the same each time, so that no second page is made after this database has forgotten the first.
+
+    It is a UUIDv7 of the time in the id of the cycle, and some milliseconds later: articles of a cycle are in the order of its keywords.
+    """
+    digest = int.from_bytes(sha256(cycle_id.bytes + position.to_bytes(8)).digest()[:10])
+    time, variable = ((cycle_id.int >> 80) + position) << 80, digest & (1 << 76) - 1
+    return ContentId(UUID(int=time | 7 << 76 | variable & ~(3 << 62) | 2 << 62))
+
+
+def confirm_posts(keyword: Keyword, article: ArticleContext, *, asked_since: datetime) -> SocialCreate | None:
+    """Asks once more for posts that may have been forgotten since then; None if there are none.
+
+    What was refused, failed or was rejected is not asked for again.
+    """
+    asked = keyword.promoted and keyword.unanswered
+    if keyword.published_url is None or not (asked or _answers_that_stand(keyword)):
+        return None
+    forgotten = replace(keyword, promoted=False)
+    return _promote(forgotten, keyword.published_url, article, None, asked_since=asked_since)
+
+
+def research_again(keyword: Keyword, name: str, priority: Priority, *, now: datetime) -> Decision:
+    """A keyword called `name`, whose article is not begun, is researched once more: its research may be gone."""
+    unresearched = replace(keyword, research_id=None, content_id=None, awaits_turn=False, moved_at=now)
+    return take_turn(unresearched, name, priority, now=now)
 
 
 def write_again(keyword: Keyword, name: str, *, now: datetime) -> Decision:
@@ -233,6 +268,16 @@ def fold_duplicates(keywords: Iterable[tuple[str, Priority]]) -> dict[str, Prior
     for keyword, priority in keywords:
         first.setdefault(fold(keyword), (keyword, priority))
     return dict(first.values())
+
+
+def distinct_among(
+    keywords: Sequence[str], each: Sequence[bool | None], *, otherwise: bool
+) -> frozenset[str]:
+    """Those of the keywords, each as it came first, that are subjects of their own; `each` says so of them one by one, or is empty."""
+    first: dict[str, tuple[str, bool]] = {}
+    for keyword, given in zip(keywords, each or (None,) * len(keywords), strict=True):
+        first.setdefault(fold(keyword), (keyword, otherwise if given is None else given))
+    return frozenset(keyword for keyword, is_distinct in first.values() if is_distinct)
 
 
 def _learn(keyword: Keyword, event: RoutedEvent, fresh_content_id: ContentId) -> Keyword:  # noqa: PLR0911  (one for each event)
@@ -349,18 +394,34 @@ def _publish(keyword: Keyword) -> ContentPublish:
 
 
 def _promote(
-    keyword: Keyword, published_url: str, article: ArticleContext, published: ContentPublished | None
+    keyword: Keyword,
+    published_url: str,
+    article: ArticleContext,
+    published: ContentPublished | None,
+    *,
+    asked_since: datetime | None = None,
 ) -> SocialCreate:
+    """Asks for the posts that nobody has answered for; and for those, too, that somebody has, if nobody knows of the request."""
     assert keyword.content_id is not None
+    forgotten = () if keyword.promoted else _answers_that_stand(keyword)
+    known = tuple(KnownPost(platform=post.platform, post_url=post.url) for post in forgotten if post.url)
+    channels = dict.fromkeys((*keyword.unanswered, *(post.platform for post in forgotten)))
     return SocialCreate(
         brand_slug=keyword.brand_slug,
         content_id=keyword.content_id,
         article_context=article,
         published_url=published_url,
         brand_name=keyword.brand_name,
-        channels=keyword.unanswered,
+        channels=tuple(channels)[:_MOST_CHANNELS],
         approval=keyword.posts_approval,
         language=keyword.language,
         picture=published and published.picture,
         short_link=published.short_link if published and keyword.short_links else None,
+        known_posts=known[:_MOST_CHANNELS],
+        asked_since=asked_since or keyword.may_be_promoted_since,
     )
+
+
+def _answers_that_stand(keyword: Keyword) -> tuple[Post, ...]:
+    """Posts that are out, or wait for a person or their time: not those that were refused or rejected, or have failed."""
+    return tuple(post for post in keyword.posts if post.url is not None or post.waits)

@@ -142,6 +142,8 @@ class Keyword:
     short_links: bool = False
     """Likewise: whether its posts lead to the article by a short link, where it has one."""
     promoted: bool = False
+    may_be_promoted_since: datetime | None = None
+    """Its posts may have been asked for since then, as the database has lost commits; None: it has lost none about it."""
     awaits_turn: bool = False
     """Enough of its brand is in hand, or nothing of it may be begun: its next step has not been asked for yet."""
     follows: bool = False

@@ -18,10 +18,13 @@ from envelope.brand.payloads import (
 )
 from messaging import Transaction
 from orchestrator.cycles import keyword_rows, store
-from orchestrator.cycles.domain import RoutedEvent, Turn, decide
+from orchestrator.cycles.commit_losses import note_late_answers
+from orchestrator.cycles.domain import RoutedEvent, Turn, content_id_of, decide
 from orchestrator.cycles.facts import Command, Keyword, KeywordState, Stage
+from orchestrator.cycles.finished_work import report_finished_work
 from orchestrator.cycles.keyword_rows import KeywordRow
 from orchestrator.cycles.turns import DEFAULT_ROOM, NOTHING_IN_HAND, Room, Standing, give_turns, standings
+from orchestrator.ended_keywords import log_ended_keywords
 from orchestrator.outside import tell_of_ends
 from orchestrator.placements import learn, spread
 from orchestrator.writing import ContentId, article_contexts, mark_published
@@ -45,11 +48,15 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
     brand at the same time, and no decision is made on what another one is about to change.
     """
     names, content_ids = _mentioned(events)
-    locked = await store.lock_brands_of(tx.connection, [name[0] for name in names], content_ids)
+    locked = await store.lock_brands_of(
+        tx.connection, [name[0] for name in names], content_ids, _brands_of_publications(events)
+    )
+    everything = events
     events = await learn(tx, events)
     if locked is None:
         _let_go(events)
         await _note_addresses(tx, events)
+        await note_late_answers(tx, events)
         return
     slugs, now = locked
     rows = await keyword_rows.load_keywords(tx.connection, names, content_ids)
@@ -58,6 +65,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
     turns = _Turns(slugs, await standings(tx.connection, slugs), room)
     changed: dict[RowKey, KeywordRow] = {}
     strange: list[Event] = []
+    ends: list[KeywordRow] = []
     for event in events:
         row = index.find(event)
         if row is None:
@@ -68,7 +76,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
             row.facts,
             event.payload,
             now=now,
-            fresh_content_id=ContentId(new_event_id()),
+            fresh_content_id=_fresh_content_id(row, event),
             article=article,
             turn=turns.turn_of(row),
         )
@@ -77,7 +85,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
             continue
         turns.note(row.facts, decision.keyword)
         if decision.keyword.has_ended and not row.facts.has_ended:
-            _note_end(row, decision.keyword)
+            ends.append(replace(row, facts=decision.keyword))
         command = row.command
         for payload in decision.messages:
             event_id = tx.send(payload, caused_by=event, correlation_id=row.correlation_id)
@@ -88,8 +96,11 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
         )
     _let_go(strange)
     await keyword_rows.save_keywords(tx.connection, list(changed.values()))
+    await log_ended_keywords(each.as_ended for each in ends)
+    await report_finished_work(tx, everything, index.rows)
     # Before those are looked at that wait for an article of their subject: it stands once it has its address.
     await _note_addresses(tx, events)
+    await note_late_answers(tx, events)
     await give_turns(tx, turns.freed, room, now=now)
     if ended := {row.facts.brand_slug for row in changed.values() if row.facts.has_ended}:
         await tell_of_ends(tx, ended)
@@ -143,6 +154,10 @@ class _Index:
             self._by_content[row.facts.content_id] = row
         return row
 
+    @property
+    def rows(self) -> list[KeywordRow]:
+        return list(self._by_name.values())
+
     def find(self, event: Event) -> KeywordRow | None:
         row = None
         if (content_id := _content_id(event.payload)) is not None:
@@ -158,6 +173,19 @@ def _mentioned(events: Sequence[Event]) -> tuple[list[tuple[str, str]], list[UUI
     names = {name for event in events if (name := _name(event))}
     content_ids = {content_id for event in events if (content_id := _content_id(event.payload))}
     return sorted(names), sorted(content_ids)
+
+
+def _brands_of_publications(events: Sequence[Event]) -> list[str]:
+    """Whose publications the events are about: of an article whose cycle is gone nothing else leads to the brand."""
+    return sorted(
+        {
+            event.payload.brand_slug
+            for event in events
+            if isinstance(event.payload, ContentPublished | DeadLetterRecorded)
+            and event.payload.content_id is not None
+            and event.payload.brand_slug is not None
+        }
+    )
 
 
 async def _promotable(
@@ -192,18 +220,10 @@ def _content_id(payload: RoutedEvent) -> UUID | None:
             return payload.content_id
 
 
-def _note_end(row: KeywordRow, ended: Keyword) -> None:
-    log.info(
-        "keyword_ended",
-        brand=ended.brand_slug,
-        keyword=row.keyword,
-        cycle_id=str(row.cycle_id),
-        correlation_id=row.correlation_id,
-        content_id=None if ended.content_id is None else str(ended.content_id),
-        state=ended.state,
-        reason=ended.reason,
-        url=ended.published_url,
-    )
+def _fresh_content_id(row: KeywordRow, event: Event) -> ContentId:
+    if isinstance(event.payload, ResearchCompleted):
+        return content_id_of(row.cycle_id, row.position)
+    return ContentId(new_event_id())  # nobody needs it
 
 
 def _let_go(events: Sequence[Event]) -> None:

@@ -18,8 +18,10 @@ from messaging import Database, Transaction
 from orchestrator.cycles import keyword_rows, overdue
 from orchestrator.cycles.domain import ask_again, decide, give_up
 from orchestrator.cycles.facts import Command, KeywordState, Stage
+from orchestrator.cycles.finished_work import await_repeated, forget_awaited
 from orchestrator.cycles.keyword_rows import KeywordRow
 from orchestrator.cycles.turns import DEFAULT_ROOM, Room, give_overlooked_turns, next_release
+from orchestrator.ended_keywords import log_ended_keywords
 from orchestrator.outside import tell_of_ends
 from orchestrator.writing import article_contexts, delete_old_workflows, stored_outcomes
 
@@ -80,11 +82,12 @@ class Housekeeping:
             articles = await _articles_to_promote(tx, rows)
             looked_after = [
                 self._caught_up(tx, row, now, stored)
-                or self._ask_again(tx, row, now, articles)
+                or await self._ask_again(tx, row, now, articles)
                 or self._given_up(row, now)
                 for row in rows
             ]
             await keyword_rows.save_keywords(tx.connection, looked_after)
+            await log_ended_keywords(each.as_ended for each in looked_after if each.facts.has_ended)
             await tell_of_ends(tx, slugs)
         for row in looked_after:
             log.warning(
@@ -118,7 +121,7 @@ class Housekeeping:
             )
         return None if decision.keyword == row.facts else replace(row, facts=decision.keyword)
 
-    def _ask_again(
+    async def _ask_again(
         self, tx: Transaction, row: KeywordRow, now: datetime, articles: Mapping[UUID, ArticleContext]
     ) -> KeywordRow | None:
         article = articles.get(row.facts.content_id) if row.facts.content_id else None
@@ -132,6 +135,8 @@ class Housekeeping:
             trace=row.trace or row.trace_of_cycle,
             own_trace=not row.trace,
         )
+        if request.event_id is None:
+            await await_repeated(tx.connection, request.payload, row.correlation_id)
         facts = replace(
             row.facts, moved_at=now, promoted=row.facts.promoted or request.stage is Stage.PROMOTING
         )
@@ -146,6 +151,7 @@ class Housekeeping:
         async with self._database.transaction() as tx:
             cycles = await overdue.delete_old_cycles(tx.connection, self._keep_cycles, BATCH)
             steps = await delete_old_workflows(tx.connection, self._keep_cycles, BATCH)
+            await forget_awaited(tx.connection, self._keep_cycles)
         if cycles or steps:
             log.info("old_cycles_deleted", cycles=cycles, workflow_steps=steps)
         return max(cycles, steps)

@@ -17,7 +17,9 @@ from chassis.observing.traces import TraceHeaders
 from envelope.brand.payloads import Priority
 from orchestrator.cycles.domain import CycleId
 from orchestrator.cycles.facts import Command, Keyword, KeywordState, Post, Setback, Stage
+from orchestrator.cycles.keyword_times import KeywordTimes, read_times
 from orchestrator.cycles.store import HELD_UP, RANKS
+from orchestrator.ended_keywords import EndedKeyword
 from orchestrator.placements import PLACEMENTS, Placement, read_placements
 from orchestrator.writing import ContentId
 
@@ -61,6 +63,24 @@ class KeywordRow:
     """Whether it is a subject of its own, whatever it folds with."""
     accepted_at: datetime | None = None
     """When its cycle was accepted; None of a row that was not read from the database."""
+    submitted_by: str | None = None
+    """Who handed its cycle in; None: a version of before began it."""
+    times: KeywordTimes = field(default_factory=KeywordTimes)
+
+    @property
+    def as_ended(self) -> EndedKeyword:
+        """What the log tells of its end."""
+        facts = self.facts
+        return EndedKeyword(
+            facts.brand_slug,
+            self.keyword,
+            self.cycle_id,
+            self.correlation_id,
+            facts.standing_id if facts.has_standing_article else facts.content_id,
+            facts.state,
+            facts.reason,
+            self.standing_url if facts.has_standing_article else facts.published_url,
+        )
 
 
 async def keywords_of(
@@ -132,7 +152,7 @@ async def save_keywords(connection: Connection, rows: Sequence[KeywordRow]) -> N
 
 
 _KEYWORD_COLUMNS = f"""
-    select k.cycle_id, k.position, k.keyword, k.research_id, k.content_id, k.generated, k.promoted,
+    select k.cycle_id, k.position, k.keyword, k.research_id, k.content_id, k.generated, k.promoted, k.may_be_promoted_since,
            case when k.published_url is not null then coalesce(
                (select a.published_url from content as a where a.content_id = k.content_id), k.published_url) end as published_url,
            k.held, k.rejected, k.cancelled, k.awaits_turn, k.rank, k.setbacks::text as setbacks, k.posts::text as posts,
@@ -143,7 +163,7 @@ _KEYWORD_COLUMNS = f"""
            (select 'its article was deleted by ' || d.deleted_by || ': ' || d.reason
             from deleted_articles as d where d.content_id = coalesce(k.standing_id, k.content_id)) as deleted,
            (select published_url from content as a where a.content_id = k.standing_id) as standing_url,
-           c.correlation_id, c.created_at as accepted_at, c.brand_slug, c.target, c.channels, b.name as brand_name, b.language, b.posts_approval, b.short_links,
+           c.correlation_id, c.created_at as accepted_at, c.submitted_by, k.times::text as times, c.brand_slug, c.target, c.channels, b.name as brand_name, b.language, b.posts_approval, b.short_links,
            {PLACEMENTS.format(content_id="k.content_id")} as placements,
            case when k.follows then (
                     select format('waits for “%s” on the same subject (/v1/cycles/%s)', h.keyword, s.cycle_id)
@@ -182,6 +202,7 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         language=row["language"],
         short_links=row["short_links"],
         promoted=row["promoted"],
+        may_be_promoted_since=row["may_be_promoted_since"],
         awaits_turn=row["awaits_turn"],
         follows=row["follows"],
         standing_id=row["standing_id"],
@@ -214,6 +235,8 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         _read_trace(row["trace_of_cycle"]),
         row["is_distinct"],
         row["accepted_at"],
+        row["submitted_by"],
+        read_times(row["times"]),
     )
 
 

@@ -15,12 +15,12 @@ COLUMNS: Final = ("keyword", "priority", "distinct")
 _YES_OR_NO: Final = {"": None, "yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 MAX_ENTRIES: Final = 10_000
 MAX_LINES: Final = 100_000
-"""With the empty ones, which are left out."""
+"""With the empty ones, which are left out. Whichever limit is reached first, reading from the top, is the one that is named."""
 MAX_LINE: Final = 10_000
 """Characters; of a table's row, which may go over several lines."""
 
 _FIRST_LINE: Final = re.compile(r"[^\r\n]*")
-_LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
+_LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")  # with what ends it
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def read_table(body: bytes) -> list[Listed]:
         ListError: it is not UTF-8, or too long; the header is missing or has other columns, a row has too few or too many cells,
             a quote does not end, a priority is none, or `distinct` is neither yes nor no.
     """
-    text = _short_enough(_text(body))
+    text = _text(body)
     header = _FIRST_LINE.match(text, 0, MAX_LINE)[0]  # type: ignore[index]  # it matches nothing, too
     separator = max(SEPARATORS, key=Counter(header).__getitem__)
     source = _RowLines(text)
@@ -95,6 +95,7 @@ class _RowLines:
     def __next__(self) -> str:
         line = next(self._lines)[0]
         self._number += 1
+        _demand_few_lines(self._number)
         self._row += len(line)
         if self._row > MAX_LINE:
             raise _too_long_a_line(self._number)
@@ -107,23 +108,22 @@ class _RowLines:
 def _demand_room(listed: list[Listed], line: int) -> None:
     if len(listed) == MAX_ENTRIES:
         raise ListError(
-            f"line {line}: the list has more than {MAX_ENTRIES:,} entries, which is the limit; split the list"
+            f"line {line}: the list has more than {MAX_ENTRIES:,} keywords, which is the limit of one request; split the list"
         )
 
 
-def _lines(body: bytes) -> list[str]:
-    text = _text(body).replace("\r\n", "\n").replace("\r", "\n")
-    lines = _short_enough(text).split("\n")
-    for number, line in enumerate(lines, start=1):
+def _demand_few_lines(line: int) -> None:
+    if line > MAX_LINES:
+        raise ListError(f"line {line}: the list has more than {MAX_LINES:,} lines; leave the empty ones out")
+
+
+def _lines(body: bytes) -> Iterator[str]:
+    for number, found in enumerate(_LINE.finditer(_text(body)), start=1):
+        _demand_few_lines(number)
+        line = found[0].rstrip("\r\n")
         if len(line) > MAX_LINE:
             raise _too_long_a_line(number)
-    return lines
-
-
-def _short_enough(text: str) -> str:
-    if max(text.count("\n"), text.count("\r")) > MAX_LINES:
-        raise ListError(f"the list has more than {MAX_LINES:,} lines; leave the empty ones out")
-    return text
+        yield line
 
 
 def _too_long_a_line(line: int) -> ListError:

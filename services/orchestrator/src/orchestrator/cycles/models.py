@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from chassis.http.api import View
 from envelope.brand.payloads import Priority
-from orchestrator.cycles.domain import fold, fold_duplicates
+from orchestrator.cycles.domain import distinct_among, fold_duplicates
 from orchestrator.cycles.facts import Bucket, CycleState, KeywordState, percent
 from orchestrator.cycles.keyword_rows import PAGE, KeywordRow
 from orchestrator.cycles.store import Cycle
@@ -92,12 +92,7 @@ class ResearchRequest(RequestBody):
 
     def distinct_ones(self, *, distinct: bool = False) -> frozenset[str]:
         """Those of the keywords of `asked` that are subjects of their own; with `distinct`, those too that do not say."""
-        own = self.each_distinct or (None,) * len(self.keywords)
-        otherwise = distinct or self.distinct
-        first: dict[str, tuple[str, bool]] = {}
-        for keyword, given in zip(self.keywords, own, strict=True):
-            first.setdefault(fold(keyword), (keyword, otherwise if given is None else given))
-        return frozenset(keyword for keyword, is_distinct in first.values() if is_distinct)
+        return distinct_among(self.keywords, self.each_distinct, otherwise=distinct or self.distinct)
 
     def asked(self, priority: Priority | None = None) -> dict[str, Priority]:
         """Each keyword once, as it came first, with its priority; `priority` is that of those that have none of their own."""
@@ -127,6 +122,8 @@ class PostView(View):
     url: Annotated[str, Field(examples=["http://127.0.0.1:8013/feeds/daily-grind/0197a3c4"])]
     state: Literal["posted", "page_taken_down", "page_deleted"]
     """Whether the page that it leads to can be seen."""
+    posted_at: datetime | None
+    """When the word of it came; null: it came to a version that did not keep the time."""
 
 
 class KeywordView(View):
@@ -150,6 +147,8 @@ class KeywordView(View):
     published_url: str | None
     has_standing_article: bool
     """Whether it ended with an article that stood on its subject, or says the same, instead of one of its own."""
+    distinct: bool
+    """Whether it was handed in as a subject of its own."""
     posts: tuple[PostView, ...]
     placements: tuple[PlacementView, ...]
     """How its article fares at the further targets of its brand."""
@@ -167,11 +166,13 @@ class KeywordView(View):
             content_id=facts.standing_id if facts.has_standing_article else facts.content_id,
             published_url=row.standing_url if facts.has_standing_article else facts.published_url,
             has_standing_article=facts.has_standing_article,
+            distinct=row.is_distinct,
             posts=tuple(
                 PostView(
                     platform=post.platform,
                     url=post.url,
                     state=_post_state(row),
+                    posted_at=row.times.posts.get(post.platform),
                 )
                 for post in facts.posts
                 if post.url is not None
@@ -211,48 +212,6 @@ class KeywordsView(View):
         return cls(
             items=tuple(KeywordView.of(row) for row in page),
             next=page[-1].position if len(rows) > limit else None,
-        )
-
-
-class FoundKeywordView(KeywordView):
-    """A keyword of any cycle, and where it belongs."""
-
-    brand_slug: Annotated[str, Field(examples=["daily-grind"])]
-    cycle_id: UUID
-    correlation_id: str
-    """In every log line, message and dead letter of its cycle."""
-    priority: Priority
-    accepted_at: datetime
-    """When its cycle was handed in."""
-    moved_at: datetime
-    """When it came into its present state."""
-
-
-class FoundKeywordsView(View):
-    """Keywords of the latest cycle first."""
-
-    items: tuple[FoundKeywordView, ...]
-    next: Annotated[str | None, Field(examples=["0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f.12"])]
-    """Send it as `after` to get the next page; null on the last one."""
-
-    @classmethod
-    def of(cls, rows: Sequence[KeywordRow], limit: int) -> Self:
-        """`rows` are those of the page, and one more if there are more."""
-        page = rows[:limit]
-        return cls(
-            items=tuple(
-                FoundKeywordView(
-                    **dict(KeywordView.of(row)),
-                    brand_slug=row.facts.brand_slug,
-                    cycle_id=row.cycle_id,
-                    correlation_id=row.correlation_id,
-                    priority=row.priority,
-                    accepted_at=row.accepted_at or row.facts.moved_at,
-                    moved_at=row.facts.moved_at,
-                )
-                for row in page
-            ),
-            next=f"{page[-1].cycle_id}.{page[-1].position}" if len(rows) > limit else None,
         )
 
 

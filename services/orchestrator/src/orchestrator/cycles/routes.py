@@ -37,6 +37,7 @@ from orchestrator.cycles import control
 from orchestrator.cycles.begin import begin_cycle
 from orchestrator.cycles.domain import CycleId
 from orchestrator.cycles.facts import CycleState, KeywordState
+from orchestrator.cycles.found_keywords import FoundKeywordsView
 from orchestrator.cycles.keyword_rows import PAGE, keywords_of
 from orchestrator.cycles.keyword_search import KeywordFilter, search_keywords
 from orchestrator.cycles.models import (
@@ -44,7 +45,6 @@ from orchestrator.cycles.models import (
     CycleSummary,
     CyclesView,
     CycleView,
-    FoundKeywordsView,
     KeywordsView,
     ResearchRequest,
 )
@@ -133,6 +133,7 @@ def _handing_in(database: Database, room: Room) -> APIRouter:
             priorities=asked,
             refresh=refresh or request.refresh,
             distinct=own,
+            submitted_by=caller.name,
         )
         cycle = await begin_cycle(database, wanted, room)
         chains.name_chain(cycle.correlation_id, also={CYCLE_ID: str(cycle.cycle_id)})

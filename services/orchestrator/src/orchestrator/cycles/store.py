@@ -110,6 +110,8 @@ class NewCycle:
     """Whether articles that stand on the keywords are written anew."""
     distinct: frozenset[str] = frozenset()
     """Those of the keywords that are subjects of their own, whatever they fold with."""
+    submitted_by: str | None = None
+    """The name of the caller's key, or what of the brand's own begins it."""
 
 
 async def begin_cycle(connection: Connection, cycle: NewCycle) -> bool:
@@ -120,8 +122,8 @@ async def begin_cycle(connection: Connection, cycle: NewCycle) -> bool:
     begun = await connection.fetchval(
         """
         insert into cycles
-            (cycle_id, correlation_id, brand_slug, priority, target, channels, idempotency_key, request_digest)
-        select $1, $2, slug, $4, target, channels, $5, $6 from brands where slug = $3
+            (cycle_id, correlation_id, brand_slug, priority, target, channels, idempotency_key, request_digest, submitted_by)
+        select $1, $2, slug, $4, target, channels, $5, $6, $7 from brands where slug = $3
         on conflict (brand_slug, idempotency_key) do nothing
         returning true
         """,
@@ -131,6 +133,7 @@ async def begin_cycle(connection: Connection, cycle: NewCycle) -> bool:
         cycle.priority,
         cycle.idempotency_key,
         cycle.request_digest,
+        cycle.submitted_by,
     )
     if not begun:
         return False
@@ -218,9 +221,12 @@ async def cycles_page(
 
 
 async def lock_brands_of(
-    connection: Connection, correlation_ids: Sequence[str], content_ids: Sequence[UUID]
+    connection: Connection,
+    correlation_ids: Sequence[str],
+    content_ids: Sequence[UUID],
+    named: Sequence[str] = (),
 ) -> tuple[list[str], datetime] | None:
-    """Locks the brands that these belong to, in slug order, until the transaction ends.
+    """Locks the brands that these belong to, and those `named`, in slug order, until the transaction ends.
 
     Returns:
         The slugs of these brands, and the database's time once all locks are held; None if no brand of ours is concerned.
@@ -233,6 +239,8 @@ async def lock_brands_of(
                 select brand_slug from cycles where correlation_id = any ($1::text[])
                 union
                 select brand_slug from keywords join cycles using (cycle_id) where content_id = any ($2::uuid[])
+                union
+                select unnest($3::text[])
             )
             order by slug for no key update
         )
@@ -241,6 +249,7 @@ async def lock_brands_of(
         """,
         list(correlation_ids),
         list(content_ids),
+        list(named),
     )
     assert row is not None
     return None if row["slugs"] is None else (row["slugs"], row["now"])

@@ -17,12 +17,14 @@ from envelope.brand.payloads import (
     BrandErased,
     BrandErasure,
     ContentErase,
+    DatabaseFellBack,
     DeadLettersErase,
     ResearchErase,
     SocialErase,
 )
 from messaging import Database, Transaction
 from orchestrator.brands import UnknownBrandError
+from orchestrator.cycles import MARGIN
 from orchestrator.erasure import store
 from orchestrator.erasure.store import OWN, Erasure
 
@@ -79,15 +81,31 @@ async def note_receipts(
             elsewhere=payload.elsewhere,
             elsewhere_count=payload.elsewhere_count,
         )
-        if payload.service in before.answered:
-            continue
         after = await store.lock_erasure(tx.connection, payload.erasure_id)
         assert after is not None
-        if payload.service in FIRST:
+        if before.ended_at is not None:
+            continue
+        if payload.service in FIRST and payload.service not in before.answered:
             _ask(tx, after)
-        elif after.answered >= EVERYBODY and not has_gateway:
+        if after.answered >= EVERYBODY and not has_gateway:
             await store.end_erasure(tx.connection, payload.erasure_id)
             log.warning("brand_erased", brand=after.brand_slug, erasure_id=str(payload.erasure_id))
+
+
+async def erase_again(events: Sequence[DomainMessage[DatabaseFellBack]], tx: Transaction) -> None:
+    """Asks services that have lost commits once more to erase what they may have back; until they answer, those erasures are not over.
+
+    A brand that was made anew under the name since is left alone.
+    """
+    for event in events:
+        service = event.payload.service
+        if service not in EVERYBODY or service != event.source:
+            continue
+        for erasure_id in await store.reopen(tx.connection, service, event.payload.kept_until - MARGIN):
+            erasure = await store.lock_erasure(tx.connection, erasure_id)
+            assert erasure is not None
+            tx.send(_command(service, erasure), correlation_id=str(erasure_id))
+            log.warning("erasure_asked_again", brand=erasure.brand_slug, services=[service])
 
 
 class Reminders:
@@ -115,9 +133,16 @@ class Reminders:
     async def _ask_again(self, tx: Transaction, erasure_id: UUID) -> None:
         erasure = await store.lock_erasure(tx.connection, erasure_id)
         assert erasure is not None
-        missing = _ask(tx, erasure)
+        # Of one that is not over although all have answered, somebody was asked once more after a loss of commits.
+        missing = _ask(tx, erasure) or _ask_everybody(tx, erasure)
         if missing:
             log.warning("erasure_asked_again", brand=erasure.brand_slug, services=missing)
+
+
+def _ask_everybody(tx: Transaction, erasure: Erasure) -> list[str]:
+    for service in sorted(EVERYBODY):
+        tx.send(_command(service, erasure), correlation_id=str(erasure.erasure_id))
+    return sorted(EVERYBODY)
 
 
 def _ask(tx: Transaction, erasure: Erasure) -> list[str]:

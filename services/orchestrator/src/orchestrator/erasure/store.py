@@ -75,6 +75,27 @@ async def overdue(connection: Connection, after: timedelta) -> Sequence[UUID]:
     return [row["erasure_id"] for row in rows]
 
 
+async def reopen(connection: Connection, service: str, since: datetime) -> Sequence[UUID]:
+    """Erasures that a service has answered since then are not over any more; returns them, locked.
+
+    Left out are those of names that another brand has, or that were erased again later.
+    """
+    rows = await connection.fetch(
+        """
+        update erasures as e set ended_at = null, sent_at = clock_timestamp()
+        where exists (
+                select from erasure_receipts as r
+                where r.erasure_id = e.erasure_id and r.service = $1 and r.erased_at >= $2)
+            and not exists (select from brands where slug = e.brand_slug)
+            and not exists (select from erasures as l where l.brand_slug = e.brand_slug and l.asked_at > e.asked_at)
+        returning erasure_id
+        """,
+        service,
+        since,
+    )
+    return [row["erasure_id"] for row in rows]
+
+
 async def waiting_for_the_gateway(connection: Connection, everybody: Collection[str]) -> list[Erasure]:
     """Those that all of `everybody` have answered, and that are not over."""
     rows = await connection.fetch(

@@ -1,6 +1,6 @@
 """Where an article is beside its home: each further target of its brand is asked for it once the home has it."""
 
-from orchestrator.placements.asking import placed_as, withdraw
+from orchestrator.placements.asking import ask_everywhere, placed_as, withdraw
 from orchestrator.placements.domain import Placement, PlacementState, failures
 from orchestrator.placements.models import PlacementView
 from orchestrator.placements.routes import placement_routes
@@ -12,6 +12,7 @@ __all__ = [
     "Placement",
     "PlacementState",
     "PlacementView",
+    "ask_everywhere",
     "failures",
     "learn",
     "placed_as",

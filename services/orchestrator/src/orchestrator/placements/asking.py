@@ -1,5 +1,6 @@
 """Asking the publisher for one target, or to have an article away from all of them."""
 
+from collections.abc import Collection
 from uuid import UUID
 
 from envelope.brand.payloads import ContentPublish
@@ -39,6 +40,23 @@ async def ask(tx: Transaction, placed: Placed, target: str, *, overwrite: bool) 
         else:
             await store.note_asked(tx.connection, content_id, [target], as_of=None, again=True)
     _send(tx, placed, target, overwrite=overwrite)
+
+
+async def ask_everywhere(tx: Transaction, content_ids: Collection[UUID]) -> set[UUID]:
+    """Has articles brought up to date wherever they are, or are to be gone from; returns those that are stored.
+
+    What waits for a person and was never published is asked of nobody.
+    """
+    found = await store.find_placed(tx.connection, content_ids, locked=True)
+    asked = await store.targets_of(tx.connection, found)
+    for content_id, placed in found.items():
+        if placed.published_url is None and placed.waits:
+            continue
+        _send(tx, placed, placed.home)
+        for target in asked.get(content_id, ()):
+            if target != placed.home:
+                _send(tx, placed, target)
+    return set(found)
 
 
 def _send(tx: Transaction, placed: Placed, target: str, *, overwrite: bool = False) -> None:

@@ -87,6 +87,18 @@ async def find_placed(
     }
 
 
+async def targets_of(connection: Connection, content_ids: Collection[UUID]) -> dict[UUID, list[str]]:
+    """The further targets that articles were sent to, withdrawn ones included; articles without any are left out."""
+    rows = await connection.fetch(
+        """
+        select content_id, array_agg(target order by target) as targets from placements
+        where content_id = any ($1::uuid[]) group by content_id
+        """,
+        list(content_ids),
+    )
+    return {row["content_id"]: row["targets"] for row in rows}
+
+
 async def known(connection: Connection, pairs: Collection[tuple[UUID, str]]) -> set[tuple[UUID, str]]:
     """Those of the pairs of an article and a target that are placements."""
     rows = await connection.fetch(

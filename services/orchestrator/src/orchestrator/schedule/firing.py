@@ -112,6 +112,8 @@ class Scheduler:
                 request_digest=b"",
                 priorities=schedule.priorities,
                 refresh=schedule.refresh,
+                submitted_by=f"schedule {schedule.name}",
+                distinct=schedule.distinct.intersection(keywords),
             ),
             self._room,
             together=False,

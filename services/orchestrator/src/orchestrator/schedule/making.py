@@ -55,6 +55,7 @@ async def put(
         kind=kind,
         priority=request.priority,
         priorities=request.own_priorities(),
+        distinct=request.distinct_ones(),
         refresh=request.refresh,
         cron=plan.timetable.cron if plan.timetable else None,
         time_zone=request.time_zone,
@@ -117,12 +118,14 @@ def _asks_for(request: ScheduleRequest, plan: Plan, schedule: Schedule) -> bool:
         request.time_zone,
         request.priority,
         request.own_priorities(),
+        request.distinct_ones(),
         request.refresh,
     ) == (
         schedule.plan,
         schedule.time_zone,
         schedule.priority,
         schedule.priorities,
+        schedule.distinct,
         schedule.refresh,
     )
 

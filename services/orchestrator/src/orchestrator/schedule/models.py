@@ -9,7 +9,7 @@ from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, mode
 from chassis.http.api import View, in_utc
 from chassis.time_zones import zone_called
 from envelope.brand.payloads import Priority
-from orchestrator.cycles import Keyword, fold_duplicates
+from orchestrator.cycles import Keyword, distinct_among, fold_duplicates
 from orchestrator.requests import RequestBody
 from orchestrator.schedule.domain import Kind, Plan, ScheduleState, Timetable, local
 from orchestrator.schedule.store import Firing, Schedule
@@ -52,6 +52,10 @@ class ScheduleRequest(RequestBody):
     priority: Priority = Priority.NORMAL
     priorities: Annotated[tuple[Priority | None, ...], Field(max_length=MAX_KEYWORDS)] = ()
     """One for each keyword where they differ; null is `priority`."""
+    distinct: bool = False
+    """Whether the keywords are subjects of their own, as `distinct` of a cycle says."""
+    each_distinct: Annotated[tuple[bool | None, ...], Field(max_length=MAX_KEYWORDS)] = ()
+    """One for each keyword where they differ; null is `distinct`."""
     refresh: bool = False
     """Whether articles that stand on the keywords are written anew; without it, such keywords end with the article that stands."""
     cron: Annotated[str | None, Field(max_length=200, examples=["0 6 * * SUN"])] = None
@@ -73,6 +77,10 @@ class ScheduleRequest(RequestBody):
             raise ValueError(
                 f"there are {len(self.priorities):,} priorities for {len(self.keywords):,} keywords; give one for each, or none"
             )
+        if self.each_distinct and len(self.each_distinct) != len(self.keywords):
+            raise ValueError(
+                f"there are {len(self.each_distinct):,} values in each_distinct for {len(self.keywords):,} keywords; give one for each, or none"
+            )
         self.timetable()
         zone_called(self.time_zone)
         return self
@@ -90,6 +98,10 @@ class ScheduleRequest(RequestBody):
             for keyword, priority in self._each_once().items()
             if priority is not self.priority
         }
+
+    def distinct_ones(self) -> frozenset[str]:
+        """The keywords that are subjects of their own."""
+        return distinct_among(self.keywords, self.each_distinct, otherwise=self.distinct)
 
     def _each_once(self) -> dict[str, Priority]:
         given = self.priorities or (None,) * len(self.keywords)
@@ -132,11 +144,14 @@ class ScheduleView(ScheduleLine):
     """The whole list; those before `handed_in` have been handed in."""
     priorities: dict[str, Priority]
     """Of keywords that have another one than `priority`."""
+    distinct_keywords: tuple[str, ...]
+    """Those of the list that are subjects of their own, in its order."""
 
     @classmethod
     def of(cls, schedule: Schedule) -> Self:
         plan, own = schedule.plan, dict(schedule.priorities)
-        return cls(keyword_list=plan.keywords, priorities=own, **_shown(schedule))
+        distinct = tuple(keyword for keyword in plan.keywords if keyword in schedule.distinct)
+        return cls(keyword_list=plan.keywords, priorities=own, distinct_keywords=distinct, **_shown(schedule))
 
 
 class ScheduleList(View):

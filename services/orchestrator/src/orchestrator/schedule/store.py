@@ -25,7 +25,7 @@ from orchestrator.schedule.domain import (
 
 _COLUMNS: Final = """
     select schedule_id, brand_slug, name, kind, keywords, take, position, priority, priorities, refresh, cron, time_zone, state, due_at,
-           try_at, failures, reason, created_at, updated_at
+           try_at, failures, reason, created_at, updated_at, distinct_keywords
     from schedules
 """
 
@@ -49,6 +49,8 @@ class Schedule:
     priority: Priority
     priorities: Mapping[str, Priority]
     """Of the keywords that have another one than the schedule."""
+    distinct: frozenset[str]
+    """The keywords that are subjects of their own."""
     refresh: bool
     """Whether articles that stand on its keywords are written anew."""
     cron: str | None
@@ -113,8 +115,8 @@ async def insert(connection: Connection, schedule: Schedule) -> bool:
             """
             insert into schedules (schedule_id, brand_slug, name, keywords, take, position, priority, cron, time_zone,
                                    state, due_at, try_at, failures, reason, created_at, updated_at, kind, refresh,
-                                   priorities)
-            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+                                   priorities, distinct_keywords)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
             on conflict (brand_slug, name) do nothing returning true
             """,
             schedule.schedule_id,
@@ -136,6 +138,7 @@ async def insert(connection: Connection, schedule: Schedule) -> bool:
             schedule.kind,
             schedule.refresh,
             json.dumps(dict(schedule.priorities)),
+            sorted(schedule.distinct),
         )
     )
 
@@ -147,7 +150,8 @@ async def replace_with(connection: Connection, schedule: Schedule) -> None:
         """
         update schedules
         set keywords = $2, take = $3, position = $4, priority = $5, cron = $6, time_zone = $7, state = $8, due_at = $9,
-            try_at = $10, failures = $11, reason = $12, refresh = $13, priorities = $14, updated_at = now()
+            try_at = $10, failures = $11, reason = $12, refresh = $13, priorities = $14, distinct_keywords = $15,
+            updated_at = now()
         where schedule_id = $1
         """,
         schedule.schedule_id,
@@ -164,6 +168,7 @@ async def replace_with(connection: Connection, schedule: Schedule) -> None:
         standing.reason,
         schedule.refresh,
         json.dumps(dict(schedule.priorities)),
+        sorted(schedule.distinct),
     )
 
 
@@ -314,6 +319,7 @@ def _schedule(row: asyncpg.Record) -> Schedule:
         kind=Kind(row["kind"]),
         priority=Priority(row["priority"]),
         priorities={keyword: Priority(own) for keyword, own in json.loads(row["priorities"]).items()},
+        distinct=frozenset(row["distinct_keywords"]),
         refresh=row["refresh"],
         cron=cron,
         time_zone=zone,

@@ -29,7 +29,7 @@ _BETWEEN: Final = re.compile(r"[\s_/,;:!?\"()\[\]{}«»„“”‚‘…|·•-
 _THOUSANDS: Final = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
 _GERMAN_THOUSANDS: Final = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+(?![\d.])")
 _INITIALS: Final = re.compile(r"(?<![^\W_])(?:[^\W\d_]\.){2,}(?:[^\W\d_](?![^\W_]))?")
-_DOT_WITHIN: Final = re.compile(r"(?<=[^\W\d_])\.(?=[^\W\d_])")
+_DOT_WITHIN: Final = re.compile(r"(?<=[^\W_])\.(?=[^\W\d_])")
 _PERCENT: Final = re.compile(r"(?<=\d)\s*(?:%|per cent\b)")
 _DECADE: Final = re.compile(r"(?<=\d0)'s\b")
 _IS: Final = re.compile(r"\b(what|how|where|who|when|why|that|there|here|it)'s\b", re.IGNORECASE)
@@ -114,6 +114,8 @@ def _cased(place: int, words: Sequence[str], lower: Sequence[str], *, capitals: 
     is_name = word[:1].isupper() and not word.isupper() and capitals
     if is_name and (plain in data.NAMES_LIKE_WORDS or (place > 0 and plain in data.NAMES_WITHIN)):
         return plain.capitalize()
+    if is_name and len(words) == 1 and any(plain in names for names, _ in data.CALLED_IN_PLURAL):
+        return plain.capitalize()
     if beside := data.NAMED_BESIDE.get(plain):
         return plain.capitalize() if beside.intersection(lower) else plain
     return plain
@@ -134,6 +136,12 @@ def _english(word: str, place: int, words: Sequence[str]) -> str:
         before in data.PLURALS_AFTER.get(word, ()) or (before in data.NUMBERS or before.isdigit())
     ):
         return word
+    if any(tuple(words[place + 1 - len(name) : place + 1]) == name for name in data.LONG_NAMES_IN_PLURAL):
+        return word
+    if any(word in names and not beside.isdisjoint(words) for names, beside in data.CALLED_IN_PLURAL):
+        return word
+    if len(words) == 1 and word in data.PLURALS_ALONE:
+        return word
     singular = data.SINGULARS.get(word) or _singular(word, "en")
     return _american(data.SPELLINGS.get(singular, singular))
 
@@ -142,6 +150,8 @@ def _american(word: str) -> str:
     for british, american in (("isation", "ization"), ("ising", "izing"), ("yse", "yze"), ("yser", "yzer")):
         if word.endswith(british) and len(word) > len(british) + _SHORT and word not in data.NOT_BRITISH:
             return word.removesuffix(british) + american
+    if word.startswith("haem") and len(word) > len("haem") + _SHORT:
+        return f"hem{word.removeprefix('haem')}"
     if word.endswith("ise") and word.removesuffix("ise") in data.BEFORE_ISE:
         return word.removesuffix("ise") + "ize"
     return word
@@ -163,6 +173,8 @@ def _english_singular(word: str) -> str:
     known = _lemma(word, "en")
     if known is None:
         return word if word[:-1] in data.FIRST_NAMES else _by_its_end(word)
+    if word.endswith("ies") and (further := _lemma(known, "en")) == f"{word[:-3]}y":
+        return further  # of curries the dictionary says currie, and of that curry
     stems = {word[:-1], word[:-2], word[:-3], f"{word[:-3]}y", f"{word[:-3]}f", f"{word[:-3]}fe"}
     return known.casefold() if known.casefold() in stems else word
 
@@ -224,9 +236,10 @@ def _one_of(stems: set[str], word: str, language: str) -> str:
     if known is None and word.endswith(("as", "es", "os", *(f"{letter}s" for letter in "bcdfglmnprtv"))):
         # A name, or typed without its accents.
         return word[:-1]
-    if language in {"es", "pt"} and word.endswith("as") and known == f"{word[:-2]}o":
-        return word[:-1]
-    return known if known in stems else word
+    if known is not None and known == _lemma(word[:-1], language):
+        return word[:-1]  # both are forms of one word, as vertes and verte are of vert
+    is_plural = known is not None and _bare(known, "") in {_bare(stem, "") for stem in stems}
+    return known if known is not None and is_plural else word
 
 
 _SINGULARS: Final[dict[str, Callable[[str], str]]] = {
@@ -294,10 +307,12 @@ def _in_order(words: Sequence[str]) -> str:
     if len(places) == 1 and 0 < places[0] < len(words) - 1:
         (place,) = places
         joined, before, after = _JOINED_BY[words[place]], words[:place], words[place + 1 :]
-        sides = [_together(before), _together(after)]
-        if joined == "vs" or len(before) == len(after) == 1:
-            sides.sort()
-        return f"{sides[0]} {joined} {sides[1]}"
+        if joined == "vs":
+            before, after = sorted((before, after), key=_together)
+        elif before[-1] > after[0]:
+            # Garlic and herb butter, and butter with herb and garlic: what else there is belongs to both.
+            before, after = [*before[:-1], after[0]], [before[-1], *after[1:]]
+        return f"{_together(before)} {joined} {_together(after)}"
     return _together([_JOINED_BY.get(word, word) for word in words])
 
 

@@ -13,6 +13,7 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
+from orchestrator.ended_keywords import EndedKeyword, log_ended_keywords
 from orchestrator.subjects.domain import Fate, Place, Standing, Subject
 from orchestrator.subjects.keys import SubjectKey
 
@@ -31,6 +32,10 @@ _FATES: Final = {
 }
 """By the state of the keyword that has the subject in hand; of other states, it is let go."""
 _MAX_REASON: Final = 500
+_ENDED: Final = (
+    "c.brand_slug, k.keyword, k.cycle_id, c.correlation_id, {content_id}, k.state, k.reason, {url}"
+)
+"""Of keywords k of cycles c: the fields of `EndedKeyword`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,41 +226,48 @@ async def complete(
     connection: Connection, ended: Sequence[tuple[Place, Standing, str]], now: datetime
 ) -> None:
     """Ends keywords with the article that stands, and the sentence that says so. The state is the one that `cycles.facts` derives."""
-    await connection.execute(
-        """
+    rows = await connection.fetch(
+        f"""
         update keywords as k
         set state = 'completed', reason = n.why, standing_id = n.content_id, standing_why = n.why, follows = false,
             awaits_turn = false, moved_at = $5
-        from unnest($1::uuid[], $2::int[], $3::uuid[], $4::text[]) as n (cycle_id, position, content_id, why)
+        from unnest($1::uuid[], $2::int[], $3::uuid[], $4::text[], $6::text[]) as n (cycle_id, position, content_id, why, url)
+            join cycles as c using (cycle_id)
         where k.cycle_id = n.cycle_id and k.position = n.position
-        """,
+        returning {_ENDED.format(content_id="n.content_id", url="n.url")}
+        """,  # noqa: S608  (a constant of this module)
         [place[0] for place, _, _ in ended],
         [place[1] for place, _, _ in ended],
         [standing.content_id for _, standing, _ in ended],
         [cut(why) for _, _, why in ended],
         now,
+        [standing.published_url for _, standing, _ in ended],
     )
+    await log_ended_keywords(EndedKeyword(*row) for row in rows)
 
 
 async def end_without_article(
     connection: Connection, ended: Sequence[tuple[Place, bool, str]], now: datetime
 ) -> None:
     """Ends keywords as refused (True) or failed, with the reason. The state is the one that `cycles.facts` derives."""
-    await connection.execute(
-        """
+    rows = await connection.fetch(
+        f"""
         update keywords as k
         set state = case when n.refused then 'refused' else 'failed' end, reason = n.why, follows = false, awaits_turn = false,
             moved_at = $5,
             setbacks = setbacks || jsonb_build_object('research', jsonb_build_object('reason', n.why, 'refused', n.refused))
         from unnest($1::uuid[], $2::int[], $3::bool[], $4::text[]) as n (cycle_id, position, refused, why)
+            join cycles as c using (cycle_id)
         where k.cycle_id = n.cycle_id and k.position = n.position
-        """,
+        returning {_ENDED.format(content_id="k.content_id", url="k.published_url")}
+        """,  # noqa: S608  (a constant of this module)
         [place[0] for place, _, _ in ended],
         [place[1] for place, _, _ in ended],
         [refused for _, refused, _ in ended],
         [cut(why) for _, _, why in ended],
         now,
     )
+    await log_ended_keywords(EndedKeyword(*row) for row in rows)
 
 
 def cut(reason: str) -> str:

@@ -47,6 +47,13 @@ PLURALS_AFTER: Final = {
 }
 """Words before which `OWN_PLURALS` are plain plurals after all: wine glasses are many a wine glass."""
 
+PLURALS_ALONE: Final = _words("""
+    blacks brights casuals commons darks doubles essentials finals flats formals greats heavies highs initials intimates lights locals lows mains
+    nationals naturals neutrals opens originals primaries privates reds regulars rights roughs rounds royals seconds sharps singles slacks smalls
+    soles solids spares specials straights uppers vitals whites
+    """)
+"""English words in s that, as the whole keyword, are no plural: the word without s is an adjective then. Flats are no flat."""
+
 SINGULARS: Final = _pairs(
     """
     ads:ad alumni:alumnus analyses:analysis appendices:appendix bacteria:bacterium bases:base cacti:cactus calves:calf cds:cd
@@ -106,6 +113,36 @@ NAMED_BESIDE: Final = {
     ),
 }
 """Words beside which a name is one in lower case, too: windows 11."""
+
+_BANDS: Final = _words(
+    "animals byrds carpenters cars cranberries doors eagles killers kinks monkees pixies smiths specials strokes temptations turtles"
+)
+_OF_MUSIC: Final = _words(
+    "album albums band bands chords concert discography lyrics singles song songs tour tribute vinyl"
+)
+_TEAMS: Final = _words("""
+    bears bengals bills broncos browns bulls cardinals chargers chiefs colts cowboys cubs dolphins eagles falcons giants jaguars jets kings lions
+    mavericks nuggets packers panthers patriots penguins pirates pistons predators raiders rams rangers ravens rockets saints senators spurs steelers
+    suns texans tigers titans vikings yankees
+    """)
+_OF_SPORTS: Final = _words(
+    "fixtures game games jersey jerseys mlb nba nfl nhl playoffs quarterback roster schedule score scores season standings tickets"
+)
+CALLED_IN_PLURAL: Final = ((_BANDS, _OF_MUSIC), (_TEAMS, _OF_SPORTS))
+"""Bands and teams that are called like many of a thing, and the words beside which they are meant: eagles tickets are for no eagle.
+
+Alone and with a capital letter they are meant as well.
+"""
+
+LONG_NAMES_IN_PLURAL: Final = tuple(
+    tuple(name.split())
+    for name in (
+        "arctic monkeys", "backstreet boys", "beach boys", "beastie boys", "black keys", "blues brothers", "chemical brothers", "counting crows",
+        "fleet foxes", "foo fighters", "indigo girls", "new york giants", "new york jets", "pet shop boys", "red hot chili peppers", "rolling stones",
+        "scissor sisters", "smashing pumpkins", "spice girls", "stone roses", "talking heads", "violent femmes", "white stripes",
+    )
+)  # fmt: skip
+"""Such names of several words, which mean nothing else."""
 
 ACCENTED: Final = _words("exposé lamé maté rosé")
 """English words that are others without their accent: rosé is no rose."""

@@ -1,5 +1,6 @@
 """What the API gives of articles."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date, datetime
 from typing import Annotated, Self
@@ -8,6 +9,7 @@ from uuid import UUID
 from pydantic import Field
 
 from chassis.http.api import View
+from orchestrator.writing.article_search import ArticleState, FoundArticle
 from orchestrator.writing.store import StoredContent
 
 
@@ -133,3 +135,35 @@ class ListedContent(View):
 
 class ContentList(View):
     items: tuple[ListedContent, ...]
+
+
+class ArticleSummary(View):
+    """An article without its text, which is at `/v1/content/{content_id}`."""
+
+    content_id: UUID
+    brand_slug: Annotated[str, Field(examples=["daily-grind"])]
+    keyword: Annotated[str, Field(examples=["pour over ratio"])]
+    title: Annotated[str, Field(examples=["Pour over ratio"])]
+    state: ArticleState
+    """`waiting`: for a person, its writer or its time; `publishing`: it may be published, and no word has come of its page."""
+    word_count: Annotated[int, Field(examples=[412])]
+    published_url: str | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class ArticleList(View):
+    """Articles, the latest first."""
+
+    items: tuple[ArticleSummary, ...]
+    next: UUID | None
+    """Send it as `after` to get the next page; null on the last one."""
+
+    @classmethod
+    def of(cls, found: Sequence[FoundArticle], limit: int) -> Self:
+        """`found` are those of the page, and one more if there are more."""
+        page = found[:limit]
+        return cls(
+            items=tuple(ArticleSummary(**asdict(each)) for each in page),
+            next=page[-1].content_id if len(found) > limit else None,
+        )

@@ -1,4 +1,4 @@
-"""Requests about articles, by id."""
+"""Requests about articles: by id, and by the words of their titles and keywords."""
 
 import json
 from http import HTTPStatus
@@ -11,11 +11,15 @@ from chassis.database.pool import kept_plans
 from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, conditional, refusal, router
 from chassis.http.callers import Caller
 from chassis.http.conditional import entity_tag
+from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, PageLimit
 from chassis.http.problem_codes import RefusalError
 from messaging import Database
 from orchestrator import problem_codes as codes
+from orchestrator.brands import seen_slug
 from orchestrator.removal import find_deleted
-from orchestrator.writing.models import ContentList, ContentView, ScoreView
+from orchestrator.requests import WITHOUT_NUL
+from orchestrator.writing.article_search import search_articles
+from orchestrator.writing.models import ArticleList, ContentList, ContentView, ScoreView
 from orchestrator.writing.store import StoredContent, find_content, find_contents
 
 MAX_IDS: Final = 50
@@ -64,6 +68,30 @@ def content_routes(database: Database) -> APIRouter:
                 found = await find_contents(connection, content_id, caller.brands)
         items = [_listed(ContentView.of(content).model_dump_json()) for content in found]
         return Response(f'{{"items":[{",".join(items)}]}}', media_type="application/json")
+
+    @routes.get("/articles", summary="Search articles")
+    async def search_for_articles(
+        caller: MayRead,
+        brand: Annotated[
+            str | None, Query(description="Those of this brand.", max_length=200, pattern=WITHOUT_NUL)
+        ] = None,
+        q: Annotated[
+            str | None,
+            Query(
+                description="Those whose title or keyword has all of these words, or words that begin so.",
+                min_length=1,
+                max_length=200,
+                pattern=WITHOUT_NUL,
+            ),
+        ] = None,
+        after: Annotated[UUID | None, Query(description=AFTER)] = None,
+        limit: PageLimit = DEFAULT_PAGE,
+    ) -> ArticleList:
+        """Of all cycles, those too whose cycles are kept no more; the latest first. Drafts and pages that were taken down are among them."""
+        brands = caller.brands if brand is None else {seen_slug(brand, caller)}
+        async with database.connection() as connection:
+            found = await search_articles(connection, brands=brands, text=q, after=after, limit=limit + 1)
+        return ArticleList.of(found, limit)
 
     return routes
 

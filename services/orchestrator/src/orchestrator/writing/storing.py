@@ -248,7 +248,11 @@ class _Storing:
             (why,) = judged.held_for
             self._tx.send(ended.refused(NEAR_DUPLICATE, why, standing_id), caused_by=ended.message)
             ended.log.info(
-                "article_says_the_same", content_id=str(command.content_id), standing=str(standing_id)
+                "article_says_the_same",
+                brand=command.brand_slug,
+                keyword=command.keyword,
+                content_id=str(command.content_id),
+                standing=str(standing_id),
             )
         else:
             self._store_new(ended, judged, written.sources, held_for, named)
@@ -327,7 +331,13 @@ async def _store_again(
     )
     if stored:
         tx.send(ended.refused(NEEDS_REVIEW, "; ".join(reasons)), caused_by=ended.message)
-    ended.log.info("article_written_again", content_id=str(command.content_id), stored=stored)
+    ended.log.info(
+        "article_written_again",
+        brand=command.brand_slug,
+        keyword=command.keyword,
+        content_id=str(command.content_id),
+        stored=stored,
+    )
 
 
 async def _renew(
@@ -364,7 +374,13 @@ async def _renew(
             caused_by=ended.message,
         )
     tx.send(ended.refused(RENEWED, why, content_id), caused_by=ended.message)
-    ended.log.info("article_renewed", content_id=str(content_id), version=renewed.version)
+    ended.log.info(
+        "article_renewed",
+        brand=ended.command.brand_slug,
+        keyword=ended.command.keyword,
+        content_id=str(content_id),
+        version=renewed.version,
+    )
 
 
 def _text_of(judged: Judged, sources: Sequence[Source]) -> Text:

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from chassis.hosts import is_host
+from chassis.hosts import explain_bad_host, is_host
 
 MAX_URLS: Final = 30
 MAX_FEEDS: Final = 10
@@ -37,7 +37,7 @@ def checked_address(address: str) -> str:
     if parts.scheme not in _PORTS or not parts.hostname:
         raise ValueError(problem)
     if not is_host(parts.hostname):
-        raise ValueError("has a host that programs read differently; write it in ASCII letters and digits")
+        raise ValueError(explain_bad_host(parts.hostname))
     if "@" in parts.netloc:
         raise ValueError("contains a user or a password; leave them out")
     if port not in {None, _PORTS[parts.scheme]}:

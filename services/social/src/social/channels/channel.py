@@ -56,10 +56,13 @@ class Picture:
 
 
 class Pictures(Protocol):
-    """Where steps that send a picture's bytes get them from."""
+    """Where steps that send a picture's bytes get them from, or learn whether a platform can fetch it."""
 
     async def read(self, url: str) -> bytes:
         """Raises `receipts.NotSent`: it cannot be had now, and nothing was sent. `receipts.Refused`: it never can."""
+
+    async def check(self, url: str) -> None:
+        """Looks within a few seconds whether the picture is served. Raises as `read` does."""
 
 
 @dataclass(frozen=True, slots=True)

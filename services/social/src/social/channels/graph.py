@@ -14,12 +14,17 @@ from typing import Any, Final
 
 from receipts import Absent, Answer, Found, NotSent, Refused, Unclear, UnknownOutcome, Work
 from receipts.answers import expect, quoted
+from social.channels.channel import Pictures
+from social.channels.fetched import explain_failed_fetch, wait_for_publisher
 from social.channels.lost import PAGES, Time, Window, age, comparable, read
 from social.channels.uploads import UPLOAD_SECONDS, unseen
 
 SECONDS: Final = 18.0
+CONTAIN_SECONDS: Final = 22.0
+"""A container's request, and a look at the publisher before and after it."""
 _POLLS: Final = (0.0, 0.4, 0.8, 1.6, 3.2)
 """Pauses before a container is asked about, in seconds: together well below the time of a step."""
+_PICTURE_URL: Final = "image_url"
 _LIMITED: Final = timedelta(minutes=15)
 _LIMITED_FOR_TODAY: Final = timedelta(hours=1)
 _REFUSING: Final = 4
@@ -43,7 +48,11 @@ ERRORS: Final = {
 _RECONNECT: Final = frozenset({102, 190})
 _TOO_MANY: Final = frozenset({4, 17, 32, 341, 613, 80001, 80002, 80004})
 _PERMISSION: Final = frozenset({3, 10, *range(200, 300)})
-_PICTURE: Final = frozenset({36000, 36001, 36003, 9004})
+_PICTURE: Final = frozenset({36000, 36001, 36003})
+"""Fetched, and unfit: too large, no JPEG, too narrow."""
+_UNFETCHED: Final = 9004
+_UNFETCHED_SUBCODES: Final = frozenset({2207003, 2207052})
+"""Fetching took too long; it came to nothing."""
 _LONG: Final = frozenset({36004})
 _FULL_FOR_TODAY: Final = 2207042
 _SPAM: Final = 2207051
@@ -68,34 +77,56 @@ class Edges:
         return f"/{self.version}/{number}"
 
 
-async def contain(work: Work, edges: Edges, form: Mapping[str, str]) -> str:
-    """The number of a new container; nobody sees it, and after a day it is gone."""
+class PictureNotFetchedError(Refused):
+    """The platform could not fetch the picture from its address; nothing was made."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__("picture", said)
+
+
+async def contain(work: Work, edges: Edges, form: Mapping[str, str], pictures: Pictures) -> str:
+    """The number of a new container; nobody sees it, and after a day it is gone.
+
+    Raises:
+        NotSent: also where the publisher is away, so that the picture cannot be fetched; then no attempt counts.
+    """
     user = await _user(work)
+    url = form.get(_PICTURE_URL)
+    if url is not None:
+        await wait_for_publisher(pictures, url)
     answer = await work.account.request("POST", edges.of(user, edges.make), form=form, seconds=UPLOAD_SECONDS)
-    return str(answered(answer).json["id"])
+    try:
+        return str(answered(answer).json["id"])
+    except PictureNotFetchedError as error:
+        if url is None:
+            raise
+        raise await explain_failed_fetch(pictures, url, error.detail) from error
 
 
 async def publish(
-    work: Work, edges: Edges, container: str, form: Mapping[str, str], posts: str
+    work: Work, edges: Edges, container: str, form: Mapping[str, str], posts: str, pictures: Pictures
 ) -> Mapping[str, str]:
     """Publishes the container, once it is ready; a new one in its place, if it is too old.
 
     `form` is what the container was made of; `posts` the edge that lists what was published.
 
     Raises:
-        NotSent: it is not ready yet.
+        NotSent: it is not ready yet, or its picture cannot be fetched now.
         Refused: nothing will come of it.
     """
     user = await _user(work)
-    status = await unseen(_ready(work, edges, container))
+    status = await unseen(_ready(work, edges, container, form, pictures))
     if status in {"EXPIRED", "ERROR"}:
-        container = await unseen(contain(work, edges, form))
-        status = await unseen(_ready(work, edges, container))
+        container = await unseen(contain(work, edges, form, pictures))
+        status = await unseen(_ready(work, edges, container, form, pictures))
     if status == "PUBLISHED":
         found = await unseen(find(work, edges, container, form[edges.text], posts))
         return found.remote if isinstance(found, Found) else {}
     if status != "FINISHED":
-        raise Refused("picture", f"its container came to nothing: {status}")
+        came_to_nothing = f"its container came to nothing: {status}"
+        if _PICTURE_URL in form:
+            raise await explain_failed_fetch(pictures, form[_PICTURE_URL], came_to_nothing)
+        raise Refused("refused", came_to_nothing)
     answer = await work.account.request(
         "POST", edges.of(user, edges.publish), form={"creation_id": container}
     )
@@ -135,13 +166,17 @@ async def _user(work: Work) -> str:
     raise Refused("no_user", f"its number is not known: brandctl accounts check {work.account.name}")
 
 
-async def _ready(work: Work, edges: Edges, container: str) -> str:
+async def _ready(
+    work: Work, edges: Edges, container: str, form: Mapping[str, str], pictures: Pictures
+) -> str:
     """What has become of the container. Raises NotSent: it is still in progress."""
     status = ""
     for pause in _POLLS:
         await asyncio.sleep(pause)
         if (status := await _status(work, edges, container)) != "IN_PROGRESS":
             return status
+    if _PICTURE_URL in form:
+        await wait_for_publisher(pictures, form[_PICTURE_URL])
     raise NotSent("not_ready", "the picture is still being fetched")
 
 
@@ -205,6 +240,8 @@ def answered(answer: Answer) -> Answer:
         raise NotSent("not_ready", f"it is not ready yet{said}")
     if error.get("is_transient") is True:
         raise NotSent("busy", f"it cannot take it just now{said}")
+    if code == _UNFETCHED or subcode in _UNFETCHED_SUBCODES:
+        raise PictureNotFetchedError(f"the picture could not be fetched{said}")
     raise Refused(_reason(code, subcode), f"it was refused{said}")
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 from receipts import Absent, Found, Refused, Step, Unclear, Work
@@ -28,21 +29,28 @@ def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
 
 def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
     return (
-        Step("container", _contain, repeatable=True, unseen=True, seconds=graph.SECONDS),
-        Step("publish", _publish, _find, seconds=graph.SECONDS),
+        Step(
+            "container",
+            partial(_contain, pictures),
+            repeatable=True,
+            unseen=True,
+            seconds=graph.CONTAIN_SECONDS,
+        ),
+        Step("publish", partial(_publish, pictures), _find, seconds=graph.SECONDS),
         Step("address", _address, repeatable=True, unseen=True, seconds=graph.SECONDS),
     )
 
 
-async def _contain(work: Work) -> Mapping[str, Any]:
+async def _contain(pictures: Pictures, work: Work) -> Mapping[str, Any]:
     form = work.prepared["form"]
     if "image_url" not in form:
         raise Refused("picture", "the article has no picture as JPEG")
-    return {"container": await graph.contain(work, _EDGES, form)}
+    return {"container": await graph.contain(work, _EDGES, form, pictures)}
 
 
-async def _publish(work: Work) -> Mapping[str, Any]:
-    return await graph.publish(work, _EDGES, work.remote["container"], work.prepared["form"], _EDGES.posts)
+async def _publish(pictures: Pictures, work: Work) -> Mapping[str, Any]:
+    container, form = work.remote["container"], work.prepared["form"]
+    return await graph.publish(work, _EDGES, container, form, _EDGES.posts, pictures)
 
 
 async def _address(work: Work) -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ Slack answers `ok` and tells no id, and a webhook can look nothing up: what was 
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -14,8 +15,9 @@ from receipts import Answer, Refused, Step, Work
 from receipts.answers import Errors, expect, quoted
 from social import counting
 from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
+from social.channels.fetched import wait_for_publisher
 
-_SECONDS: Final = 15.0
+_SECONDS: Final = 18.0
 _MOST_ALT: Final = 2000
 _LINK = regex.compile(r"https?://[^\s<>|]+")
 
@@ -57,18 +59,20 @@ def _plain(text: str) -> list[dict[str, Any]]:
 
 
 def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
-    return (Step("post", _post, seconds=_SECONDS),)
+    return (Step("post", partial(_post, pictures), seconds=_SECONDS),)
 
 
-async def _post(work: Work) -> Mapping[str, Any]:
+async def _post(pictures: Pictures, work: Work) -> Mapping[str, Any]:
     text, blocks, picture = (work.prepared[each] for each in ("text", "blocks", "picture"))
     body = {"text": text, "blocks": blocks, "unfurl_links": picture is None, "unfurl_media": False}
     if picture is not None:
+        await wait_for_publisher(pictures, picture["image_url"])
         answer = await work.account.request("POST", "/", json=body | {"blocks": [*blocks, picture]})
         if not _is_about_blocks(answer):
             expect(answer, errors=_ERRORS)
             return {}
-        # Slack posts nothing at all if it cannot fetch a picture.
+        # Slack posts nothing at all if it cannot fetch a picture. While the publisher is away, the post waits for its picture.
+        await wait_for_publisher(pictures, picture["image_url"])
     answer = await work.account.request("POST", "/", json=body)
     expect(answer, errors=_ERRORS)
     return {}

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 from receipts import Absent, Found, Step, Unclear, Work
@@ -29,8 +30,14 @@ def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
 
 def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
     of_post = (
-        Step("container", _contain, repeatable=True, unseen=True, seconds=graph.SECONDS),
-        Step("publish", _publish, _find, seconds=graph.SECONDS),
+        Step(
+            "container",
+            partial(_contain, pictures),
+            repeatable=True,
+            unseen=True,
+            seconds=graph.CONTAIN_SECONDS,
+        ),
+        Step("publish", partial(_publish, pictures), _find, seconds=graph.SECONDS),
         # Before the comment: should that be refused, it is to be told where the post is.
         Step("address", _address, repeatable=True, unseen=True, seconds=graph.SECONDS),
     )
@@ -38,17 +45,24 @@ def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
         return of_post
     return (
         *of_post,
-        Step("comment container", _contain_comment, repeatable=True, unseen=True, seconds=graph.SECONDS),
-        Step("comment", _comment, _find_comment, seconds=graph.SECONDS),
+        Step(
+            "comment container",
+            partial(_contain_comment, pictures),
+            repeatable=True,
+            unseen=True,
+            seconds=graph.SECONDS,
+        ),
+        Step("comment", partial(_comment, pictures), _find_comment, seconds=graph.SECONDS),
     )
 
 
-async def _contain(work: Work) -> Mapping[str, Any]:
-    return {"container": await graph.contain(work, _EDGES, work.prepared["form"])}
+async def _contain(pictures: Pictures, work: Work) -> Mapping[str, Any]:
+    return {"container": await graph.contain(work, _EDGES, work.prepared["form"], pictures)}
 
 
-async def _publish(work: Work) -> Mapping[str, Any]:
-    return await graph.publish(work, _EDGES, work.remote["container"], work.prepared["form"], _EDGES.posts)
+async def _publish(pictures: Pictures, work: Work) -> Mapping[str, Any]:
+    container, form = work.remote["container"], work.prepared["form"]
+    return await graph.publish(work, _EDGES, container, form, _EDGES.posts, pictures)
 
 
 async def _address(work: Work) -> Mapping[str, Any]:
@@ -67,13 +81,13 @@ def _answer(work: Work) -> Mapping[str, str]:
     return {"media_type": "TEXT", "text": work.prepared["comment"], "reply_to_id": confirmed_id(work.remote)}
 
 
-async def _contain_comment(work: Work) -> Mapping[str, Any]:
-    return {"comment_container": await graph.contain(work, _EDGES, _answer(work))}
+async def _contain_comment(pictures: Pictures, work: Work) -> Mapping[str, Any]:
+    return {"comment_container": await graph.contain(work, _EDGES, _answer(work), pictures)}
 
 
-async def _comment(work: Work) -> Mapping[str, Any]:
+async def _comment(pictures: Pictures, work: Work) -> Mapping[str, Any]:
     container = work.remote["comment_container"]
-    made = await graph.publish(work, _EDGES, container, _answer(work), _REPLIES)
+    made = await graph.publish(work, _EDGES, container, _answer(work), _REPLIES, pictures)
     return {"comment_id": made.get("id", "")}
 
 
@@ -98,7 +112,7 @@ CHANNEL: Final = Channel(
         prepare,
         steps,
         errors=graph.ERRORS,
-        seconds=90.0,  # its steps together, at their slowest
+        seconds=94.0,  # its steps together, at their slowest
         placements=("in_text", "first_comment", "none"),
     ),
 )

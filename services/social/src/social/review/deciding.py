@@ -271,7 +271,12 @@ async def _keep_back(tx: Transaction, pending: Pending, held: Held) -> None:
 async def _post(tx: Transaction, urls: FeedUrls, pending: Pending) -> None:
     """Puts it into the feed, and says where it is; the post that was there first counts."""
     post = pending.post
-    stands = await publish(tx.connection, [post], {post.brand_slug: pending.display_name})
+    stands = await publish(
+        tx.connection,
+        [post],
+        {post.brand_slug: pending.display_name},
+        chains={post.content_id: pending.correlation_id},
+    )
     brand, post_id = stands[post.content_id]
     await store.set_ended(tx.connection, pending, PostState.POSTED)
     address = urls.absolute(urls.post(brand, post_id))

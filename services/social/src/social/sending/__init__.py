@@ -5,7 +5,7 @@ from social.sending.handlers import Patience, Sender
 from social.sending.pictures import PublishedPictures
 from social.sending.rule_routes import rule_routes
 from social.sending.standing import Held, Standing
-from social.sending.store import addresses_elsewhere, count_posts
+from social.sending.store import addresses_elsewhere, count_posts, note_loss
 
 __all__ = [
     "Alarm",
@@ -17,6 +17,7 @@ __all__ = [
     "Standing",
     "addresses_elsewhere",
     "count_posts",
+    "note_loss",
     "rule_routes",
     "send_next",
     "sleep_until",

@@ -161,6 +161,10 @@ class New:
     correlation_id: str | None
     material: Material
     approval: str
+    posted_as: str | None = None
+    """Where it can be seen, if it was announced before the database lost its row."""
+    asked_since: datetime | None = None
+    """It may be out since then, under a row that the database has lost; None: it is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +207,7 @@ class ChannelPost:
     post_url: str | None
     posted_at: datetime | None
     since: datetime
+    may_be_out_since: datetime | None = None
 
 
 def entry_of(name: str) -> str:
@@ -210,9 +215,22 @@ def entry_of(name: str) -> str:
     return name.strip().casefold()
 
 
-def new_posts(command: SocialCreate, names: Sequence[str], correlation_id: str | None) -> list[New]:
-    """One for each channel; two spellings of a name are one."""
+def new_posts(
+    command: SocialCreate,
+    names: Sequence[str],
+    correlation_id: str | None,
+    *,
+    lost_until: datetime | None = None,
+) -> list[New]:
+    """One for each channel; two spellings of a name are one.
+
+    `lost_until`: when the database was last found to have lost rows; None: it has lost none.
+    """
     material = Material.of(command)
+    known = {entry_of(post.platform): post.post_url for post in command.known_posts}
+    asked_since = command.asked_since
+    if asked_since is not None and (lost_until is None or lost_until < asked_since):
+        asked_since = None  # a post that is not there was not made
     by_entry = {entry_of(name): name for name in reversed(names)}
     return [
         New(
@@ -224,6 +242,8 @@ def new_posts(command: SocialCreate, names: Sequence[str], correlation_id: str |
             correlation_id=correlation_id,
             material=material,
             approval=command.approval,
+            posted_as=known.get(entry),
+            asked_since=asked_since,
         )
         for entry, name in reversed(by_entry.items())
     ]

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from envelope import DomainMessage
 from envelope.brand.payloads import SocialCreate
-from messaging import Transaction
+from messaging import Transaction, last_commit_loss
 from social.domain import BrandSlug
 from social.sending import domain, store
 from social.sending.domain import State
@@ -25,11 +25,19 @@ async def ask(
     """
     if not asked:
         return []
+    loss = (
+        await last_commit_loss(tx.connection)
+        if any(message.payload.asked_since is not None for message, _ in asked)
+        else None
+    )
+    lost_until = None if loss is None else loss.noticed_at
     wanted = [
-        (message, domain.new_posts(message.payload, names, message.correlation_id))
+        (message, domain.new_posts(message.payload, names, message.correlation_id, lost_until=lost_until))
         for message, names in asked
     ]
     fresh = await store.add(tx.connection, [post for _, posts in wanted for post in posts])
+    # Before they are read.
+    await store.note_known(tx.connection, [post for _, posts in wanted for post in posts])
     standing = await store.named(tx.connection, [post.post_id for _, posts in wanted for post in posts])
     now: datetime = await tx.connection.fetchval("select clock_timestamp()")
     begun = set(fresh)

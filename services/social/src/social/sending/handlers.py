@@ -30,6 +30,7 @@ from social.sending import domain, store
 from social.sending.domain import Account, ChannelPost, State, Text
 from social.sending.due import DuePosts, send_next
 from social.sending.pictures import PublishedPictures
+from social.sending.reporting import report_sent
 from social.sending.standing import Held, Standing
 from social.urls import FeedUrls
 
@@ -185,6 +186,7 @@ class Sender:
             brand_slug=post.brand_slug,
             subject=f"post on {post.account} about “{post.material.story.title}”",
             prepared=prepared,
+            may_be_there=post.may_be_out_since is not None,
         )
         return _Outgoing(effect, way.steps(prepared, self._pictures), way.seconds)
 
@@ -226,6 +228,7 @@ class Sender:
         async def record(tx: Transaction) -> None:
             await store.end(tx.connection, post.post_id, State.POSTED, url=url)
             tell(tx, post, posted(self._urls, post, url), caused_by=message)
+            await report_sent(tx, post, message)
             log.info("post_is_out", **_named(post), url=url)
 
         return record
@@ -244,6 +247,8 @@ class Sender:
         url = _address(remote.get("url"))
         await store.end(tx.connection, post.post_id, State.POSTED, url=url)
         tell(tx, post, posted(self._urls, post, url))
+        log.info("post_is_out", **_named(post), url=url, confirmed=True)
+        await report_sent(tx, post)
 
 
 # -- what becomes of it, written down with what is told of it --------------------------------------------------------------
@@ -254,9 +259,12 @@ def _named(post: ChannelPost) -> dict[str, str | None]:
     return {
         "brand": post.brand_slug,
         "content_id": str(post.content_id),
+        "asked_as": post.asked_as,
         "channel": post.channel,
         "account": post.account,
         "post_id": str(post.post_id),
+        # A person's confirmation is no message of the chain.
+        "correlation_id": post.correlation_id,
     }
 
 
@@ -318,6 +326,7 @@ async def _refuse(tx: Transaction, message: DomainMessage[PostSend], post: Chann
     """A normal end: nothing is wrong with the system."""
     await store.end(tx.connection, post.post_id, State.FAILED, why=_fit(why), ended_by=message.event_id)
     tell(tx, post, failed(post, why), caused_by=message)
+    log.info("post_is_not_out", **_named(post), state=State.FAILED.value, reason=why.reason)
 
 
 def _held(message: DomainMessage[PostSend], post: ChannelPost, held: Held) -> Record:

@@ -19,10 +19,14 @@ AGAIN_AFTER: Final = timedelta(seconds=30)
 
 
 class PublishedPictures:
-    """`pages` asks the publisher; None: nobody can be asked, and posts go without."""
+    """`pages` reads at the publisher; None: nobody can be asked, and posts go without.
 
-    def __init__(self, pages: ServiceClient | None) -> None:
+    `checks` asks it only whether a picture is there, and waits less long; None: as `pages` does.
+    """
+
+    def __init__(self, pages: ServiceClient | None, checks: ServiceClient | None = None) -> None:
         self._pages = pages
+        self._checks = checks or pages
 
     @property
     def can_be_read(self) -> bool:
@@ -30,13 +34,20 @@ class PublishedPictures:
 
     async def read(self, url: str) -> bytes:
         """Raises `NotSent`: it cannot be had now; `Refused`: it never can."""
+        return await self._get(self._pages, url)
+
+    async def check(self, url: str) -> None:
+        """Raises as `read` does."""
+        await self._get(self._checks, url)
+
+    async def _get(self, pages: ServiceClient | None, url: str) -> bytes:
         _, sites, place = urlsplit(url).path.partition(_SITES)
-        if self._pages is None or not sites:
+        if pages is None or not sites:
             raise Refused(
                 "no_picture", f"the picture at {url} is not the publisher's, or social has no PAGES_URL"
             )
         try:
-            answer = await self._pages.get(f"{_SITES}{place}", about=f"the picture {url}")
+            answer = await pages.get(f"{_SITES}{place}", about=f"the picture {url}")
         except UnavailableError as problem:
             # An outage says nothing about this post: no attempt is counted.
             after = problem.after or AGAIN_AFTER

@@ -13,19 +13,26 @@ from social.sending.domain import Account, ChannelPost, Material, New, Rules, St
 
 
 async def add(connection: Connection, posts: Sequence[New]) -> set[UUID]:
-    """Stores those that do not exist yet; returns their ids."""
+    """Stores those that do not exist yet; returns the ids of those that are to be brought on their way.
+
+    One that was announced before its row was lost is stored as posted.
+    """
     if not posts:
         return set()
     # In one order everywhere, so that two batches wait for each other instead of locking each other out.
     ordered = sorted(posts, key=lambda post: post.post_id)
     rows = await connection.fetch(
         """
-        insert into channel_posts (post_id, brand_slug, content_id, asked_as, entry, correlation_id, material, approval)
-        select post_id, brand_slug, content_id, asked_as, entry, correlation_id, material::jsonb, approval
-        from unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
-             as new (post_id, brand_slug, content_id, asked_as, entry, correlation_id, material, approval)
+        insert into channel_posts (post_id, brand_slug, content_id, asked_as, entry, correlation_id, material, approval,
+                                   state, post_url, posted_at, may_be_out_since)
+        select post_id, brand_slug, content_id, asked_as, entry, correlation_id, material::jsonb, approval,
+               case when posted_as is null then 'new' else 'posted' end, posted_as,
+               case when posted_as is not null then clock_timestamp() end, asked_since
+        from unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+                    $10::timestamptz[])
+             as new (post_id, brand_slug, content_id, asked_as, entry, correlation_id, material, approval, posted_as, asked_since)
         on conflict do nothing
-        returning post_id
+        returning post_id, state
         """,
         [post.post_id for post in ordered],
         [post.brand_slug for post in ordered],
@@ -35,8 +42,39 @@ async def add(connection: Connection, posts: Sequence[New]) -> set[UUID]:
         [post.correlation_id for post in ordered],
         [json.dumps(post.material.as_json()) for post in ordered],
         [post.approval for post in ordered],
+        [post.posted_as for post in ordered],
+        [post.asked_since for post in ordered],
     )
-    return {row["post_id"] for row in rows}
+    return {row["post_id"] for row in rows if row["state"] == "new"}
+
+
+async def note_known(connection: Connection, posts: Sequence[New]) -> None:
+    """Ends those that were announced as posted, and whose rows have forgotten it, as posted."""
+    known = sorted((post for post in posts if post.posted_as is not None), key=lambda post: post.post_id)
+    if known:
+        await connection.execute(
+            """
+            update channel_posts as p set state = 'posted', post_url = known.url, posted_at = clock_timestamp(), reason = '', detail = '',
+                   ended_by = null, retry_at = null, held_until = null, claimed_at = null
+            from unnest($1::uuid[], $2::text[], $3::text[]) as known (post_id, brand_slug, url)
+            where (p.post_id, p.brand_slug) = (known.post_id, known.brand_slug)
+              and p.state in ('new', 'waiting', 'planned', 'sending', 'in_doubt')
+            """,
+            [post.post_id for post in known],
+            [post.brand_slug for post in known],
+            [post.posted_as for post in known],
+        )
+
+
+async def note_loss(connection: Connection, kept_until: datetime) -> None:
+    """Has those looked for first that may have gone out since then, under rows that the database has lost."""
+    await connection.execute(
+        """
+        update channel_posts set may_be_out_since = coalesce(may_be_out_since, $1)
+        where state in ('new', 'sending') or (state = 'planned' and due_at <= clock_timestamp())
+        """,
+        kept_until,
+    )
 
 
 async def named(connection: Connection, post_ids: Sequence[UUID]) -> dict[UUID, ChannelPost]:
@@ -112,9 +150,9 @@ async def wait(connection: Connection, post_id: UUID, *, text: str | None = None
 
 
 async def begin_anew(connection: Connection, post_id: UUID) -> None:
-    """Has it looked for once more which account it is for."""
+    """Has it looked for once more which account it is for. Which command failed to is kept until it is out."""
     await connection.execute(
-        "update channel_posts set state = 'new', reason = '', detail = '', ended_by = null where post_id = $1",
+        "update channel_posts set state = 'new', reason = '', detail = '' where post_id = $1",
         post_id,
     )
 
@@ -160,9 +198,12 @@ async def hold(connection: Connection, post_id: UUID, pause: timedelta, why: Ref
 
 
 async def begin(connection: Connection, post_id: UUID) -> datetime:
-    """The time of the first attempt: now, if this is the first."""
+    """The time of the first attempt: now, if this is certainly the first."""
     begun_at: datetime = await connection.fetchval(
-        "update channel_posts set begun_at = coalesce(begun_at, clock_timestamp()) where post_id = $1 returning begun_at",
+        """
+        update channel_posts set begun_at = coalesce(begun_at, may_be_out_since, clock_timestamp())
+        where post_id = $1 returning begun_at
+        """,
         post_id,
     )
     return begun_at
@@ -332,4 +373,5 @@ def channel_post(row: asyncpg.Record) -> ChannelPost:
         post_url=row["post_url"],
         posted_at=row["posted_at"],
         since=row["since"],
+        may_be_out_since=row["may_be_out_since"],
     )

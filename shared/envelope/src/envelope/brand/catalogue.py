@@ -56,6 +56,12 @@ CATALOGUE: Final = Catalogue(
         event("audit.completed", payloads.AuditCompleted, producers=_BRAIN, for_others=True),
         event("cycle.completed", payloads.CycleCompleted, producers=_BRAIN, for_others=True),
         event("drafts.waiting", payloads.DraftsWaiting, producers=_BRAIN, for_others=True),
+        event(
+            "database.fell_back",
+            payloads.DatabaseFellBack,
+            producers=("research", "publisher", "social", "monitor"),
+        ),
         event("dead_letter.recorded", payloads.DeadLetterRecorded, producers=("monitor",)),
+        command("work.finished", payloads.WorkFinished, to="monitor", producers=("orchestrator", "social")),
     ),
 )

@@ -7,7 +7,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from envelope.backbone import DeadLetterResolved
-from envelope.brand import payloads
+from envelope.brand import payloads, work
 from envelope.brand.catalogue import CATALOGUE
 from envelope.message import Message, Payload
 
@@ -26,6 +26,7 @@ _REPLAY: Final = _uuid7(_START + timedelta(minutes=20), 103)
 _POST: Final = _uuid7(_START + timedelta(seconds=9), 104)
 _AUDIT: Final = _uuid7(_START + timedelta(seconds=12), 105)
 _CYCLE: Final = _uuid7(_START, 106)
+_WORK: Final = work.writing_id("the-daily-grind", _CONTENT)
 _CORRELATION: Final = str(_uuid7(_START, 100))
 
 _SUBJECT: Final[dict[str, Any]] = {"brand_slug": "the-daily-grind", "keyword": "pour-over coffee"}
@@ -178,6 +179,7 @@ _PAYLOADS: Final[tuple[tuple[Payload, type[Payload] | None], ...]] = (
         ),
         None,
     ),
+    (payloads.DatabaseFellBack(service="research", kept_until=_START - timedelta(minutes=1)), None),
     (
         payloads.DeadLetterRecorded(
             **_SUBJECT,
@@ -187,8 +189,19 @@ _PAYLOADS: Final[tuple[tuple[Payload, type[Payload] | None], ...]] = (
             message_type="content.generate",
             reason="exhausted",
             detail="TimeoutError: research did not answer",
+            work_ids=(_WORK,),
         ),
         payloads.ContentGenerate,
+    ),
+    (
+        payloads.WorkFinished(
+            brand_slug="the-daily-grind",
+            work_id=_WORK,
+            covers_until=_START + timedelta(hours=7),
+            finished_at=_START + timedelta(hours=7),
+            finished_by=_REPLAY,
+        ),
+        payloads.DeadLetterRecorded,
     ),
     (
         DeadLetterResolved(

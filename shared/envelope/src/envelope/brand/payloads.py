@@ -174,10 +174,20 @@ class ArticleContext(Payload):
     )
 
 
+class KnownPost(Payload):
+    """A post that was announced: its channel as `social.create` called it, and where it can be seen."""
+
+    platform: Name
+    post_url: HttpUrl
+
+
 class SocialCreate(Payload):
     """Tell the brand's channels about the article; with `approval` for `everything`, once a person has seen each post.
 
     With a `short_link`, posts elsewhere lead there, each with its mark behind it, so that who comes from where is counted.
+
+    A command that asks again after `social` has lost commits names the posts that were announced as `known_posts`: these are not made again.
+    Of the others something may be out since `asked_since`, and is looked for first.
     """
 
     brand_slug: BrandSlug
@@ -190,6 +200,8 @@ class SocialCreate(Payload):
     picture: Picture | None = None
     language: Annotated[str, StringConstraints(min_length=1, max_length=35), WITHOUT_NUL] | None = None
     short_link: HttpUrl | None = None
+    known_posts: tuple[KnownPost, ...] = Field(default=(), max_length=20)
+    asked_since: AwareDatetime | None = None
 
 
 class LinkRegister(Payload):
@@ -299,6 +311,13 @@ class DraftsWaiting(Payload):
     held_up: bool = False
 
 
+class DatabaseFellBack(Payload):
+    """A standby that was behind, or a backup, has taken the place of the service's database: what was committed after `kept_until` may be gone."""
+
+    service: Name
+    kept_until: AwareDatetime
+
+
 class DeadLetterRecorded(Payload):
     """A message ended as a dead letter of `queue`; brand, keyword, content and target as far as its payload names them."""
 
@@ -311,3 +330,18 @@ class DeadLetterRecorded(Payload):
     keyword: Keyword | None = None
     content_id: UUID | None = None
     target: Name | None = None
+    work_ids: tuple[UUID, ...] = Field(default=(), max_length=20)
+    """The pieces of work that the message was about, by `envelope.brand.work`; another command may do them."""
+
+
+class WorkFinished(Payload):
+    """A piece of work is done, so that no dead letter of a message about it needs a replay, if that was sent `covers_until` then.
+
+    `finished_by` is the command that did it, where that is known.
+    """
+
+    brand_slug: BrandSlug
+    work_id: UUID
+    covers_until: AwareDatetime
+    finished_at: AwareDatetime
+    finished_by: UUID | None = None

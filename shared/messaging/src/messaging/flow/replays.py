@@ -121,8 +121,9 @@ def _stands_for(work: Work, digest: bytes | None, row: DeadLetterOrigin) -> bool
 
 
 def _unknown(work: Work) -> str:
+    replayed = "names no message that it replays" if work.replay_of is None else f"replays {work.replay_of}"
     return (
-        f"it replays {work.replay_of}, and no dead letter of this service with that content waits for a replay: this service "
+        f"it {replayed}, and no dead letter of this service with that content waits for a replay: this service "
         f"did not dead-letter it, or took a replay of it already; {_way_out(work)}"
     )
 

@@ -71,7 +71,7 @@ class Broker:
         declared = await self._channel.declare_queue(queue, passive=True)
         return declared.declaration_result.consumer_count or 0
 
-    async def take(self, queue: str, *, within: float = 30.0) -> AbstractIncomingMessage:
+    async def take(self, queue: str, *, within: float = 60.0) -> AbstractIncomingMessage:
         """Takes one message off a queue, waiting for it."""
         declared = await self._channel.get_queue(queue, ensure=False)
 

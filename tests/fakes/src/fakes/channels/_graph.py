@@ -7,9 +7,11 @@ https://developers.facebook.com/docs/instagram-platform/reference/error-codes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from http.client import HTTPException
 from itertools import count
 from typing import Any, Final
 from urllib.parse import urlsplit
+from urllib.request import ProxyHandler, build_opener
 
 from fakes.serving.exchange import Reply, Request, as_json
 from fakes.serving.fake import Accepted, Fake
@@ -32,6 +34,16 @@ def media_type_by_name(url: str) -> str | None:
     name = urlsplit(url).path.lower()
     types = {".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png", ".webp": "image/webp"}
     return next((kind for end, kind in types.items() if name.endswith(end)), None)
+
+
+def media_type_by_fetching(url: str) -> str | None:
+    """What is fetched from there; None: no picture comes back, as while a server is away or has no such page."""
+    try:
+        with build_opener(ProxyHandler({})).open(url, timeout=5) as answer:
+            kind: str = answer.headers.get_content_type()
+    except (OSError, HTTPException):
+        return None
+    return kind if kind.startswith(("image/", "video/")) else None
 
 
 class GraphFake(Fake):

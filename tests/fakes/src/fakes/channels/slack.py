@@ -5,6 +5,7 @@ https://docs.slack.dev/messaging/formatting-message-text (escaping, mentions), h
 """
 
 import re
+from collections.abc import Callable
 from typing import Any, Final
 
 from fakes.serving.exchange import Reply, Request, as_text
@@ -25,6 +26,8 @@ class FakeSlack(Fake):
         super().__init__()
         self.path = path
         self.is_archived = False
+        self.can_fetch: Callable[[str], bool] = lambda _: True
+        """Whether a picture can be fetched from an address."""
 
     @route("POST", "/services/{team}/{hook}/{token}")
     def post(self, request: Request, team: str, hook: str, token: str) -> Reply:
@@ -42,6 +45,8 @@ class FakeSlack(Fake):
         if len(text) > _MOST_TEXT:
             return as_text("msg_too_long", 400)
         if not all(map(_is_valid, blocks)) or len(blocks) > _MOST_BLOCKS:
+            return as_text("invalid_blocks", 400)
+        if not all(self.can_fetch(each["image_url"]) for each in blocks if each["type"] == "image"):
             return as_text("invalid_blocks", 400)
         sections = "\n\n".join(each["text"]["text"] for each in blocks if each["type"] == "section")
         rich = "".join(map(_rich, blocks))

@@ -5,6 +5,7 @@ Documented: https://core.telegram.org/bots/api (making requests, sendMessage, se
 
 import html
 import re
+from collections.abc import Callable
 from itertools import count
 from typing import Any, Final
 
@@ -42,6 +43,9 @@ class FakeTelegram(Fake):
         self.token = token
         self.chat = chat
         self.is_member = True
+        self.can_fetch: Callable[[str], bool] = lambda _: True
+        """Whether a picture can be fetched from an address."""
+        self.unfetched: dict[str, bool] = {}
         self._ids = count(41)
 
     @route("POST", "/bot{token}/sendMessage")
@@ -68,7 +72,7 @@ class FakeTelegram(Fake):
     def _sent(self, request: Request, token: str, field: str, most: int) -> Reply:
         if token != self.token:
             return self.expired(request)
-        data = request.json() if request.media_type == "application/json" else request.form()
+        data = _data(request)
         if str(data.get("chat_id", "")) != self.chat:
             return _chat_not_found()
         if not self.is_member:
@@ -81,8 +85,14 @@ class FakeTelegram(Fake):
             return _error(400, "Bad Request: message text is empty")
         if len(seen.encode("utf-16-le")) // 2 > most:
             return _error(400, f"Bad Request: message {'' if field == 'text' else 'caption '}is too long")
-        if field == "caption" and not str(data.get("photo", "")).startswith("http"):
-            return _error(400, "Bad Request: wrong file identifier/HTTP URL specified")
+        photo = data.get("photo", b"")
+        if field == "caption" and isinstance(photo, str):
+            # It fetches what has an address, and remembers for days what it could not fetch.
+            if not photo.startswith("http"):
+                return _error(400, "Bad Request: wrong file identifier/HTTP URL specified")
+            if not self.unfetched.get(photo, self.can_fetch(photo)):
+                self.unfetched[photo] = False
+                return _error(400, "Bad Request: failed to get HTTP URL content")
         number = next(self._ids)
         name = self.chat.removeprefix("@")
         self.accept(
@@ -92,7 +102,7 @@ class FakeTelegram(Fake):
                 seen,
                 url=f"https://t.me/{name}/{number}",
                 more={
-                    "pictures": [data["photo"]] if field == "caption" else [],
+                    "pictures": [photo] if field == "caption" else [],
                     "preview": data.get("link_preview_options"),
                 },
             )
@@ -140,6 +150,16 @@ def _problem_with(text: str) -> str | None:
         elif not open_tags or open_tags.pop() != name:
             return f"Unmatched end tag at byte offset {len(text[: found.start()].encode())}"
     return f'Can\'t find end tag corresponding to start tag "{open_tags[-1]}"' if open_tags else None
+
+
+def _data(request: Request) -> dict[str, Any]:
+    """Parameters, wherever they stand; files as bytes."""
+    if request.media_type == "application/json":
+        found: dict[str, Any] = request.json()
+        return found
+    if parts := request.parts():
+        return {part.name: part.data if part.filename else part.text for part in parts}
+    return dict(request.form())
 
 
 def _ok(result: Any) -> Reply:

@@ -46,7 +46,7 @@ class Watcher:
     def _ask(self, method: str, path: str, data: Any = None) -> Any:
         body = None if data is None else json.dumps(data).encode()
         try:
-            with _DIRECT.open(Request(self.url + path, body, method=method), timeout=10) as answer:
+            with _DIRECT.open(Request(self.url + path, body, method=method), timeout=60) as answer:
                 return json.loads(answer.read() or b"null")
         except HTTPError as refusal:
             refusal.close()  # it is an open answer

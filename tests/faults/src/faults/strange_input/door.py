@@ -49,7 +49,7 @@ _LARGE: Final = 100_000
 NAME: Final = "door"
 """Of the service behind the door."""
 MONITORS: Final = "monitor-commands"
-_SETTLED_WITHIN: Final = 30.0
+_SETTLED_WITHIN: Final = 60.0
 
 
 def draw(count: int, *, number: int) -> list[Strange]:

@@ -118,6 +118,9 @@ class Cover:
     async def read(self, url: str) -> bytes:
         return b"\x89PNG\r\n\x1a\n" + url.encode()
 
+    async def check(self, url: str) -> None:
+        """It is there."""
+
 
 def composed(channel: str, post_id: UUID, brand_slug: str) -> Composed:
     """The post of that name: the same each time; with a first comment where the channel has such."""

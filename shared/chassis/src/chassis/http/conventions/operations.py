@@ -20,7 +20,8 @@ def describe_conventions(document: dict[str, Any], codes: Iterable[ProblemCode])
     for operation_method, operation in _operations(document):
         if operation_method == "get":
             _describe_etag(operation)
-        if "requestBody" in operation:
+        if operation_method != "get":
+            # Of those too that take no body: a body that comes all the same is refused by its type.
             operation["responses"].setdefault(
                 "415", _refusal("The body is of a media type that this does not take.")
             )

@@ -1,6 +1,5 @@
 """The database fails over to a standby that was behind: the last commits are gone, the broker's messages stay acknowledged."""
 
-import os
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -17,8 +16,7 @@ from faults.playing.stack import AUDIT_OF_ROWS, Keyword, Seen, Stack
 from faults.playing.world import OUTAGES, World
 
 _FAULT: Final = "failed over"
-_WANTED: Final = "LOSES_POSTS"
-"""Of the environment."""
+_BUDGET_SECONDS: Final = 300.0
 _PER_SECOND: Final = 5
 _AT_EACH_STAGE: Final = 6
 """Keywords whose page, and as many whose post, are under way when the standby hears the last of it."""
@@ -37,24 +35,31 @@ class Ending:
     """As stored: empty where it has none."""
 
 
-def why_left_out() -> str | None:
-    """Why the matrix goes without it; None if somebody asks for it all the same."""
-    if os.environ.get(_WANTED):
-        return None
-    return (
-        "a keyword may end without a post: nobody asks for what social has confirmed and then lost"
-        f" (docs/operations/fail-over.md); {_WANTED}=1 plays it all the same"
-    )
-
-
 @scenario(
     "asynchronous fail-over",
     "the database is killed and its standby takes over, without the last seconds of what the services have acknowledged",
     faults=(_FAULT,),
     own_nodes=True,
-    impossible=why_left_out,
+    budget=_BUDGET_SECONDS,
 )
 async def asynchronous_fail_over(world: World) -> Outcome:
+    return await _fail_over(world, answers_wait=False)
+
+
+@scenario(
+    "asynchronous fail-over with answers under way",
+    "the same, and what social has lost is heard of only afterwards: its answers wait for the orchestrator meanwhile",
+    faults=(_FAULT,),
+    own_nodes=True,
+    budget=_BUDGET_SECONDS,
+)
+async def asynchronous_fail_over_with_answers_under_way(world: World) -> Outcome:
+    return await _fail_over(world, answers_wait=True)
+
+
+async def _fail_over(world: World, *, answers_wait: bool) -> Outcome:
+    """With `answers_wait` the orchestrator stands still while social works on, so that it learns of posts that are lost by then."""
+    lost = _AT_EACH_STAGE if answers_wait else 2 * _AT_EACH_STAGE
     database = world.servers.database
     assert database is not None
     async with (
@@ -68,12 +73,17 @@ async def asynchronous_fail_over(world: World) -> Outcome:
                 await eventually(database.standby_follows, within=30)
                 replication.cut()
                 before = await stack.posted()
-            # What waited is done, answered and acknowledged, and the standby hears nothing of it.
-            await posts(stack, before + 2 * _AT_EACH_STAGE)
+                if answers_wait:
+                    stack.freeze("orchestrator")
+            # What waited is done and answered, and unless the answers wait they are acknowledged; the standby hears nothing of it.
+            await posts(stack, before + lost)
+            # Whatever posts again would be counted as kept.
+            stack.freeze("social")
             await database.kill()
             await database.replace_by(standby)
             kept = await stack.posted()
-            world.history.fault(_FAULT, before + 2 * _AT_EACH_STAGE - kept)
+            stack.thaw("social")
+            world.history.fault(_FAULT, before + lost - kept)
             await stack.kill("orchestrator")
             stack.environments["orchestrator"] |= _ASKS_AGAIN
             stack.start("orchestrator")
@@ -116,14 +126,18 @@ async def posts(stack: Stack, count: int) -> None:
 async def _outcome(world: World, stack: Stack) -> Outcome:
     healed = time.monotonic()
 
-    async def all_ended() -> bool:
+    async def all_well() -> bool:
+        """Whether nothing is under way, and what was completed and then lost is there again."""
         try:
-            return all(each.state not in _UNDER_WAY for each in (await endings(stack)).values())
+            ended = await endings(stack)
+            return all(each.state not in _UNDER_WAY for each in ended.values()) and not any(
+                judge(ended, await stack.seen())
+            )
         except OUTAGES:
             return False
 
     with suppress(AssertionError):
-        await eventually(all_ended, within=70)
+        await eventually(all_well, within=70)
     seconds = time.monotonic() - healed
     seen, ended = await stack.seen(), await endings(stack)
     found = tuple(judge(ended, seen))

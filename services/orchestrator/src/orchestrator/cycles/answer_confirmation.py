@@ -1,0 +1,84 @@
+"""Asking publisher and social once more about what they may have forgotten.
+
+The command is the question: each answers from what is there, and does what is not. What is asked for is what stands by now, so a page that was
+taken down or deleted meanwhile is asked to go.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+import structlog
+
+from envelope.brand.payloads import ContentDelete
+from messaging import Database, Transaction
+from orchestrator.cycles.commit_losses import AnswerToConfirm, take_answers_to_confirm
+from orchestrator.cycles.domain import confirm_posts
+from orchestrator.cycles.keyword_rows import load_keywords
+from orchestrator.placements import ask_everywhere
+from orchestrator.removal import find_deleted
+from orchestrator.writing import ContentId, article_contexts
+
+log = structlog.get_logger(__name__)
+
+BATCH: Final = 100
+"""Articles that are asked about in one transaction."""
+PAUSE: Final = timedelta(seconds=1)
+"""Between two batches, so that other work has its turn."""
+IDLE_PAUSE: Final = timedelta(seconds=10)
+
+
+class AnswerConfirmation:
+    """The loop that asks. Every replica runs it; row locks share out the work."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def run(self) -> None:
+        """Goes on until it is cancelled."""
+        while True:
+            asked = await self.ask()
+            await asyncio.sleep((PAUSE if asked else IDLE_PAUSE).total_seconds())
+
+    async def ask(self) -> int:
+        """Asks about one batch of articles; returns how many."""
+        async with self._database.transaction() as tx:
+            answers = await take_answers_to_confirm(tx.connection, BATCH)
+            await _ask_publisher(tx, [each.content_id for each in answers if each.service == "publisher"])
+            await _ask_social(tx, [each for each in answers if each.service == "social"])
+        if answers:
+            log.info("answers_asked_for_again", articles=len(answers))
+        return len(answers)
+
+
+async def _ask_publisher(tx: Transaction, content_ids: Sequence[UUID]) -> None:
+    standing = await ask_everywhere(tx, content_ids)
+    for content_id in content_ids:
+        if content_id in standing:
+            continue
+        deleted = await find_deleted(tx.connection, content_id)
+        if deleted is not None:
+            tx.send(ContentDelete(brand_slug=deleted.brand_slug, content_id=content_id))
+
+
+async def _ask_social(tx: Transaction, answers: Sequence[AnswerToConfirm]) -> None:
+    if not answers:
+        return
+    content_ids = [each.content_id for each in answers]
+    loaded = await load_keywords(tx.connection, [], content_ids)
+    rows = {row.facts.content_id: row for row in loaded if row.facts.content_id is not None}
+    articles = await article_contexts(tx.connection, content_ids)
+    for each in answers:
+        row, article = rows.get(ContentId(each.content_id)), articles.get(each.content_id)
+        if row is None or article is None or row.taken_down is not None:
+            continue  # its posts lead nowhere
+        command = confirm_posts(row.facts, article, asked_since=each.asked_since)
+        if command is not None:
+            tx.send(
+                command,
+                correlation_id=row.correlation_id,
+                trace=row.trace or row.trace_of_cycle,
+                own_trace=not row.trace,
+            )

@@ -1,0 +1,173 @@
+"""What publisher and social may have forgotten of their answers, because their databases have lost commits: SQL and the handler.
+
+Each keeps a page or a post and its answer in one transaction. Once the answer is recorded here, nobody asks again; so what they lose then has
+to be asked for anew. Only what moved since the commits are missing is looked at, however much history there is.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+import structlog
+
+from chassis import Connection
+from envelope import DomainMessage
+from envelope.brand.payloads import DatabaseFellBack
+from messaging import CommitLoss, Transaction
+from orchestrator.cycles.domain import research_again
+from orchestrator.cycles.facts import Command, Stage
+from orchestrator.cycles.keyword_rows import load_rows, save_keywords
+from orchestrator.cycles.overdue import UNDER_WAY
+
+log = structlog.get_logger(__name__)
+
+MARGIN: Final = timedelta(minutes=5)
+"""By which the clocks of two services and of their databases may differ."""
+_KEEP_LOSSES: Final = timedelta(days=30)
+"""Longer than any message is under way, or is recognised as a duplicate."""
+
+_NOTE_POSTS: Final = """
+    insert into answers_to_confirm (service, content_id, asked_since)
+    select 'social', k.content_id, $1::timestamptz
+    from cycles as c join keywords as k using (cycle_id)
+    where (c.ended_at is null or c.ended_at >= $2::timestamptz)
+      and (k.promoted or k.posts <> '[]') and k.content_id is not null and (k.moved_at >= $2::timestamptz or k.state = 'promoting')
+    on conflict (service, content_id) do update set asked_since = least(answers_to_confirm.asked_since, excluded.asked_since)
+"""
+_NOTE_PAGES: Final = """
+    insert into answers_to_confirm (service, content_id, asked_since)
+    select 'publisher', content_id, $1::timestamptz
+    from (
+        select k.content_id from cycles as c join keywords as k using (cycle_id)
+        where (c.ended_at is null or c.ended_at >= $2::timestamptz)
+          and k.generated and k.content_id is not null and (k.moved_at >= $2::timestamptz or k.state = 'publishing')
+        union select content_id from content where published_url is not null and updated_at >= $2::timestamptz
+        union select content_id from placements where asked_at >= $2::timestamptz or answered_at >= $2::timestamptz
+        union select content_id from deleted_articles where deleted_at >= $2::timestamptz
+    ) as changed
+    on conflict (service, content_id) do update set asked_since = least(answers_to_confirm.asked_since, excluded.asked_since)
+"""
+_UNBEGUN: Final = """
+    k.state = 'writing' and k.research_id is not null and k.moved_at >= $1
+    and not exists (select from workflow_steps as s where s.workflow_id in (k.content_id, k.command_id))
+    and not exists (select from content as a where a.content_id = k.content_id)
+"""
+"""Of keywords k: those that were researched since the time $1, and whose research nobody has read yet."""
+_NOTES: Final = {"publisher": _NOTE_PAGES, "social": _NOTE_POSTS}
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerToConfirm:
+    """An article about which a service is to be asked once more."""
+
+    service: str
+    content_id: UUID
+    asked_since: datetime
+
+
+async def note_commit_losses(events: Sequence[DomainMessage[DatabaseFellBack]], tx: Transaction) -> None:
+    """Notes what the services may have forgotten, for `AnswerConfirmation` to ask for; what comes twice is asked for once more."""
+    for event in events:
+        service, kept_until = event.payload.service, event.payload.kept_until
+        if service == event.source == "research":
+            await _research_again(tx, kept_until - MARGIN)
+        if service not in _NOTES or service != event.source:
+            continue
+        await tx.connection.execute(
+            "insert into commit_losses (service, kept_until, noticed_at) values ($1, $2, $3) on conflict do nothing",
+            service,
+            kept_until,
+            event.timestamp,
+        )
+        await tx.connection.execute(
+            "delete from commit_losses where noticed_at < clock_timestamp() - $1::interval", _KEEP_LOSSES
+        )
+        status = await tx.connection.execute(_NOTES[service], kept_until, kept_until - MARGIN)
+        log.warning(
+            "service_lost_commits",
+            service=service,
+            kept_until=kept_until.isoformat(),
+            articles=int(status.split()[-1]),
+        )
+
+
+async def _research_again(tx: Transaction, since: datetime) -> None:
+    """Asks for the research of articles that are not begun once more; research answers from what it has."""
+    slugs = [
+        row["slug"]
+        for row in await tx.connection.fetch(
+            f"""
+            select slug from brands where slug in (
+                select brand_slug from keywords as k join cycles using (cycle_id) where {_UNBEGUN})
+            order by slug for no key update
+            """,  # noqa: S608  (a constant of this module)
+            since,
+        )
+    ]
+    now: datetime = await tx.connection.fetchval("select clock_timestamp()")
+    rows = await load_rows(tx.connection, f"{_UNBEGUN} and c.brand_slug = any ($2::text[])", since, slugs)
+    saved = []
+    for row in rows:
+        decision = research_again(row.facts, row.keyword, row.priority, now=now)
+        (event_id,) = [
+            tx.send(
+                payload,
+                correlation_id=row.correlation_id,
+                trace=row.trace or row.trace_of_cycle,
+                own_trace=not row.trace,
+            )
+            for payload in decision.messages
+        ]
+        saved.append(replace(row, facts=decision.keyword, command=Command(Stage.RESEARCH, event_id)))
+    await save_keywords(tx.connection, saved)
+    log.warning("service_lost_commits", service="research", keywords=len(saved))
+
+
+async def note_own_loss(loss: CommitLoss, tx: Transaction) -> None:
+    """Notes which posts may have been asked for by commits that this database has lost: those of keywords in hand, and of no others."""
+    await tx.connection.execute(
+        f"""
+        update keywords set may_be_promoted_since = coalesce(may_be_promoted_since, $1)
+        where state in {UNDER_WAY} and not awaits_turn and not follows and not promoted
+        """,  # noqa: S608  (a constant)
+        loss.kept_until,
+    )
+
+
+async def note_late_answers(tx: Transaction, events: Sequence[DomainMessage[Any]]) -> None:
+    """Notes articles whose answers come only now, although they were given before their services lost commits."""
+    answers = [
+        (event.source, event.payload.content_id, event.timestamp)
+        for event in events
+        if event.source in _NOTES and getattr(event.payload, "content_id", None) is not None
+    ]
+    if not answers:
+        return
+    await tx.connection.execute(
+        """
+        insert into answers_to_confirm (service, content_id, asked_since)
+        select service, answer.content_id, min(loss.kept_until)
+        from unnest($1::text[], $2::uuid[], $3::timestamptz[]) as answer (service, content_id, sent_at)
+            join commit_losses as loss using (service)
+        where answer.sent_at > loss.kept_until - $4::interval and answer.sent_at <= loss.noticed_at
+        group by service, answer.content_id
+        on conflict do nothing
+        """,
+        *(list(column) for column in zip(*answers, strict=True)),
+        MARGIN,
+    )
+
+
+async def take_answers_to_confirm(connection: Connection, limit: int) -> list[AnswerToConfirm]:
+    """So many of them; they are gone once the transaction commits. Those that another replica has in hand are left out."""
+    rows = await connection.fetch(
+        """
+        delete from answers_to_confirm where (service, content_id) in (
+            select service, content_id from answers_to_confirm order by service, content_id limit $1 for update skip locked)
+        returning service, content_id, asked_since
+        """,
+        limit,
+    )
+    return [AnswerToConfirm(**row) for row in rows]

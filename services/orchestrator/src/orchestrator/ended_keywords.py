@@ -1,0 +1,47 @@
+"""The line of the log that tells of a keyword's end, wherever and by whatever it ends."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+import structlog
+
+log = structlog.get_logger(__name__)
+
+_AT_ONCE: Final = 200
+"""Lines between which others have their turn: a cancelled cycle may end 10,000 keywords at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndedKeyword:
+    """A keyword that has ended just now."""
+
+    brand_slug: str
+    keyword: str
+    cycle_id: UUID
+    correlation_id: str
+    content_id: UUID | None
+    """Of its article, or of the one that stands on its subject."""
+    state: str
+    reason: str | None
+    url: str | None
+
+
+async def log_ended_keywords(ended: Iterable[EndedKeyword]) -> None:
+    """Writes a line for each, in the transaction that ends them."""
+    for number, each in enumerate(ended, start=1):
+        log.info(
+            "keyword_ended",
+            brand=each.brand_slug,
+            keyword=each.keyword,
+            cycle_id=str(each.cycle_id),
+            correlation_id=each.correlation_id,
+            content_id=None if each.content_id is None else str(each.content_id),
+            state=each.state,
+            reason=each.reason,
+            url=each.url,
+        )
+        if number % _AT_ONCE == 0:
+            await asyncio.sleep(0)

@@ -1,0 +1,169 @@
+"""Articles of all cycles, found by brand and by the words of their title and keyword."""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+from uuid import UUID
+
+import asyncpg
+
+from chassis import Connection
+
+_JOINERS: Final = "-_./@:+&%~=?#<>"
+"""Characters that PostgreSQL's parser may take for a part of a word, as in an address."""
+_WORDS: Final = f"""
+    (to_tsvector('simple', translate(title || ' ' || keyword, '{_JOINERS}', '{" " * len(_JOINERS)}'))
+    || array_to_tsvector(array['=' || brand_slug]))
+"""
+"""As the index content_by_words has it (migration 0072)."""
+_COLUMNS: Final = """
+    content_id, brand_slug, keyword, title, word_count, published_url, created_at, updated_at,
+    case when taken_down_at is not null then 'taken_down' when decision = 'rejected' then 'rejected'
+         when held_for <> '{}' then 'waiting' when published_url is not null then 'published' else 'publishing' end as state
+"""
+_MOST_SORTED: Final = 2_000
+"""Articles with the words wanted that are put in order; of more, each page has some, wherever it begins."""
+_APART: Final = re.compile(r"[\s'\"\\]+")
+
+
+class ArticleState(StrEnum):
+    WAITING = "waiting"
+    """For a person, for its writer, or for its time."""
+    REJECTED = "rejected"
+    PUBLISHING = "publishing"
+    """It may be published, and no word has come of its page."""
+    PUBLISHED = "published"
+    TAKEN_DOWN = "taken_down"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundArticle:
+    """An article without its text."""
+
+    content_id: UUID
+    brand_slug: str
+    keyword: str
+    title: str
+    state: ArticleState
+    word_count: int
+    published_url: str | None
+    created_at: datetime
+    updated_at: datetime
+
+
+async def search_articles(
+    connection: Connection,
+    *,
+    brands: Collection[str] | None,
+    text: str | None,
+    after: UUID | None,
+    limit: int,
+) -> list[FoundArticle]:
+    """A page of articles, the latest first.
+
+    Words that few articles have are looked up in the index of words. Words that many have are on any page: there the articles are
+    read in their order until the page is full.
+
+    Args:
+        connection: to the service's database.
+        brands: those whose articles are wanted; None: all.
+        text: words that the title or the keyword has, or beginnings of such; None: any.
+        after: the last article of the page before.
+        limit: articles at most.
+    """
+    if brands is not None and not brands:
+        return []
+    query = None if text is None else _query(text, brands)
+    if query is not None:
+        rare = await _few_with(connection, query)
+        if rare is not None:
+            page = sorted((each for each in rare if after is None or each < after), reverse=True)[:limit]
+            return await _load(connection, page)
+    return await _latest(connection, brands, query, after, limit)
+
+
+@dataclass(frozen=True, slots=True)
+class _Query:
+    words: str
+    """As `to_tsquery` takes it; empty: no article has them."""
+    brands: str | None
+    """As `tsquery` is written; None: any."""
+
+
+def _query(text: str, brands: Collection[str] | None) -> _Query:
+    """Each word of the text, or its beginning, and one of the brands, which the index has with a sign that no word begins with."""
+    spaced = text.translate(str.maketrans(_JOINERS, " " * len(_JOINERS)))
+    words = " & ".join(f"'{word}':*" for word in _APART.split(spaced) if word)
+    return _Query(words, None if brands is None else " | ".join(f"'={slug}'" for slug in sorted(brands)))
+
+
+async def _few_with(connection: Connection, query: _Query) -> list[UUID] | None:
+    """All articles with these words, in no order; None if they are more than `_MOST_SORTED`."""
+    # Without an order, which would have the planner read the articles in it: it cannot know how rare the beginning of a word is.
+    rows = await connection.fetch(
+        f"""
+        select content_id from content
+        where numnode(to_tsquery('simple', $1::text)) > 0
+          and {_WORDS} @@ (to_tsquery('simple', $1::text){"" if query.brands is None else " && $3::text::tsquery"})
+        limit $2
+        """,  # noqa: S608  (constants of this module)
+        query.words,
+        _MOST_SORTED + 1,
+        *(() if query.brands is None else (query.brands,)),
+    )
+    return None if len(rows) > _MOST_SORTED else [row["content_id"] for row in rows]
+
+
+async def _latest(
+    connection: Connection,
+    brands: Collection[str] | None,
+    query: _Query | None,
+    after: UUID | None,
+    limit: int,
+) -> list[FoundArticle]:
+    """The latest of each brand, and of these the latest."""
+    values: list[Any] = [limit]
+    conditions = ["true"]
+
+    def add(condition: str, value: Any) -> None:
+        values.append(value)
+        conditions.append(condition.format(f"${len(values)}"))
+
+    if query is not None:
+        # Not the expression of the index, so that the articles are read in their order.
+        add(f"({_WORDS} || '') @@ to_tsquery('simple', {{}}::text)", query.words)
+    if after is not None:
+        add("content_id < {}::uuid", after)
+    pages = []
+    for brand in [None] if brands is None else sorted(brands):
+        of_brand = ""
+        if brand is not None:
+            values.append(brand)
+            of_brand = f"and brand_slug = ${len(values)}::text"
+        pages.append(
+            f"(select {_COLUMNS} from content where {' and '.join(conditions)} {of_brand} order by content_id desc limit $1)"  # noqa: S608
+        )
+    rows = await connection.fetch(
+        f"select * from ({' union all '.join(pages)}) as found order by content_id desc limit $1",  # noqa: S608
+        *values,
+    )
+    return [_found(row) for row in rows]
+
+
+async def _load(connection: Connection, content_ids: Sequence[UUID]) -> list[FoundArticle]:
+    """These articles, in their order; one that was deleted meanwhile is left out."""
+    if not content_ids:
+        return []
+    rows = await connection.fetch(
+        f"select {_COLUMNS} from content where content_id = any ($1::uuid[])",  # noqa: S608  (a constant of this module)
+        list(content_ids),
+    )
+    found = {row["content_id"]: _found(row) for row in rows}
+    return [found[each] for each in content_ids if each in found]
+
+
+def _found(row: asyncpg.Record) -> FoundArticle:
+    return FoundArticle(**{**row, "state": ArticleState(row["state"])})

@@ -1,0 +1,202 @@
+"""What whoever takes a receipt up does next."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
+
+from receipts.domain.receipt import Receipt, State, Traits, doubted, mark_confirmed
+
+_OF_USER: Final = "user:"
+"""Before identities that name a user at the other side; others name a connection, and change whenever somebody reconnects."""
+_IDENTITY_PAUSE: Final = timedelta(seconds=10)
+"""Until the gateway is asked again who an account is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    step: str
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """Have the gateway refuse what is older, and wait for what it is still sending."""
+
+    step: str
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    step: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    after: timedelta
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Identify:
+    """Find out as whom the account is connected, and take the receipt up with that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    pass
+
+
+Move: TypeAlias = Send | Close | Look | Wait | Identify | Over | Doubt
+
+
+def take_up(  # noqa: PLR0911  (one for each move)
+    receipt: Receipt, steps: Sequence[Traits], now: datetime, identities: Sequence[str] | None = ()
+) -> tuple[Receipt, Move]:
+    """What whoever asks for the effect is to do now, and the receipt as it has to be written before he does.
+
+    Args:
+        receipt: as it stands.
+        steps: those of the effect, in order.
+        now: by the database's clock.
+        identities: as whom the account is connected, the most telling first; empty: nobody knows; None: nobody has asked yet.
+    """
+    if receipt.state is State.CONFIRMED:
+        return receipt, Over()
+    if receipt.state is State.IN_DOUBT:
+        return receipt, Doubt()
+    if (wait := _wait(receipt, now)) is not None:
+        return receipt, wait
+    if identities is None:
+        return receipt, Identify()
+    receipt = replace(receipt, steps=tuple(step.name for step in steps))
+    following = _following(receipt, steps)
+    if following is None:
+        return mark_confirmed(receipt), Over()
+    receipt, hindrance = _as_connected(receipt, steps, following, identities)
+    if hindrance is not None:
+        return receipt, hindrance
+    if receipt.state in {State.ARMED, State.UNKNOWN}:
+        return _looked_up(receipt, steps, now)
+    step = _following(receipt, steps) or following
+    armed = _armed(receipt, step, now)
+    return replace(armed, identity=armed.identity or next(iter(identities), None)), Send(step.name)
+
+
+def _following(receipt: Receipt, steps: Sequence[Traits]) -> Traits | None:
+    return next((step for step in steps if step.name not in receipt.done), None)
+
+
+def _as_connected(
+    receipt: Receipt, steps: Sequence[Traits], following: Traits, identities: Sequence[str]
+) -> tuple[Receipt, Wait | Doubt | None]:
+    """The receipt as it goes on with the user as whom its account is connected now, and what keeps it from going on."""
+    is_same = _is_same_user(receipt.identity, identities)
+    if is_same is None:
+        return receipt, Wait(
+            _IDENTITY_PAUSE, "the gateway does not know yet as whom its account is connected"
+        )
+    if _may_be_seen(receipt, steps):
+        if is_same:
+            return receipt, None
+        detail = (
+            f"the account {receipt.account} is connected as another user than the one for whom this was begun;"
+            " look at what that user has posted"
+        )
+        return doubted(replace(receipt, step=receipt.step or following.name), detail), Doubt()
+    # After a person has had it repeated, nobody knows for whom the steps before were.
+    is_unknown = receipt.identity is None and bool(identities) and bool(receipt.done)
+    return (_begun_anew(receipt) if is_unknown or not is_same else receipt), None
+
+
+def _is_same_user(begun_as: str | None, identities: Sequence[str]) -> bool | None:
+    """Whether an account is connected as the user for whom something was begun, as far as anybody knows; None: not known yet."""
+    if begun_as is None or not identities or begun_as in identities:
+        return True
+    if begun_as.startswith(_OF_USER) and not any(each.startswith(_OF_USER) for each in identities):
+        return None
+    return False
+
+
+def _may_be_seen(receipt: Receipt, steps: Sequence[Traits]) -> bool:
+    """Whether something of it may be there that people see."""
+    unseen = {step.name for step in steps if step.unseen}
+    tried = {*receipt.done, receipt.unanswered}
+    if receipt.state in {State.ARMED, State.UNKNOWN}:
+        tried.add(receipt.step)
+    return bool(tried - unseen - {None})
+
+
+def _begun_anew(receipt: Receipt) -> Receipt:
+    """For another user: what was left for the one before is of no use to this one, and nobody sees it."""
+    return replace(
+        receipt,
+        state=State.READY,
+        done=(),
+        remote={},
+        step=None,
+        sent_fence=0,
+        quiet_since=None,
+        looks=0,
+        identity=None,
+        unanswered=None,
+    )
+
+
+def _wait(receipt: Receipt, now: datetime) -> Wait | None:
+    if receipt.held_until is not None and receipt.held_until > now:
+        return Wait(receipt.held_until - now, "somebody is at it")
+    if receipt.not_before is not None and receipt.not_before > now:
+        return Wait(receipt.not_before - now, receipt.detail or "it is not its time yet")
+    return None
+
+
+def _looked_up(receipt: Receipt, steps: Sequence[Traits], now: datetime) -> tuple[Receipt, Move]:
+    """For what was sent, and nobody has said what became of it."""
+    step = next((step for step in steps if step.name == receipt.step), None)
+    if step is None:
+        return doubted(receipt, f"this version knows no step {receipt.step} any more"), Doubt()
+    if step.repeatable:
+        return _armed(receipt, step, now), Send(step.name)
+    if receipt.quiet_since is None:
+        return _held(receipt, step, now), Close(step.name)
+    if not step.looks:
+        return doubted(receipt, receipt.detail or "whoever sent it was gone before it was answered"), Doubt()
+    if now < (first := receipt.quiet_since + min(step.first_look, step.settles)):
+        return receipt, Wait(first - now, "what was sent may still show up")
+    return _held(receipt, step, now), Look(step.name)
+
+
+def _armed(receipt: Receipt, step: Traits, now: datetime) -> Receipt:
+    fence = receipt.fence + 1
+    unanswered = receipt.unanswered if receipt.unanswered == step.name else None
+    if receipt.state in {State.ARMED, State.UNKNOWN} and not step.unseen:
+        unanswered = step.name
+    return replace(
+        receipt,
+        state=State.ARMED,
+        step=step.name,
+        fence=fence,
+        sent_fence=fence,
+        held_until=now + step.lease,
+        not_before=None,
+        quiet_since=None,
+        looks=0,
+        reason="",
+        detail="",
+        unanswered=unanswered,
+    )
+
+
+def _held(receipt: Receipt, step: Traits, now: datetime) -> Receipt:
+    return replace(
+        receipt,
+        state=State.UNKNOWN,
+        fence=receipt.fence + 1,
+        held_until=now + step.lease,
+        not_before=None,
+    )
