@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from chassis.gathering import Gathering
+from chassis.coalescing import RequestCoalescer
 from envelope import DomainMessage
 from envelope.brand.payloads import ContentPublish, ContentPublished
 from messaging import Context, Database, Record, Together, Transaction, Unprocessable
@@ -53,7 +53,9 @@ class BuiltInSite:
         self._orchestrator = orchestrator
         self._urls = urls
         self._links = ShortLinks(urls)
-        self._known: Gathering[PublishCommand, ExistingArticle] = Gathering(self._look, limit=AT_ONCE)
+        self._known: RequestCoalescer[PublishCommand, ExistingArticle] = RequestCoalescer(
+            self._find_existing, limit=AT_ONCE
+        )
 
     async def publish(self, command: Command, context: Context) -> Record | Together[SiteJob]:
         payload = command.payload
@@ -86,7 +88,9 @@ class BuiltInSite:
             self._record, SiteJob(command, context, RenderedArticle(article, markup, answer.etag))
         )
 
-    async def _look(self, asked: Sequence[PublishCommand]) -> Mapping[PublishCommand, ExistingArticle]:
+    async def _find_existing(
+        self, asked: Sequence[PublishCommand]
+    ) -> Mapping[PublishCommand, ExistingArticle]:
         async with self._database.connection() as connection:
             return await store.find_existing(connection, asked)
 
