@@ -225,7 +225,7 @@ async def test_commands_that_were_being_stored_together_when_it_was_killed_are_d
         told: dict[str, str] = {}
         while len(told) < len(content_ids):
             event = await service.next_event()
-            # What comes twice is one message: whoever takes it knows.
+            # A repeated message has the same id, so consumers can recognise it.
             assert told.setdefault(event["causation_id"], event["event_id"]) == event["event_id"]
         assert set(told) == {str(event_id) for event_id in event_ids}
         assert await pool.fetchval("select count(*) from pages") == len(content_ids)

@@ -1,4 +1,4 @@
-"""Search engines are told of each changed address once, for brands that want it, with a key that they find on the site."""
+"""The notifier sends each changed address once, for brands with IndexNow on, with the key that the site serves."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -77,7 +77,7 @@ class Web:
             await connection.execute("update changed_addresses set due_at = due_at - interval '2 days'")
 
     async def told(self) -> list[str]:
-        """What engines are told next."""
+        """The next notification that engines receive."""
         await self.let_time_pass()
         before = len(self.engine.accepted)
         count = await self.notifier.notify_engines()

@@ -1,4 +1,4 @@
-"""Drafts under links: who has one sees the draft as it stands, for a while, and nobody else does."""
+"""Preview links: they show the current draft until they expire, and nothing else opens it."""
 
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Targets with fakes of the sites behind them, commands that come until they are settled, and time that passes when it is told to."""
+"""Targets with fake sites, redelivery of commands until they are settled, and a clock that tests control."""
 
 import base64
 import hashlib
