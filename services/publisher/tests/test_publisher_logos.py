@@ -127,8 +127,8 @@ FRAMES = [Image.new("RGB", (64, 64), (shade, 0, 0)) for shade in (0, 200)]
 MOVING = {"save_all": True, "append_images": FRAMES[1:]}
 REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "empty": (lambda: b"", "is empty"),
-    "SVG": (lambda: SVG, "SVG is not taken: such a file can run scripts .* export the logo as PNG"),
-    "SVG with a head": (lambda: b'\xef\xbb\xbf<?xml version="1.0"?>' + SVG, "SVG is not taken"),
+    "SVG": (lambda: SVG, "SVG is not accepted: it can run scripts .* export the logo as PNG"),
+    "SVG with a head": (lambda: b'\xef\xbb\xbf<?xml version="1.0"?>' + SVG, "SVG is not accepted"),
     "GIF": (lambda: saved(FRAMES[0], "GIF"), "no PNG, JPEG or WebP"),
     "BMP called PNG": (lambda: saved(FRAMES[0], "BMP"), "no PNG, JPEG or WebP"),
     "text": (lambda: b"a logo", "no PNG, JPEG or WebP"),

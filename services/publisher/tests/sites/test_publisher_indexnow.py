@@ -163,7 +163,7 @@ async def test_what_cannot_be_told_is_told_later_says_why_and_ends(web: Web) -> 
         (web.accounts.clear, "brandctl accounts connect indexnow"),
         (lambda: web.engine.faults.inject("limited"), "too often"),
         (lambda: web.engine.faults.inject("reset_after"), ""),
-        (web.engine.files.clear, "reached there from outside"),
+        (web.engine.files.clear, "reachable there from outside"),
     ):
         broken()
         accepted = len(web.engine.accepted)
@@ -205,7 +205,7 @@ async def test_two_replicas_tell_of_each_address_once_and_a_change_meanwhile_onc
     assert batch is not None
     await web.publish(**again, title="Coldest", updated_at="2026-03-01T10:00:00Z")
     async with web.database.transaction() as tx:
-        await store_of_changes.forget(tx.connection, batch)
+        await store_of_changes.delete_batch(tx.connection, batch)
     assert await web.told() == ["/sites/daily-grind/brew-0"]
     assert await web.told() == []
 
