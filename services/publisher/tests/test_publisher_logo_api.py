@@ -87,7 +87,7 @@ async def test_a_logo_is_given_looked_at_and_taken_away(web: Web) -> None:
 async def test_what_is_refused_changes_nothing(web: Web) -> None:
     before = (await web.put(logo())).json()
     for file, status, why in (
-        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", 422, "SVG is not taken"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", 422, "SVG is not accepted"),
         (logo()[:60], 422, "broken"),
         (b"", 422, "is empty"),
         (logo() + bytes(MAX_BYTES), 413, "larger than 1 MB"),
