@@ -109,6 +109,8 @@ class Stack:
             if message["type"] == "cycle.completed":
                 assert trace
                 continue
+            if message["type"] == "work.finished":  # for the monitor, which answers nobody
+                continue
             payload = message["payload"]
             keyword = payload.get("keyword") or self._keyword_of[payload["content_id"]]
             if content_id := payload.get("content_id"):
