@@ -194,22 +194,20 @@ async def find(work: Work, edges: Edges, container: str, text: str, posts: str) 
     missing: Absent | Unclear = Unclear(
         f"there are {PAGES * _LISTED} or more posts since the first attempt; look whether it is among them"
     )
-    is_near = is_alike = False
+    is_near = False
     for _ in range(PAGES):
         answer = await read(partial(_page, work, edges.of(user, posts), dict(query)))
         window, page = Window.of(work, answer.clock), answer.json["data"]
         recent = [each for each in page if _made(each) >= window.opens]
         for each in recent:
-            said = each.get(edges.text, "")
-            if comparable(said) != comparable(text):
-                is_alike = is_alike or window.may_be_ours(work, _made(each), said, text)
+            if comparable(each.get(edges.text, "")) != comparable(text):
                 continue
             if window.place(_made(each)) is Time.SINCE:
                 return Found({"id": str(each["id"]), "url": each.get("permalink", "")})
             is_near = True
         following = answer.json.get("paging", {}).get("cursors", {}).get("after")
         if len(recent) < _LISTED or not following:
-            missing = window.missing(is_near=is_near, is_alike=is_alike)
+            missing = window.missing(is_near=is_near)
             break
         query["after"] = following
     if await read(partial(_status, work, edges, container)) == "PUBLISHED":
