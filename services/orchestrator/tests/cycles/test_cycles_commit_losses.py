@@ -1,5 +1,6 @@
 """What publisher and social have answered and may have forgotten is asked for once more, and nothing else is."""
 
+import asyncio
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -8,6 +9,7 @@ from uuid import UUID
 
 import pytest
 
+from chassis.testing import eventually
 from envelope import DomainMessage, new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import (
@@ -19,7 +21,14 @@ from envelope.brand.payloads import (
     SocialPosted,
 )
 from messaging import CommitLoss, Database
-from orchestrator.cycles import AnswerConfirmation, Cycle, Housekeeping, note_commit_losses, note_own_loss
+from orchestrator.cycles import (
+    AnswerConfirmation,
+    Cycle,
+    Housekeeping,
+    note_commit_losses,
+    note_own_loss,
+    route,
+)
 from orchestrator.cycles.domain import content_id_of
 from orchestrator.cycles.facts import KeywordState
 from orchestrator.writing.durable import Command as WritingCommand
@@ -358,6 +367,31 @@ async def test_research_from_before_the_loss_that_is_heard_of_after_the_word_of_
     (generate,) = await commands(orchestrator_database, "content.generate")
     assert generate["research_id"] == str(again.research_id)
     assert len(await commands(orchestrator_database, "research.requested")) == 2
+
+
+async def test_late_research_that_is_decided_about_while_the_loss_is_noted_is_not_missed(
+    orchestrator_database: Database, message_of: MessageOf
+) -> None:
+    cycle = await begin(orchestrator_database, "cold brew")
+    late = from_service("research", researched("cold brew"), cycle.correlation_id, datetime.now(UTC))
+    async with orchestrator_database.transaction() as tx:
+        await route([late], tx)
+        noting = asyncio.create_task(lose(orchestrator_database, "research"))
+
+        async def waits() -> bool:
+            # A transaction sees the activity as it was when it first looked.
+            async with orchestrator_database.connection() as connection:
+                return noting.done() or await connection.fetchval(
+                    "select exists (select from pg_stat_activity"
+                    " where datname = current_database() and wait_event_type = 'Lock')"
+                )
+
+        await eventually(waits)
+        assert not noting.done()
+    await noting
+    assert len(await commands(orchestrator_database, "research.requested")) == 2
+    (row,) = await rows_of(orchestrator_database, cycle)
+    assert row.facts.state is KeywordState.QUEUED
 
 
 async def test_research_that_was_certainly_kept_or_was_done_after_the_loss_is_written_from(
