@@ -167,3 +167,22 @@ async def test_the_service_says_that_its_database_has_lost_commits(
     assert (event["type"], event["service"]) == ("database.fell_back", "social")
     kept_until = await social_database.fetchval("select kept_until from server_history")
     assert datetime.fromisoformat(event["kept_until"]) == kept_until
+
+
+async def test_a_post_is_found_by_the_short_link_that_it_was_asked_for_with(
+    social: Any,
+    networks: Networks,
+    gateway: GatewayApp,
+    new_command: NewCommand,
+    social_database: asyncpg.Connection,
+) -> None:
+    await networks.connect("mastodon")
+    networks.mastodon.keeps_keys = False
+    command = new_command(channels=("mastodon",), short_link="https://daily-grind.example/s/abc12345")
+    await social.send(command)
+    first = await told(social, 1)
+    await lose_rows(social_database, gateway)
+    await social.send(again(command))
+    assert await told(social, 1) == first
+    assert len(networks.mastodon.accepted) == 1
+    assert await social_database.fetchval("select prepared ? 'is_uncertain' from receipts")
