@@ -8,7 +8,7 @@ from pydantic import Field, SecretStr, model_validator
 from chassis import KeyedSettings, WebAddress
 from chassis.service_keys import PairKeysText, sent_to
 from messaging import ServiceSettings
-from orchestrator.cycles import BRAND_ARTICLES, BRAND_RESEARCH, Room
+from orchestrator.cycles import BRAND_ARTICLES, BRAND_RESEARCH, BrandLimits
 
 Hours = Annotated[float, Field(gt=0, le=24 * 365)]
 Days = Annotated[float, Field(gt=0, le=3650)]
@@ -86,8 +86,8 @@ class Settings(ServiceSettings, KeyedSettings):
         return sent_to("ORCHESTRATOR_TO_GATEWAY_KEY", self.orchestrator_to_gateway_key, self.service_key)
 
     @property
-    def room(self) -> Room:
-        return Room(research=self.brand_research, articles=self.brand_articles)
+    def brand_limits(self) -> BrandLimits:
+        return BrandLimits(research=self.brand_research, articles=self.brand_articles)
 
     @property
     def turn_seconds(self) -> float:

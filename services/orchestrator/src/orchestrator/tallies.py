@@ -9,7 +9,7 @@ from prometheus_client.registry import Collector
 from chassis.observing.metrics import Families
 
 
-class Tally:
+class LabelledCounter:
     """One counter.
 
     Args:
@@ -30,7 +30,7 @@ class Tally:
 
     def shown(self, families: Families) -> Collector:
         """As a metric of the process."""
-        return _Shown(self, families)
+        return _TallyCollector(self, families)
 
     def collected(self, families: Families) -> Metric:
         counter = families.counter(self._name, self._told, self._label)
@@ -39,8 +39,8 @@ class Tally:
         return counter
 
 
-class _Shown(Collector):
-    def __init__(self, tally: Tally, families: Families) -> None:
+class _TallyCollector(Collector):
+    def __init__(self, tally: LabelledCounter, families: Families) -> None:
         self._tally = tally
         self._families = families
 

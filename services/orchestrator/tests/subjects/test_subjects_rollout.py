@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from messaging import Database
-from orchestrator.cycles import Room, control
+from orchestrator.cycles import BrandLimits, control
 from orchestrator.cycles.turns import give_overlooked_turns
 from orchestrator.subjects import backfill_keys
 from orchestrator.subjects.former_keys import former_key_of
@@ -14,7 +14,7 @@ from orchestrator.subjects.keys import key_of
 Desk = Any
 """See conftest.py."""
 BRAND = "daily-grind"
-ROOM = Room(research=4, articles=4)
+LIMITS = BrandLimits(research=4, articles=4)
 
 
 class FormerReplica:
@@ -172,7 +172,7 @@ async def test_who_waits_by_the_former_rules_for_another_subject_has_a_turn_by_t
     second = await hand_in_for_former(desk, "blues guitar")
     assert await former.give_turns() == []
 
-    await give_overlooked_turns(desk.database, ROOM)
+    await give_overlooked_turns(desk.database, LIMITS)
 
     assert await desk.asked() == ["blue guitar", "blues guitar"]
     assert await desk.states(second) == ["queued"]

@@ -1,4 +1,4 @@
-"""The HTTP API: the rooms' routes behind the guard, and what their errors are answered with."""
+"""The HTTP API: all routes behind the authorisation, and the answers to their errors."""
 
 from collections.abc import Set as AbstractSet
 from datetime import timedelta
@@ -19,7 +19,7 @@ from orchestrator.api.keys import SHOWN_ONCE, KeyQuotas, key_routes
 from orchestrator.audits import audit_routes
 from orchestrator.brands import EXTRACTIVE, UnknownBrandError, brand_routes
 from orchestrator.calendar import calendar_routes
-from orchestrator.cycles import DEFAULT_ROOM, ReusedKeyError, Room, cycle_routes
+from orchestrator.cycles import DEFAULT_LIMITS, BrandLimits, ReusedKeyError, cycle_routes
 from orchestrator.erasure import erasure_routes
 from orchestrator.placements import placement_routes
 from orchestrator.removal import BrandErasingError
@@ -50,17 +50,17 @@ def http_api(
     authorise: Authorise,
     *,
     writers: AbstractSet[str] = frozenset({EXTRACTIVE}),
-    room: Room = DEFAULT_ROOM,
+    limits: BrandLimits = DEFAULT_LIMITS,
     stuck_after: timedelta = STUCK_AFTER,
 ) -> FastAPI:
-    """The application.
+    """The FastAPI application of this service.
 
     Args:
         database: the service's.
         authorise: says who sent a request; raises HTTPException 401 for one without a key.
-        writers: those that a brand may choose.
-        room: how much of one brand may be in hand at a time.
-        stuck_after: without a sign of it for so long, an article that is being written is said to be stuck.
+        writers: writers that a brand may choose.
+        limits: how much work of one brand may be under way at a time.
+        stuck_after: an article without progress for this long is shown as stuck.
     """
     app = api(
         "Brand Engine: orchestrator",
@@ -91,18 +91,18 @@ def http_api(
     add_routes(
         app,
         brand_routes(database, writers, agent_of, waits_of),
-        cycle_routes(database, room),
+        cycle_routes(database, limits),
         subject_routes(database),
         schedule_routes(database),
         calendar_routes(database),
-        audit_routes(database, room),
+        audit_routes(database, limits),
         activity_routes(database),
         erasure_routes(database),
         content_routes(database),
         placement_routes(database),
         key_routes(database),
-        review_routes(database, room),
-        workflow_routes(database, room, stuck_after),
+        review_routes(database, limits),
+        workflow_routes(database, limits, stuck_after),
     )
     keep_audit_log(app, database, shown_once=SHOWN_ONCE)
     app.add_exception_handler(UnknownBrandError, _unknown)

@@ -21,7 +21,7 @@ DEFAULT_UNREVIEWED: Final = 5
 """Drafts of a brand that may wait without anybody having reviewed them, unless the brand says otherwise."""
 
 
-class Approval(StrEnum):
+class ApprovalPolicy(StrEnum):
     """Which articles a person approves before they are published."""
 
     EVERYTHING = "everything"
@@ -31,27 +31,27 @@ class Approval(StrEnum):
     """None but those that miss a bound."""
 
 
-def approval_of(wish: str | None, *, writer: str, targets: Collection[str]) -> Approval:
+def approval_of(wish: str | None, *, writer: str, targets: Collection[str]) -> ApprovalPolicy:
     """What the brand wants to see: what it says, or else everything that a model writes or that leaves the built-in site."""
     if wish is not None:
-        return Approval(wish)
+        return ApprovalPolicy(wish)
     leaves = any(target != BUILT_IN_SITE for target in targets)
-    return Approval.EVERYTHING if writer == MODEL or leaves else Approval.NOTHING
+    return ApprovalPolicy.EVERYTHING if writer == MODEL or leaves else ApprovalPolicy.NOTHING
 
 
-class UnwritableError(ValueError):
+class UnusableWriterError(ValueError):
     """The brand asks for a writer that cannot write for it; the message says what to do."""
 
 
 def check_writer(writer: str, language: str, available: AbstractSet[str]) -> None:
-    """Raises UnwritableError: that writer is not configured, or does not know the language."""
+    """Raises UnusableWriterError: that writer is not configured, or does not know the language."""
     if writer not in available:
-        raise UnwritableError(
+        raise UnusableWriterError(
             f"no model is configured, so the writer '{writer}' cannot write: set MODEL_URL and restart the orchestrator, or"
             f" give the brand the writer '{EXTRACTIVE}'"
         )
     if writer == MODEL and language.partition("-")[0] != "en":
-        raise UnwritableError(
+        raise UnusableWriterError(
             f"what a model writes can be held against its sources in English only, and the brand's language is"
             f" '{language}': give it the writer '{EXTRACTIVE}'"
         )

@@ -9,7 +9,7 @@ from chassis.http.api import View
 from chassis.quiet_hours import QuietHours
 from envelope.brand.payloads import PostsApproval
 from orchestrator.brands.domain import DEFAULT_UNREVIEWED
-from orchestrator.brands.store import Brand
+from orchestrator.brands.store import BrandRow
 from orchestrator.requests import RequestBody, not_blank, prose
 
 MAX_CHANNELS: Final = 20
@@ -152,7 +152,7 @@ class BrandRequest(RequestBody):
         return self
 
     @classmethod
-    def of(cls, brand: Brand) -> "BrandRequest":
+    def of(cls, brand: BrandRow) -> "BrandRequest":
         """What would have to be sent for the brand to stay as it is. It was checked when it was stored."""
         stored = {name: getattr(brand, name) for name in cls.model_fields}
         stored["quiet_hours"] = QuietHoursRequest.of(brand.quiet_hours)
@@ -160,7 +160,7 @@ class BrandRequest(RequestBody):
         return cls.model_construct(**stored)
 
 
-class Counters(View):
+class BrandCounters(View):
     """What became of the brand's keywords and articles, as their rows say at this moment; cycles are kept for a limited time."""
 
     pending_research: int
@@ -177,10 +177,10 @@ class Counters(View):
     """Keywords of the cycles that are kept."""
 
 
-class Agent(View):
+class BrandAgentView(View):
     """How the brand fares, and whether it goes on by itself."""
 
-    counters: Counters
+    counters: BrandCounters
     waits: str | None
     """Why nothing more is begun for it; null if it goes on by itself."""
     looked_at: datetime | None
@@ -216,7 +216,7 @@ class BrandView(View):
     updated_at: datetime
 
     @classmethod
-    def of(cls, brand: Brand) -> Self:
+    def of(cls, brand: BrandRow) -> Self:
         return cls(
             slug=brand.slug,
             name=brand.name,
@@ -247,25 +247,25 @@ class BrandView(View):
 class BrandDetails(BrandView):
     policy: BrandRequest
     """What was asked for, as a PUT would ask for it again: change a part of it and send it with the ETag in `If-Match`."""
-    agent: Agent
+    agent: BrandAgentView
 
     @classmethod
-    def of_agent(cls, brand: Brand, agent: Agent) -> Self:
+    def of_agent(cls, brand: BrandRow, agent: BrandAgentView) -> Self:
         return cls(**dict(BrandView.of(brand)), policy=BrandRequest.of(brand), agent=agent)
 
 
-class BrandLine(BrandView):
+class BrandListItem(BrandView):
     """A brand in a list."""
 
     waits: str | None
     """Why nothing more is begun for it; null if it goes on by itself."""
 
     @classmethod
-    def of_waiting(cls, brand: Brand, waits: str | None) -> Self:
+    def of_waiting(cls, brand: BrandRow, waits: str | None) -> Self:
         return cls(**dict(BrandView.of(brand)), waits=waits)
 
 
 class BrandList(View):
-    items: tuple[BrandLine, ...]
+    items: tuple[BrandListItem, ...]
     next: str | None
     """Where the next page begins: send it as `after`."""

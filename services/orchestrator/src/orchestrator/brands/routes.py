@@ -31,16 +31,16 @@ from orchestrator.answers import LOCATION
 from orchestrator.brands.domain import (
     BrandSlug,
     UnknownBrandError,
-    UnwritableError,
+    UnusableWriterError,
     check_writer,
     is_slug,
 )
-from orchestrator.brands.models import Agent, BrandDetails, BrandLine, BrandList, BrandRequest
-from orchestrator.brands.store import Brand, brands_page, find_brand, hold_brand, upsert_brand
+from orchestrator.brands.models import BrandAgentView, BrandDetails, BrandList, BrandListItem, BrandRequest
+from orchestrator.brands.store import BrandRow, brands_page, find_brand, hold_brand, upsert_brand
 from orchestrator.removal import demand_not_erasing
 
-AgentOf: TypeAlias = Callable[[Connection, Brand], Awaitable[Agent]]
-WaitsOf: TypeAlias = Callable[[Connection, Sequence[Brand]], Awaitable[Sequence[str | None]]]
+AgentOf: TypeAlias = Callable[[Connection, BrandRow], Awaitable[BrandAgentView]]
+WaitsOf: TypeAlias = Callable[[Connection, Sequence[BrandRow]], Awaitable[Sequence[str | None]]]
 
 Slug = Annotated[
     str,
@@ -131,7 +131,7 @@ def _setting(database: Database, writers: AbstractSet[str], agent_of: AgentOf) -
         checked = _own_slug(slug, caller)
         try:
             check_writer(request.writer, request.language, writers)
-        except UnwritableError as error:
+        except UnusableWriterError as error:
             raise RefusalError(codes.WRITER_NOT_AVAILABLE, str(error)) from error
         async with database.transaction() as tx:
             if if_match is not None:
@@ -175,7 +175,7 @@ def _reading(database: Database, agent_of: AgentOf, waits_of: WaitsOf) -> APIRou
             page = found[:limit]
             waits = await waits_of(connection, page)
         answer = BrandList(
-            items=tuple(map(BrandLine.of_waiting, page, waits)),
+            items=tuple(map(BrandListItem.of_waiting, page, waits)),
             next=page[-1].slug if len(found) > limit else None,
         )
         return conditional(answer.model_dump_json(), if_none_match)
@@ -206,7 +206,7 @@ def _policy_tag(policy: BrandRequest) -> str:
     return entity_tag(policy.model_dump_json()).strip('"')
 
 
-def _check_unchanged(slug: str, brand: Brand | None, if_match: str) -> None:
+def _check_unchanged(slug: str, brand: BrandRow | None, if_match: str) -> None:
     """Raises HTTPException: 412 if the policy is not the one of an ETag that If-Match names."""
     if brand is None:
         raise RefusalError(

@@ -10,11 +10,11 @@ import asyncpg
 from chassis import Connection
 from chassis.quiet_hours import QuietHours
 from envelope.brand.payloads import PostsApproval
-from orchestrator.brands.domain import DEFAULT_UNREVIEWED, EXTRACTIVE, Approval, BrandSlug, approval_of
+from orchestrator.brands.domain import DEFAULT_UNREVIEWED, EXTRACTIVE, ApprovalPolicy, BrandSlug, approval_of
 
 
 @dataclass(frozen=True, slots=True)
-class Brand:
+class BrandRow:
     slug: BrandSlug
     name: str
     description: str
@@ -49,7 +49,7 @@ class Brand:
     updated_at: datetime
 
     @property
-    def approves(self) -> Approval:
+    def approves(self) -> ApprovalPolicy:
         return approval_of(self.approval, writer=self.writer, targets=self.targets)
 
     @property
@@ -81,7 +81,7 @@ async def upsert_brand(
     targets: Sequence[str] = (),
     short_links: bool = False,
     max_unreviewed_drafts: int = DEFAULT_UNREVIEWED,
-) -> tuple[Brand, bool]:
+) -> tuple[BrandRow, bool]:
     """The brand as stored, and whether it is new. Saying the same again leaves `updated_at` alone.
 
     `targets` are all of them, `target` first; empty: that one alone.
@@ -136,18 +136,18 @@ async def upsert_brand(
     return _brand(row), bool(row["is_new"])
 
 
-async def find_brand(connection: Connection, slug: str) -> Brand | None:
+async def find_brand(connection: Connection, slug: str) -> BrandRow | None:
     row = await connection.fetchrow("select * from brands where slug = $1", slug)
     return _brand(row) if row else None
 
 
-async def find_brands(connection: Connection, slugs: Collection[str]) -> dict[str, Brand]:
+async def find_brands(connection: Connection, slugs: Collection[str]) -> dict[str, BrandRow]:
     """Those of them that exist, by slug."""
     rows = await connection.fetch("select * from brands where slug = any ($1::text[])", list(slugs))
     return {row["slug"]: _brand(row) for row in rows}
 
 
-async def hold_brand(connection: Connection, slug: str) -> Brand | None:
+async def hold_brand(connection: Connection, slug: str) -> BrandRow | None:
     """As `find_brand`, and nobody else changes it until the transaction ends."""
     row = await connection.fetchrow("select * from brands where slug = $1 for no key update", slug)
     return _brand(row) if row else None
@@ -155,7 +155,7 @@ async def hold_brand(connection: Connection, slug: str) -> Brand | None:
 
 async def brands_page(
     connection: Connection, *, slugs: Collection[str] | None, after: str, limit: int
-) -> list[Brand]:
+) -> list[BrandRow]:
     """Those whose slugs come after `after`, by slug; all, or of these alone."""
     rows = await connection.fetch(
         "select * from brands where ($1::text[] is null or slug = any ($1)) and slug > $2 order by slug limit $3",
@@ -194,8 +194,8 @@ async def until_a_quiet_period_ends(connection: Connection) -> timedelta | None:
     return due
 
 
-def _brand(row: asyncpg.Record) -> Brand:
-    return Brand(
+def _brand(row: asyncpg.Record) -> BrandRow:
+    return BrandRow(
         slug=row["slug"],
         name=row["name"],
         description=row["description"],

@@ -8,10 +8,10 @@ from zoneinfo import ZoneInfo
 from pydantic import Field
 
 from chassis.http.api import View
-from orchestrator.calendar.reading import Entry
+from orchestrator.calendar.reading import ArticleCalendarEntry
 
 
-class EntryView(View):
+class ArticleCalendarEntryView(View):
     """Something that is to happen at a time."""
 
     at: datetime
@@ -29,7 +29,7 @@ class EntryView(View):
     """The schedule's name; none of an article."""
 
     @classmethod
-    def of(cls, entry: Entry, zone: ZoneInfo) -> Self:
+    def of(cls, entry: ArticleCalendarEntry, zone: ZoneInfo) -> Self:
         return cls(
             at=entry.at.astimezone(zone),
             kind=entry.kind,
@@ -42,7 +42,7 @@ class EntryView(View):
 
 
 class CalendarPage(View):
-    items: tuple[EntryView, ...]
+    items: tuple[ArticleCalendarEntryView, ...]
     """The earliest first."""
     next: str | None
     """The `after` of the page behind this one; null on the last."""

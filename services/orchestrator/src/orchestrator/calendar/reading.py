@@ -10,7 +10,7 @@ from uuid import UUID
 
 from chassis import Connection
 from orchestrator.brands import BrandSlug
-from orchestrator.review import Dated, dated_between
+from orchestrator.review import ScheduledArticle, dated_between
 from orchestrator.schedule import Schedule, active_of
 
 _ARTICLE: Final = "article"
@@ -18,8 +18,8 @@ _SCHEDULE: Final = "schedule"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """Something that is to happen at a time; what its fields say is told in `models.EntryView`."""
+class ArticleCalendarEntry:
+    """Something that is to happen at a time; what its fields say is told in `models.ArticleCalendarEntryView`."""
 
     at: datetime
     kind: Literal["article", "schedule"]
@@ -47,7 +47,7 @@ async def entries_of(
     *,
     after: tuple[datetime, str] | None = None,
     limit: int,
-) -> list[Entry]:
+) -> list[ArticleCalendarEntry]:
     """What is to happen from one time to before another one, the earliest first; only what stands behind the place `after`."""
     if after is not None:
         begin = max(begin, after[0])
@@ -63,8 +63,8 @@ async def entries_of(
     return list(islice((each for each in found if after is None or each.place > after), limit))
 
 
-def _of_article(brand: BrandSlug, dated: Dated) -> Entry:
-    return Entry(
+def _of_article(brand: BrandSlug, dated: ScheduledArticle) -> ArticleCalendarEntry:
+    return ArticleCalendarEntry(
         at=dated.publish_at,
         kind="article",
         brand_slug=brand,
@@ -78,10 +78,10 @@ def _of_article(brand: BrandSlug, dated: Dated) -> Entry:
     )
 
 
-def _firings(schedule: Schedule, begin: datetime, end: datetime) -> Iterator[Entry]:
+def _firings(schedule: Schedule, begin: datetime, end: datetime) -> Iterator[ArticleCalendarEntry]:
     times = schedule.plan.firings_from(schedule.standing, begin)
     for time in takewhile(lambda time: time < end, times):
-        yield Entry(
+        yield ArticleCalendarEntry(
             at=time,
             kind="schedule",
             brand_slug=schedule.brand_slug,

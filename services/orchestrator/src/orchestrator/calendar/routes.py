@@ -13,8 +13,8 @@ from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from orchestrator.brands import UnknownBrandError, find_brand, seen_slug
-from orchestrator.calendar.models import CalendarPage, EntryView
-from orchestrator.calendar.reading import Entry, entries_of
+from orchestrator.calendar.models import ArticleCalendarEntryView, CalendarPage
+from orchestrator.calendar.reading import ArticleCalendarEntry, entries_of
 
 Brand = Annotated[
     BrandSlug,
@@ -31,7 +31,7 @@ def calendar_routes(database: Database) -> APIRouter:
         span: tuple[datetime, datetime],
         limit: int,
         after: tuple[datetime, str] | None = None,
-    ) -> list[Entry]:
+    ) -> list[ArticleCalendarEntry]:
         slug = seen_slug(brand, caller)
         async with database.connection() as connection:
             if await find_brand(connection, slug) is None:
@@ -59,7 +59,7 @@ def calendar_routes(database: Database) -> APIRouter:
         found = await entries(caller, brand, calendars.span(begin, to), limit + 1, place)
         page = found[:limit]
         answer = CalendarPage(
-            items=tuple(EntryView.of(each, clocks) for each in page),
+            items=tuple(ArticleCalendarEntryView.of(each, clocks) for each in page),
             next=calendars.place(*page[-1].place) if len(found) > limit else None,
         )
         return conditional(answer.model_dump_json(), if_none_match)
@@ -84,7 +84,7 @@ def calendar_routes(database: Database) -> APIRouter:
     return routes
 
 
-def _event(entry: Entry) -> icalendar.Event:
+def _event(entry: ArticleCalendarEntry) -> icalendar.Event:
     if entry.content_id is not None:
         return icalendar.Event(
             uid=f"{entry.content_id}@orchestrator.brand-engine",

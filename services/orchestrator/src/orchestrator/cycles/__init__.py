@@ -14,31 +14,31 @@ from orchestrator.cycles.domain import (
 )
 from orchestrator.cycles.facts import readable
 from orchestrator.cycles.handlers import route
-from orchestrator.cycles.housekeeping import Housekeeping, Releases
+from orchestrator.cycles.housekeeping import Housekeeping, RateLimitedDispatcher
 from orchestrator.cycles.keyword_rows import KeywordRow, load_keywords
 from orchestrator.cycles.models import Keyword
 from orchestrator.cycles.routes import LARGER_BODIES, cycle_routes
 from orchestrator.cycles.store import BRAND_WAITS, Cycle, NewCycle, lock_brand, waiting
-from orchestrator.cycles.turns import DEFAULT_ROOM, Room, give_turns
+from orchestrator.cycles.turns import DEFAULT_LIMITS, BrandLimits, give_turns
 from orchestrator.cycles.waits import note_waits
 
 __all__ = [
     "BRAND_ARTICLES",
     "BRAND_RESEARCH",
     "BRAND_WAITS",
-    "DEFAULT_ROOM",
+    "DEFAULT_LIMITS",
     "LARGER_BODIES",
     "MARGIN",
     "AnswerConfirmation",
+    "BrandLimits",
     "Cycle",
     "CycleId",
     "Housekeeping",
     "Keyword",
     "KeywordRow",
     "NewCycle",
-    "Releases",
+    "RateLimitedDispatcher",
     "ReusedKeyError",
-    "Room",
     "begin_cycle",
     "begin_cycle_in",
     "cancel_writing",

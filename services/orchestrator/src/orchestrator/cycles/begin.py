@@ -11,7 +11,7 @@ from orchestrator.brands import UnknownBrandError, find_brand
 from orchestrator.cycles import store
 from orchestrator.cycles.domain import ReusedKeyError
 from orchestrator.cycles.store import Cycle, NewCycle
-from orchestrator.cycles.turns import DEFAULT_ROOM, Room, give_turns
+from orchestrator.cycles.turns import DEFAULT_LIMITS, BrandLimits, give_turns
 
 log = structlog.get_logger(__name__)
 
@@ -19,14 +19,14 @@ KEYWORDS_IN_ONE_TRACE: Final = 20
 """With more, each begins a trace of its own: of tens of thousands of spans together nobody makes out anything."""
 
 
-async def begin_cycle(database: Database, wanted: NewCycle, room: Room = DEFAULT_ROOM) -> Cycle:
+async def begin_cycle(database: Database, wanted: NewCycle, limits: BrandLimits = DEFAULT_LIMITS) -> Cycle:
     """As `begin_cycle_in`, in a transaction of its own; the trace of a small cycle goes on from what is under way."""
     together = len(wanted.keywords) <= KEYWORDS_IN_ONE_TRACE
     async with database.transaction() as tx:
-        return await begin_cycle_in(tx, wanted, room, together=together)
+        return await begin_cycle_in(tx, wanted, limits, together=together)
 
 
-async def begin_cycle_in(tx: Transaction, wanted: NewCycle, room: Room, *, together: bool) -> Cycle:
+async def begin_cycle_in(tx: Transaction, wanted: NewCycle, limits: BrandLimits, *, together: bool) -> Cycle:
     """Stores a cycle and asks research for the keywords its brand has room for.
 
     If one was begun under the same key, it is found instead. Its keywords go on in the trace that is under way, if they are to
@@ -46,7 +46,7 @@ async def begin_cycle_in(tx: Transaction, wanted: NewCycle, room: Room, *, toget
         await store.keep_trace(tx.connection, wanted.cycle_id, trace, of_keywords=together)
         # Once all is stored, so that decisions about the brand do not wait for that.
         now = await store.lock_brand(tx.connection, wanted.brand_slug)
-        await give_turns(tx, [wanted.brand_slug], room, now=now)
+        await give_turns(tx, [wanted.brand_slug], limits, now=now)
         cycle = await store.find_cycle(tx.connection, wanted.cycle_id)
         log.info(
             "cycle_accepted",

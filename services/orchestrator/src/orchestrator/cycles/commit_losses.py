@@ -17,7 +17,7 @@ from envelope import DomainMessage
 from envelope.brand.payloads import DatabaseFellBack
 from messaging import CommitLoss, Transaction
 from orchestrator.cycles.domain import research_again
-from orchestrator.cycles.facts import Command, Stage
+from orchestrator.cycles.facts import Stage, StageCommand
 from orchestrator.cycles.keyword_rows import load_rows, save_keywords
 from orchestrator.cycles.overdue import UNDER_WAY
 
@@ -120,7 +120,7 @@ async def _research_again(tx: Transaction, since: datetime) -> None:
             )
             for payload in decision.messages
         ]
-        saved.append(replace(row, facts=decision.keyword, command=Command(Stage.RESEARCH, event_id)))
+        saved.append(replace(row, facts=decision.keyword, command=StageCommand(Stage.RESEARCH, event_id)))
     await save_keywords(tx.connection, saved)
     log.warning("service_lost_commits", service="research", keywords=len(saved))
 

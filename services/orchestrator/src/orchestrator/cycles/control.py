@@ -11,14 +11,14 @@ from uuid import UUID
 
 from chassis import Connection
 from messaging import Database, Transaction
-from orchestrator.brands import Brand, UnknownBrandError, find_brand
+from orchestrator.brands import BrandRow, UnknownBrandError, find_brand
 from orchestrator.cycles import domain, keyword_rows, store
 from orchestrator.cycles.domain import CANCELLED
-from orchestrator.cycles.facts import Command, Stage
+from orchestrator.cycles.facts import Stage, StageCommand
 from orchestrator.cycles.finished_work import await_repeated
 from orchestrator.cycles.keyword_rows import KeywordRow
 from orchestrator.cycles.store import Cycle
-from orchestrator.cycles.turns import Room, give_turns
+from orchestrator.cycles.turns import BrandLimits, give_turns
 from orchestrator.ended_keywords import EndedKeyword, log_ended_keywords
 from orchestrator.outside import tell_of_ends
 
@@ -39,17 +39,21 @@ async def pause_cycle(database: Database, cycle_id: UUID, brands: Brands) -> Cyc
         return await store.find_cycle(tx.connection, cycle_id)
 
 
-async def resume_cycle(database: Database, cycle_id: UUID, brands: Brands, room: Room) -> Cycle | None:
+async def resume_cycle(
+    database: Database, cycle_id: UUID, brands: Brands, limits: BrandLimits
+) -> Cycle | None:
     """Sends what its brand has room for. None if there is no such cycle."""
     async with database.transaction() as tx:
         if (cycle := await _locked(tx, cycle_id, brands)) is None:
             return None
         await tx.connection.execute("update cycles set paused_at = null where cycle_id = $1", cycle_id)
-        await _give_turns(tx, cycle.brand_slug, room)
+        await _give_turns(tx, cycle.brand_slug, limits)
         return await store.find_cycle(tx.connection, cycle_id)
 
 
-async def cancel_cycle(database: Database, cycle_id: UUID, brands: Brands, room: Room) -> Cycle | None:
+async def cancel_cycle(
+    database: Database, cycle_id: UUID, brands: Brands, limits: BrandLimits
+) -> Cycle | None:
     """Ends for good what has not been sent to research or to the writers. None if there is no such cycle.
 
     What is at research ends when that has answered; what is being written, published or promoted goes on to its end.
@@ -58,12 +62,12 @@ async def cancel_cycle(database: Database, cycle_id: UUID, brands: Brands, room:
         if (cycle := await _locked(tx, cycle_id, brands)) is None:
             return None
         if await _cancel(tx.connection, cycle_id):
-            await _give_turns(tx, cycle.brand_slug, room)
+            await _give_turns(tx, cycle.brand_slug, limits)
             await tell_of_ends(tx, [cycle.brand_slug])
         return await store.find_cycle(tx.connection, cycle_id)
 
 
-async def pause_brand(database: Database, slug: str) -> Brand:
+async def pause_brand(database: Database, slug: str) -> BrandRow:
     """Sends none of its keywords to research or to the writers until it is resumed; new ones are accepted, and wait.
 
     Raises:
@@ -76,7 +80,7 @@ async def pause_brand(database: Database, slug: str) -> Brand:
         return await _brand(tx, slug)
 
 
-async def resume_brand(database: Database, slug: str, room: Room) -> Brand:
+async def resume_brand(database: Database, slug: str, limits: BrandLimits) -> BrandRow:
     """Sends what it has room for.
 
     Raises:
@@ -85,7 +89,7 @@ async def resume_brand(database: Database, slug: str, room: Room) -> Brand:
     async with database.transaction() as tx:
         await tx.connection.execute("update brands set paused_at = null where slug = $1", slug)
         brand = await _brand(tx, slug)
-        await _give_turns(tx, slug, room)
+        await _give_turns(tx, slug, limits)
         return brand
 
 
@@ -95,19 +99,21 @@ async def write_again(tx: Transaction, row: KeywordRow, *, now: datetime) -> UUI
     (event_id,) = [tx.send(each, correlation_id=row.correlation_id) for each in decision.messages]
     for payload in decision.messages:
         await await_repeated(tx.connection, payload, row.correlation_id)
-    command = Command(Stage.WRITING, event_id)
+    command = StageCommand(Stage.WRITING, event_id)
     await keyword_rows.save_keywords(tx.connection, [replace(row, facts=decision.keyword, command=command)])
     return event_id
 
 
-async def cancel_writing(tx: Transaction, row: KeywordRow, room: Room, *, by: str, now: datetime) -> None:
+async def cancel_writing(
+    tx: Transaction, row: KeywordRow, limits: BrandLimits, *, by: str, now: datetime
+) -> None:
     """Ends a keyword whose article is not written; another one gets its turn. Its brand's lock must be held."""
     facts = domain.cancel_writing(row.facts, by=by, now=now)
     ended = replace(row, facts=facts)
     await keyword_rows.save_keywords(tx.connection, [ended])
     if not row.facts.has_ended:
         await log_ended_keywords([ended.as_ended])
-    await give_turns(tx, [row.facts.brand_slug], room, now=now)
+    await give_turns(tx, [row.facts.brand_slug], limits, now=now)
     await tell_of_ends(tx, [row.facts.brand_slug])
 
 
@@ -148,11 +154,11 @@ async def _locked(tx: Transaction, cycle_id: UUID, brands: Brands) -> Cycle | No
     return cycle
 
 
-async def _give_turns(tx: Transaction, slug: str, room: Room) -> None:
-    await give_turns(tx, [slug], room, now=await store.lock_brand(tx.connection, slug))
+async def _give_turns(tx: Transaction, slug: str, limits: BrandLimits) -> None:
+    await give_turns(tx, [slug], limits, now=await store.lock_brand(tx.connection, slug))
 
 
-async def _brand(tx: Transaction, slug: str) -> Brand:
+async def _brand(tx: Transaction, slug: str) -> BrandRow:
     brand = await find_brand(tx.connection, slug)
     if brand is None:
         raise UnknownBrandError(slug)

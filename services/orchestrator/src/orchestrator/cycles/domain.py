@@ -28,7 +28,15 @@ from envelope.brand.payloads import (
     SocialFailed,
     SocialPosted,
 )
-from orchestrator.cycles.facts import Command, Keyword, KeywordState, Post, Setback, Stage, readable
+from orchestrator.cycles.facts import (
+    Keyword,
+    KeywordState,
+    PostResult,
+    Stage,
+    StageCommand,
+    StageFailure,
+    readable,
+)
 from orchestrator.writing.domain import ContentId
 
 CycleId = NewType("CycleId", UUID)
@@ -38,7 +46,7 @@ NORMAL_ENDS = frozenset({"insufficient_sources", "unsupported_draft", "not_renew
 DRAFT_WAITS = "needs_review"
 DRAFT_REJECTED = "rejected"
 
-CANCELLED = Setback("cancelled", refused=True)
+CANCELLED = StageFailure("cancelled", refused=True)
 """A refusal, so that no dead letter outweighs it, and for the version before, which knows nothing of cancelled cycles."""
 
 _MOST_CHANNELS = 20
@@ -70,7 +78,7 @@ class ReusedKeyError(ValueError):
         )
 
 
-class Turn(Enum):
+class StepTurn(Enum):
     """Whether the next step of a keyword may be taken."""
 
     NOW = auto()
@@ -81,7 +89,7 @@ class Turn(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class StepDecision:
     keyword: Keyword
     messages: tuple[Payload, ...] = ()
 
@@ -93,8 +101,8 @@ def decide(
     now: datetime,
     fresh_content_id: ContentId,
     article: ArticleContext | None,
-    turn: Turn = Turn.NOW,
-) -> Decision:
+    turn: StepTurn = StepTurn.NOW,
+) -> StepDecision:
     """What an event changes, and what is to be sent because of it.
 
     `fresh_content_id` is used only when the keyword needs its first one. `article` is what is stored of the keyword's
@@ -103,7 +111,7 @@ def decide(
     """
     learned = _learn(keyword, event, fresh_content_id)
     if learned == keyword:
-        return Decision(keyword)
+        return StepDecision(keyword)
     # What waits for its turn in a stage that it has left, or ended in, waits no longer.
     awaits_turn = learned.awaits_turn and learned.state is keyword.state
     follows = learned.follows and learned.state is keyword.state
@@ -111,11 +119,11 @@ def decide(
     messages: list[Payload] = []
     if keyword.content_id is None and isinstance(event, ResearchCompleted):
         match turn:
-            case Turn.NOW:
+            case StepTurn.NOW:
                 messages.append(_generate(learned, event.keyword))
-            case Turn.LATER:
+            case StepTurn.LATER:
                 learned = replace(learned, awaits_turn=True)
-            case Turn.NEVER:
+            case StepTurn.NEVER:
                 learned = _set_back(replace(learned, cancelled=True), Stage.WRITING, CANCELLED)
             case _ as unreachable:
                 assert_never(unreachable)
@@ -127,10 +135,10 @@ def decide(
         published = event if isinstance(event, ContentPublished) else None
         messages.append(_promote(learned, learned.published_url, article, published))
         learned = replace(learned, promoted=True)
-    return Decision(learned, tuple(messages))
+    return StepDecision(learned, tuple(messages))
 
 
-def take_turn(keyword: Keyword, name: str, priority: Priority, *, now: datetime) -> Decision:
+def take_turn(keyword: Keyword, name: str, priority: Priority, *, now: datetime) -> StepDecision:
     """A keyword called `name`, which has waited for its turn, is researched or written now."""
     learned = replace(keyword, awaits_turn=False, moved_at=now)
     match keyword.state:
@@ -141,15 +149,15 @@ def take_turn(keyword: Keyword, name: str, priority: Priority, *, now: datetime)
                 priority=priority,
                 not_before=None if keyword.renews is None else now,
             )
-            return Decision(learned, (wanted,))
+            return StepDecision(learned, (wanted,))
         case KeywordState.WRITING if keyword.research_id is not None:
-            return Decision(learned, (_generate(learned, name),))
+            return StepDecision(learned, (_generate(learned, name),))
         case _:
-            return Decision(learned)  # its article came from elsewhere meanwhile
+            return StepDecision(learned)  # its article came from elsewhere meanwhile
 
 
 @dataclass(frozen=True, slots=True)
-class SecondRequest:
+class RepeatedRequest:
     """What a keyword that nobody answered for asks once more."""
 
     payload: Payload
@@ -162,9 +170,9 @@ def ask_again(
     keyword: Keyword,
     name: str,
     priority: Priority,
-    command: Command | None,
+    command: StageCommand | None,
     article: ArticleContext | None = None,
-) -> SecondRequest | None:
+) -> RepeatedRequest | None:
     """What a keyword that nobody answered for asks once more; None if it has done so, or if somebody else asked for the stage.
 
     Research, publishing and posting are answered from what is there, whichever command asks. The second request has a new id, because
@@ -178,13 +186,13 @@ def ask_again(
         return None
     match keyword.state:
         case KeywordState.PUBLISHING:
-            return SecondRequest(_publish(keyword), stage, None)
+            return RepeatedRequest(_publish(keyword), stage, None)
         case KeywordState.PROMOTING if article is not None and keyword.published_url is not None:
-            return SecondRequest(_promote(keyword, keyword.published_url, article, None), stage, None)
+            return RepeatedRequest(_promote(keyword, keyword.published_url, article, None), stage, None)
         case KeywordState.QUEUED | KeywordState.WRITING if command is not None and command.stage is stage:
             messages = take_turn(keyword, name, priority, now=keyword.moved_at).messages
             same = command.event_id if stage is Stage.WRITING else None
-            return SecondRequest(messages[0], stage, same) if messages else None
+            return RepeatedRequest(messages[0], stage, same) if messages else None
         case _:
             return None
 
@@ -211,18 +219,18 @@ def confirm_posts(keyword: Keyword, article: ArticleContext, *, asked_since: dat
     return _promote(forgotten, keyword.published_url, article, None, asked_since=asked_since)
 
 
-def research_again(keyword: Keyword, name: str, priority: Priority, *, now: datetime) -> Decision:
+def research_again(keyword: Keyword, name: str, priority: Priority, *, now: datetime) -> StepDecision:
     """A keyword called `name`, whose article is not begun, is researched once more: its research may be gone."""
     unresearched = replace(keyword, research_id=None, content_id=None, awaits_turn=False, moved_at=now)
     return take_turn(unresearched, name, priority, now=now)
 
 
-def write_again(keyword: Keyword, name: str, *, now: datetime) -> Decision:
+def write_again(keyword: Keyword, name: str, *, now: datetime) -> StepDecision:
     """The article of a keyword called `name`, which failed to be written or stands still, is sent to be written once more."""
-    setbacks: dict[Stage, Setback] = {**keyword.setbacks}
+    setbacks: dict[Stage, StageFailure] = {**keyword.setbacks}
     setbacks.pop(Stage.WRITING, None)
     learned = replace(keyword, setbacks=setbacks, moved_at=now)
-    return Decision(learned, (_generate(learned, name),))
+    return StepDecision(learned, (_generate(learned, name),))
 
 
 def cancel_writing(keyword: Keyword, *, by: str, now: datetime) -> Keyword:
@@ -251,7 +259,7 @@ def give_up(keyword: Keyword, *, waited: str, now: datetime, asked_twice: bool =
             stage = keyword.stage
             assert stage is not None
             twice = ", nor as long after it was asked for once more" if asked_twice else ""
-            setback = Setback(f"no outcome after {waited} in {stage.value}{twice}")
+            setback = StageFailure(f"no outcome after {waited} in {stage.value}{twice}")
             return replace(_set_back(keyword, stage, setback), moved_at=now)
         case _ as unreachable:
             assert_never(unreachable)
@@ -299,11 +307,11 @@ def _learn(keyword: Keyword, event: RoutedEvent, fresh_content_id: ContentId) ->
                 content_id=keyword.content_id or ContentId(event.content_id),
             )
         case ContentPublishFailed():
-            return _set_back(keyword, Stage.PUBLISHING, Setback(_why(event.reason, event.detail)))
+            return _set_back(keyword, Stage.PUBLISHING, StageFailure(_why(event.reason, event.detail)))
         case SocialPosted():
-            return _answered(keyword, Post(event.platform, url=event.post_url))
+            return _answered(keyword, PostResult(event.platform, url=event.post_url))
         case SocialFailed():
-            return _answered(keyword, Post(event.platform, reason=_why(event.reason, event.detail)))
+            return _answered(keyword, PostResult(event.platform, reason=_why(event.reason, event.detail)))
         case DeadLetterRecorded():
             return _lost(keyword, event)
         case _ as unreachable:
@@ -330,7 +338,7 @@ _WITHOUT_CONSEQUENCE = frozenset({"research.waiting", "post.send"})
 
 
 def _without_article(keyword: Keyword, event: ResearchFailed | ContentRefused) -> Keyword:
-    setback = Setback(_why(event.reason, event.detail), refused=event.reason in NORMAL_ENDS)
+    setback = StageFailure(_why(event.reason, event.detail), refused=event.reason in NORMAL_ENDS)
     if isinstance(event, ResearchFailed):
         return _set_back(keyword, Stage.RESEARCH, setback)
     if event.standing_id is not None:
@@ -351,10 +359,10 @@ def _lost(keyword: Keyword, event: DeadLetterRecorded) -> Keyword:
     stage = _STAGE_OF_TYPE.get(event.message_type or "") or keyword.stage
     if stage is None or event.message_type in _WITHOUT_CONSEQUENCE:
         return keyword
-    return _set_back(keyword, stage, Setback(readable(why)))
+    return _set_back(keyword, stage, StageFailure(readable(why)))
 
 
-def _set_back(keyword: Keyword, stage: Stage, setback: Setback) -> Keyword:
+def _set_back(keyword: Keyword, stage: Stage, setback: StageFailure) -> Keyword:
     known = keyword.setbacks.get(stage)
     # A refusal is what research found out; a failure beside it only says that something broke on the way.
     if known and known.refused and not setback.refused:
@@ -362,7 +370,7 @@ def _set_back(keyword: Keyword, stage: Stage, setback: Setback) -> Keyword:
     return replace(keyword, setbacks={**keyword.setbacks, stage: setback})
 
 
-def _answered(keyword: Keyword, post: Post) -> Keyword:
+def _answered(keyword: Keyword, post: PostResult) -> Keyword:
     if post.url is None and post.platform not in keyword.channels:
         return keyword  # nobody waits for it
     known = next((known for known in keyword.posts if known.platform == post.platform), None)
@@ -422,6 +430,6 @@ def _promote(
     )
 
 
-def _answers_that_stand(keyword: Keyword) -> tuple[Post, ...]:
+def _answers_that_stand(keyword: Keyword) -> tuple[PostResult, ...]:
     """Posts that are out, or wait for a person or their time: not those that were refused or rejected, or have failed."""
     return tuple(post for post in keyword.posts if post.url is not None or post.waits)

@@ -82,7 +82,7 @@ class CycleState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Setback:
+class StageFailure:
     """What kept a stage from being passed. A later success of the stage outweighs it."""
 
     reason: str
@@ -90,7 +90,7 @@ class Setback:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class StageCommand:
     """What a keyword's stage was asked for last, by the id of the message: the same id is the same request to whoever gets it."""
 
     stage: Stage
@@ -100,7 +100,7 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Post:
+class PostResult:
     """A channel's answer: an address, or the reason why there is none."""
 
     platform: str
@@ -154,8 +154,8 @@ class Keyword:
     """What is said of that."""
     renews: UUID | None = None
     """The brand's article that is to be written anew."""
-    setbacks: Mapping[Stage, Setback] = field(default_factory=dict)
-    posts: tuple[Post, ...] = ()
+    setbacks: Mapping[Stage, StageFailure] = field(default_factory=dict)
+    posts: tuple[PostResult, ...] = ()
 
     @property
     def unanswered(self) -> tuple[str, ...]:
@@ -216,7 +216,7 @@ class Keyword:
         return readable("; ".join(filter(None, parts))) or None
 
 
-def _said_of(post: Post) -> str:
+def _said_of(post: PostResult) -> str:
     return f"{post.platform}: {post.reason}"
 
 
@@ -263,7 +263,7 @@ def _state_on(stage: Stage) -> KeywordState:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class CycleProgress:
     """How many keywords of a cycle are in which state, as the database counts them."""
 
     queued: int = 0
@@ -300,7 +300,7 @@ class Progress:
         return self.within(Bucket.COMPLETED) + self.within(Bucket.FAILED)
 
 
-def cycle_state(progress: Progress, *, paused: bool) -> CycleState:
+def cycle_state(progress: CycleProgress, *, paused: bool) -> CycleState:
     if progress.within(Bucket.PENDING) or progress.within(Bucket.PROCESSING):
         return CycleState.PAUSED if paused else CycleState.RUNNING
     if progress.within(Bucket.WAITING):

@@ -19,11 +19,18 @@ from envelope.brand.payloads import (
 from messaging import Transaction
 from orchestrator.cycles import keyword_rows, store
 from orchestrator.cycles.commit_losses import note_late_answers
-from orchestrator.cycles.domain import RoutedEvent, Turn, content_id_of, decide
-from orchestrator.cycles.facts import Command, Keyword, KeywordState, Stage
+from orchestrator.cycles.domain import RoutedEvent, StepTurn, content_id_of, decide
+from orchestrator.cycles.facts import Keyword, KeywordState, Stage, StageCommand
 from orchestrator.cycles.finished_work import report_finished_work
 from orchestrator.cycles.keyword_rows import KeywordRow
-from orchestrator.cycles.turns import DEFAULT_ROOM, NOTHING_IN_HAND, Room, Standing, give_turns, standings
+from orchestrator.cycles.turns import (
+    DEFAULT_LIMITS,
+    NOTHING_IN_HAND,
+    BrandLimits,
+    BrandLoad,
+    give_turns,
+    standings,
+)
 from orchestrator.ended_keywords import log_ended_keywords
 from orchestrator.outside import tell_of_ends
 from orchestrator.placements import learn, spread
@@ -38,7 +45,7 @@ Event: TypeAlias = DomainMessage[RoutedEvent]
 RowKey: TypeAlias = tuple[UUID, int]
 
 
-async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAULT_ROOM) -> None:
+async def route(events: Sequence[Event], tx: Transaction, *, limits: BrandLimits = DEFAULT_LIMITS) -> None:
     """Applies a batch of events to the keywords they are about; those about nothing of ours are let go.
 
     Of each brand only so much is sent to be written before some of it has ended, so that the queue in front of the writers,
@@ -62,7 +69,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
     rows = await keyword_rows.load_keywords(tx.connection, names, content_ids)
     index = _Index(rows)
     articles = await _promotable(tx, events, rows)
-    turns = _Turns(slugs, await standings(tx.connection, slugs), room)
+    turns = _BatchCapacity(slugs, await standings(tx.connection, slugs), limits)
     changed: dict[RowKey, KeywordRow] = {}
     strange: list[Event] = []
     ends: list[KeywordRow] = []
@@ -90,7 +97,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
         for payload in decision.messages:
             event_id = tx.send(payload, caused_by=event, correlation_id=row.correlation_id)
             if isinstance(payload, ContentGenerate):
-                command = Command(Stage.WRITING, event_id)
+                command = StageCommand(Stage.WRITING, event_id)
         changed[(row.cycle_id, row.position)] = index.put(
             replace(row, facts=decision.keyword, command=command, trace=tx.trace_of(event) or row.trace)
         )
@@ -101,26 +108,30 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
     # Before those are looked at that wait for an article of their subject: it stands once it has its address.
     await _note_addresses(tx, events)
     await note_late_answers(tx, events)
-    await give_turns(tx, turns.freed, room, now=now)
+    await give_turns(tx, turns.freed, limits, now=now)
     if ended := {row.facts.brand_slug for row in changed.values() if row.facts.has_ended}:
         await tell_of_ends(tx, ended)
 
 
-class _Turns:
+class _BatchCapacity:
     """Of the brands that a batch is about: how many more articles may be sent to be written, and where room has come about."""
 
-    def __init__(self, slugs: Iterable[str], standing: Mapping[str, Standing], room: Room) -> None:
+    def __init__(self, slugs: Iterable[str], standing: Mapping[str, BrandLoad], limits: BrandLimits) -> None:
         at = {slug: standing.get(slug, NOTHING_IN_HAND) for slug in slugs}
         # What waits already goes before what comes now.
-        self._left = {slug: each.room_for_articles(room) - each.awaiting_writing for slug, each in at.items()}
+        self._left = {
+            slug: each.room_for_articles(limits) - each.awaiting_writing for slug, each in at.items()
+        }
         self._waited = {slug for slug, each in at.items() if each.awaiting_research or each.awaiting_writing}
         self._roomier: set[str] = set()
         self._followed = {slug for slug, each in at.items() if each.following}
 
-    def turn_of(self, row: KeywordRow) -> Turn:
+    def turn_of(self, row: KeywordRow) -> StepTurn:
         if row.in_cancelled_cycle:
-            return Turn.NEVER
-        return Turn.NOW if row.held_up is None and self._left[row.facts.brand_slug] > 0 else Turn.LATER
+            return StepTurn.NEVER
+        return (
+            StepTurn.NOW if row.held_up is None and self._left[row.facts.brand_slug] > 0 else StepTurn.LATER
+        )
 
     def note(self, before: Keyword, after: Keyword) -> None:
         slug = after.brand_slug

@@ -17,10 +17,10 @@ from envelope.brand.payloads import ArticleContext, ContentGenerated, ContentRef
 from messaging import Database, Transaction
 from orchestrator.cycles import keyword_rows, overdue
 from orchestrator.cycles.domain import ask_again, decide, give_up
-from orchestrator.cycles.facts import Command, KeywordState, Stage
+from orchestrator.cycles.facts import KeywordState, Stage, StageCommand
 from orchestrator.cycles.finished_work import await_repeated, forget_awaited
 from orchestrator.cycles.keyword_rows import KeywordRow
-from orchestrator.cycles.turns import DEFAULT_ROOM, Room, give_overlooked_turns, next_release
+from orchestrator.cycles.turns import DEFAULT_LIMITS, BrandLimits, give_overlooked_turns, next_release
 from orchestrator.ended_keywords import log_ended_keywords
 from orchestrator.outside import tell_of_ends
 from orchestrator.writing import article_contexts, delete_old_workflows, stored_outcomes
@@ -46,13 +46,13 @@ class Housekeeping:
         stall_after: timedelta,
         keep_cycles: timedelta,
         longest_sleep: timedelta,
-        room: Room = DEFAULT_ROOM,
+        limits: BrandLimits = DEFAULT_LIMITS,
     ) -> None:
         self._database = database
         self._stall_after = stall_after
         self._keep_cycles = keep_cycles
         self._longest_sleep = longest_sleep
-        self._room = room
+        self._limits = limits
 
     async def run(self) -> None:
         """Goes on until it is cancelled, asleep until the next keyword may have stalled."""
@@ -64,7 +64,7 @@ class Housekeeping:
         """One round: everything that is due now."""
         while await self.look_after_stalled() == BATCH:
             pass
-        await give_overlooked_turns(self._database, self._room)
+        await give_overlooked_turns(self._database, self._limits)
         while await self._delete_old() == BATCH:
             pass
 
@@ -140,7 +140,7 @@ class Housekeeping:
         facts = replace(
             row.facts, moved_at=now, promoted=row.facts.promoted or request.stage is Stage.PROMOTING
         )
-        return replace(row, facts=facts, command=Command(request.stage, event_id, again=True))
+        return replace(row, facts=facts, command=StageCommand(request.stage, event_id, again=True))
 
     def _given_up(self, row: KeywordRow, now: datetime) -> KeywordRow:
         twice = row.command is not None and row.command.again and row.command.stage is row.facts.stage
@@ -185,17 +185,17 @@ async def _articles_to_promote(tx: Transaction, rows: Sequence[KeywordRow]) -> d
     return await article_contexts(tx.connection, sorted(content_ids)) if content_ids else {}
 
 
-class Releases:
+class RateLimitedDispatcher:
     """Begins keywords of brands that begin so many a day: whoever begins one holds the brand's lock, and writes down when."""
 
-    def __init__(self, database: Database, room: Room) -> None:
+    def __init__(self, database: Database, limits: BrandLimits) -> None:
         self._database = database
-        self._room = room
+        self._limits = limits
 
     async def run(self) -> None:
         """Goes on until it is cancelled, asleep until the next keyword may be begun."""
         while True:
-            await give_overlooked_turns(self._database, self._room)
+            await give_overlooked_turns(self._database, self._limits)
             async with self._database.connection() as connection:
                 due = await next_release(connection)
             await asyncio.sleep(_pause(due).total_seconds())

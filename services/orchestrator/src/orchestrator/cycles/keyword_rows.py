@@ -16,7 +16,7 @@ from chassis import Connection
 from chassis.observing.traces import TraceHeaders
 from envelope.brand.payloads import Priority
 from orchestrator.cycles.domain import CycleId
-from orchestrator.cycles.facts import Command, Keyword, KeywordState, Post, Setback, Stage
+from orchestrator.cycles.facts import Keyword, KeywordState, PostResult, Stage, StageCommand, StageFailure
 from orchestrator.cycles.keyword_times import KeywordTimes, read_times
 from orchestrator.cycles.store import HELD_UP, RANKS
 from orchestrator.ended_keywords import EndedKeyword
@@ -43,7 +43,7 @@ class KeywordRow:
     held_up: str | None = None
     """Why nothing of it may be begun for now, if that is so."""
     in_cancelled_cycle: bool = False
-    command: Command | None = None
+    command: StageCommand | None = None
     taken_down: str | None = None
     """Who took its page down or deleted its article, and why."""
     is_deleted: bool = False
@@ -208,8 +208,8 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         standing_id=row["standing_id"],
         standing_why=row["standing_why"],
         renews=row["renews"],
-        setbacks={Stage(stage): Setback(**setback) for stage, setback in setbacks.items()},
-        posts=tuple(Post(**post) for post in json.loads(row["posts"])),
+        setbacks={Stage(stage): StageFailure(**setback) for stage, setback in setbacks.items()},
+        posts=tuple(PostResult(**post) for post in json.loads(row["posts"])),
     )
     return KeywordRow(
         row["cycle_id"],
@@ -222,7 +222,7 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         row["until"],
         row["held_up"],
         row["in_cancelled_cycle"],
-        Command(Stage(row["command_stage"]), row["command_id"], row["asked_again"])
+        StageCommand(Stage(row["command_stage"]), row["command_id"], row["asked_again"])
         if row["command_id"] is not None
         else None,
         row["deleted"] or row["taken_down"],

@@ -215,7 +215,7 @@ class KeywordsView(View):
         )
 
 
-class HeldUp(View):
+class CycleHold(View):
     """Why nothing more of a cycle is begun for now."""
 
     reason: Annotated[str, Field(examples=["waits for a person: 5 drafts of its brand wait for review"])]
@@ -248,7 +248,7 @@ class CycleSummary(View):
     """Of those waiting, keywords whose draft a person has to decide about; the others have their time, or are being written again."""
     posts_waiting: Annotated[int, Field(examples=[0])]
     """Of those completed or processing, keywords of which a post waits for a person."""
-    held_up: HeldUp | None
+    held_up: CycleHold | None
     """Why none of those that were not sent is begun for now; null if they only wait for their turn, or all were sent."""
     total: Annotated[int, Field(examples=[3])]
     percent: Annotated[int, Field(ge=0, le=100, examples=[33])]
@@ -317,7 +317,7 @@ def _summary(cycle: Cycle) -> dict[str, Any]:
         "posts_waiting": cycle.posts_waiting,
         "held_up": None
         if cycle.held_up is None
-        else HeldUp(reason=cycle.held_up, drafts=cycle.held_up_by_drafts),
+        else CycleHold(reason=cycle.held_up, drafts=cycle.held_up_by_drafts),
         "total": progress.total,
         "percent": percent(ended=progress.ended, total=progress.total),
         "states": {state: count for state in KeywordState if (count := progress.of(state))},

@@ -49,8 +49,8 @@ from orchestrator.cycles.models import (
     ResearchRequest,
 )
 from orchestrator.cycles.store import Cycle, NewCycle, cycles_page, find_cycle
-from orchestrator.cycles.taking_lists import LISTS, TakesLists
-from orchestrator.cycles.turns import DEFAULT_ROOM, Room
+from orchestrator.cycles.taking_lists import LISTS, KeywordListRoute
+from orchestrator.cycles.turns import DEFAULT_LIMITS, BrandLimits
 from orchestrator.requests import WITHOUT_NUL
 
 CYCLE_ID: Final = f"{CATALOGUE.system}.cycle_id"
@@ -80,16 +80,16 @@ UNDER_WAY: Final = refusal(
 )
 
 
-def cycle_routes(database: Database, room: Room = DEFAULT_ROOM) -> APIRouter:
+def cycle_routes(database: Database, limits: BrandLimits = DEFAULT_LIMITS) -> APIRouter:
     """For readers of the API's page, what is about a whole brand belongs to the brand."""
     routes = APIRouter()
-    add_routes(routes, _handing_in(database, room), _watching(database), _controlling(database, room))
+    add_routes(routes, _handing_in(database, limits), _watching(database), _controlling(database, limits))
     return routes
 
 
-def _handing_in(database: Database, room: Room) -> APIRouter:
+def _handing_in(database: Database, limits: BrandLimits) -> APIRouter:
     routes = router(tags=["brands"])
-    routes.route_class = TakesLists
+    routes.route_class = KeywordListRoute
 
     @routes.post(
         "/brands/{slug}/research",
@@ -135,7 +135,7 @@ def _handing_in(database: Database, room: Room) -> APIRouter:
             distinct=own,
             submitted_by=caller.name,
         )
-        cycle = await begin_cycle(database, wanted, room)
+        cycle = await begin_cycle(database, wanted, limits)
         chains.name_chain(cycle.correlation_id, also={CYCLE_ID: str(cycle.cycle_id)})
         response.headers["Location"] = f"/v1/cycles/{cycle.cycle_id}"
         return CycleAccepted.of(cycle)
@@ -232,7 +232,7 @@ def _watching(database: Database) -> APIRouter:
     return routes
 
 
-def _controlling(database: Database, room: Room) -> APIRouter:
+def _controlling(database: Database, limits: BrandLimits) -> APIRouter:
     routes = router()
 
     @routes.post("/cycles/{cycle_id}/pause", tags=["cycles"], summary="Pause a cycle", responses=UNKNOWN)
@@ -243,7 +243,7 @@ def _controlling(database: Database, room: Room) -> APIRouter:
     @routes.post("/cycles/{cycle_id}/resume", tags=["cycles"], summary="Resume a cycle", responses=UNKNOWN)
     async def resume_cycle(caller: MayOperate, cycle_id: UUID) -> CycleSummary:
         """Has a paused cycle go on where it stood."""
-        return _summary(await control.resume_cycle(database, cycle_id, caller.brands, room), cycle_id)
+        return _summary(await control.resume_cycle(database, cycle_id, caller.brands, limits), cycle_id)
 
     @routes.post("/cycles/{cycle_id}/cancel", tags=["cycles"], summary="Cancel a cycle", responses=UNKNOWN)
     async def cancel_cycle(caller: MayOperate, cycle_id: UUID) -> CycleSummary:
@@ -251,7 +251,7 @@ def _controlling(database: Database, room: Room) -> APIRouter:
 
         What has been sent to research ends when that has answered; what is being written, published or promoted goes on to its end.
         """
-        return _summary(await control.cancel_cycle(database, cycle_id, caller.brands, room), cycle_id)
+        return _summary(await control.cancel_cycle(database, cycle_id, caller.brands, limits), cycle_id)
 
     @routes.post("/brands/{slug}/pause", tags=["brands"], summary="Pause a brand", responses=UNKNOWN)
     async def pause_brand(caller: MayOperate, slug: Slug) -> BrandView:
@@ -264,7 +264,7 @@ def _controlling(database: Database, room: Room) -> APIRouter:
     @routes.post("/brands/{slug}/resume", tags=["brands"], summary="Resume a brand", responses=UNKNOWN)
     async def resume_brand(caller: MayOperate, slug: Slug) -> BrandView:
         """Has a paused brand go on where it stood."""
-        return BrandView.of(await control.resume_brand(database, seen_slug(slug, caller), room))
+        return BrandView.of(await control.resume_brand(database, seen_slug(slug, caller), limits))
 
     return routes
 

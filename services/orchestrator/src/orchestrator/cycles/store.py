@@ -18,8 +18,8 @@ from envelope.brand.payloads import Priority
 from orchestrator.brands import BrandSlug
 from orchestrator.cycles.domain import CycleId
 from orchestrator.cycles.facts import (
+    CycleProgress,
     CycleState,
-    Progress,
     cycle_state,
 )
 from orchestrator.outside import ENDED_AS, POSTS_WAIT
@@ -78,7 +78,7 @@ class Cycle:
     cancelled_at: datetime | None
     ended_at: datetime | None
     """When the last of its keywords ended; None while one is under way or waits for a person."""
-    progress: Progress
+    progress: CycleProgress
     held_up: str | None = None
     """Why nothing more of it is begun for now, if something of it has not been begun."""
     held_up_by_drafts: int | None = None
@@ -302,7 +302,7 @@ def _cycle_of(row: asyncpg.Record) -> Cycle:
         paused_at=row["paused_at"],
         cancelled_at=row["cancelled_at"],
         ended_at=row["ended_at"],
-        progress=Progress(**{each.name: row[each.name] for each in fields(Progress)}),
+        progress=CycleProgress(**{each.name: row[each.name] for each in fields(CycleProgress)}),
         held_up=row["held_up"],
         held_up_by_drafts=row["held_up_by_drafts"],
         drafts_waiting=row["drafts_waiting"],

@@ -17,7 +17,7 @@ import asyncpg
 
 from chassis import Connection
 from messaging import Database, Transaction
-from orchestrator.brands import Approval, approval_of
+from orchestrator.brands import ApprovalPolicy, approval_of
 from orchestrator.cycles.domain import BRAND_ARTICLES, BRAND_RESEARCH, take_turn
 from orchestrator.cycles.keyword_rows import KeywordRow, load_rows, stored_trace
 from orchestrator.cycles.store import MAY_STEP
@@ -27,7 +27,7 @@ from orchestrator.writing import RETURNED_DRAFTS, UNREVIEWED_DRAFTS
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class BrandLimits:
     """How much of one brand may be in hand at a time."""
 
     research: int = BRAND_RESEARCH
@@ -36,14 +36,14 @@ class Room:
     """Articles being written or queued for it."""
 
 
-DEFAULT_ROOM: Final = Room()
+DEFAULT_LIMITS: Final = BrandLimits()
 _MOST_ROUNDS: Final = 20
 _AT_ONCE: Final = 500
 """So often so many keywords are looked at that are not sent, as their subject is in hand or has its article; then others have their turn."""
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class BrandLoad:
     """What of a brand is in hand, and what waits."""
 
     researching: int
@@ -57,23 +57,23 @@ class Standing:
     drafts_left: int | None = None
     """How many more drafts may wait for review, those that are in hand included; None where not every article waits."""
 
-    def room_for_articles(self, room: Room) -> int:
-        most = room.articles if self.drafts_left is None else min(room.articles, self.drafts_left)
+    def room_for_articles(self, limits: BrandLimits) -> int:
+        most = limits.articles if self.drafts_left is None else min(limits.articles, self.drafts_left)
         return max(most - self.writing, 0)
 
-    def room_for_research(self, room: Room, *, articles: int = 0) -> int:
+    def room_for_research(self, limits: BrandLimits, *, articles: int = 0) -> int:
         """With so many `articles` sent to the writers just now.
 
         What waits for money takes no room from what a folder may answer: so at most twice as much is at research.
         """
-        busy = self.researching - min(self.waiting, room.research)
-        return max(room.research - busy - (self.awaiting_writing - articles), 0)
+        busy = self.researching - min(self.waiting, limits.research)
+        return max(limits.research - busy - (self.awaiting_writing - articles), 0)
 
 
-NOTHING_IN_HAND: Final = Standing(0, 0, 0, 0)
+NOTHING_IN_HAND: Final = BrandLoad(0, 0, 0, 0)
 
 
-async def standings(connection: Connection, slugs: Sequence[str]) -> dict[str, Standing]:
+async def standings(connection: Connection, slugs: Sequence[str]) -> dict[str, BrandLoad]:
     """How the brands stand. What may not go on is nobody's turn, and is left out."""
     rows = await connection.fetch(
         f"""
@@ -93,7 +93,7 @@ async def standings(connection: Connection, slugs: Sequence[str]) -> dict[str, S
         list(slugs),
     )
     return {
-        row["slug"]: Standing(
+        row["slug"]: BrandLoad(
             row["researching"],
             row["writing"],
             row["awaiting_research"],
@@ -109,13 +109,15 @@ async def standings(connection: Connection, slugs: Sequence[str]) -> dict[str, S
 def _every_article_waits(brand: asyncpg.Record) -> bool:
     """Whether a person sees each article first, as far as one can know before it is written: the first on a keyword counts, too."""
     targets = (brand["target"], *brand["further_targets"])
-    return approval_of(brand["approval"], writer=brand["writer"], targets=targets) is not Approval.NOTHING
+    return (
+        approval_of(brand["approval"], writer=brand["writer"], targets=targets) is not ApprovalPolicy.NOTHING
+    )
 
 
 async def give_turns(
     tx: Transaction,
     slugs: Collection[str],
-    room: Room,
+    limits: BrandLimits,
     *,
     now: datetime,
 ) -> int:
@@ -130,10 +132,10 @@ async def give_turns(
     have_ended = await settle(tx.connection, sorted(slugs), now=now)
     standing = await standings(tx.connection, sorted(slugs))
     writing = {
-        slug: min(each.room_for_articles(room), each.awaiting_writing) for slug, each in standing.items()
+        slug: min(each.room_for_articles(limits), each.awaiting_writing) for slug, each in standing.items()
     }
     research = {
-        slug: min(each.room_for_research(room, articles=writing[slug]), each.awaiting_research)
+        slug: min(each.room_for_research(limits, articles=writing[slug]), each.awaiting_research)
         for slug, each in standing.items()
     }
     send = partial(_send, tx, now=now)
@@ -160,7 +162,7 @@ async def give_turns(
 
 
 async def _in_hand(
-    connection: Connection, rows: Sequence[KeywordRow], room: Mapping[str, int], now: datetime
+    connection: Connection, rows: Sequence[KeywordRow], limits: Mapping[str, int], now: datetime
 ) -> tuple[list[KeywordRow], bool]:
     """Those that are to be researched, as many as there is room for, and whether others have ended; some may wait for another one now."""
     candidates = [
@@ -174,7 +176,7 @@ async def _in_hand(
         )
         for row in rows
     ]
-    taken = await take_in_hand(connection, candidates, room, now=now)
+    taken = await take_in_hand(connection, candidates, limits, now=now)
     going = [
         replace(row, facts=replace(row.facts, renews=taken.going[place]))
         for row in rows
@@ -202,14 +204,14 @@ async def _send(tx: Transaction, rows: Sequence[KeywordRow], *, now: datetime) -
         await _note_turns(tx.connection, rows, commands, kept, now)
 
 
-async def give_overlooked_turns(database: Database, room: Room) -> None:
+async def give_overlooked_turns(database: Database, limits: BrandLimits) -> None:
     """Sends what waits though its brand has room.
 
     Keywords that stalled leave such behind, days in which a brand may begin no more, and replicas of the version before.
     """
     async with database.transaction() as tx:
         slugs, now = await _lock_brands_with_turns(tx.connection)
-        await give_turns(tx, slugs, room, now=now)
+        await give_turns(tx, slugs, limits, now=now)
 
 
 async def _lock_brands_with_turns(connection: Connection) -> tuple[list[str], datetime]:

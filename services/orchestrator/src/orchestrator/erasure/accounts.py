@@ -22,7 +22,7 @@ _SECONDS: Final = 20.0
 _MAX_BYTES: Final = 100_000
 
 
-class Accounts:
+class GatewayErasure:
     """One for the life of the process. The gateway takes no messages: it is asked, and the same twice changes nothing there.
 
     Args:

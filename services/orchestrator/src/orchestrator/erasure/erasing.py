@@ -108,7 +108,7 @@ async def erase_again(events: Sequence[DomainMessage[DatabaseFellBack]], tx: Tra
             log.warning("erasure_asked_again", brand=erasure.brand_slug, services=[service])
 
 
-class Reminders:
+class ErasureRetrier:
     """Asks those once more that have not answered `after` so long: their command may have become a dead letter."""
 
     def __init__(self, database: Database, *, after: timedelta) -> None:

@@ -11,12 +11,12 @@ from orchestrator.erasure.store import Erasure
 from orchestrator.requests import RequestBody
 
 
-class Erasing(RequestBody):
+class ErasureBody(RequestBody):
     confirm: Annotated[str, Field(max_length=100, examples=["acme-coffee"])]
     """The brand's slug once more, so that nobody erases another one by mistake."""
 
 
-class ReceiptView(View):
+class ErasureReceiptView(View):
     service: Annotated[str, Field(examples=["publisher"])]
     erased_at: datetime
     removed: dict[str, int]
@@ -35,7 +35,7 @@ class ErasureView(View):
     asked_by: str
     asked_at: datetime
     ended_at: datetime | None
-    receipts: tuple[ReceiptView, ...]
+    receipts: tuple[ErasureReceiptView, ...]
     """Of the services that have answered, in that order."""
 
     @classmethod
@@ -48,7 +48,7 @@ class ErasureView(View):
             asked_at=erasure.asked_at,
             ended_at=erasure.ended_at,
             receipts=tuple(
-                ReceiptView(
+                ErasureReceiptView(
                     service=each.service,
                     erased_at=each.erased_at,
                     removed=dict(each.removed),

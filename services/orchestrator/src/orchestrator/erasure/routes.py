@@ -11,7 +11,7 @@ from orchestrator import problem_codes as codes
 from orchestrator.brands import Slug, seen_slug
 from orchestrator.erasure import store
 from orchestrator.erasure.erasing import erase
-from orchestrator.erasure.models import Erasing, ErasureView
+from orchestrator.erasure.models import ErasureBody, ErasureView
 
 
 def erasure_routes(database: Database) -> APIRouter:
@@ -24,7 +24,7 @@ def erasure_routes(database: Database) -> APIRouter:
         response_model=ErasureView,
         responses=UNKNOWN,
     )
-    async def erase_brand(caller: MayAdminister, slug: Slug, request: Erasing) -> ErasureView:
+    async def erase_brand(caller: MayAdminister, slug: Slug, request: ErasureBody) -> ErasureView:
         """For good, in every service. Here it is gone at once; the others answer one after the other. The same again changes nothing."""
         brand = seen_slug(slug, caller)
         if request.confirm != slug:

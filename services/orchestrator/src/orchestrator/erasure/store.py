@@ -19,7 +19,7 @@ _OF_THE_BRAND: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class ErasureReceipt:
     service: str
     erased_at: datetime
     removed: Mapping[str, int]
@@ -35,7 +35,7 @@ class Erasure:
     asked_by: str
     asked_at: datetime
     ended_at: datetime | None
-    receipts: tuple[Receipt, ...]
+    receipts: tuple[ErasureReceipt, ...]
     """In the order in which they came."""
 
     @property
@@ -248,8 +248,8 @@ async def _erasure(connection: Connection, condition: str, argument: object) -> 
     return Erasure(**row, receipts=tuple(map(_receipt, receipts)))
 
 
-def _receipt(row: Any) -> Receipt:
-    return Receipt(
+def _receipt(row: Any) -> ErasureReceipt:
+    return ErasureReceipt(
         row["service"],
         row["erased_at"],
         json.loads(row["removed"]),

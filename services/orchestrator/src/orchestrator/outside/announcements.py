@@ -11,7 +11,7 @@ from orchestrator.outside.reminders import remind
 EVERY: Final = timedelta(minutes=1)
 
 
-class Announcements:
+class EventPoller:
     """Reminds of drafts that wait, and tells of cycles that a replica of the version before has ended."""
 
     def __init__(self, database: Database) -> None:

@@ -7,7 +7,7 @@ from envelope.brand.payloads import ContentPublish
 from messaging import Transaction
 from orchestrator.brands import BUILT_IN_SITE
 from orchestrator.placements import store
-from orchestrator.placements.store import Placed
+from orchestrator.placements.store import ArticlePlacements
 
 
 async def placed_as(tx: Transaction, content_id: UUID, home: str) -> None:
@@ -31,7 +31,7 @@ async def withdraw(tx: Transaction, content_id: UUID, *, deleting: bool = False)
         _send(tx, placed, target)
 
 
-async def ask(tx: Transaction, placed: Placed, target: str, *, overwrite: bool) -> None:
+async def ask(tx: Transaction, placed: ArticlePlacements, target: str, *, overwrite: bool) -> None:
     """Has one target brought up to date with an article, which is locked, be it its home or not."""
     content_id = placed.content_id
     if target != placed.home:
@@ -59,7 +59,7 @@ async def ask_everywhere(tx: Transaction, content_ids: Collection[UUID]) -> set[
     return set(found)
 
 
-def _send(tx: Transaction, placed: Placed, target: str, *, overwrite: bool = False) -> None:
+def _send(tx: Transaction, placed: ArticlePlacements, target: str, *, overwrite: bool = False) -> None:
     tx.send(
         ContentPublish(
             brand_slug=placed.brand_slug,

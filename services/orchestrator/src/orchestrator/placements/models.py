@@ -43,6 +43,6 @@ class PlacementList(View):
     items: tuple[PlacementView, ...]
 
 
-class Placing(RequestBody):
+class PlacementBody(RequestBody):
     overwrite: bool = False
     """Also what somebody has changed at the target since it was written there."""

@@ -14,8 +14,8 @@ from messaging import Database
 from orchestrator import problem_codes as codes
 from orchestrator.brands import NAME_PATTERN
 from orchestrator.placements import asking, store
-from orchestrator.placements.models import PlacementList, PlacementView, Placing
-from orchestrator.placements.store import Placed
+from orchestrator.placements.models import PlacementBody, PlacementList, PlacementView
+from orchestrator.placements.store import ArticlePlacements
 
 NOT_NOW: Final = refusal(HTTPStatus.CONFLICT, "It is not published yet, or waits for a person.")
 
@@ -34,7 +34,7 @@ def placement_routes(database: Database) -> APIRouter:
 
     @routes.post("/{target}", summary="Have one target brought up to date", responses={**UNKNOWN, **NOT_NOW})
     async def request_placement(
-        caller: MayOperate, content_id: UUID, target: Target, request: Placing
+        caller: MayOperate, content_id: UUID, target: Target, request: PlacementBody
     ) -> PlacementList:
         """One that failed, or that the brand has only since then. What is there as it should be is left alone.
 
@@ -62,14 +62,16 @@ def placement_routes(database: Database) -> APIRouter:
     return routes
 
 
-async def _seen(connection: Connection, content_id: UUID, caller: Caller, *, locked: bool = False) -> Placed:
+async def _seen(
+    connection: Connection, content_id: UUID, caller: Caller, *, locked: bool = False
+) -> ArticlePlacements:
     placed = (await store.find_placed(connection, [content_id], locked=locked)).get(content_id)
     if placed is None or not caller.may_see(placed.brand_slug):
         raise RefusalError(codes.UNKNOWN_ARTICLE, f"there is no article {content_id}")
     return placed
 
 
-async def _told(connection: Connection, placed: Placed) -> PlacementList:
+async def _told(connection: Connection, placed: ArticlePlacements) -> PlacementList:
     found = await store.placements_of(connection, placed.content_id)
     return PlacementList(
         content_id=str(placed.content_id),

@@ -18,7 +18,7 @@ PLACEMENTS: Final = """
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class ArticlePlacements:
     """An article with its home and all targets of its brand."""
 
     content_id: UUID
@@ -56,7 +56,7 @@ async def placements_of(connection: Connection, content_id: UUID) -> tuple[Place
 
 async def find_placed(
     connection: Connection, content_ids: Collection[UUID], *, locked: bool = False
-) -> dict[UUID, Placed]:
+) -> dict[UUID, ArticlePlacements]:
     """Those of them that are stored. What is `locked` is not taken down or deleted before the transaction ends."""
     rows = await connection.fetch(
         f"""
@@ -73,7 +73,7 @@ async def find_placed(
         list(content_ids),
     )
     return {
-        row["content_id"]: Placed(
+        row["content_id"]: ArticlePlacements(
             content_id=row["content_id"],
             brand_slug=row["brand_slug"],
             home=row["began_with"] or row["target"],

@@ -7,13 +7,13 @@ from orchestrator.removal.deleted import (
     find_deleted,
     insert_deleted,
 )
-from orchestrator.removal.erased import BrandErasingError, Late, demand_not_erasing, late_among
+from orchestrator.removal.erased import BrandErasingError, MessageSubject, demand_not_erasing, late_among
 
 __all__ = [
     "BrandErasingError",
     "DeletedArticle",
     "DeletedArticleError",
-    "Late",
+    "MessageSubject",
     "deleted_among",
     "demand_not_erasing",
     "find_deleted",

@@ -25,7 +25,7 @@ async def demand_not_erasing(connection: Connection, slug: str) -> None:
         raise BrandErasingError(slug)
 
 
-class Late(NamedTuple):
+class MessageSubject(NamedTuple):
     """What a message is about, to be looked at whether it comes too late."""
 
     slug: str
@@ -33,7 +33,7 @@ class Late(NamedTuple):
     content_id: UUID | None = None
 
 
-async def late_among(connection: Connection, messages: Sequence[Late]) -> list[bool]:
+async def late_among(connection: Connection, messages: Sequence[MessageSubject]) -> list[bool]:
     """Of each message whether a brand of its name was erased after it was sent, or the article that it names was deleted."""
     rows = await connection.fetch(
         """

@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from chassis import Connection
-from orchestrator.review.domain import Appointment
+from orchestrator.review.domain import ScheduledPublication
 
 _DUE: Final = "p.ended_at is null and p.publish_at <= clock_timestamp() and b.paused_at is null"
 """Of appointments p with brands b. A paused brand's wait until it goes on."""
@@ -57,7 +57,7 @@ async def due(connection: Connection, limit: int) -> list[tuple[UUID, int]]:
     return [(row["content_id"], row["version"]) for row in rows]
 
 
-async def due_of(connection: Connection, content_id: UUID) -> Appointment | None:
+async def due_of(connection: Connection, content_id: UUID) -> ScheduledPublication | None:
     """The one of an article, if it is due."""
     row = await connection.fetchrow(
         f"""
@@ -66,11 +66,11 @@ async def due_of(connection: Connection, content_id: UUID) -> Appointment | None
         """,  # noqa: S608
         content_id,
     )
-    return None if row is None else Appointment(*row)
+    return None if row is None else ScheduledPublication(*row)
 
 
 @dataclass(frozen=True, slots=True)
-class Dated:
+class ScheduledArticle:
     """An article that is to be published at a time."""
 
     content_id: UUID
@@ -86,7 +86,7 @@ class Dated:
 
 async def between(
     connection: Connection, brand: str, begin: datetime, end: datetime, *, after: UUID | None, limit: int
-) -> list[Dated]:
+) -> list[ScheduledArticle]:
     """A brand's articles that are to be published from one time to before another one, the earliest first.
 
     Of those at `begin` itself, only those behind the article `after`.
@@ -107,7 +107,7 @@ async def between(
         after,
         limit,
     )
-    return [Dated(**dict(row)) for row in rows]
+    return [ScheduledArticle(**dict(row)) for row in rows]
 
 
 async def until_next(connection: Connection) -> timedelta | None:

@@ -16,12 +16,12 @@ import structlog
 from chassis.http.callers import Caller
 from envelope.brand.payloads import ContentGenerate, ContentRefused
 from messaging import Database, Transaction
-from orchestrator.brands import MODEL, Brand, find_brand
-from orchestrator.cycles import Room, give_turns, load_keywords
+from orchestrator.brands import MODEL, BrandRow, find_brand
+from orchestrator.cycles import BrandLimits, give_turns, load_keywords
 from orchestrator.placements import withdraw
 from orchestrator.removal import DeletedArticleError, find_deleted
 from orchestrator.review import appointments, domain, store
-from orchestrator.review.domain import Draft, Kind
+from orchestrator.review.domain import DraftDecisionKind, ReviewedDraft
 from orchestrator.review.publishing import fingerprint_of, let_stand, publish
 from orchestrator.writing import (
     Article,
@@ -64,7 +64,7 @@ class UnusableTextError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class DraftEdit:
     """What a person wants a text to be; None leaves a part as it is."""
 
     title: str | None = None
@@ -75,7 +75,7 @@ class Change:
     why: str = ""
 
 
-async def look_at(database: Database, content_id: UUID, brands: Collection[str] | None) -> Draft:
+async def look_at(database: Database, content_id: UUID, brands: Collection[str] | None) -> ReviewedDraft:
     """The article as it stands.
 
     Raises:
@@ -89,16 +89,18 @@ async def look_at(database: Database, content_id: UUID, brands: Collection[str] 
         return seen(draft, content_id, brands)
 
 
-async def look_over(database: Database, brand_slug: str, room: Room) -> datetime | None:
+async def look_over(database: Database, brand_slug: str, limits: BrandLimits) -> datetime | None:
     """A person has seen all that waits, though nothing is decided: the brand goes on. When that was; None for no brand."""
     async with database.transaction() as tx:
         moment = await store.look(tx.connection, brand_slug)
         if moment is not None:
-            await give_turns(tx, [brand_slug], room, now=moment)
+            await give_turns(tx, [brand_slug], limits, now=moment)
         return moment
 
 
-async def mark_reviewed(database: Database, content_id: UUID, caller: Caller, room: Room) -> Draft:
+async def mark_reviewed(
+    database: Database, content_id: UUID, caller: Caller, limits: BrandLimits
+) -> ReviewedDraft:
     """A person has reviewed one draft, though nothing is decided: another one may be written in its place.
 
     Raises:
@@ -108,17 +110,23 @@ async def mark_reviewed(database: Database, content_id: UUID, caller: Caller, ro
     await look_at(database, content_id, caller.brands)
     async with database.transaction() as tx:
         draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
-        await go_on(tx, room, draft)
+        await go_on(tx, limits, draft)
         return draft
 
 
 async def approve(
-    database: Database, content_id: UUID, version: int, caller: Caller, room: Room, *, despite_newer: bool
-) -> Draft:
+    database: Database,
+    content_id: UUID,
+    version: int,
+    caller: Caller,
+    limits: BrandLimits,
+    *,
+    despite_newer: bool,
+) -> ReviewedDraft:
     """Has exactly this version published, whatever is written afterwards.
 
     Raises:
-        UnknownDraftError, NoSuchVersionError, DecidedOtherwiseError: see domain.py.
+        UnknownDraftError, NoSuchVersionError, DraftDecidedError: see domain.py.
     """
     await look_at(database, content_id, caller.brands)
     async with database.connection() as connection:
@@ -130,17 +138,17 @@ async def approve(
             return draft
         assert chosen is not None
         await let_stand(tx, draft, chosen, own)
-        await _note(tx, room, draft, Kind.APPROVED, version, comment="", by=caller.name)
+        await _note(tx, limits, draft, DraftDecisionKind.APPROVED, version, comment="", by=caller.name)
         return await as_it_is_now(tx, draft)
 
 
 async def send_back(
-    database: Database, content_id: UUID, version: int, caller: Caller, room: Room, *, comment: str
-) -> Draft:
+    database: Database, content_id: UUID, version: int, caller: Caller, limits: BrandLimits, *, comment: str
+) -> ReviewedDraft:
     """Has a model write a draft again, with what the reviewer said of it.
 
     Raises:
-        UnknownDraftError, NoSuchVersionError, DecidedOtherwiseError: see domain.py.
+        UnknownDraftError, NoSuchVersionError, DraftDecidedError: see domain.py.
         CannotRewriteError: its brand's writer does not read comments.
     """
     await look_at(database, content_id, caller.brands)
@@ -152,8 +160,8 @@ async def send_back(
         if brand is None or brand.writer != MODEL:
             raise CannotRewriteError
         row = next(iter(await load_keywords(tx.connection, [], [content_id])), None)
-        await store.set_decision(tx.connection, content_id, Kind.RETURNED)
-        await _note(tx, room, draft, Kind.RETURNED, version, comment=comment, by=caller.name)
+        await store.set_decision(tx.connection, content_id, DraftDecisionKind.RETURNED)
+        await _note(tx, limits, draft, DraftDecisionKind.RETURNED, version, comment=comment, by=caller.name)
         tx.send(
             ContentGenerate(
                 brand_slug=draft.brand_slug,
@@ -169,23 +177,23 @@ async def send_back(
 
 
 async def reject(
-    database: Database, content_id: UUID, version: int, caller: Caller, room: Room, *, reason: str
-) -> Draft:
+    database: Database, content_id: UUID, version: int, caller: Caller, limits: BrandLimits, *, reason: str
+) -> ReviewedDraft:
     """Ends a draft and its keyword; of an approved article, drops the newer version that waits.
 
     Raises:
-        UnknownDraftError, NoSuchVersionError, DecidedOtherwiseError: see domain.py.
+        UnknownDraftError, NoSuchVersionError, DraftDecidedError: see domain.py.
     """
     await look_at(database, content_id, caller.brands)
     async with database.transaction() as tx:
         draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
         if not domain.reject(draft, version, reason=reason, by=caller.name):
             return draft
-        await _note(tx, room, draft, Kind.REJECTED, version, comment=reason, by=caller.name)
+        await _note(tx, limits, draft, DraftDecisionKind.REJECTED, version, comment=reason, by=caller.name)
         if draft.is_approved:
             await store.offer(tx.connection, content_id, None)
         else:
-            await store.set_decision(tx.connection, content_id, Kind.REJECTED)
+            await store.set_decision(tx.connection, content_id, DraftDecisionKind.REJECTED)
             row = next(iter(await load_keywords(tx.connection, [], [content_id])), None)
             tx.send(
                 ContentRefused(
@@ -201,12 +209,12 @@ async def reject(
 
 
 async def take_down(
-    database: Database, content_id: UUID, caller: Caller, room: Room, *, reason: str
-) -> Draft:
+    database: Database, content_id: UUID, caller: Caller, limits: BrandLimits, *, reason: str
+) -> ReviewedDraft:
     """Has the page of an article no longer be shown; an approval brings it back.
 
     Raises:
-        UnknownDraftError, DecidedOtherwiseError: see domain.py.
+        UnknownDraftError, DraftDecidedError: see domain.py.
     """
     await look_at(database, content_id, caller.brands)
     async with database.transaction() as tx:
@@ -216,21 +224,23 @@ async def take_down(
         await store.set_taken_down(
             tx.connection, content_id, f"its page was taken down by {caller.name}: {reason}"
         )
-        await _note(tx, room, draft, Kind.TAKEN_DOWN, draft.stands, comment=reason, by=caller.name)
+        await _note(
+            tx, limits, draft, DraftDecisionKind.TAKEN_DOWN, draft.stands, comment=reason, by=caller.name
+        )
         await publish(tx, draft)
         await withdraw(tx, content_id)
         return await as_it_is_now(tx, draft)
 
 
 async def edit(
-    database: Database, content_id: UUID, version: int, caller: Caller, room: Room, change: Change
-) -> Draft:
+    database: Database, content_id: UUID, version: int, caller: Caller, limits: BrandLimits, change: DraftEdit
+) -> ReviewedDraft:
     """Keeps a person's text as the next version. Of a draft that waits it stands at once; of an approved article, once approved.
 
     Measures are taken anew and shown; what they say keeps nobody from approving.
 
     Raises:
-        UnknownDraftError, NoSuchVersionError, DecidedOtherwiseError: see domain.py.
+        UnknownDraftError, NoSuchVersionError, DraftDecidedError: see domain.py.
         UnusableTextError: it cites what is no source of the article, or asks to move its page to where another one is or was.
     """
     draft = await look_at(database, content_id, caller.brands)
@@ -263,11 +273,11 @@ async def edit(
             # Until it is approved, it keeps no other article from having its address.
             waiting = replace(text, slug=f"{text.slug}-{content_id}")
             await set_standing(tx.connection, content_id, number, waiting, own)
-        await _note(tx, room, draft, Kind.EDITED, number, comment=change.why, by=caller.name)
+        await _note(tx, limits, draft, DraftDecisionKind.EDITED, number, comment=change.why, by=caller.name)
         return await as_it_is_now(tx, draft)
 
 
-def seen(draft: Draft | None, content_id: UUID, brands: Collection[str] | None) -> Draft:
+def seen(draft: ReviewedDraft | None, content_id: UUID, brands: Collection[str] | None) -> ReviewedDraft:
     """The article, for a caller who may see it.
 
     Raises:
@@ -279,23 +289,30 @@ def seen(draft: Draft | None, content_id: UUID, brands: Collection[str] | None) 
 
 
 async def _note(
-    tx: Transaction, room: Room, draft: Draft, kind: Kind, version: int, *, comment: str, by: str
+    tx: Transaction,
+    limits: BrandLimits,
+    draft: ReviewedDraft,
+    kind: DraftDecisionKind,
+    version: int,
+    *,
+    comment: str,
+    by: str,
 ) -> None:
     """Keeps who decided what. The draft is reviewed: what waited for that goes on. No time that was set before holds, unless it was edited."""
     await store.note_decision(tx.connection, draft, kind, version, comment=comment, by=by)
-    if kind is not Kind.EDITED:
+    if kind is not DraftDecisionKind.EDITED:
         await appointments.end(tx.connection, draft.content_id, "overtaken", by=by)
-    await go_on(tx, room, draft)
+    await go_on(tx, limits, draft)
 
 
-async def go_on(tx: Transaction, room: Room, draft: Draft) -> None:
+async def go_on(tx: Transaction, limits: BrandLimits, draft: ReviewedDraft) -> None:
     """Notes that a person has reviewed this draft, and begins what its brand has room for then. Its brand's lock must be held."""
     await store.mark_reviewed(tx.connection, draft.content_id)
     now: datetime = await tx.connection.fetchval("select clock_timestamp()")
-    await give_turns(tx, [draft.brand_slug], room, now=now)
+    await give_turns(tx, [draft.brand_slug], limits, now=now)
 
 
-async def as_it_is_now(tx: Transaction, before: Draft) -> Draft:
+async def as_it_is_now(tx: Transaction, before: ReviewedDraft) -> ReviewedDraft:
     """The article after something was decided about it, which is told."""
     after = await store.find_draft(tx.connection, before.content_id)
     assert after is not None
@@ -309,14 +326,14 @@ async def as_it_is_now(tx: Transaction, before: Draft) -> Draft:
     return after
 
 
-async def _demand_free(tx: Transaction, draft: Draft, wanted: str) -> None:
+async def _demand_free(tx: Transaction, draft: ReviewedDraft, wanted: str) -> None:
     if await free_address(tx.connection, draft.brand_slug, draft.content_id, wanted) != wanted:
         raise UnusableTextError(
             f"slug: '{wanted}' is the address of another article, or was once and leads there; choose another"
         )
 
 
-def _changed(text: Text, change: Change) -> Text:
+def _changed(text: Text, change: DraftEdit) -> Text:
     body = text.body_markdown if change.body_markdown is None else change.body_markdown.rstrip() + "\n"
     if body.rstrip() == text.body_markdown.rstrip():
         body = text.body_markdown
@@ -341,7 +358,7 @@ def _changed(text: Text, change: Change) -> Text:
     return edited
 
 
-async def _judged(database: Database, brand: Brand, draft: Draft, text: Text) -> Text:
+async def _judged(database: Database, brand: BrandRow, draft: ReviewedDraft, text: Text) -> Text:
     article = Article(
         title=text.title,
         slug=text.slug,

@@ -12,18 +12,18 @@ from chassis import Connection
 from chassis.http.callers import Caller
 from envelope.brand.payloads import ContentDelete, ContentRefused
 from messaging import Database
-from orchestrator.cycles import Room, load_keywords
+from orchestrator.cycles import BrandLimits, load_keywords
 from orchestrator.placements import withdraw
 from orchestrator.removal import DeletedArticle, find_deleted, insert_deleted
 from orchestrator.review import store
 from orchestrator.review.deciding import REJECTED, UnknownDraftError, go_on
-from orchestrator.review.domain import MAX_COMMENT, Draft, DraftState
+from orchestrator.review.domain import MAX_COMMENT, DraftState, ReviewedDraft
 
 log = structlog.get_logger(__name__)
 
 
 async def delete(
-    database: Database, content_id: UUID, caller: Caller, room: Room, *, reason: str
+    database: Database, content_id: UUID, caller: Caller, limits: BrandLimits, *, reason: str
 ) -> DeletedArticle:
     """Deletes an article, whatever its state; its page answers 410 for good, and its address is given to no other.
 
@@ -58,12 +58,12 @@ async def delete(
         tx.send(
             ContentDelete(brand_slug=draft.brand_slug, content_id=content_id), correlation_id=correlation_id
         )
-        await go_on(tx, room, draft)
+        await go_on(tx, limits, draft)
     log.info("article_deleted", content_id=str(content_id), brand=gone.brand_slug, by=caller.name)
     return gone
 
 
-def _refusal(draft: Draft, caller: Caller, reason: str) -> ContentRefused:
+def _refusal(draft: ReviewedDraft, caller: Caller, reason: str) -> ContentRefused:
     """Ends the keyword of an article that waited for a person."""
     return ContentRefused(
         brand_slug=draft.brand_slug,
@@ -74,7 +74,7 @@ def _refusal(draft: Draft, caller: Caller, reason: str) -> ContentRefused:
     )
 
 
-async def _forget(connection: Connection, draft: Draft) -> None:
+async def _forget(connection: Connection, draft: ReviewedDraft) -> None:
     """Removes its text, versions and decisions, and what was kept of writing it; its address stays taken."""
     content_id = draft.content_id
     await connection.execute(

@@ -12,7 +12,7 @@ MAX_CHARACTERS: Final = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class VersionDiff:
     text: str
     """A unified diff; empty if nothing differs."""
     is_cut: bool
@@ -26,7 +26,7 @@ def document(
     return f"Title: {title}\nDescription: {meta_description}\nAddress: {slug}\n{points}\n{body_markdown.rstrip()}\n"
 
 
-def difference(before: str, after: str, *, called: tuple[str, str]) -> Difference:
+def difference(before: str, after: str, *, called: tuple[str, str]) -> VersionDiff:
     """How `before` becomes `after`; `called` is what the two are named in it."""
     old, new = before.splitlines(), after.splitlines()
     found: list[str] = []
@@ -34,6 +34,6 @@ def difference(before: str, after: str, *, called: tuple[str, str]) -> Differenc
     for line in unified_diff(old[:MAX_LINES], new[:MAX_LINES], *called, lineterm=""):
         length += len(line) + 1
         if length > MAX_CHARACTERS:
-            return Difference("\n".join(found) + "\n", is_cut=True)
+            return VersionDiff("\n".join(found) + "\n", is_cut=True)
         found.append(line)
-    return Difference("\n".join(found) + "\n" if found else "", is_cut=max(len(old), len(new)) > MAX_LINES)
+    return VersionDiff("\n".join(found) + "\n" if found else "", is_cut=max(len(old), len(new)) > MAX_LINES)

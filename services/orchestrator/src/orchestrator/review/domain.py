@@ -15,7 +15,7 @@ WRITER: Final = "writer"
 MAX_COMMENT: Final = 2000
 
 
-class Kind(StrEnum):
+class DraftDecisionKind(StrEnum):
     """What was decided."""
 
     APPROVED = "approved"
@@ -49,10 +49,10 @@ class DraftState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class LatestDraftDecision:
     """The latest decision about an article, edits left aside."""
 
-    kind: Kind
+    kind: DraftDecisionKind
     version: int
     comment: str
     by: str
@@ -64,7 +64,7 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
-class Appointment:
+class ScheduledPublication:
     """When which version of an article is to be published."""
 
     version: int
@@ -74,7 +74,7 @@ class Appointment:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class ReviewedDraft:
     """An article as far as decisions about it depend on it."""
 
     content_id: UUID
@@ -91,25 +91,25 @@ class Draft:
     newest_by: str
     newest_at: datetime
     held_for: tuple[str, ...]
-    decision: Kind | None
+    decision: DraftDecisionKind | None
     offered: int | None
     """Of an approved article, a newer version that waits."""
     since: datetime
     """Since when it waits, or waited."""
     published_url: str | None
-    last: Decided | None
-    appointment: Appointment | None = None
+    last: LatestDraftDecision | None
+    appointment: ScheduledPublication | None = None
 
     @property
     def state(self) -> DraftState:
-        if self.decision is Kind.REJECTED:
+        if self.decision is DraftDecisionKind.REJECTED:
             return DraftState.REJECTED
-        if self.decision is Kind.TAKEN_DOWN:
+        if self.decision is DraftDecisionKind.TAKEN_DOWN:
             return DraftState.TAKEN_DOWN
         if self.appointment is not None:
             return DraftState.SCHEDULED
         if self.held_for:
-            return DraftState.RETURNED if self.decision is Kind.RETURNED else DraftState.WAITING
+            return DraftState.RETURNED if self.decision is DraftDecisionKind.RETURNED else DraftState.WAITING
         return DraftState.APPROVED if self.offered is None else DraftState.CORRECTION
 
     @property
@@ -118,7 +118,7 @@ class Draft:
         return not self.held_for
 
 
-class DecidedOtherwiseError(ValueError):
+class DraftDecidedError(ValueError):
     """It is not as whoever decides believes; the message says what happened and what to do."""
 
 
@@ -126,12 +126,12 @@ class NoSuchVersionError(LookupError):
     """The article has no version of that number; the message says which is the newest."""
 
 
-def approve(draft: Draft, version: int, *, despite_newer: bool) -> bool:
+def approve(draft: ReviewedDraft, version: int, *, despite_newer: bool) -> bool:
     """Whether this approval changes anything.
 
     Raises:
         NoSuchVersionError: nobody can have seen that version.
-        DecidedOtherwiseError: there is a newer version, or it is being written again, and `despite_newer` was not said;
+        DraftDecidedError: there is a newer version, or it is being written again, and `despite_newer` was not said;
             or it was rejected.
     """
     _demand_version(draft, version)
@@ -148,11 +148,11 @@ def approve(draft: Draft, version: int, *, despite_newer: bool) -> bool:
     return True
 
 
-def schedule(draft: Draft, version: int, publish_at: datetime, *, despite_newer: bool) -> bool:
+def schedule(draft: ReviewedDraft, version: int, publish_at: datetime, *, despite_newer: bool) -> bool:
     """Whether having this version published at that time changes anything: not if it is so already, nor if it is out.
 
     Raises:
-        NoSuchVersionError, DecidedOtherwiseError: as for `approve`; or its page was taken down.
+        NoSuchVersionError, DraftDecidedError: as for `approve`; or its page was taken down.
     """
     if not approve(draft, version, despite_newer=despite_newer):
         return False
@@ -162,11 +162,11 @@ def schedule(draft: Draft, version: int, publish_at: datetime, *, despite_newer:
     return planned is None or (planned.version, planned.publish_at) != (version, publish_at)
 
 
-def unschedule(draft: Draft) -> bool:
+def unschedule(draft: ReviewedDraft) -> bool:
     """Whether calling off what is to be published at a time changes anything: not if nothing is, and nothing was.
 
     Raises:
-        DecidedOtherwiseError: it was decided about otherwise, published perhaps.
+        DraftDecidedError: it was decided about otherwise, published perhaps.
     """
     if draft.state is DraftState.SCHEDULED:
         return True
@@ -175,15 +175,17 @@ def unschedule(draft: Draft) -> bool:
     return False
 
 
-def send_back(draft: Draft, version: int, *, comment: str, by: str) -> bool:
+def send_back(draft: ReviewedDraft, version: int, *, comment: str, by: str) -> bool:
     """Whether sending it back changes anything.
 
     Raises:
         NoSuchVersionError: nobody can have seen that version.
-        DecidedOtherwiseError: there is a newer version, or it does not wait.
+        DraftDecidedError: there is a newer version, or it does not wait.
     """
     _demand_version(draft, version)
-    if draft.state is DraftState.RETURNED and _is_same(draft, Kind.RETURNED, version, comment, by):
+    if draft.state is DraftState.RETURNED and _is_same(
+        draft, DraftDecisionKind.RETURNED, version, comment, by
+    ):
         return False
     _demand_newest(draft, version, "look at that one first")
     if draft.is_approved or draft.state not in {DraftState.WAITING, DraftState.SCHEDULED}:
@@ -191,15 +193,15 @@ def send_back(draft: Draft, version: int, *, comment: str, by: str) -> bool:
     return True
 
 
-def reject(draft: Draft, version: int, *, reason: str, by: str) -> bool:
+def reject(draft: ReviewedDraft, version: int, *, reason: str, by: str) -> bool:
     """Whether rejecting it changes anything. Of an approved article, the newer version is rejected that waits.
 
     Raises:
         NoSuchVersionError: nobody can have seen that version.
-        DecidedOtherwiseError: there is a newer version, it was approved, or somebody rejected it for another reason.
+        DraftDecidedError: there is a newer version, it was approved, or somebody rejected it for another reason.
     """
     _demand_version(draft, version)
-    if draft.offered is None and _is_same(draft, Kind.REJECTED, version, reason, by):
+    if draft.offered is None and _is_same(draft, DraftDecisionKind.REJECTED, version, reason, by):
         return False
     _demand_newest(draft, version, "look at that one first")
     nothing_waits = draft.is_approved and draft.offered is None
@@ -208,11 +210,11 @@ def reject(draft: Draft, version: int, *, reason: str, by: str) -> bool:
     return True
 
 
-def take_down(draft: Draft) -> bool:
+def take_down(draft: ReviewedDraft) -> bool:
     """Whether taking its page down changes anything: not if it is down already.
 
     Raises:
-        DecidedOtherwiseError: it has no page.
+        DraftDecidedError: it has no page.
     """
     if draft.state is DraftState.TAKEN_DOWN:
         return False
@@ -223,12 +225,12 @@ def take_down(draft: Draft) -> bool:
     return True
 
 
-def edit(draft: Draft, version: int) -> None:
+def edit(draft: ReviewedDraft, version: int) -> None:
     """Says whether a new version may be made from this one.
 
     Raises:
         NoSuchVersionError: nobody can have seen that version.
-        DecidedOtherwiseError: there is a newer version, it is being written again, or it was rejected.
+        DraftDecidedError: there is a newer version, it is being written again, or it was rejected.
     """
     _demand_version(draft, version)
     _demand_newest(draft, version, "make your change to that one")
@@ -258,22 +260,22 @@ def told(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def _demand_version(draft: Draft, version: int) -> None:
+def _demand_version(draft: ReviewedDraft, version: int) -> None:
     if version > draft.newest:
         raise NoSuchVersionError(
             f"there is no version {version} of article {draft.content_id}; the newest is {draft.newest}"
         )
 
 
-def _demand_newest(draft: Draft, version: int, advice: str) -> None:
+def _demand_newest(draft: ReviewedDraft, version: int, advice: str) -> None:
     if version < draft.newest:
-        raise DecidedOtherwiseError(
+        raise DraftDecidedError(
             f"version {draft.newest} was made by {draft.newest_by} on {told(draft.newest_at)}, after version"
             f" {version}: {advice}"
         )
 
 
-def _is_same(draft: Draft, kind: Kind, version: int, comment: str, by: str) -> bool:
+def _is_same(draft: ReviewedDraft, kind: DraftDecisionKind, version: int, comment: str, by: str) -> bool:
     last = draft.last
     return last is not None and (last.kind, last.version, last.comment, last.by) == (
         kind,
@@ -283,6 +285,6 @@ def _is_same(draft: Draft, kind: Kind, version: int, comment: str, by: str) -> b
     )
 
 
-def _decided(draft: Draft, advice: str) -> DecidedOtherwiseError:
+def _decided(draft: ReviewedDraft, advice: str) -> DraftDecidedError:
     what = str(draft.last) if draft.last else f"the article is {draft.state.value}"
-    return DecidedOtherwiseError(f"{what}; {advice}")
+    return DraftDecidedError(f"{what}; {advice}")

@@ -11,7 +11,13 @@ from chassis.http.api import View, in_utc
 from envelope.brand.payloads import SLUG_PATTERN
 from orchestrator.removal import DeletedArticle
 from orchestrator.requests import RequestBody, not_blank, prose, visible
-from orchestrator.review.domain import MAX_COMMENT, Decided, Draft, DraftState, Kind
+from orchestrator.review.domain import (
+    MAX_COMMENT,
+    DraftDecisionKind,
+    DraftState,
+    LatestDraftDecision,
+    ReviewedDraft,
+)
 from orchestrator.writing import MeasureView, SourceView, Version, VersionNote
 
 MAX_BODY: Final = 100_000
@@ -46,7 +52,7 @@ def _visible_or_none(text: str | None) -> str | None:
     return None if text is None else visible(text)
 
 
-class VersionNoteView(View):
+class VersionSummaryView(View):
     version: Annotated[int, Field(ge=1, examples=[2])]
     title: str
     word_count: int
@@ -68,14 +74,14 @@ class VersionNoteView(View):
 
 
 class VersionList(View):
-    items: tuple[VersionNoteView, ...]
+    items: tuple[VersionSummaryView, ...]
     next: int | None
     """The `after` of the page behind this one; null on the last."""
     stands: int
     """The version that `GET /v1/content/{content_id}` shows: of a draft that waits the newest, else the approved one."""
 
 
-class VersionView(VersionNoteView):
+class VersionView(VersionSummaryView):
     content_id: UUID
     slug: str
     """The address it asks for."""
@@ -90,7 +96,7 @@ class VersionView(VersionNoteView):
     def of_version(cls, content_id: UUID, version: Version) -> Self:
         text = version.text
         return cls(
-            **VersionNoteView.of(version).model_dump(),
+            **VersionSummaryView.of(version).model_dump(),
             content_id=content_id,
             slug=text.slug,
             meta_description=text.meta_description,
@@ -113,7 +119,7 @@ class DifferenceView(View):
     """Whether there is more, which is too long to be compared."""
 
 
-class Approving(RequestBody):
+class ApproveDraftBody(RequestBody):
     """Says yes to exactly this version, whatever is written afterwards."""
 
     version: VersionNumber
@@ -127,7 +133,7 @@ class Approving(RequestBody):
     """Not before this time, which names its offset; left out: now. Said again with another time, it is moved."""
 
 
-class Returning(RequestBody):
+class ReturnDraftBody(RequestBody):
     version: VersionNumber
     """The one that was looked at; it must be the newest."""
     comment: Annotated[
@@ -136,7 +142,7 @@ class Returning(RequestBody):
     """What is to be different; the model is told so."""
 
 
-class Rejecting(RequestBody):
+class RejectDraftBody(RequestBody):
     version: VersionNumber
     """The one that was looked at; it must be the newest."""
     reason: Annotated[
@@ -145,21 +151,21 @@ class Rejecting(RequestBody):
     """Kept with the decision, and shown with the keyword."""
 
 
-class TakingDown(RequestBody):
+class TakeDownBody(RequestBody):
     reason: Annotated[
         str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(_telling)
     ]
     """Kept with the decision, and shown with the keyword and its posts."""
 
 
-class Deleting(RequestBody):
+class DeleteArticleBody(RequestBody):
     reason: Annotated[
         str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(_telling)
     ]
     """Kept with the fact that there was an article, and shown with the keyword and its posts."""
 
 
-class DeletedView(View):
+class DeletedArticleView(View):
     """All that is kept of an article that was deleted."""
 
     content_id: UUID
@@ -177,7 +183,7 @@ class DeletedView(View):
         return cls(**asdict(gone))
 
 
-class Editing(RequestBody):
+class EditDraftBody(RequestBody):
     """What the next version is to be; parts that are left out stay as they are."""
 
     version: VersionNumber
@@ -197,15 +203,15 @@ class Editing(RequestBody):
     """Why; kept with the version."""
 
 
-class DecisionView(View):
-    decision: Kind
+class DraftDecisionView(View):
+    decision: DraftDecisionKind
     version: int
     comment: str
     by: str
     at: datetime
 
     @classmethod
-    def of(cls, decided: Decided) -> Self:
+    def of(cls, decided: LatestDraftDecision) -> Self:
         return cls(
             decision=decided.kind,
             version=decided.version,
@@ -215,7 +221,7 @@ class DecisionView(View):
         )
 
 
-class ScheduledView(View):
+class ScheduledPublicationView(View):
     version: int
     publish_at: datetime
     by: str
@@ -243,13 +249,13 @@ class DraftView(View):
     since: datetime
     """When it began to wait."""
     published_url: str | None
-    scheduled: ScheduledView | None
+    scheduled: ScheduledPublicationView | None
     """The version that is to be published at a time; it may not be the newest."""
-    decision: DecisionView | None
+    decision: DraftDecisionView | None
     """The latest, edits left aside."""
 
     @classmethod
-    def of(cls, draft: Draft) -> Self:
+    def of(cls, draft: ReviewedDraft) -> Self:
         return cls(
             content_id=draft.content_id,
             brand_slug=draft.brand_slug,
@@ -265,12 +271,12 @@ class DraftView(View):
             published_url=draft.published_url,
             scheduled=None
             if draft.appointment is None
-            else ScheduledView(
+            else ScheduledPublicationView(
                 version=draft.appointment.version,
                 publish_at=draft.appointment.publish_at,
                 by=draft.appointment.made_by,
             ),
-            decision=None if draft.last is None else DecisionView.of(draft.last),
+            decision=None if draft.last is None else DraftDecisionView.of(draft.last),
         )
 
 
@@ -281,10 +287,10 @@ class DraftList(View):
 
 
 class DecisionList(View):
-    items: tuple[DecisionView, ...]
+    items: tuple[DraftDecisionView, ...]
     """The latest first."""
 
 
-class Looked(View):
+class ReviewMarkView(View):
     brand_slug: str
     looked_at: datetime

@@ -15,7 +15,7 @@ log = structlog.get_logger(__name__)
 NOTHING_CAME: Final = "it was sent back, and nothing came of it; its dead letter, if there is one, says why"
 
 
-class Returns:
+class StalledRewriteReaper:
     """Gives back what nobody has written again `after` so long, not counting time in which it was known to wait."""
 
     def __init__(self, database: Database, *, after: timedelta, longest_sleep: timedelta) -> None:

@@ -9,7 +9,7 @@ from orchestrator.brands import find_brand
 from orchestrator.cycles import KeywordRow, load_keywords
 from orchestrator.placements import placed_as
 from orchestrator.review import domain, store
-from orchestrator.review.domain import Draft
+from orchestrator.review.domain import ReviewedDraft
 from orchestrator.writing import (
     Text,
     Version,
@@ -22,7 +22,7 @@ from orchestrator.writing import (
 )
 
 
-async def let_stand(tx: Transaction, draft: Draft, chosen: Version, own: frozenset[int]) -> None:
+async def let_stand(tx: Transaction, draft: ReviewedDraft, chosen: Version, own: frozenset[int]) -> None:
     """Makes a version of an article, which is locked, the one that stands, and sends it on its way; `own` is its fingerprint."""
     address = await _settled(tx, draft, chosen.text.slug)
     approved = replace(chosen.text, slug=address, label=domain.seen_by_a_person(chosen.text.label))
@@ -31,7 +31,7 @@ async def let_stand(tx: Transaction, draft: Draft, chosen: Version, own: frozens
     await _send_on_its_way(tx, draft, chosen.word_count)
 
 
-async def publish(tx: Transaction, draft: Draft) -> None:
+async def publish(tx: Transaction, draft: ReviewedDraft) -> None:
     """Has the publisher bring the page up to date with the article, whatever that says by then; further targets follow."""
     row = next(iter(await load_keywords(tx.connection, [], [draft.content_id])), None)
     brand = await find_brand(tx.connection, draft.brand_slug)
@@ -55,7 +55,7 @@ def fingerprint_of(text: Text) -> frozenset[int]:
     return fingerprint(prose_of(text.body_markdown))
 
 
-async def _send_on_its_way(tx: Transaction, draft: Draft, word_count: int) -> None:
+async def _send_on_its_way(tx: Transaction, draft: ReviewedDraft, word_count: int) -> None:
     """Tells the router that the article is there; or the publisher, if the router is past that or knows no keyword of it."""
     row = next(iter(await load_keywords(tx.connection, [], [draft.content_id])), None)
     if row is not None and not row.facts.generated and not draft.is_approved:
@@ -70,7 +70,7 @@ async def _send_on_its_way(tx: Transaction, draft: Draft, word_count: int) -> No
     await publish(tx, draft)
 
 
-async def _settled(tx: Transaction, draft: Draft, wanted: str) -> str:
+async def _settled(tx: Transaction, draft: ReviewedDraft, wanted: str) -> str:
     """The address an approved article gets; a page that has one moves only if another is asked for."""
     if not draft.is_approved and draft.published_url is None:
         return await free_address(tx.connection, draft.brand_slug, draft.content_id, wanted)

@@ -15,24 +15,24 @@ from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from orchestrator import problem_codes as codes
 from orchestrator.brands import Slug, UnknownBrandError, find_brand, seen_slug
-from orchestrator.cycles import Room
+from orchestrator.cycles import BrandLimits
 from orchestrator.removal import DeletedArticleError
 from orchestrator.review import deciding, deletion, scheduling, store
-from orchestrator.review.deciding import CannotRewriteError, Change, UnknownDraftError, UnusableTextError
-from orchestrator.review.domain import DecidedOtherwiseError, DraftState, NoSuchVersionError
+from orchestrator.review.deciding import CannotRewriteError, DraftEdit, UnknownDraftError, UnusableTextError
+from orchestrator.review.domain import DraftDecidedError, DraftState, NoSuchVersionError
 from orchestrator.review.models import (
-    Approving,
+    ApproveDraftBody,
     DecisionList,
-    DecisionView,
-    DeletedView,
-    Deleting,
+    DeleteArticleBody,
+    DeletedArticleView,
+    DraftDecisionView,
     DraftList,
     DraftView,
-    Editing,
-    Looked,
-    Rejecting,
-    Returning,
-    TakingDown,
+    EditDraftBody,
+    RejectDraftBody,
+    ReturnDraftBody,
+    ReviewMarkView,
+    TakeDownBody,
 )
 from orchestrator.review.scheduling import PastTimeError
 from orchestrator.review.version_routes import version_routes
@@ -46,9 +46,9 @@ OVERTAKEN: Final = refusal(
 )
 
 
-def review_routes(database: Database, room: Room) -> APIRouter:
+def review_routes(database: Database, limits: BrandLimits) -> APIRouter:
     routes = APIRouter()
-    add_routes(routes, version_routes(database), _looking(database, room), _deciding(database, room))
+    add_routes(routes, version_routes(database), _looking(database, limits), _deciding(database, limits))
     return routes
 
 
@@ -58,7 +58,7 @@ def answer_refusals(app: FastAPI) -> None:
         (UnknownDraftError, codes.UNKNOWN_DRAFT),
         (DeletedArticleError, codes.ARTICLE_DELETED),
         (NoSuchVersionError, codes.UNKNOWN_VERSION),
-        (DecidedOtherwiseError, codes.DECIDED_OTHERWISE),
+        (DraftDecidedError, codes.DECIDED_OTHERWISE),
         (CannotRewriteError, codes.CANNOT_REWRITE),
         (UnusableTextError, codes.UNUSABLE_TEXT),
         (PastTimeError, codes.PAST_TIME),
@@ -73,7 +73,7 @@ def _refused_with(code: ProblemCode) -> Callable[[Request, Exception], Awaitable
     return refused
 
 
-def _looking(database: Database, room: Room) -> APIRouter:
+def _looking(database: Database, limits: BrandLimits) -> APIRouter:
     routes = router(tags=["drafts"])
 
     @routes.get("/drafts", summary="List drafts", response_model=DraftList)
@@ -141,26 +141,26 @@ def _looking(database: Database, room: Room) -> APIRouter:
         await deciding.look_at(database, content_id, caller.brands)
         async with database.connection() as connection:
             found = await store.decisions_of(connection, content_id, MAX_DECISIONS)
-        return DecisionList(items=tuple(map(DecisionView.of, found)))
+        return DecisionList(items=tuple(map(DraftDecisionView.of, found)))
 
     @routes.post(
         "/brands/{slug}/looked",
         summary="Say that a person has looked",
-        response_model=Looked,
+        response_model=ReviewMarkView,
         responses=UNKNOWN,
     )
-    async def mark_brand_reviewed(caller: MayReview, slug: Slug) -> Looked:
+    async def mark_brand_reviewed(caller: MayReview, slug: Slug) -> ReviewMarkView:
         """All that waits has been seen, though nothing is decided: the brand goes on."""
         checked = seen_slug(slug, caller)
-        moment = await deciding.look_over(database, checked, room)
+        moment = await deciding.look_over(database, checked, limits)
         if moment is None:
             raise UnknownBrandError(slug)
-        return Looked(brand_slug=slug, looked_at=moment)
+        return ReviewMarkView(brand_slug=slug, looked_at=moment)
 
     return routes
 
 
-def _deciding(database: Database, room: Room) -> APIRouter:
+def _deciding(database: Database, limits: BrandLimits) -> APIRouter:
     routes = router("/drafts/{content_id}", tags=["drafts"])
 
     @routes.post(
@@ -169,7 +169,7 @@ def _deciding(database: Database, room: Room) -> APIRouter:
         response_model=DraftView,
         responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
-    async def approve_draft(caller: MayReview, content_id: UUID, request: Approving) -> DraftView:
+    async def approve_draft(caller: MayReview, content_id: UUID, request: ApproveDraftBody) -> DraftView:
         """Exactly this version is published, now or at the time given. The same again changes nothing."""
         if request.publish_at is not None:
             draft = await scheduling.schedule(
@@ -177,14 +177,14 @@ def _deciding(database: Database, room: Room) -> APIRouter:
                 content_id,
                 request.version,
                 caller,
-                room,
+                limits,
                 publish_at=request.publish_at,
                 despite_newer=request.despite_newer,
             )
             return DraftView.of(draft)
         return DraftView.of(
             await deciding.approve(
-                database, content_id, request.version, caller, room, despite_newer=request.despite_newer
+                database, content_id, request.version, caller, limits, despite_newer=request.despite_newer
             )
         )
 
@@ -196,7 +196,7 @@ def _deciding(database: Database, room: Room) -> APIRouter:
     )
     async def mark_reviewed(caller: MayReview, content_id: UUID) -> DraftView:
         """This draft has been seen, though nothing is decided: another one may be written in its place."""
-        return DraftView.of(await deciding.mark_reviewed(database, content_id, caller, room))
+        return DraftView.of(await deciding.mark_reviewed(database, content_id, caller, limits))
 
     @routes.post(
         "/unschedule",
@@ -214,10 +214,12 @@ def _deciding(database: Database, room: Room) -> APIRouter:
         response_model=DraftView,
         responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
-    async def reject_draft(caller: MayReview, content_id: UUID, request: Rejecting) -> DraftView:
+    async def reject_draft(caller: MayReview, content_id: UUID, request: RejectDraftBody) -> DraftView:
         """Ends its keyword, for good; of an approved article, drops the correction that waits."""
         return DraftView.of(
-            await deciding.reject(database, content_id, request.version, caller, room, reason=request.reason)
+            await deciding.reject(
+                database, content_id, request.version, caller, limits, reason=request.reason
+            )
         )
 
     @routes.post(
@@ -226,11 +228,11 @@ def _deciding(database: Database, room: Room) -> APIRouter:
         response_model=DraftView,
         responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
-    async def return_draft(caller: MayReview, content_id: UUID, request: Returning) -> DraftView:
+    async def return_draft(caller: MayReview, content_id: UUID, request: ReturnDraftBody) -> DraftView:
         """A model writes it again and is told the comment. A digest cannot be sent back: it is edited or rejected."""
         return DraftView.of(
             await deciding.send_back(
-                database, content_id, request.version, caller, room, comment=request.comment
+                database, content_id, request.version, caller, limits, comment=request.comment
             )
         )
 
@@ -240,17 +242,19 @@ def _deciding(database: Database, room: Room) -> APIRouter:
         response_model=DraftView,
         responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
-    async def take_down_article(caller: MayReview, content_id: UUID, request: TakingDown) -> DraftView:
+    async def take_down_article(caller: MayReview, content_id: UUID, request: TakeDownBody) -> DraftView:
         """Its address answers 410 from now on, and no list, feed or site map names it. An approval brings it back."""
         return DraftView.of(
-            await deciding.take_down(database, content_id, caller, room, reason=request.reason)
+            await deciding.take_down(database, content_id, caller, limits, reason=request.reason)
         )
 
-    @routes.post("/delete", summary="Delete an article", response_model=DeletedView, responses=UNKNOWN)
-    async def delete_article(caller: MayAdminister, content_id: UUID, request: Deleting) -> DeletedView:
+    @routes.post("/delete", summary="Delete an article", response_model=DeletedArticleView, responses=UNKNOWN)
+    async def delete_article(
+        caller: MayAdminister, content_id: UUID, request: DeleteArticleBody
+    ) -> DeletedArticleView:
         """For good: its text, versions and decisions are removed, and its page answers 410. Again, it says who did it and when."""
-        return DeletedView.of(
-            await deletion.delete(database, content_id, caller, room, reason=request.reason)
+        return DeletedArticleView.of(
+            await deletion.delete(database, content_id, caller, limits, reason=request.reason)
         )
 
     @routes.post(
@@ -259,9 +263,9 @@ def _deciding(database: Database, room: Room) -> APIRouter:
         response_model=DraftView,
         responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
-    async def edit_draft(caller: MayReview, content_id: UUID, request: Editing) -> DraftView:
+    async def edit_draft(caller: MayReview, content_id: UUID, request: EditDraftBody) -> DraftView:
         """Makes a new version, which is measured, and waits to be approved. The same again makes no other."""
-        change = Change(
+        change = DraftEdit(
             title=request.title,
             meta_description=request.meta_description,
             slug=request.slug,
@@ -269,6 +273,8 @@ def _deciding(database: Database, room: Room) -> APIRouter:
             key_points=request.key_points,
             why=request.comment,
         )
-        return DraftView.of(await deciding.edit(database, content_id, request.version, caller, room, change))
+        return DraftView.of(
+            await deciding.edit(database, content_id, request.version, caller, limits, change)
+        )
 
     return routes

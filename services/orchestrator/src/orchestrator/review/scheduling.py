@@ -14,10 +14,10 @@ import structlog
 from chassis.database.pool import DatabaseUnavailableError
 from chassis.http.callers import Caller
 from messaging import Database
-from orchestrator.cycles import Room
+from orchestrator.cycles import BrandLimits
 from orchestrator.review import appointments, domain, store
 from orchestrator.review.deciding import as_it_is_now, go_on, look_at, seen
-from orchestrator.review.domain import Draft, Kind
+from orchestrator.review.domain import DraftDecisionKind, ReviewedDraft
 from orchestrator.review.publishing import fingerprint_of, let_stand
 from orchestrator.writing import find_version
 
@@ -42,15 +42,15 @@ async def schedule(
     content_id: UUID,
     version: int,
     caller: Caller,
-    room: Room,
+    limits: BrandLimits,
     *,
     publish_at: datetime,
     despite_newer: bool,
-) -> Draft:
+) -> ReviewedDraft:
     """Has exactly this version published at a time, whatever is written until then; another time or version takes the place of this one.
 
     Raises:
-        UnknownDraftError, NoSuchVersionError, DecidedOtherwiseError: see domain.py.
+        UnknownDraftError, NoSuchVersionError, DraftDecidedError: see domain.py.
         PastTimeError: it can be published now, but not then.
     """
     await look_at(database, content_id, caller.brands)
@@ -61,15 +61,15 @@ async def schedule(
         if not await appointments.make(tx.connection, content_id, version, publish_at, by=caller.name):
             raise PastTimeError
         await store.expect_nothing(tx.connection, content_id)
-        await go_on(tx, room, draft)
+        await go_on(tx, limits, draft)
         return await as_it_is_now(tx, draft)
 
 
-async def unschedule(database: Database, content_id: UUID, caller: Caller) -> Draft:
+async def unschedule(database: Database, content_id: UUID, caller: Caller) -> ReviewedDraft:
     """Calls off what was to be published at a time: the draft waits again.
 
     Raises:
-        UnknownDraftError, DecidedOtherwiseError: see domain.py.
+        UnknownDraftError, DraftDecidedError: see domain.py.
     """
     await look_at(database, content_id, caller.brands)
     async with database.transaction() as tx:
@@ -80,7 +80,7 @@ async def unschedule(database: Database, content_id: UUID, caller: Caller) -> Dr
         return await as_it_is_now(tx, draft)
 
 
-class Appointments:
+class PublicationScheduler:
     """Publishes what is due."""
 
     def __init__(self, database: Database) -> None:
@@ -119,7 +119,7 @@ class Appointments:
             if draft is None or appointment is None or appointment.version != version:
                 return False  # another replica has published it, or somebody has decided otherwise
             # A replica of the version before knows no appointments: what it lets a person decide ends none.
-            stands = draft.last is not None and draft.last.kind is Kind.SCHEDULED
+            stands = draft.last is not None and draft.last.kind is DraftDecisionKind.SCHEDULED
             if not stands or not domain.approve(draft, version, despite_newer=True):
                 await appointments.end(tx.connection, content_id, "overtaken", by=appointment.made_by)
                 return False
@@ -127,7 +127,12 @@ class Appointments:
             if draft.newest > version:
                 await store.offer(tx.connection, content_id, draft.newest)
             await store.note_decision(
-                tx.connection, draft, Kind.APPROVED, version, comment=AS_SCHEDULED, by=appointment.made_by
+                tx.connection,
+                draft,
+                DraftDecisionKind.APPROVED,
+                version,
+                comment=AS_SCHEDULED,
+                by=appointment.made_by,
             )
             await appointments.end(tx.connection, content_id, "kept", by=appointment.made_by)
             await as_it_is_now(tx, draft)

@@ -11,7 +11,13 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
-from orchestrator.review.domain import Appointment, Decided, Draft, DraftState, Kind
+from orchestrator.review.domain import (
+    DraftDecisionKind,
+    DraftState,
+    LatestDraftDecision,
+    ReviewedDraft,
+    ScheduledPublication,
+)
 from orchestrator.writing import lock_storing
 
 _SCHEDULED: Final = (
@@ -64,7 +70,7 @@ _DRAFTS: Final = f"""
 """  # noqa: S608  (constants of this module)
 
 
-async def lock_draft(connection: Connection, content_id: UUID) -> Draft | None:
+async def lock_draft(connection: Connection, content_id: UUID) -> ReviewedDraft | None:
     """The article, locked with its brand until the transaction ends; None if there is none.
 
     The lock on storing comes first, as whoever stores articles takes it before the row of any.
@@ -78,7 +84,7 @@ async def lock_draft(connection: Connection, content_id: UUID) -> Draft | None:
     return await find_draft(connection, content_id)
 
 
-async def find_draft(connection: Connection, content_id: UUID) -> Draft | None:
+async def find_draft(connection: Connection, content_id: UUID) -> ReviewedDraft | None:
     row = await connection.fetchrow(f"{_DRAFTS} c.content_id = $1", content_id)
     return None if row is None else _draft(row)
 
@@ -90,7 +96,7 @@ async def drafts(
     state: DraftState | None,
     after: UUID | None,
     limit: int,
-) -> list[Draft]:
+) -> list[ReviewedDraft]:
     """Of these brands, or of all, in the order in which they were begun; those of one state, or else all about which something is open."""
     condition = OPEN if state is None else f"({STATES[state]})"
     rows = await connection.fetch(
@@ -103,7 +109,9 @@ async def drafts(
     return [_draft(row) for row in rows]
 
 
-async def articles(connection: Connection, brand: str, *, after: UUID | None, limit: int) -> list[Draft]:
+async def articles(
+    connection: Connection, brand: str, *, after: UUID | None, limit: int
+) -> list[ReviewedDraft]:
     """All of a brand, whatever their state, in the order in which they were begun."""
     rows = await connection.fetch(
         f"""{_DRAFTS} c.brand_slug = $1 and ($2::uuid is null or c.content_id > $2) order by c.content_id limit $3""",
@@ -122,18 +130,24 @@ async def count_drafts(connection: Connection) -> dict[str, float]:
     return {state.value: float(row[state.value]) for state in _COUNTED}
 
 
-async def decisions_of(connection: Connection, content_id: UUID, limit: int) -> list[Decided]:
+async def decisions_of(connection: Connection, content_id: UUID, limit: int) -> list[LatestDraftDecision]:
     """The latest ones, edits included; the latest first."""
     rows = await connection.fetch(
         f"{_DECIDED.format(content_id='$1')} order by made_at desc limit $2",
         content_id,
         limit,
     )
-    return [Decided(Kind(row[0]), *row[1:]) for row in map(tuple, rows)]
+    return [LatestDraftDecision(DraftDecisionKind(row[0]), *row[1:]) for row in map(tuple, rows)]
 
 
 async def note_decision(
-    connection: Connection, draft: Draft, kind: Kind, version: int, *, comment: str, by: str
+    connection: Connection,
+    draft: ReviewedDraft,
+    kind: DraftDecisionKind,
+    version: int,
+    *,
+    comment: str,
+    by: str,
 ) -> None:
     await connection.execute(
         "insert into decisions (content_id, version, decision, comment, made_by) values ($1, $2, $3, $4, $5)",
@@ -184,7 +198,7 @@ async def set_taken_down(connection: Connection, content_id: UUID, why: str) -> 
     )
 
 
-async def set_decision(connection: Connection, content_id: UUID, kind: Kind) -> None:
+async def set_decision(connection: Connection, content_id: UUID, kind: DraftDecisionKind) -> None:
     await connection.execute("update content set decision = $2 where content_id = $1", content_id, kind.value)
 
 
@@ -202,13 +216,17 @@ async def offer(connection: Connection, content_id: UUID, version: int | None) -
     )
 
 
-def _draft(row: asyncpg.Record) -> Draft:
+def _draft(row: asyncpg.Record) -> ReviewedDraft:
     last = None
     if row["last_kind"] is not None:
-        last = Decided(
-            Kind(row["last_kind"]), row["last_version"], row["comment"], row["made_by"], row["made_at"]
+        last = LatestDraftDecision(
+            DraftDecisionKind(row["last_kind"]),
+            row["last_version"],
+            row["comment"],
+            row["made_by"],
+            row["made_at"],
         )
-    return Draft(
+    return ReviewedDraft(
         content_id=row["content_id"],
         brand_slug=row["brand_slug"],
         keyword=row["keyword"],
@@ -221,12 +239,14 @@ def _draft(row: asyncpg.Record) -> Draft:
         newest_by=row["newest_by"],
         newest_at=row["newest_at"],
         held_for=tuple(row["held_for"]),
-        decision=None if row["decision"] is None else Kind(row["decision"]),
+        decision=None if row["decision"] is None else DraftDecisionKind(row["decision"]),
         offered=row["offered"],
         since=row["since"],
         published_url=row["published_url"],
         last=last,
         appointment=None
         if row["publish_at"] is None
-        else Appointment(row["planned_version"], row["publish_at"], row["planned_by"], row["planned_at"]),
+        else ScheduledPublication(
+            row["planned_version"], row["publish_at"], row["planned_by"], row["planned_at"]
+        ),
     )

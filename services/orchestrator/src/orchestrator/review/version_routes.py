@@ -13,7 +13,7 @@ from chassis.http.problem_codes import RefusalError
 from messaging import Database
 from orchestrator import problem_codes as codes
 from orchestrator.review.differences import difference, document
-from orchestrator.review.models import DifferenceView, VersionList, VersionNoteView, VersionView
+from orchestrator.review.models import DifferenceView, VersionList, VersionSummaryView, VersionView
 from orchestrator.writing import Version, find_content, find_version, versions_of
 
 MAX_VERSION: Final = 2**31 - 1
@@ -48,7 +48,7 @@ def version_routes(database: Database) -> APIRouter:
         if content is None:
             raise unknown_article(content_id)
         return VersionList(
-            items=tuple(map(VersionNoteView.of, notes[:limit])),
+            items=tuple(map(VersionSummaryView.of, notes[:limit])),
             next=notes[limit - 1].version if len(notes) > limit else None,
             stands=content.version,
         )

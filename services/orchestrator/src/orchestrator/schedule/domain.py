@@ -28,7 +28,7 @@ MOST_MISSED: Final = 1000
 """Missed firings are counted up to here: of every minute of a year, nobody needs the number."""
 
 
-class Kind(StrEnum):
+class ScheduleKind(StrEnum):
     """What a schedule does."""
 
     RESEARCH = "research"
@@ -111,7 +111,7 @@ class Timetable:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ScheduleProgress:
     """Where a schedule stands: when it is due, when that is tried, and which of its keywords come next."""
 
     state: ScheduleState
@@ -125,7 +125,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SchedulePlan:
     """What a schedule does: hands in its keywords, all of them or the next few, at times or once."""
 
     keywords: tuple[str, ...]
@@ -136,10 +136,10 @@ class Plan:
     def next_keywords(self, position: int) -> tuple[str, ...]:
         return self.keywords if self.take is None else self.keywords[position : position + self.take]
 
-    def begun(self, first: datetime) -> Standing:
-        return Standing(ScheduleState.ACTIVE, first, first)
+    def begun(self, first: datetime) -> ScheduleProgress:
+        return ScheduleProgress(ScheduleState.ACTIVE, first, first)
 
-    def fired(self, standing: Standing, now: datetime) -> Standing:
+    def fired(self, standing: ScheduleProgress, now: datetime) -> ScheduleProgress:
         """Times that went by while nothing ran are caught up by this one firing."""
         position = standing.position if self.take is None else standing.position + self.take
         if self.take is not None and position >= len(self.keywords):
@@ -148,7 +148,7 @@ class Plan:
             )
         return self._onward(replace(standing, position=position, failures=0, reason=None), now)
 
-    def failed(self, standing: Standing, why: str, now: datetime) -> Standing:
+    def failed(self, standing: ScheduleProgress, why: str, now: datetime) -> ScheduleProgress:
         """The firing is tried again, then given up: what recurs goes on with its next time, what was due once is parked."""
         failures = standing.failures + 1
         if failures <= len(RETRIES):
@@ -157,7 +157,7 @@ class Plan:
             return replace(standing, state=ScheduleState.PARKED, failures=failures, reason=why)
         return self._onward(replace(standing, failures=0, reason=why), now)
 
-    def resumed(self, standing: Standing, now: datetime) -> Standing:
+    def resumed(self, standing: ScheduleProgress, now: datetime) -> ScheduleProgress:
         """What recurs goes on with its next time; what was due once and was not done is due now."""
         active = replace(standing, state=ScheduleState.ACTIVE, failures=0, reason=None)
         if self.timetable is None or standing.due_at > now:
@@ -167,7 +167,7 @@ class Plan:
     def missed(self, due_at: datetime, now: datetime) -> int:
         return self.timetable.missed(due_at, now) if self.timetable else 0
 
-    def next_times(self, standing: Standing, count: int) -> tuple[datetime, ...]:
+    def next_times(self, standing: ScheduleProgress, count: int) -> tuple[datetime, ...]:
         """The next firings as they are planned; none unless it is active."""
         if standing.state is not ScheduleState.ACTIVE:
             return ()
@@ -175,7 +175,7 @@ class Plan:
         times = (standing.due_at, *following)
         return times[: self._firings_left(standing)]
 
-    def firings_from(self, standing: Standing, begin: datetime) -> Iterator[datetime]:
+    def firings_from(self, standing: ScheduleProgress, begin: datetime) -> Iterator[datetime]:
         """All firings as they are planned, from a time on; none unless it is active."""
         if standing.state is not ScheduleState.ACTIVE:
             return
@@ -187,12 +187,12 @@ class Plan:
         times = islice(chain((standing.due_at,), following), left)
         yield from dropwhile(lambda time: time < begin, times)
 
-    def _firings_left(self, standing: Standing) -> int | None:
+    def _firings_left(self, standing: ScheduleProgress) -> int | None:
         if self.take is None:
             return None
         return -(-(len(self.keywords) - standing.position) // self.take)
 
-    def _onward(self, standing: Standing, now: datetime) -> Standing:
+    def _onward(self, standing: ScheduleProgress, now: datetime) -> ScheduleProgress:
         due_at = self.timetable.after(max(now, standing.due_at)) if self.timetable else None
         if due_at is None:
             return replace(standing, state=ScheduleState.ENDED)

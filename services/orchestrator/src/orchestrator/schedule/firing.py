@@ -15,9 +15,9 @@ from chassis.database.pool import DatabaseUnavailableError
 from envelope import new_event_id
 from messaging import Database, Transaction
 from orchestrator.audits import BY_THE_CLOCK, audit_in
-from orchestrator.cycles import DEFAULT_ROOM, CycleId, NewCycle, Room, begin_cycle_in, readable
+from orchestrator.cycles import DEFAULT_LIMITS, BrandLimits, CycleId, NewCycle, begin_cycle_in, readable
 from orchestrator.schedule import store
-from orchestrator.schedule.domain import Kind, ScheduleState
+from orchestrator.schedule.domain import ScheduleKind, ScheduleState
 from orchestrator.schedule.store import Firing, Schedule
 
 log = structlog.get_logger(__name__)
@@ -32,9 +32,11 @@ CLEANED_AT_ONCE: Final = 1000
 class Scheduler:
     """Fires schedules until it is cancelled; `keep_firings` is how long it is told what became of a due time."""
 
-    def __init__(self, database: Database, room: Room = DEFAULT_ROOM, *, keep_firings: timedelta) -> None:
+    def __init__(
+        self, database: Database, limits: BrandLimits = DEFAULT_LIMITS, *, keep_firings: timedelta
+    ) -> None:
         self._database = database
-        self._room = room
+        self._limits = limits
         self._keep_firings = keep_firings
 
     async def run(self) -> None:
@@ -89,10 +91,10 @@ class Scheduler:
 
     async def _carry_out(self, tx: Transaction, schedule: Schedule, now: datetime, missed: int) -> Firing:
         match schedule.kind:
-            case Kind.RESEARCH:
+            case ScheduleKind.RESEARCH:
                 return await self._hand_in(tx, schedule, now, missed)
-            case Kind.AUDIT:
-                audit, _ = await audit_in(tx, schedule.brand_slug, self._room, by=BY_THE_CLOCK)
+            case ScheduleKind.AUDIT:
+                audit, _ = await audit_in(tx, schedule.brand_slug, self._limits, by=BY_THE_CLOCK)
                 return Firing(schedule.standing.due_at, now, None, audit.audit_id, 0, missed, None)
             case _ as unreachable:
                 assert_never(unreachable)
@@ -115,7 +117,7 @@ class Scheduler:
                 submitted_by=f"schedule {schedule.name}",
                 distinct=schedule.distinct.intersection(keywords),
             ),
-            self._room,
+            self._limits,
             together=False,
         )
         return Firing(schedule.standing.due_at, now, cycle_id, None, len(keywords), missed, None)

@@ -8,7 +8,13 @@ from chassis import Connection
 from envelope import new_event_id
 from orchestrator.brands import BrandSlug
 from orchestrator.schedule import store
-from orchestrator.schedule.domain import WEEKLY_AUDIT, Kind, Plan, ScheduleState, Standing
+from orchestrator.schedule.domain import (
+    WEEKLY_AUDIT,
+    ScheduleKind,
+    SchedulePlan,
+    ScheduleProgress,
+    ScheduleState,
+)
 from orchestrator.schedule.models import ScheduleRequest
 from orchestrator.schedule.store import Schedule
 
@@ -16,15 +22,15 @@ MAX_SCHEDULES: Final = 200
 """Of one brand."""
 
 
-class PastError(ValueError):
+class PastScheduleError(ValueError):
     """What is to happen once lies behind us."""
 
 
-class MisplacedError(ValueError):
+class ScheduleConflictError(ValueError):
     """What is asked for does not go with the name of the schedule; the message says what does."""
 
 
-class TooManyError(ValueError):
+class TooManySchedulesError(ValueError):
     """The brand has as many schedules as one may have."""
 
 
@@ -43,7 +49,7 @@ async def put(
     now: datetime = await connection.fetchval("select now()")
     standing = await store.lock(connection, slug, name)
     if standing is not None and standing.kind is not kind:
-        raise MisplacedError(
+        raise ScheduleConflictError(
             f"'{name}' hands in keywords: remove it first, and the weekly audit takes its place"
         )
     if standing is not None and _asks_for(request, plan, standing):
@@ -67,8 +73,8 @@ async def put(
     if standing is not None:
         await store.replace_with(connection, wanted)
         return wanted, False
-    if kind is Kind.RESEARCH and await store.count_of(connection, slug) >= MAX_SCHEDULES:
-        raise TooManyError(
+    if kind is ScheduleKind.RESEARCH and await store.count_of(connection, slug) >= MAX_SCHEDULES:
+        raise TooManySchedulesError(
             f"'{slug}' has {MAX_SCHEDULES} schedules, which is the limit; remove one that has ended"
         )
     if not await store.insert(connection, wanted):
@@ -92,25 +98,25 @@ async def resume(connection: Connection, schedule: Schedule) -> Schedule:
     return await _stand(connection, schedule, schedule.plan.resumed(schedule.standing, now))
 
 
-def _kind_of(name: str, request: ScheduleRequest) -> Kind:
+def _kind_of(name: str, request: ScheduleRequest) -> ScheduleKind:
     if name == WEEKLY_AUDIT:
         if request.keywords or request.cron is None:
-            raise MisplacedError(
+            raise ScheduleConflictError(
                 f"'{WEEKLY_AUDIT}' has the brand looked over: give it a cron expression and a time zone, and no keywords; keywords"
                 " go into a schedule of another name"
             )
-        return Kind.AUDIT
+        return ScheduleKind.AUDIT
     if not request.keywords:
-        raise MisplacedError("keywords: give at least one to hand in")
-    return Kind.RESEARCH
+        raise ScheduleConflictError("keywords: give at least one to hand in")
+    return ScheduleKind.RESEARCH
 
 
-async def _stand(connection: Connection, schedule: Schedule, standing: Standing) -> Schedule:
+async def _stand(connection: Connection, schedule: Schedule, standing: ScheduleProgress) -> Schedule:
     await store.stand(connection, schedule.schedule_id, standing)
     return replace(schedule, standing=standing)
 
 
-def _asks_for(request: ScheduleRequest, plan: Plan, schedule: Schedule) -> bool:
+def _asks_for(request: ScheduleRequest, plan: SchedulePlan, schedule: Schedule) -> bool:
     """Whether the schedule is what is asked for already, whatever has become of it since."""
     same_time = request.at is None or request.at == schedule.standing.due_at
     return same_time and (
@@ -130,18 +136,20 @@ def _asks_for(request: ScheduleRequest, plan: Plan, schedule: Schedule) -> bool:
     )
 
 
-def _begun(plan: Plan, request: ScheduleRequest, former: Schedule | None, now: datetime) -> Standing:
+def _begun(
+    plan: SchedulePlan, request: ScheduleRequest, former: Schedule | None, now: datetime
+) -> ScheduleProgress:
     if plan.timetable is None:
         assert request.at is not None
         if request.at <= now:
-            raise PastError(
+            raise PastScheduleError(
                 f"at: {request.at.isoformat()} has passed; give a time to come, or leave the keywords to a cycle"
             )
         first = request.at
     else:
         following = plan.timetable.after(now)
         if following is None:
-            raise PastError("cron: names no time to come; correct the expression")
+            raise PastScheduleError("cron: names no time to come; correct the expression")
         first = following
     begun = plan.begun(first)
     if former is None:

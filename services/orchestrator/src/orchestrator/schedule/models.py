@@ -11,7 +11,7 @@ from chassis.time_zones import zone_called
 from envelope.brand.payloads import Priority
 from orchestrator.cycles import Keyword, distinct_among, fold_duplicates
 from orchestrator.requests import RequestBody
-from orchestrator.schedule.domain import Kind, Plan, ScheduleState, Timetable, local
+from orchestrator.schedule.domain import ScheduleKind, SchedulePlan, ScheduleState, Timetable, local
 from orchestrator.schedule.store import Firing, Schedule
 
 MAX_KEYWORDS: Final = 1000
@@ -88,8 +88,8 @@ class ScheduleRequest(RequestBody):
     def timetable(self) -> Timetable | None:
         return Timetable.read(self.cron, self.time_zone) if self.cron is not None else None
 
-    def plan(self) -> Plan:
-        return Plan(tuple(self._each_once()), self.take, self.timetable())
+    def plan(self) -> SchedulePlan:
+        return SchedulePlan(tuple(self._each_once()), self.take, self.timetable())
 
     def own_priorities(self) -> dict[str, Priority]:
         """The priorities of the keywords that have another one than the schedule."""
@@ -110,11 +110,11 @@ class ScheduleRequest(RequestBody):
         )
 
 
-class ScheduleLine(View):
+class ScheduleListItem(View):
     """A schedule in a list."""
 
     name: Annotated[str, Field(examples=["weekly-basics"])]
-    kind: Kind
+    kind: ScheduleKind
     """What it does: hands in keywords (`research`), or has the brand looked over (`audit`)."""
     state: ScheduleState
     """`paused` by a person; `parked`: what was due once failed again and again; `ended`: it has fired for the last time."""
@@ -139,7 +139,7 @@ class ScheduleLine(View):
         return cls(**_shown(schedule))
 
 
-class ScheduleView(ScheduleLine):
+class ScheduleView(ScheduleListItem):
     keyword_list: tuple[str, ...]
     """The whole list; those before `handed_in` have been handed in."""
     priorities: dict[str, Priority]
@@ -155,7 +155,7 @@ class ScheduleView(ScheduleLine):
 
 
 class ScheduleList(View):
-    items: tuple[ScheduleLine, ...]
+    items: tuple[ScheduleListItem, ...]
     next: str | None
     """`after` of the next page; none if this is the last."""
 

@@ -35,13 +35,20 @@ from orchestrator.brands import (
     seen_slug,
 )
 from orchestrator.schedule import store
-from orchestrator.schedule.domain import Kind
-from orchestrator.schedule.making import MisplacedError, PastError, TooManyError, pause, put, resume
+from orchestrator.schedule.domain import ScheduleKind
+from orchestrator.schedule.making import (
+    PastScheduleError,
+    ScheduleConflictError,
+    TooManySchedulesError,
+    pause,
+    put,
+    resume,
+)
 from orchestrator.schedule.models import (
     FiringList,
     FiringView,
-    ScheduleLine,
     ScheduleList,
+    ScheduleListItem,
     ScheduleRequest,
     ScheduleView,
 )
@@ -96,9 +103,9 @@ def _making(database: Database) -> APIRouter:
             async with database.transaction() as tx:
                 brand = await _brand(tx.connection, slug, caller)
                 schedule, is_new = await put(tx.connection, brand, name, request)
-        except (MisplacedError, PastError) as error:
+        except (ScheduleConflictError, PastScheduleError) as error:
             raise RefusalError(codes.INVALID_SCHEDULE, str(error)) from error
-        except TooManyError as error:
+        except TooManySchedulesError as error:
             raise RefusalError(codes.TOO_MANY_SCHEDULES, str(error)) from error
         if is_new:
             response.status_code = HTTPStatus.CREATED
@@ -118,7 +125,7 @@ def _making(database: Database) -> APIRouter:
         async with database.transaction() as tx:
             brand = await _brand(tx.connection, slug, caller)
             schedule = await store.lock(tx.connection, brand, name)
-            if schedule is not None and schedule.kind is Kind.AUDIT:
+            if schedule is not None and schedule.kind is ScheduleKind.AUDIT:
                 raise RefusalError(
                     codes.SCHEDULE_NOT_REMOVABLE,
                     f"'{name}' cannot be removed; pause it with POST /v1/brands/{slug}/schedules/{name}/pause",
@@ -161,7 +168,7 @@ def _watching(database: Database) -> APIRouter:
             found = await store.schedules_of(connection, brand, after=after or "", limit=limit + 1)
         page = found[:limit]
         answer = ScheduleList(
-            items=tuple(ScheduleLine.of(each) for each in page),
+            items=tuple(ScheduleListItem.of(each) for each in page),
             next=page[-1].name if len(found) > limit else None,
         )
         return conditional(answer.model_dump_json(), if_none_match)

@@ -16,10 +16,10 @@ from orchestrator.brands import BrandSlug
 from orchestrator.schedule.domain import (
     AUDIT_CRON,
     WEEKLY_AUDIT,
-    Kind,
-    Plan,
+    ScheduleKind,
+    SchedulePlan,
+    ScheduleProgress,
     ScheduleState,
-    Standing,
     Timetable,
 )
 
@@ -45,7 +45,7 @@ class Schedule:
     schedule_id: UUID
     brand_slug: BrandSlug
     name: str
-    kind: Kind
+    kind: ScheduleKind
     priority: Priority
     priorities: Mapping[str, Priority]
     """Of the keywords that have another one than the schedule."""
@@ -55,8 +55,8 @@ class Schedule:
     """Whether articles that stand on its keywords are written anew."""
     cron: str | None
     time_zone: str
-    plan: Plan
-    standing: Standing
+    plan: SchedulePlan
+    standing: ScheduleProgress
     created_at: datetime
     updated_at: datetime
 
@@ -208,7 +208,7 @@ async def claim(connection: Connection) -> tuple[Schedule, datetime] | None:
     return _schedule(row), now
 
 
-async def stand(connection: Connection, schedule_id: UUID, standing: Standing) -> None:
+async def stand(connection: Connection, schedule_id: UUID, standing: ScheduleProgress) -> None:
     """Where a schedule stands from now on."""
     await connection.execute(
         """
@@ -316,15 +316,15 @@ def _schedule(row: asyncpg.Record) -> Schedule:
         schedule_id=row["schedule_id"],
         brand_slug=row["brand_slug"],
         name=row["name"],
-        kind=Kind(row["kind"]),
+        kind=ScheduleKind(row["kind"]),
         priority=Priority(row["priority"]),
         priorities={keyword: Priority(own) for keyword, own in json.loads(row["priorities"]).items()},
         distinct=frozenset(row["distinct_keywords"]),
         refresh=row["refresh"],
         cron=cron,
         time_zone=zone,
-        plan=Plan(tuple(row["keywords"]), row["take"], timetable),
-        standing=Standing(
+        plan=SchedulePlan(tuple(row["keywords"]), row["take"], timetable),
+        standing=ScheduleProgress(
             ScheduleState(row["state"]),
             row["due_at"],
             row["try_at"],
