@@ -32,6 +32,7 @@ from orchestrator.accounts import AccountHealthPoller
 from orchestrator.api import RequestAuthenticator, http_api
 from orchestrator.brands import EXTRACTIVE, MODEL, QuietPeriods
 from orchestrator.computing import Computing
+from orchestrator.counters import LabelledCounter
 from orchestrator.cycles import (
     AnswerConfirmation,
     Housekeeping,
@@ -43,12 +44,11 @@ from orchestrator.cycles import (
     waiting,
 )
 from orchestrator.erasure import EVERYBODY, ErasureRetrier, GatewayErasure, erase_again, note_receipts
+from orchestrator.integration_events import EventPoller, ignore_events
 from orchestrator.links import Asking, Checking
-from orchestrator.outside import EventPoller, let_go
 from orchestrator.review import PublicationScheduler, StalledRewriteReaper, count_drafts
 from orchestrator.schedule import Scheduler, count_states
 from orchestrator.settings import Settings
-from orchestrator.tallies import LabelledCounter
 from orchestrator.workflows import in_states
 from orchestrator.writing import ContentWorkflow, Quick, ResearchClient, WriterAt
 from orchestrator.writing.extractive import ExtractiveWriter
@@ -117,7 +117,7 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = 
         on_batch(note_waits, ResearchWaiting),
         on_batch(_ask_again_after_losses, DatabaseFellBack),
         on_batch(partial(note_receipts, has_gateway=settings.gateway_url is not None), BrandErased),
-        on_batch(let_go, AuditCompleted, CycleCompleted, DraftsWaiting),
+        on_batch(ignore_events, AuditCompleted, CycleCompleted, DraftsWaiting),
     )
     service.consume(
         "orchestrator-commands",

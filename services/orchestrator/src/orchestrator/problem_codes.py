@@ -1,4 +1,4 @@
-"""The codes of this service's refusals; those that all APIs share are in `chassis.http.problem_codes`."""
+"""Refusal codes of this service; codes that all APIs share are in `chassis.http.problem_codes`."""
 
 from http import HTTPStatus
 from typing import Final

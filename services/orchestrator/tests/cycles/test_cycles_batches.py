@@ -37,7 +37,7 @@ from orchestrator.cycles import (
 )
 from orchestrator.cycles.facts import CycleProgress, KeywordState
 from orchestrator.cycles.keyword_rows import KeywordRow
-from orchestrator.cycles.turns import give_overlooked_turns, next_release
+from orchestrator.cycles.turns import dispatch_overlooked, next_release
 
 MessageOf = Callable[..., DomainMessage[Any]]
 LIMITS = BrandLimits(research=4, articles=2)
@@ -187,7 +187,7 @@ async def test_a_rate_holds_on_any_number_of_replicas_and_over_days(batches: Bat
             await connection.execute(
                 "update brands set released_at = released_at - $1::interval", timedelta(hours=hours)
             )
-        await asyncio.gather(*(give_overlooked_turns(batches.database, LIMITS) for _ in range(4)))
+        await asyncio.gather(*(dispatch_overlooked(batches.database, LIMITS) for _ in range(4)))
         return await batches.sent()
 
     assert await as_time_goes_by(5.9) == ["tea 00"]
@@ -228,7 +228,7 @@ async def test_a_paused_brand_accepts_keywords_and_sends_them_when_it_is_resumed
     for _ in range(2):
         assert (await control.pause_brand(batches.database, "acme")).paused_at is not None
     cycle = await batches.submit("acme", "tea", "coffee")
-    await give_overlooked_turns(batches.database, LIMITS)
+    await dispatch_overlooked(batches.database, LIMITS)
     assert await batches.sent() == []
     assert [row.held_up for row in await batches.rows(cycle)] == ["its brand is paused"] * 2
 
@@ -362,7 +362,7 @@ async def test_progress_is_what_the_rows_say_whatever_happens(batches: Batches, 
             something_happens(batches, rng.choice(cycles), rng),
             something_happens(batches, rng.choice(cycles), rng),
             control_something(batches, rng.choice(cycles), rng),
-            give_overlooked_turns(batches.database, LIMITS),
+            dispatch_overlooked(batches.database, LIMITS),
         )
         for cycle in cycles:
             told = await batches.now(cycle)

@@ -30,7 +30,7 @@ from orchestrator.cycles import (
     store,
 )
 from orchestrator.cycles.models import NOT_ITS_TURN, CycleView
-from orchestrator.cycles.turns import give_overlooked_turns
+from orchestrator.cycles.turns import dispatch_overlooked
 from orchestrator.writing.durable import Command, put_down_to_wait, take_up
 
 AT_ONCE = 4
@@ -232,7 +232,7 @@ async def test_what_waits_for_money_keeps_no_room_from_what_does_not(
         ]
         async with orchestrator_database.transaction() as tx:
             await note_waits(told, tx)
-        await give_overlooked_turns(orchestrator_database, limits)
+        await dispatch_overlooked(orchestrator_database, limits)
         async with orchestrator_database.connection() as connection:
             rows = await connection.fetch(
                 "select keyword from keywords where not awaits_turn order by position"

@@ -15,8 +15,8 @@ from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database, Dependency, WaitFor, testing
 from orchestrator.app import judges
 from orchestrator.brands import upsert_brand
+from orchestrator.counters import LabelledCounter
 from orchestrator.settings import Settings
-from orchestrator.tallies import LabelledCounter
 from orchestrator.writing import Article, ContentWorkflow, Desk, Passage, Source
 from orchestrator.writing.model import VERDICTS, Chat, ModelWriter
 from orchestrator.writing.store import find_content

@@ -12,7 +12,7 @@ from envelope.brand.payloads import (
     CycleCompleted,
     SocialPosted,
 )
-from orchestrator.outside import EventPoller
+from orchestrator.integration_events import EventPoller
 
 SHORTER = "## Time\n\nEight hours are enough. [1]\n"
 

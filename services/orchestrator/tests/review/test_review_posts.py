@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from envelope.brand.payloads import ContentPublished, DraftsWaiting, SocialFailed, SocialPosted
-from orchestrator.outside import EventPoller
+from orchestrator.integration_events import EventPoller
 
 POST_URL = "https://social.test/feeds/acme/1"
 

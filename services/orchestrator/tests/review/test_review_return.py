@@ -149,7 +149,7 @@ async def test_a_draft_of_which_nothing_comes_waits_again_after_a_while(written_
     returns = StalledRewriteReaper(
         waiting.database, after=timedelta(hours=6), longest_sleep=timedelta(hours=1)
     )
-    assert await returns.give_back() == 0
+    assert await returns.reset_stalled_rewrites() == 0
     async with waiting.database.connection() as connection:
         await connection.execute("update decisions set made_at = made_at - interval '7 hours'")
         assert (await count_drafts(connection)) == {
@@ -158,7 +158,7 @@ async def test_a_draft_of_which_nothing_comes_waits_again_after_a_while(written_
             "returned": 1,
             "correction": 0,
         }
-    assert [await returns.give_back(), await returns.give_back()] == [1, 0]
+    assert [await returns.reset_stalled_rewrites(), await returns.reset_stalled_rewrites()] == [1, 0]
 
     draft = await waiting.draft()
     assert (draft["state"], draft["version"]) == ("waiting", 1)

@@ -10,7 +10,7 @@ import pytest
 
 from envelope.brand.payloads import DraftsWaiting
 from messaging import Database
-from orchestrator.outside import EventPoller
+from orchestrator.integration_events import EventPoller
 from orchestrator.review import PublicationScheduler, count_drafts
 from orchestrator.writing import HELD_UP_BY_DRAFTS
 

@@ -18,7 +18,7 @@ from orchestrator.cycles import (
     control,
 )
 from orchestrator.cycles.facts import KeywordState
-from orchestrator.cycles.turns import give_overlooked_turns
+from orchestrator.cycles.turns import dispatch_overlooked
 from orchestrator.subjects import Candidate, take_in_hand
 from orchestrator.writing.approval import wish_to_see
 
@@ -237,7 +237,7 @@ async def test_what_a_replica_of_the_version_before_brought_about_is_noticed(des
             content_id,
         )
 
-    await give_overlooked_turns(desk.database, LIMITS)
+    await dispatch_overlooked(desk.database, LIMITS)
 
     assert await desk.states(second) == ["completed"]
 

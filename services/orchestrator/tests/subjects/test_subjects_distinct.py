@@ -8,7 +8,7 @@ import pytest
 
 from messaging import Database
 from orchestrator.cycles import BrandLimits
-from orchestrator.cycles.turns import give_overlooked_turns
+from orchestrator.cycles.turns import dispatch_overlooked
 from orchestrator.subjects.backfill import backfill_keys
 from orchestrator.subjects.deciding import join_subjects, split_subject, stored_subjects
 from orchestrator.subjects.naming import Join, Split, SubjectNames
@@ -110,7 +110,7 @@ async def test_who_waits_for_another_keyword_has_a_turn_once_it_is_split_off(des
     assert await desk.asked() == ["cold brew"]
 
     await split(desk.database, "cold brews")
-    await give_overlooked_turns(desk.database, LIMITS)
+    await dispatch_overlooked(desk.database, LIMITS)
 
     assert await desk.asked() == ["cold brew", "cold brews"]
     assert await desk.states(second) == ["queued"]

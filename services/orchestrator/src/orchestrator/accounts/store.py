@@ -39,7 +39,7 @@ class AccountInTrouble:
     since: datetime
 
 
-async def take_round(connection: Connection) -> bool:
+async def claim_check(connection: Connection) -> bool:
     """Claims this hour's check; False if it is not due or another replica has it. A crashed replica leaves the next hour to another."""
     taken = await connection.fetchval(
         "update account_looks set next_at = now() + $1::interval where next_at <= now() returning true",

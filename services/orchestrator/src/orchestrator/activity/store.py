@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from chassis import Connection
-from orchestrator.outside import POSTS_WAIT
+from orchestrator.integration_events import POSTS_WAIT
 from orchestrator.writing import HELD_UP_SINCE, WAITS
 
 

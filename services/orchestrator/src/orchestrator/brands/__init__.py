@@ -1,4 +1,4 @@
-"""Who writes: brands, in what language, for which site and channels."""
+"""Brands: their settings, language, targets and channels."""
 
 from orchestrator.brands.domain import (
     BUILT_IN_SITE,

@@ -1,4 +1,4 @@
-"""A brand's calendar, put together of what the rooms below have planned."""
+"""Merges scheduled articles and schedules into a brand's calendar."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _SCHEDULE: Final = "schedule"
 
 @dataclass(frozen=True, slots=True)
 class ArticleCalendarEntry:
-    """Something that is to happen at a time; what its fields say is told in `models.ArticleCalendarEntryView`."""
+    """A calendar entry; `models.ArticleCalendarEntryView` describes its fields."""
 
     at: datetime
     kind: Literal["article", "schedule"]
@@ -34,7 +34,7 @@ class ArticleCalendarEntry:
 
     @property
     def place(self) -> tuple[datetime, str]:
-        """Where it stands: earlier times first, and at one time schedules behind articles."""
+        """Sort key: time, then articles before schedules."""
         key = f"{_SCHEDULE}:{self.schedule}" if self.content_id is None else f"{_ARTICLE}:{self.content_id}"
         return self.at, key
 
@@ -48,7 +48,7 @@ async def entries_of(
     after: tuple[datetime, str] | None = None,
     limit: int,
 ) -> list[ArticleCalendarEntry]:
-    """What is to happen from one time to before another one, the earliest first; only what stands behind the place `after`."""
+    """Entries from `begin` to before `end`, earliest first; with `after`, only entries behind that sort key."""
     if after is not None:
         begin = max(begin, after[0])
     behind = _article(after[1]) if after is not None and after[0] == begin else None

@@ -1,4 +1,4 @@
-"""Requests about a brand's calendar."""
+"""HTTP routes of a brand's calendar."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -54,7 +54,7 @@ def calendar_routes(database: Database) -> APIRouter:
         limit: PageLimit = DEFAULT_PAGE,
         if_none_match: IfNoneMatch = None,
     ) -> Response:
-        """Articles that are approved for a time, and firings of schedules; the earliest first."""
+        """Scheduled articles and firings of schedules, earliest first."""
         clocks, place = calendars.clocks(zone), calendars.after_place(after)
         found = await entries(caller, brand, calendars.span(begin, to), limit + 1, place)
         page = found[:limit]
@@ -77,7 +77,7 @@ def calendar_routes(database: Database) -> APIRouter:
         to: calendars.To = None,
         if_none_match: IfNoneMatch = None,
     ) -> Response:
-        """The same, two thousand at most; an article that is moved keeps its UID."""
+        """The calendar as iCalendar, two thousand entries at most. A moved article keeps its UID."""
         found = await entries(caller, brand, calendars.span(begin, to), calendars.MOST_EXPORTED)
         return calendars.exported(f"{brand}: articles", map(_event, found), if_none_match)
 

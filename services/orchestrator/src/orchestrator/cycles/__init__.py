@@ -19,7 +19,7 @@ from orchestrator.cycles.keyword_rows import KeywordRow, load_keywords
 from orchestrator.cycles.models import Keyword
 from orchestrator.cycles.routes import LARGER_BODIES, cycle_routes
 from orchestrator.cycles.store import BRAND_WAITS, Cycle, NewCycle, lock_brand, waiting
-from orchestrator.cycles.turns import DEFAULT_LIMITS, BrandLimits, give_turns
+from orchestrator.cycles.turns import DEFAULT_LIMITS, BrandLimits, dispatch_waiting
 from orchestrator.cycles.waits import note_waits
 
 __all__ = [
@@ -43,9 +43,9 @@ __all__ = [
     "begin_cycle_in",
     "cancel_writing",
     "cycle_routes",
+    "dispatch_waiting",
     "distinct_among",
     "fold_duplicates",
-    "give_turns",
     "load_keywords",
     "lock_brand",
     "note_commit_losses",

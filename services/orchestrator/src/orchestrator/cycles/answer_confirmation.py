@@ -17,7 +17,7 @@ from messaging import Database, Transaction
 from orchestrator.cycles.commit_losses import AnswerToConfirm, take_answers_to_confirm
 from orchestrator.cycles.domain import confirm_posts
 from orchestrator.cycles.keyword_rows import load_keywords
-from orchestrator.placements import ask_everywhere
+from orchestrator.placements import update_all_targets
 from orchestrator.removal import find_deleted
 from orchestrator.writing import ContentId, article_contexts
 
@@ -54,7 +54,7 @@ class AnswerConfirmation:
 
 
 async def _ask_publisher(tx: Transaction, content_ids: Sequence[UUID]) -> None:
-    standing = await ask_everywhere(tx, content_ids)
+    standing = await update_all_targets(tx, content_ids)
     for content_id in content_ids:
         if content_id in standing:
             continue

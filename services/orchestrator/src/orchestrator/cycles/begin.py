@@ -11,7 +11,7 @@ from orchestrator.brands import UnknownBrandError, find_brand
 from orchestrator.cycles import store
 from orchestrator.cycles.domain import ReusedKeyError
 from orchestrator.cycles.store import Cycle, NewCycle
-from orchestrator.cycles.turns import DEFAULT_LIMITS, BrandLimits, give_turns
+from orchestrator.cycles.turns import DEFAULT_LIMITS, BrandLimits, dispatch_waiting
 
 log = structlog.get_logger(__name__)
 
@@ -46,7 +46,7 @@ async def begin_cycle_in(tx: Transaction, wanted: NewCycle, limits: BrandLimits,
         await store.keep_trace(tx.connection, wanted.cycle_id, trace, of_keywords=together)
         # Once all is stored, so that decisions about the brand do not wait for that.
         now = await store.lock_brand(tx.connection, wanted.brand_slug)
-        await give_turns(tx, [wanted.brand_slug], limits, now=now)
+        await dispatch_waiting(tx, [wanted.brand_slug], limits, now=now)
         cycle = await store.find_cycle(tx.connection, wanted.cycle_id)
         log.info(
             "cycle_accepted",

@@ -18,9 +18,9 @@ from orchestrator.cycles.facts import Stage, StageCommand
 from orchestrator.cycles.finished_work import await_repeated
 from orchestrator.cycles.keyword_rows import KeywordRow
 from orchestrator.cycles.store import Cycle
-from orchestrator.cycles.turns import BrandLimits, give_turns
+from orchestrator.cycles.turns import BrandLimits, dispatch_waiting
 from orchestrator.ended_keywords import EndedKeyword, log_ended_keywords
-from orchestrator.outside import tell_of_ends
+from orchestrator.integration_events import announce_ended_cycles
 
 Brands: TypeAlias = Collection[str] | None
 """Of whose cycles one may be; None: of any."""
@@ -47,7 +47,7 @@ async def resume_cycle(
         if (cycle := await _locked(tx, cycle_id, brands)) is None:
             return None
         await tx.connection.execute("update cycles set paused_at = null where cycle_id = $1", cycle_id)
-        await _give_turns(tx, cycle.brand_slug, limits)
+        await _dispatch_waiting(tx, cycle.brand_slug, limits)
         return await store.find_cycle(tx.connection, cycle_id)
 
 
@@ -62,8 +62,8 @@ async def cancel_cycle(
         if (cycle := await _locked(tx, cycle_id, brands)) is None:
             return None
         if await _cancel(tx.connection, cycle_id):
-            await _give_turns(tx, cycle.brand_slug, limits)
-            await tell_of_ends(tx, [cycle.brand_slug])
+            await _dispatch_waiting(tx, cycle.brand_slug, limits)
+            await announce_ended_cycles(tx, [cycle.brand_slug])
         return await store.find_cycle(tx.connection, cycle_id)
 
 
@@ -89,7 +89,7 @@ async def resume_brand(database: Database, slug: str, limits: BrandLimits) -> Br
     async with database.transaction() as tx:
         await tx.connection.execute("update brands set paused_at = null where slug = $1", slug)
         brand = await _brand(tx, slug)
-        await _give_turns(tx, slug, limits)
+        await _dispatch_waiting(tx, slug, limits)
         return brand
 
 
@@ -113,8 +113,8 @@ async def cancel_writing(
     await keyword_rows.save_keywords(tx.connection, [ended])
     if not row.facts.has_ended:
         await log_ended_keywords([ended.as_ended])
-    await give_turns(tx, [row.facts.brand_slug], limits, now=now)
-    await tell_of_ends(tx, [row.facts.brand_slug])
+    await dispatch_waiting(tx, [row.facts.brand_slug], limits, now=now)
+    await announce_ended_cycles(tx, [row.facts.brand_slug])
 
 
 async def _cancel(connection: Connection, cycle_id: UUID) -> bool:
@@ -154,8 +154,8 @@ async def _locked(tx: Transaction, cycle_id: UUID, brands: Brands) -> Cycle | No
     return cycle
 
 
-async def _give_turns(tx: Transaction, slug: str, limits: BrandLimits) -> None:
-    await give_turns(tx, [slug], limits, now=await store.lock_brand(tx.connection, slug))
+async def _dispatch_waiting(tx: Transaction, slug: str, limits: BrandLimits) -> None:
+    await dispatch_waiting(tx, [slug], limits, now=await store.lock_brand(tx.connection, slug))
 
 
 async def _brand(tx: Transaction, slug: str) -> BrandRow:

@@ -25,15 +25,15 @@ from orchestrator.cycles.finished_work import report_finished_work
 from orchestrator.cycles.keyword_rows import KeywordRow
 from orchestrator.cycles.turns import (
     DEFAULT_LIMITS,
-    NOTHING_IN_HAND,
+    NO_LOAD,
     BrandLimits,
     BrandLoad,
-    give_turns,
-    standings,
+    brand_loads,
+    dispatch_waiting,
 )
 from orchestrator.ended_keywords import log_ended_keywords
-from orchestrator.outside import tell_of_ends
-from orchestrator.placements import learn, spread
+from orchestrator.integration_events import announce_ended_cycles
+from orchestrator.placements import publish_to_further_targets, record_target_answers
 from orchestrator.writing import ContentId, article_contexts, mark_published
 
 log = structlog.get_logger(__name__)
@@ -59,7 +59,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, limits: BrandLimits
         tx.connection, [name[0] for name in names], content_ids, _brands_of_publications(events)
     )
     everything = events
-    events = await learn(tx, events)
+    events = await record_target_answers(tx, events)
     if locked is None:
         _let_go(events)
         await _note_addresses(tx, events)
@@ -69,7 +69,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, limits: BrandLimits
     rows = await keyword_rows.load_keywords(tx.connection, names, content_ids)
     index = _Index(rows)
     articles = await _promotable(tx, events, rows)
-    turns = _BatchCapacity(slugs, await standings(tx.connection, slugs), limits)
+    turns = _BatchCapacity(slugs, await brand_loads(tx.connection, slugs), limits)
     changed: dict[RowKey, KeywordRow] = {}
     strange: list[Event] = []
     ends: list[KeywordRow] = []
@@ -108,16 +108,16 @@ async def route(events: Sequence[Event], tx: Transaction, *, limits: BrandLimits
     # Before those are looked at that wait for an article of their subject: it stands once it has its address.
     await _note_addresses(tx, events)
     await note_late_answers(tx, events)
-    await give_turns(tx, turns.freed, limits, now=now)
+    await dispatch_waiting(tx, turns.freed, limits, now=now)
     if ended := {row.facts.brand_slug for row in changed.values() if row.facts.has_ended}:
-        await tell_of_ends(tx, ended)
+        await announce_ended_cycles(tx, ended)
 
 
 class _BatchCapacity:
     """Of the brands that a batch is about: how many more articles may be sent to be written, and where room has come about."""
 
     def __init__(self, slugs: Iterable[str], standing: Mapping[str, BrandLoad], limits: BrandLimits) -> None:
-        at = {slug: standing.get(slug, NOTHING_IN_HAND) for slug in slugs}
+        at = {slug: standing.get(slug, NO_LOAD) for slug in slugs}
         # What waits already goes before what comes now.
         self._left = {
             slug: each.room_for_articles(limits) - each.awaiting_writing for slug, each in at.items()
@@ -253,4 +253,4 @@ async def _note_addresses(tx: Transaction, events: Sequence[Event]) -> None:
     published = [event.payload for event in events if isinstance(event.payload, ContentPublished)]
     if published:
         await mark_published(tx.connection, published)
-        await spread(tx, events)
+        await publish_to_further_targets(tx, events)

@@ -20,9 +20,9 @@ from orchestrator.cycles.domain import ask_again, decide, give_up
 from orchestrator.cycles.facts import KeywordState, Stage, StageCommand
 from orchestrator.cycles.finished_work import await_repeated, forget_awaited
 from orchestrator.cycles.keyword_rows import KeywordRow
-from orchestrator.cycles.turns import DEFAULT_LIMITS, BrandLimits, give_overlooked_turns, next_release
+from orchestrator.cycles.turns import DEFAULT_LIMITS, BrandLimits, dispatch_overlooked, next_release
 from orchestrator.ended_keywords import log_ended_keywords
-from orchestrator.outside import tell_of_ends
+from orchestrator.integration_events import announce_ended_cycles
 from orchestrator.writing import article_contexts, delete_old_workflows, stored_outcomes
 
 log = structlog.get_logger(__name__)
@@ -64,7 +64,7 @@ class Housekeeping:
         """One round: everything that is due now."""
         while await self.look_after_stalled() == BATCH:
             pass
-        await give_overlooked_turns(self._database, self._limits)
+        await dispatch_overlooked(self._database, self._limits)
         while await self._delete_old() == BATCH:
             pass
 
@@ -88,7 +88,7 @@ class Housekeeping:
             ]
             await keyword_rows.save_keywords(tx.connection, looked_after)
             await log_ended_keywords(each.as_ended for each in looked_after if each.facts.has_ended)
-            await tell_of_ends(tx, slugs)
+            await announce_ended_cycles(tx, slugs)
         for row in looked_after:
             log.warning(
                 "keyword_stalled",
@@ -195,7 +195,7 @@ class RateLimitedDispatcher:
     async def run(self) -> None:
         """Goes on until it is cancelled, asleep until the next keyword may be begun."""
         while True:
-            await give_overlooked_turns(self._database, self._limits)
+            await dispatch_overlooked(self._database, self._limits)
             async with self._database.connection() as connection:
                 due = await next_release(connection)
             await asyncio.sleep(_pause(due).total_seconds())

@@ -22,7 +22,7 @@ from orchestrator.cycles.facts import (
     CycleState,
     cycle_state,
 )
-from orchestrator.outside import ENDED_AS, POSTS_WAIT
+from orchestrator.integration_events import ENDED_AS, POSTS_WAIT
 from orchestrator.writing import HELD_UP_BY_DRAFTS, UNREVIEWED_DRAFTS, WAITS
 
 RANKS = tuple(Priority)

@@ -21,7 +21,7 @@ from orchestrator.brands import ApprovalPolicy, approval_of
 from orchestrator.cycles.domain import BRAND_ARTICLES, BRAND_RESEARCH, take_turn
 from orchestrator.cycles.keyword_rows import KeywordRow, load_rows, stored_trace
 from orchestrator.cycles.store import MAY_STEP
-from orchestrator.outside import tell_of_ends
+from orchestrator.integration_events import announce_ended_cycles
 from orchestrator.subjects import Candidate, settle, take_in_hand
 from orchestrator.writing import RETURNED_DRAFTS, UNREVIEWED_DRAFTS
 
@@ -70,10 +70,10 @@ class BrandLoad:
         return max(limits.research - busy - (self.awaiting_writing - articles), 0)
 
 
-NOTHING_IN_HAND: Final = BrandLoad(0, 0, 0, 0)
+NO_LOAD: Final = BrandLoad(0, 0, 0, 0)
 
 
-async def standings(connection: Connection, slugs: Sequence[str]) -> dict[str, BrandLoad]:
+async def brand_loads(connection: Connection, slugs: Sequence[str]) -> dict[str, BrandLoad]:
     """How the brands stand. What may not go on is nobody's turn, and is left out."""
     rows = await connection.fetch(
         f"""
@@ -114,7 +114,7 @@ def _every_article_waits(brand: asyncpg.Record) -> bool:
     )
 
 
-async def give_turns(
+async def dispatch_waiting(
     tx: Transaction,
     slugs: Collection[str],
     limits: BrandLimits,
@@ -130,7 +130,7 @@ async def give_turns(
     if not slugs:
         return 0
     have_ended = await settle(tx.connection, sorted(slugs), now=now)
-    standing = await standings(tx.connection, sorted(slugs))
+    standing = await brand_loads(tx.connection, sorted(slugs))
     writing = {
         slug: min(each.room_for_articles(limits), each.awaiting_writing) for slug, each in standing.items()
     }
@@ -157,7 +157,7 @@ async def give_turns(
     if begun:
         await _note_begun(tx.connection, sorted(begun), now)
     if have_ended:
-        await tell_of_ends(tx, slugs)
+        await announce_ended_cycles(tx, slugs)
     return len(written) + begun.total()
 
 
@@ -204,14 +204,14 @@ async def _send(tx: Transaction, rows: Sequence[KeywordRow], *, now: datetime) -
         await _note_turns(tx.connection, rows, commands, kept, now)
 
 
-async def give_overlooked_turns(database: Database, limits: BrandLimits) -> None:
+async def dispatch_overlooked(database: Database, limits: BrandLimits) -> None:
     """Sends what waits though its brand has room.
 
     Keywords that stalled leave such behind, days in which a brand may begin no more, and replicas of the version before.
     """
     async with database.transaction() as tx:
         slugs, now = await _lock_brands_with_turns(tx.connection)
-        await give_turns(tx, slugs, limits, now=now)
+        await dispatch_waiting(tx, slugs, limits, now=now)
 
 
 async def _lock_brands_with_turns(connection: Connection) -> tuple[list[str], datetime]:

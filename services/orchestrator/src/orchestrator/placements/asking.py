@@ -10,7 +10,7 @@ from orchestrator.placements import store
 from orchestrator.placements.store import ArticlePlacements
 
 
-async def placed_as(tx: Transaction, content_id: UUID, home: str) -> None:
+async def set_home(tx: Transaction, content_id: UUID, home: str) -> None:
     """Its home is this target from now on: what that answers is told of the article itself."""
     await store.forget(tx.connection, content_id, home)
 
@@ -42,7 +42,7 @@ async def ask(tx: Transaction, placed: ArticlePlacements, target: str, *, overwr
     _send(tx, placed, target, overwrite=overwrite)
 
 
-async def ask_everywhere(tx: Transaction, content_ids: Collection[UUID]) -> set[UUID]:
+async def update_all_targets(tx: Transaction, content_ids: Collection[UUID]) -> set[UUID]:
     """Has articles brought up to date wherever they are, or are to be gone from; returns those that are stored.
 
     What waits for a person and was never published is asked of nobody.

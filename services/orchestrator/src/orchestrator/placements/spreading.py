@@ -24,7 +24,7 @@ Answer: TypeAlias = ContentPublished | ContentPublishFailed | DeadLetterRecorded
 MessageT = TypeVar("MessageT", bound=DomainMessage)  # type: ignore[type-arg]
 
 
-async def learn(tx: Transaction, events: Sequence[MessageT]) -> list[MessageT]:
+async def record_target_answers(tx: Transaction, events: Sequence[MessageT]) -> list[MessageT]:
     """Notes what further targets answered; returns the events that are about something else."""
     about = {id(event): place for event in events if (place := _place(event.payload))}
     if not about:
@@ -44,7 +44,7 @@ async def learn(tx: Transaction, events: Sequence[MessageT]) -> list[MessageT]:
     return others
 
 
-async def spread(tx: Transaction, events: Sequence[DomainMessage]) -> None:  # type: ignore[type-arg]
+async def publish_to_further_targets(tx: Transaction, events: Sequence[DomainMessage]) -> None:  # type: ignore[type-arg]
     """Asks the further targets for articles that their homes have published; once for each state of an article."""
     at_home = {
         event.payload.content_id: event for event in events if isinstance(event.payload, ContentPublished)

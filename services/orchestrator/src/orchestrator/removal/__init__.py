@@ -7,16 +7,16 @@ from orchestrator.removal.deleted import (
     find_deleted,
     insert_deleted,
 )
-from orchestrator.removal.erased import BrandErasingError, MessageSubject, demand_not_erasing, late_among
+from orchestrator.removal.erased import BrandErasingError, MessageSubject, check_not_erasing, find_late
 
 __all__ = [
     "BrandErasingError",
     "DeletedArticle",
     "DeletedArticleError",
     "MessageSubject",
+    "check_not_erasing",
     "deleted_among",
-    "demand_not_erasing",
     "find_deleted",
+    "find_late",
     "insert_deleted",
-    "late_among",
 ]

@@ -17,7 +17,7 @@ class BrandErasingError(ValueError):
         )
 
 
-async def demand_not_erasing(connection: Connection, slug: str) -> None:
+async def check_not_erasing(connection: Connection, slug: str) -> None:
     """Raises BrandErasingError: not every service has removed what it had of a brand of this name."""
     if await connection.fetchval(
         "select exists (select from erasures where brand_slug = $1 and ended_at is null)", slug
@@ -33,7 +33,7 @@ class MessageSubject(NamedTuple):
     content_id: UUID | None = None
 
 
-async def late_among(connection: Connection, messages: Sequence[MessageSubject]) -> list[bool]:
+async def find_late(connection: Connection, messages: Sequence[MessageSubject]) -> list[bool]:
     """Of each message whether a brand of its name was erased after it was sent, or the article that it names was deleted."""
     rows = await connection.fetch(
         """

@@ -17,12 +17,12 @@ from chassis.http.callers import Caller
 from envelope.brand.payloads import ContentGenerate, ContentRefused
 from messaging import Database, Transaction
 from orchestrator.brands import MODEL, BrandRow, find_brand
-from orchestrator.cycles import BrandLimits, give_turns, load_keywords
+from orchestrator.cycles import BrandLimits, dispatch_waiting, load_keywords
 from orchestrator.placements import withdraw
 from orchestrator.removal import DeletedArticleError, find_deleted
 from orchestrator.review import appointments, domain, store
 from orchestrator.review.domain import DraftDecisionKind, ReviewedDraft
-from orchestrator.review.publishing import fingerprint_of, let_stand, publish
+from orchestrator.review.publishing import fingerprint_of, publish, put_version_in_force
 from orchestrator.writing import (
     Article,
     Text,
@@ -75,7 +75,7 @@ class DraftEdit:
     why: str = ""
 
 
-async def look_at(database: Database, content_id: UUID, brands: Collection[str] | None) -> ReviewedDraft:
+async def get_draft(database: Database, content_id: UUID, brands: Collection[str] | None) -> ReviewedDraft:
     """The article as it stands.
 
     Raises:
@@ -89,12 +89,12 @@ async def look_at(database: Database, content_id: UUID, brands: Collection[str] 
         return seen(draft, content_id, brands)
 
 
-async def look_over(database: Database, brand_slug: str, limits: BrandLimits) -> datetime | None:
+async def mark_brand_reviewed(database: Database, brand_slug: str, limits: BrandLimits) -> datetime | None:
     """A person has seen all that waits, though nothing is decided: the brand goes on. When that was; None for no brand."""
     async with database.transaction() as tx:
         moment = await store.look(tx.connection, brand_slug)
         if moment is not None:
-            await give_turns(tx, [brand_slug], limits, now=moment)
+            await dispatch_waiting(tx, [brand_slug], limits, now=moment)
         return moment
 
 
@@ -107,10 +107,10 @@ async def mark_reviewed(
         UnknownDraftError: there is none, or it is of none of the caller's brands.
         DeletedArticleError: there was one.
     """
-    await look_at(database, content_id, caller.brands)
+    await get_draft(database, content_id, caller.brands)
     async with database.transaction() as tx:
         draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
-        await go_on(tx, limits, draft)
+        await note_review_and_dispatch(tx, limits, draft)
         return draft
 
 
@@ -128,7 +128,7 @@ async def approve(
     Raises:
         UnknownDraftError, NoSuchVersionError, DraftDecidedError: see domain.py.
     """
-    await look_at(database, content_id, caller.brands)
+    await get_draft(database, content_id, caller.brands)
     async with database.connection() as connection:
         chosen = await find_version(connection, content_id, version)
     own = frozenset[int]() if chosen is None else await asyncio.to_thread(fingerprint_of, chosen.text)
@@ -137,9 +137,9 @@ async def approve(
         if not domain.approve(draft, version, despite_newer=despite_newer):
             return draft
         assert chosen is not None
-        await let_stand(tx, draft, chosen, own)
+        await put_version_in_force(tx, draft, chosen, own)
         await _note(tx, limits, draft, DraftDecisionKind.APPROVED, version, comment="", by=caller.name)
-        return await as_it_is_now(tx, draft)
+        return await announce_and_reload(tx, draft)
 
 
 async def send_back(
@@ -151,7 +151,7 @@ async def send_back(
         UnknownDraftError, NoSuchVersionError, DraftDecidedError: see domain.py.
         CannotRewriteError: its brand's writer does not read comments.
     """
-    await look_at(database, content_id, caller.brands)
+    await get_draft(database, content_id, caller.brands)
     async with database.transaction() as tx:
         draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
         if not domain.send_back(draft, version, comment=comment, by=caller.name):
@@ -173,7 +173,7 @@ async def send_back(
             ),
             correlation_id=None if row is None else row.correlation_id,
         )
-        return await as_it_is_now(tx, draft)
+        return await announce_and_reload(tx, draft)
 
 
 async def reject(
@@ -184,7 +184,7 @@ async def reject(
     Raises:
         UnknownDraftError, NoSuchVersionError, DraftDecidedError: see domain.py.
     """
-    await look_at(database, content_id, caller.brands)
+    await get_draft(database, content_id, caller.brands)
     async with database.transaction() as tx:
         draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
         if not domain.reject(draft, version, reason=reason, by=caller.name):
@@ -205,7 +205,7 @@ async def reject(
                 ),
                 correlation_id=None if row is None else row.correlation_id,
             )
-        return await as_it_is_now(tx, draft)
+        return await announce_and_reload(tx, draft)
 
 
 async def take_down(
@@ -216,7 +216,7 @@ async def take_down(
     Raises:
         UnknownDraftError, DraftDecidedError: see domain.py.
     """
-    await look_at(database, content_id, caller.brands)
+    await get_draft(database, content_id, caller.brands)
     async with database.transaction() as tx:
         draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
         if not domain.take_down(draft):
@@ -229,7 +229,7 @@ async def take_down(
         )
         await publish(tx, draft)
         await withdraw(tx, content_id)
-        return await as_it_is_now(tx, draft)
+        return await announce_and_reload(tx, draft)
 
 
 async def edit(
@@ -243,7 +243,7 @@ async def edit(
         UnknownDraftError, NoSuchVersionError, DraftDecidedError: see domain.py.
         UnusableTextError: it cites what is no source of the article, or asks to move its page to where another one is or was.
     """
-    draft = await look_at(database, content_id, caller.brands)
+    draft = await get_draft(database, content_id, caller.brands)
     async with database.connection() as connection:
         based_on = await find_version(connection, content_id, version)
         brand = await find_brand(connection, draft.brand_slug)
@@ -274,7 +274,7 @@ async def edit(
             waiting = replace(text, slug=f"{text.slug}-{content_id}")
             await set_standing(tx.connection, content_id, number, waiting, own)
         await _note(tx, limits, draft, DraftDecisionKind.EDITED, number, comment=change.why, by=caller.name)
-        return await as_it_is_now(tx, draft)
+        return await announce_and_reload(tx, draft)
 
 
 def seen(draft: ReviewedDraft | None, content_id: UUID, brands: Collection[str] | None) -> ReviewedDraft:
@@ -302,17 +302,17 @@ async def _note(
     await store.note_decision(tx.connection, draft, kind, version, comment=comment, by=by)
     if kind is not DraftDecisionKind.EDITED:
         await appointments.end(tx.connection, draft.content_id, "overtaken", by=by)
-    await go_on(tx, limits, draft)
+    await note_review_and_dispatch(tx, limits, draft)
 
 
-async def go_on(tx: Transaction, limits: BrandLimits, draft: ReviewedDraft) -> None:
+async def note_review_and_dispatch(tx: Transaction, limits: BrandLimits, draft: ReviewedDraft) -> None:
     """Notes that a person has reviewed this draft, and begins what its brand has room for then. Its brand's lock must be held."""
     await store.mark_reviewed(tx.connection, draft.content_id)
     now: datetime = await tx.connection.fetchval("select clock_timestamp()")
-    await give_turns(tx, [draft.brand_slug], limits, now=now)
+    await dispatch_waiting(tx, [draft.brand_slug], limits, now=now)
 
 
-async def as_it_is_now(tx: Transaction, before: ReviewedDraft) -> ReviewedDraft:
+async def announce_and_reload(tx: Transaction, before: ReviewedDraft) -> ReviewedDraft:
     """The article after something was decided about it, which is told."""
     after = await store.find_draft(tx.connection, before.content_id)
     assert after is not None

@@ -16,7 +16,7 @@ from orchestrator.cycles import BrandLimits, load_keywords
 from orchestrator.placements import withdraw
 from orchestrator.removal import DeletedArticle, find_deleted, insert_deleted
 from orchestrator.review import store
-from orchestrator.review.deciding import REJECTED, UnknownDraftError, go_on
+from orchestrator.review.deciding import REJECTED, UnknownDraftError, note_review_and_dispatch
 from orchestrator.review.domain import MAX_COMMENT, DraftState, ReviewedDraft
 
 log = structlog.get_logger(__name__)
@@ -58,7 +58,7 @@ async def delete(
         tx.send(
             ContentDelete(brand_slug=draft.brand_slug, content_id=content_id), correlation_id=correlation_id
         )
-        await go_on(tx, limits, draft)
+        await note_review_and_dispatch(tx, limits, draft)
     log.info("article_deleted", content_id=str(content_id), brand=gone.brand_slug, by=caller.name)
     return gone
 

@@ -26,19 +26,19 @@ class StalledRewriteReaper:
     async def run(self) -> None:
         """Goes on until it is cancelled."""
         while True:
-            await self.give_back()
+            await self.reset_stalled_rewrites()
             await asyncio.sleep(self._sleep.total_seconds())
 
-    async def give_back(self) -> int:
+    async def reset_stalled_rewrites(self) -> int:
         """How many drafts wait again."""
         async with self._database.transaction() as tx:
-            given = await _give_back(tx.connection, self._after)
+            given = await _reset_stalled(tx.connection, self._after)
         for content_id in given:
             log.warning("draft_not_written_again", content_id=str(content_id))
         return len(given)
 
 
-async def _give_back(connection: Connection, after: timedelta) -> list[UUID]:
+async def _reset_stalled(connection: Connection, after: timedelta) -> list[UUID]:
     rows = await connection.fetch(
         """
         update content set decision = null, waits_since = clock_timestamp(), updated_at = clock_timestamp(),

@@ -7,7 +7,7 @@ from envelope.brand.payloads import ContentGenerated, ContentPublish
 from messaging import Transaction
 from orchestrator.brands import find_brand
 from orchestrator.cycles import KeywordRow, load_keywords
-from orchestrator.placements import placed_as
+from orchestrator.placements import set_home
 from orchestrator.review import domain, store
 from orchestrator.review.domain import ReviewedDraft
 from orchestrator.writing import (
@@ -22,7 +22,9 @@ from orchestrator.writing import (
 )
 
 
-async def let_stand(tx: Transaction, draft: ReviewedDraft, chosen: Version, own: frozenset[int]) -> None:
+async def put_version_in_force(
+    tx: Transaction, draft: ReviewedDraft, chosen: Version, own: frozenset[int]
+) -> None:
     """Makes a version of an article, which is locked, the one that stands, and sends it on its way; `own` is its fingerprint."""
     address = await _settled(tx, draft, chosen.text.slug)
     approved = replace(chosen.text, slug=address, label=domain.seen_by_a_person(chosen.text.label))
@@ -37,7 +39,7 @@ async def publish(tx: Transaction, draft: ReviewedDraft) -> None:
     brand = await find_brand(tx.connection, draft.brand_slug)
     assert brand is not None
     home = brand.target if row is None else row.facts.target
-    await placed_as(tx, draft.content_id, home)
+    await set_home(tx, draft.content_id, home)
     tx.send(
         ContentPublish(brand_slug=draft.brand_slug, content_id=draft.content_id, target=home),
         correlation_id=None if row is None else row.correlation_id,

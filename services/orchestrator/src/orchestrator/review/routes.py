@@ -128,7 +128,7 @@ def _looking(database: Database, limits: BrandLimits) -> APIRouter:
     )
     async def get_draft(caller: MayRead, content_id: UUID) -> DraftView:
         """Also of an article that never waited."""
-        return DraftView.of(await deciding.look_at(database, content_id, caller.brands))
+        return DraftView.of(await deciding.get_draft(database, content_id, caller.brands))
 
     @routes.get(
         "/drafts/{content_id}/decisions",
@@ -138,7 +138,7 @@ def _looking(database: Database, limits: BrandLimits) -> APIRouter:
     )
     async def list_draft_decisions(caller: MayRead, content_id: UUID) -> DecisionList:
         """The latest hundred, edits included."""
-        await deciding.look_at(database, content_id, caller.brands)
+        await deciding.get_draft(database, content_id, caller.brands)
         async with database.connection() as connection:
             found = await store.decisions_of(connection, content_id, MAX_DECISIONS)
         return DecisionList(items=tuple(map(DraftDecisionView.of, found)))
@@ -152,7 +152,7 @@ def _looking(database: Database, limits: BrandLimits) -> APIRouter:
     async def mark_brand_reviewed(caller: MayReview, slug: Slug) -> ReviewMarkView:
         """All that waits has been seen, though nothing is decided: the brand goes on."""
         checked = seen_slug(slug, caller)
-        moment = await deciding.look_over(database, checked, limits)
+        moment = await deciding.mark_brand_reviewed(database, checked, limits)
         if moment is None:
             raise UnknownBrandError(slug)
         return ReviewMarkView(brand_slug=slug, looked_at=moment)

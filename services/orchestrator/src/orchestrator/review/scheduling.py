@@ -16,9 +16,9 @@ from chassis.http.callers import Caller
 from messaging import Database
 from orchestrator.cycles import BrandLimits
 from orchestrator.review import appointments, domain, store
-from orchestrator.review.deciding import as_it_is_now, go_on, look_at, seen
+from orchestrator.review.deciding import announce_and_reload, get_draft, note_review_and_dispatch, seen
 from orchestrator.review.domain import DraftDecisionKind, ReviewedDraft
-from orchestrator.review.publishing import fingerprint_of, let_stand
+from orchestrator.review.publishing import fingerprint_of, put_version_in_force
 from orchestrator.writing import find_version
 
 log = structlog.get_logger(__name__)
@@ -53,7 +53,7 @@ async def schedule(
         UnknownDraftError, NoSuchVersionError, DraftDecidedError: see domain.py.
         PastTimeError: it can be published now, but not then.
     """
-    await look_at(database, content_id, caller.brands)
+    await get_draft(database, content_id, caller.brands)
     async with database.transaction() as tx:
         draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
         if not domain.schedule(draft, version, publish_at, despite_newer=despite_newer):
@@ -61,8 +61,8 @@ async def schedule(
         if not await appointments.make(tx.connection, content_id, version, publish_at, by=caller.name):
             raise PastTimeError
         await store.expect_nothing(tx.connection, content_id)
-        await go_on(tx, limits, draft)
-        return await as_it_is_now(tx, draft)
+        await note_review_and_dispatch(tx, limits, draft)
+        return await announce_and_reload(tx, draft)
 
 
 async def unschedule(database: Database, content_id: UUID, caller: Caller) -> ReviewedDraft:
@@ -71,13 +71,13 @@ async def unschedule(database: Database, content_id: UUID, caller: Caller) -> Re
     Raises:
         UnknownDraftError, DraftDecidedError: see domain.py.
     """
-    await look_at(database, content_id, caller.brands)
+    await get_draft(database, content_id, caller.brands)
     async with database.transaction() as tx:
         draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
         if not domain.unschedule(draft):
             return draft
         await appointments.end(tx.connection, content_id, "called_off", by=caller.name)
-        return await as_it_is_now(tx, draft)
+        return await announce_and_reload(tx, draft)
 
 
 class PublicationScheduler:
@@ -123,7 +123,7 @@ class PublicationScheduler:
             if not stands or not domain.approve(draft, version, despite_newer=True):
                 await appointments.end(tx.connection, content_id, "overtaken", by=appointment.made_by)
                 return False
-            await let_stand(tx, draft, chosen, own)
+            await put_version_in_force(tx, draft, chosen, own)
             if draft.newest > version:
                 await store.offer(tx.connection, content_id, draft.newest)
             await store.note_decision(
@@ -135,7 +135,7 @@ class PublicationScheduler:
                 by=appointment.made_by,
             )
             await appointments.end(tx.connection, content_id, "kept", by=appointment.made_by)
-            await as_it_is_now(tx, draft)
+            await announce_and_reload(tx, draft)
         return True
 
     async def _rest(self) -> timedelta:

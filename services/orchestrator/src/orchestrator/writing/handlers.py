@@ -16,7 +16,7 @@ from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database, Record, Together, Transaction, Unprocessable, WaitFor
 from orchestrator.brands import BrandRow, UnusableWriterError, check_writer
 from orchestrator.computing import Computing
-from orchestrator.tallies import LabelledCounter
+from orchestrator.counters import LabelledCounter
 from orchestrator.writing.article import Article, Source
 from orchestrator.writing.command_desk import TURN, CommandDesk, NotOursError, Turn
 from orchestrator.writing.desk import Quick, WriterAt

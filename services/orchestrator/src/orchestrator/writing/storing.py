@@ -15,8 +15,8 @@ from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentPublish, ContentRefused
 from messaging import Transaction
 from orchestrator.brands import BrandRow, find_brands
-from orchestrator.placements import placed_as
-from orchestrator.removal import MessageSubject, deleted_among, late_among
+from orchestrator.placements import set_home
+from orchestrator.removal import MessageSubject, deleted_among, find_late
 from orchestrator.subjects import KeywordOfContent, SubjectKey, name_contents
 from orchestrator.writing.approval import Stance, stances_on, wishes
 from orchestrator.writing.article import Source
@@ -147,7 +147,7 @@ async def _too_late(tx: Transaction, ended: Sequence[Ended]) -> set[Ended]:
     about = [
         MessageSubject(each.command.brand_slug, each.message.timestamp, each.content_id) for each in ended
     ]
-    found = await late_among(tx.connection, about)
+    found = await find_late(tx.connection, about)
     return {each for each, is_late in zip(ended, found, strict=True) if is_late}
 
 
@@ -370,7 +370,7 @@ async def _renew(
         why = f"{written}, which waits to be approved (/v1/drafts/{content_id}): {reasons}"
     else:
         why = f"{written} ({renewed.published_url})"
-        await placed_as(tx, content_id, target)
+        await set_home(tx, content_id, target)
         tx.send(
             ContentPublish(brand_slug=ended.command.brand_slug, content_id=content_id, target=target),
             caused_by=ended.message,

@@ -9,7 +9,7 @@ from chassis import DatabaseUnavailableError
 from chassis.gathering import Gathering
 from messaging import Database
 from orchestrator.brands import BrandRow, find_brands
-from orchestrator.removal import MessageSubject, late_among
+from orchestrator.removal import MessageSubject, find_late
 from orchestrator.writing.durable.commands import Command, stand_back, take_up_all
 from orchestrator.writing.durable.results import results_of_all
 from orchestrator.writing.durable.workflow import Workflow
@@ -87,7 +87,7 @@ class Openings:
 
     async def _take_up(self, asked: Sequence[Asked]) -> dict[Asked, Opening]:
         async with self._database.connection() as connection:
-            late = await late_among(
+            late = await find_late(
                 connection,
                 [MessageSubject(each.brand_slug, each.sent_at, each.command.content_id) for each in asked],
             )

@@ -10,7 +10,7 @@ import structlog
 from pydantic import TypeAdapter
 
 from messaging import Unprocessable
-from orchestrator.tallies import LabelledCounter
+from orchestrator.counters import LabelledCounter
 from orchestrator.writing.article import Article, Draft, Source
 from orchestrator.writing.desk import Desk
 from orchestrator.writing.model import prompts

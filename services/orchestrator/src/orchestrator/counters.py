@@ -1,4 +1,4 @@
-"""Counts of what happened in this process, by kind, for Prometheus. Counted where it happens."""
+"""Counters of events in this process, by kind, for Prometheus."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -10,13 +10,13 @@ from chassis.observing.metrics import Families
 
 
 class LabelledCounter:
-    """One counter.
+    """A Prometheus counter with one label.
 
     Args:
-        name: of the metric.
-        told: what it counts, for people.
-        label: what the kinds are called.
-        kinds: all there are, shown from the start: a rate needs something to begin with.
+        name: the metric's name.
+        told: the metric's help text.
+        label: the label's name.
+        kinds: all values of the label, exported from the start, as a rate needs a first value.
     """
 
     def __init__(self, name: str, told: str, label: str, kinds: Iterable[str]) -> None:
@@ -29,7 +29,7 @@ class LabelledCounter:
         self._counts[kind] += times
 
     def shown(self, families: Families) -> Collector:
-        """As a metric of the process."""
+        """A collector that exports this counter."""
         return _TallyCollector(self, families)
 
     def collected(self, families: Families) -> Metric:

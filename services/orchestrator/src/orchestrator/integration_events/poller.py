@@ -1,33 +1,33 @@
-"""What is told though nothing happens just now. Every replica looks; rows make it once."""
+"""Publishes integration events that are due by time. Every replica polls; rows make each event unique."""
 
 import asyncio
 from datetime import timedelta
 from typing import Final
 
 from messaging import Database
-from orchestrator.outside.ends import tell_of_ends
-from orchestrator.outside.reminders import remind
+from orchestrator.integration_events.ended_cycles import announce_ended_cycles
+from orchestrator.integration_events.waiting_drafts import announce_waiting_drafts
 
 EVERY: Final = timedelta(minutes=1)
 
 
 class EventPoller:
-    """Reminds of drafts that wait, and tells of cycles that a replica of the version before has ended."""
+    """Publishes `drafts.waiting`, and `cycle.completed` for cycles that an older replica ended."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def run(self) -> None:
-        """Goes on until it is cancelled."""
+        """Runs until cancelled."""
         while True:
             await self.announce()
             await asyncio.sleep(EVERY.total_seconds())
 
     async def announce(self) -> None:
-        """One round."""
+        """Publishes the events that are due now."""
         async with self._database.transaction() as tx:
-            await remind(tx)
+            await announce_waiting_drafts(tx)
         while True:
             async with self._database.transaction() as tx:
-                if not await tell_of_ends(tx):
+                if not await announce_ended_cycles(tx):
                     break

@@ -67,7 +67,7 @@ class AccountHealthPoller:
         if self._gateway is None:
             return False
         async with self._database.transaction() as tx:
-            if not await store.take_round(tx.connection):
+            if not await store.claim_check(tx.connection):
                 return False
         try:
             reply = await self._gateway.ask("GET", "/v1/accounts")

@@ -20,7 +20,7 @@ from envelope.brand.payloads import (
 )
 from messaging import Database
 from orchestrator.cycles import Housekeeping, route
-from orchestrator.outside import EventPoller
+from orchestrator.integration_events import EventPoller
 from orchestrator.writing import Article, Source
 from orchestrator.writing.store import insert_content
 
