@@ -1,4 +1,4 @@
-"""Where an article is beside its home: each further target of its brand is asked for it once the home has it."""
+"""Articles at further targets: requested from each further target of the brand once the home has the article."""
 
 from orchestrator.placements.asking import set_home, update_all_targets, withdraw
 from orchestrator.placements.domain import Placement, PlacementState, failures

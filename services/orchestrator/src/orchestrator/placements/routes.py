@@ -1,4 +1,4 @@
-"""Requests about where an article is: looking, and having one target brought up to date."""
+"""HTTP routes of placements: list them, update one target."""
 
 from http import HTTPStatus
 from typing import Annotated, Final
@@ -27,7 +27,7 @@ def placement_routes(database: Database) -> APIRouter:
 
     @routes.get("", summary="See at which targets an article is", responses=UNKNOWN)
     async def list_placements(caller: MayRead, content_id: UUID) -> PlacementList:
-        """Its home, and what each further target of its brand answered."""
+        """The article's home, and its state at each further target."""
         async with database.connection() as connection:
             placed = await _seen(connection, content_id, caller)
             return await _told(connection, placed)
@@ -36,10 +36,10 @@ def placement_routes(database: Database) -> APIRouter:
     async def request_placement(
         caller: MayOperate, content_id: UUID, target: Target, request: PlacementBody
     ) -> PlacementList:
-        """One that failed, or that the brand has only since then. What is there as it should be is left alone.
+        """Updates one target: one that failed, or that the brand added later. An up-to-date target is left alone.
 
-        What somebody changed at the target is, too, unless the request says to overwrite it. An article that was taken down is taken
-        away there.
+        Changes that people made at the target stay, unless `overwrite` is set. An article that was taken down is
+        withdrawn there.
         """
         async with database.transaction() as tx:
             placed = await _seen(tx.connection, content_id, caller, locked=True)

@@ -1,4 +1,4 @@
-"""What is left of what was removed for good: bare facts, by which whatever comes late about it is known."""
+"""Records of deleted articles and erased brands, by which late messages are recognised."""
 
 from orchestrator.removal.deleted import (
     DeletedArticle,

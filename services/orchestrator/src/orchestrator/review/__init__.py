@@ -1,4 +1,4 @@
-"""What a person decides about articles: versions, drafts that wait, and what becomes of them."""
+"""Review of articles: versions, drafts that wait, and decisions."""
 
 from orchestrator.review.agent import agent_of, waits_of
 from orchestrator.review.appointments import ScheduledArticle

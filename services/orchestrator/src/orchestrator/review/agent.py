@@ -1,4 +1,4 @@
-"""How a brand's agent fares: its counters, and whether it waits for a person. Counted from the rows, so that they always agree."""
+"""A brand's counters, and whether it waits for a person. Computed from the rows, so that they always agree."""
 
 from collections.abc import Sequence
 
@@ -39,7 +39,7 @@ async def agent_of(connection: Connection, brand: BrandRow) -> BrandAgentView:
 
 
 async def waits_of(connection: Connection, brands: Sequence[BrandRow]) -> list[str | None]:
-    """Why nothing more is begun for each; None for those that go on by themselves."""
+    """Why each brand begins nothing more; None for brands that work normally."""
     rows = await connection.fetch(
         f"select b.slug, {BRAND_WAITS} as waits from brands as b where b.slug = any ($1::text[])",  # noqa: S608  (a constant)
         [brand.slug for brand in brands],

@@ -1,7 +1,6 @@
-"""What a person decides, carried out: each decision with all that follows from it in one transaction.
+"""Carries out decisions about drafts, each with its messages in one transaction.
 
-Once it is committed, it holds: what is sent because of it is in the same transaction. A request that comes again changes
-nothing and is answered alike.
+A repeated request changes nothing and gets the same answer.
 """
 
 import asyncio
@@ -39,18 +38,18 @@ from orchestrator.writing import (
 log = structlog.get_logger(__name__)
 
 REJECTED: Final = "rejected"
-"""The reason of `content.refused`."""
+"""The reason in `content.refused`."""
 
 
 class UnknownDraftError(LookupError):
-    """There is no such article, or none that the caller may see."""
+    """There is no such article that the caller may see."""
 
     def __init__(self, content_id: UUID) -> None:
         super().__init__(f"there is no article {content_id}; GET /v1/drafts lists those that wait")
 
 
 class CannotRewriteError(ValueError):
-    """A comment would change nothing; the message says what can be done instead."""
+    """The brand's writer does not read comments; the message says what to do instead."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -60,12 +59,12 @@ class CannotRewriteError(ValueError):
 
 
 class UnusableTextError(ValueError):
-    """A person's text cannot be kept as it is; the message says what to change."""
+    """The edited text is not valid; the message says what to change."""
 
 
 @dataclass(frozen=True, slots=True)
 class DraftEdit:
-    """What a person wants a text to be; None leaves a part as it is."""
+    """The fields of an edit; None keeps a field."""
 
     title: str | None = None
     meta_description: str | None = None
@@ -76,11 +75,11 @@ class DraftEdit:
 
 
 async def get_draft(database: Database, content_id: UUID, brands: Collection[str] | None) -> ReviewedDraft:
-    """The article as it stands.
+    """The article in its current state.
 
     Raises:
-        UnknownDraftError: there is none, or it is of none of these brands.
-        DeletedArticleError: there was one.
+        UnknownDraftError: there is none in these brands.
+        DeletedArticleError: it was deleted.
     """
     async with database.connection() as connection:
         draft = await store.find_draft(connection, content_id)
@@ -90,7 +89,7 @@ async def get_draft(database: Database, content_id: UUID, brands: Collection[str
 
 
 async def mark_brand_reviewed(database: Database, brand_slug: str, limits: BrandLimits) -> datetime | None:
-    """A person has seen all that waits, though nothing is decided: the brand goes on. When that was; None for no brand."""
+    """Marks all waiting drafts of a brand as reviewed, so that it begins more. Returns the time; None if there is no such brand."""
     async with database.transaction() as tx:
         moment = await store.look(tx.connection, brand_slug)
         if moment is not None:
@@ -101,11 +100,11 @@ async def mark_brand_reviewed(database: Database, brand_slug: str, limits: Brand
 async def mark_reviewed(
     database: Database, content_id: UUID, caller: Caller, limits: BrandLimits
 ) -> ReviewedDraft:
-    """A person has reviewed one draft, though nothing is decided: another one may be written in its place.
+    """Marks one draft as reviewed without a decision; another one may then be written.
 
     Raises:
-        UnknownDraftError: there is none, or it is of none of the caller's brands.
-        DeletedArticleError: there was one.
+        UnknownDraftError: there is none in the caller's brands.
+        DeletedArticleError: it was deleted.
     """
     await get_draft(database, content_id, caller.brands)
     async with database.transaction() as tx:
@@ -123,7 +122,7 @@ async def approve(
     *,
     despite_newer: bool,
 ) -> ReviewedDraft:
-    """Has exactly this version published, whatever is written afterwards.
+    """Approves and publishes exactly this version, even if newer ones follow.
 
     Raises:
         UnknownDraftError, NoSuchVersionError, DraftDecidedError: see domain.py.
@@ -145,7 +144,7 @@ async def approve(
 async def send_back(
     database: Database, content_id: UUID, version: int, caller: Caller, limits: BrandLimits, *, comment: str
 ) -> ReviewedDraft:
-    """Has a model write a draft again, with what the reviewer said of it.
+    """Returns a draft to a model with the reviewer's comment.
 
     Raises:
         UnknownDraftError, NoSuchVersionError, DraftDecidedError: see domain.py.
@@ -179,7 +178,7 @@ async def send_back(
 async def reject(
     database: Database, content_id: UUID, version: int, caller: Caller, limits: BrandLimits, *, reason: str
 ) -> ReviewedDraft:
-    """Ends a draft and its keyword; of an approved article, drops the newer version that waits.
+    """Rejects a draft and ends its keyword; of an approved article, drops the newer version.
 
     Raises:
         UnknownDraftError, NoSuchVersionError, DraftDecidedError: see domain.py.
@@ -211,7 +210,7 @@ async def reject(
 async def take_down(
     database: Database, content_id: UUID, caller: Caller, limits: BrandLimits, *, reason: str
 ) -> ReviewedDraft:
-    """Has the page of an article no longer be shown; an approval brings it back.
+    """Takes an article's page down; an approval brings it back.
 
     Raises:
         UnknownDraftError, DraftDecidedError: see domain.py.
@@ -235,13 +234,13 @@ async def take_down(
 async def edit(
     database: Database, content_id: UUID, version: int, caller: Caller, limits: BrandLimits, change: DraftEdit
 ) -> ReviewedDraft:
-    """Keeps a person's text as the next version. Of a draft that waits it stands at once; of an approved article, once approved.
+    """Stores an edit as the next version. It is in force at once for a waiting draft, and after approval for an approved article.
 
-    Measures are taken anew and shown; what they say keeps nobody from approving.
+    Quality is measured again and shown; it does not prevent an approval.
 
     Raises:
         UnknownDraftError, NoSuchVersionError, DraftDecidedError: see domain.py.
-        UnusableTextError: it cites what is no source of the article, or asks to move its page to where another one is or was.
+        UnusableTextError: it cites an unknown source, or its address is or was another page's.
     """
     draft = await get_draft(database, content_id, caller.brands)
     async with database.connection() as connection:
@@ -278,10 +277,10 @@ async def edit(
 
 
 def seen(draft: ReviewedDraft | None, content_id: UUID, brands: Collection[str] | None) -> ReviewedDraft:
-    """The article, for a caller who may see it.
+    """The article, if the caller may see it.
 
     Raises:
-        UnknownDraftError: there is none, or it is of none of these brands.
+        UnknownDraftError: there is none in these brands.
     """
     if draft is None or (brands is not None and draft.brand_slug not in brands):
         raise UnknownDraftError(content_id)
@@ -298,7 +297,7 @@ async def _note(
     comment: str,
     by: str,
 ) -> None:
-    """Keeps who decided what. The draft is reviewed: what waited for that goes on. No time that was set before holds, unless it was edited."""
+    """Stores a decision, which also counts as a review. Cancels a scheduled publication, except for an edit."""
     await store.note_decision(tx.connection, draft, kind, version, comment=comment, by=by)
     if kind is not DraftDecisionKind.EDITED:
         await appointments.end(tx.connection, draft.content_id, "overtaken", by=by)
@@ -306,14 +305,14 @@ async def _note(
 
 
 async def note_review_and_dispatch(tx: Transaction, limits: BrandLimits, draft: ReviewedDraft) -> None:
-    """Notes that a person has reviewed this draft, and begins what its brand has room for then. Its brand's lock must be held."""
+    """Marks the draft as reviewed, and dispatches keywords that its brand now has capacity for. The brand's lock must be held."""
     await store.mark_reviewed(tx.connection, draft.content_id)
     now: datetime = await tx.connection.fetchval("select clock_timestamp()")
     await dispatch_waiting(tx, [draft.brand_slug], limits, now=now)
 
 
 async def announce_and_reload(tx: Transaction, before: ReviewedDraft) -> ReviewedDraft:
-    """The article after something was decided about it, which is told."""
+    """The article after a decision, which is announced to the monitor."""
     after = await store.find_draft(tx.connection, before.content_id)
     assert after is not None
     log.info(

@@ -1,6 +1,6 @@
-"""Deleting an article: its texts go, here and at the publisher, and the bare fact stays.
+"""Deletes articles: their texts here and at the publisher. A record of the deletion stays.
 
-It is final. What is sent because of it is in the same transaction; a request that comes again finds the fact, and changes nothing.
+A deletion is final. Its messages are in the same transaction; a repeated request finds the record and changes nothing.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ async def delete(
     """Deletes an article, whatever its state; its page answers 410 for good, and its address is given to no other.
 
     Raises:
-        UnknownDraftError: there is none, nor was there.
+        UnknownDraftError: there is no such article, and none was deleted.
     """
     async with database.transaction() as tx:
         draft = await store.lock_draft(tx.connection, content_id)
@@ -64,7 +64,7 @@ async def delete(
 
 
 def _refusal(draft: ReviewedDraft, caller: Caller, reason: str) -> ContentRefused:
-    """Ends the keyword of an article that waited for a person."""
+    """The event that ends the keyword of a waiting article."""
     return ContentRefused(
         brand_slug=draft.brand_slug,
         content_id=draft.content_id,
@@ -75,7 +75,7 @@ def _refusal(draft: ReviewedDraft, caller: Caller, reason: str) -> ContentRefuse
 
 
 async def _forget(connection: Connection, draft: ReviewedDraft) -> None:
-    """Removes its text, versions and decisions, and what was kept of writing it; its address stays taken."""
+    """Deletes the article's text, versions, decisions and workflow steps; its address stays taken."""
     content_id = draft.content_id
     await connection.execute(
         """
@@ -91,7 +91,7 @@ async def _forget(connection: Connection, draft: ReviewedDraft) -> None:
 
 
 async def _forget_writing(connection: Connection, content_id: UUID, revisions: Sequence[int]) -> None:
-    """The steps of writing it, research that was read for it among them; those of attempts before the last go with the clean-up."""
+    """Deletes its workflow steps, with the research they read. Steps of attempts before the last are left to the clean-up."""
     known = await connection.fetch(
         "delete from writings where content_id = $1 returning event_id, steps_id", content_id
     )

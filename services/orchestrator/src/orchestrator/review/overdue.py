@@ -1,4 +1,4 @@
-"""Drafts that were sent back and of which nothing came: they wait for a person again. Every replica looks after them."""
+"""Returned drafts that no model rewrote in time: they wait for a person again. Every replica runs the reaper."""
 
 import asyncio
 from datetime import timedelta
@@ -16,7 +16,7 @@ NOTHING_CAME: Final = "it was sent back, and nothing came of it; its dead letter
 
 
 class StalledRewriteReaper:
-    """Gives back what nobody has written again `after` so long, not counting time in which it was known to wait."""
+    """Ends rewrites that take longer than `after`, known waits not counted."""
 
     def __init__(self, database: Database, *, after: timedelta, longest_sleep: timedelta) -> None:
         self._database = database
@@ -24,13 +24,13 @@ class StalledRewriteReaper:
         self._sleep = min(after, longest_sleep)
 
     async def run(self) -> None:
-        """Goes on until it is cancelled."""
+        """Runs until cancelled."""
         while True:
             await self.reset_stalled_rewrites()
             await asyncio.sleep(self._sleep.total_seconds())
 
     async def reset_stalled_rewrites(self) -> int:
-        """How many drafts wait again."""
+        """Ends overdue rewrites; returns the number of drafts that wait again."""
         async with self._database.transaction() as tx:
             given = await _reset_stalled(tx.connection, self._after)
         for content_id in given:

@@ -1,4 +1,4 @@
-"""Requests about drafts: what waits for a person, and what the person decides."""
+"""HTTP routes of drafts: lists and decisions."""
 
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
@@ -53,7 +53,7 @@ def review_routes(database: Database, limits: BrandLimits) -> APIRouter:
 
 
 def answer_refusals(app: FastAPI) -> None:
-    """Has the application answer what is wrong with a decision by a sentence."""
+    """Registers the answers to refused decisions."""
     for error, code in (
         (UnknownDraftError, codes.UNKNOWN_DRAFT),
         (DeletedArticleError, codes.ARTICLE_DELETED),
@@ -86,7 +86,7 @@ def _looking(database: Database, limits: BrandLimits) -> APIRouter:
         after: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> DraftList:
-        """What waits for a person, is written again, or is offered as a correction, in the order in which it was begun."""
+        """Drafts that wait, are being rewritten or offer a correction; oldest first."""
         brands = None if caller.brands is None else sorted(caller.brands)
         if brand is not None:
             brands = [brand] if caller.may_see(brand) else []
@@ -109,7 +109,7 @@ def _looking(database: Database, limits: BrandLimits) -> APIRouter:
         after: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> DraftList:
-        """All of them, whatever their state, in the order in which they were begun."""
+        """All articles of a brand in any state, oldest first."""
         checked = seen_slug(slug, caller)
         async with database.connection() as connection:
             if await find_brand(connection, checked) is None:
@@ -127,7 +127,7 @@ def _looking(database: Database, limits: BrandLimits) -> APIRouter:
         responses={**UNKNOWN, **GONE},
     )
     async def get_draft(caller: MayRead, content_id: UUID) -> DraftView:
-        """Also of an article that never waited."""
+        """One article under review, or one that never waited."""
         return DraftView.of(await deciding.get_draft(database, content_id, caller.brands))
 
     @routes.get(
@@ -137,7 +137,7 @@ def _looking(database: Database, limits: BrandLimits) -> APIRouter:
         responses={**UNKNOWN, **GONE},
     )
     async def list_draft_decisions(caller: MayRead, content_id: UUID) -> DecisionList:
-        """The latest hundred, edits included."""
+        """The latest hundred decisions, edits included."""
         await deciding.get_draft(database, content_id, caller.brands)
         async with database.connection() as connection:
             found = await store.decisions_of(connection, content_id, MAX_DECISIONS)
@@ -150,7 +150,7 @@ def _looking(database: Database, limits: BrandLimits) -> APIRouter:
         responses=UNKNOWN,
     )
     async def mark_brand_reviewed(caller: MayReview, slug: Slug) -> ReviewMarkView:
-        """All that waits has been seen, though nothing is decided: the brand goes on."""
+        """Marks all waiting drafts as reviewed without a decision, so that the brand begins more."""
         checked = seen_slug(slug, caller)
         moment = await deciding.mark_brand_reviewed(database, checked, limits)
         if moment is None:
@@ -170,7 +170,7 @@ def _deciding(database: Database, limits: BrandLimits) -> APIRouter:
         responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
     async def approve_draft(caller: MayReview, content_id: UUID, request: ApproveDraftBody) -> DraftView:
-        """Exactly this version is published, now or at the time given. The same again changes nothing."""
+        """Publishes exactly this version, now or at the given time. A repeated request changes nothing."""
         if request.publish_at is not None:
             draft = await scheduling.schedule(
                 database,
@@ -195,7 +195,7 @@ def _deciding(database: Database, limits: BrandLimits) -> APIRouter:
         responses={**UNKNOWN, **GONE},
     )
     async def mark_reviewed(caller: MayReview, content_id: UUID) -> DraftView:
-        """This draft has been seen, though nothing is decided: another one may be written in its place."""
+        """Marks this draft as reviewed without a decision, so that another one may be written."""
         return DraftView.of(await deciding.mark_reviewed(database, content_id, caller, limits))
 
     @routes.post(
@@ -205,7 +205,7 @@ def _deciding(database: Database, limits: BrandLimits) -> APIRouter:
         responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
     async def unschedule_draft(caller: MayReview, content_id: UUID) -> DraftView:
-        """What was to be published at a time waits for a person again."""
+        """Cancels the scheduled publication; the draft waits for a person again."""
         return DraftView.of(await scheduling.unschedule(database, content_id, caller))
 
     @routes.post(
@@ -215,7 +215,7 @@ def _deciding(database: Database, limits: BrandLimits) -> APIRouter:
         responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
     async def reject_draft(caller: MayReview, content_id: UUID, request: RejectDraftBody) -> DraftView:
-        """Ends its keyword, for good; of an approved article, drops the correction that waits."""
+        """Rejects the draft and ends its keyword for good; of an approved article, drops the correction."""
         return DraftView.of(
             await deciding.reject(
                 database, content_id, request.version, caller, limits, reason=request.reason
@@ -229,7 +229,7 @@ def _deciding(database: Database, limits: BrandLimits) -> APIRouter:
         responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
     async def return_draft(caller: MayReview, content_id: UUID, request: ReturnDraftBody) -> DraftView:
-        """A model writes it again and is told the comment. A digest cannot be sent back: it is edited or rejected."""
+        """Returns the draft to a model with the comment. A digest cannot be returned: edit or reject it."""
         return DraftView.of(
             await deciding.send_back(
                 database, content_id, request.version, caller, limits, comment=request.comment
@@ -243,7 +243,7 @@ def _deciding(database: Database, limits: BrandLimits) -> APIRouter:
         responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
     async def take_down_article(caller: MayReview, content_id: UUID, request: TakeDownBody) -> DraftView:
-        """Its address answers 410 from now on, and no list, feed or site map names it. An approval brings it back."""
+        """Takes the page down: it answers 410 and leaves lists, feeds and site maps. An approval brings it back."""
         return DraftView.of(
             await deciding.take_down(database, content_id, caller, limits, reason=request.reason)
         )
@@ -252,7 +252,7 @@ def _deciding(database: Database, limits: BrandLimits) -> APIRouter:
     async def delete_article(
         caller: MayAdminister, content_id: UUID, request: DeleteArticleBody
     ) -> DeletedArticleView:
-        """For good: its text, versions and decisions are removed, and its page answers 410. Again, it says who did it and when."""
+        """Deletes its text, versions and decisions for good; its page answers 410. A repeated request names the first caller and time."""
         return DeletedArticleView.of(
             await deletion.delete(database, content_id, caller, limits, reason=request.reason)
         )
@@ -264,7 +264,7 @@ def _deciding(database: Database, limits: BrandLimits) -> APIRouter:
         responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
     async def edit_draft(caller: MayReview, content_id: UUID, request: EditDraftBody) -> DraftView:
-        """Makes a new version, which is measured, and waits to be approved. The same again makes no other."""
+        """Stores a new version, measures it, and lets it wait for approval. A repeated request stores nothing."""
         change = DraftEdit(
             title=request.title,
             meta_description=request.meta_description,

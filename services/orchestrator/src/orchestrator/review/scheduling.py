@@ -1,7 +1,7 @@
-"""Approving a version for a time: made, moved and called off by people, and kept by every replica, by the database's clock.
+"""Scheduled publications: made, moved and cancelled by people; published by any replica, by the database's clock.
 
-What is kept is an approval like any other, in one transaction with the row that says so: a crash leaves all of it or nothing, and
-whoever comes second finds that it was done.
+A publication is an approval in one transaction with its row: a crash leaves all of it or nothing, and a second replica finds it
+done.
 """
 
 import asyncio
@@ -24,14 +24,14 @@ from orchestrator.writing import find_version
 log = structlog.get_logger(__name__)
 
 AT_ONCE: Final = 100
-"""Articles of one round."""
+"""Articles published in one round."""
 LONGEST_SLEEP: Final = timedelta(seconds=15)
-"""How late an appointment that was made on another replica may be seen, and how soon one that failed is tried again."""
+"""How late a publication scheduled on another replica may be noticed, and the pause before a failed one is tried again."""
 AS_SCHEDULED: Final = "as scheduled"
 
 
 class PastTimeError(ValueError):
-    """The time has gone by."""
+    """The requested time is past."""
 
     def __init__(self) -> None:
         super().__init__("publish_at: lies in the past; leave it out to have it published now")
@@ -47,11 +47,11 @@ async def schedule(
     publish_at: datetime,
     despite_newer: bool,
 ) -> ReviewedDraft:
-    """Has exactly this version published at a time, whatever is written until then; another time or version takes the place of this one.
+    """Schedules exactly this version, even if newer ones follow; a second call replaces time and version.
 
     Raises:
         UnknownDraftError, NoSuchVersionError, DraftDecidedError: see domain.py.
-        PastTimeError: it can be published now, but not then.
+        PastTimeError: the time is past.
     """
     await get_draft(database, content_id, caller.brands)
     async with database.transaction() as tx:
@@ -66,7 +66,7 @@ async def schedule(
 
 
 async def unschedule(database: Database, content_id: UUID, caller: Caller) -> ReviewedDraft:
-    """Calls off what was to be published at a time: the draft waits again.
+    """Cancels the scheduled publication: the draft waits again.
 
     Raises:
         UnknownDraftError, DraftDecidedError: see domain.py.
@@ -81,20 +81,20 @@ async def unschedule(database: Database, content_id: UUID, caller: Caller) -> Re
 
 
 class PublicationScheduler:
-    """Publishes what is due."""
+    """Publishes articles whose scheduled time has come."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def run(self) -> None:
-        """Goes on until it is cancelled, asleep until the next is due."""
+        """Runs until cancelled; sleeps until the next one is due."""
         while True:
             kept = await self.keep()
             if kept < AT_ONCE:
                 await asyncio.sleep((await self._rest()).total_seconds())
 
     async def keep(self) -> int:
-        """One round, the longest due first; returns how many were kept. One that fails keeps no other waiting."""
+        """Publishes due articles, the longest due first; returns their number. A failure does not delay the others."""
         async with self._database.connection() as connection:
             due = await appointments.due(connection, AT_ONCE)
         kept = 0

@@ -1,6 +1,6 @@
 """SQL over drafts and decisions, beside the functions that run it.
 
-Whoever decides holds the article's row lock and that of its brand, in the order of `lock_draft`.
+A decision needs the row locks of the article and its brand, in the order of `lock_draft`.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ OPEN: Final = (
     "((c.held_for <> '{}' and c.decision is distinct from 'rejected' or c.offered_version is not null)"
     " and c.decision is distinct from 'taken_down')"
 )
-"""As in the partial index content_waiting: what waits, is being written again, or is offered as a correction."""
+"""SQL, as in the partial index content_waiting: drafts that wait, are being rewritten, or offer a correction."""
 
 _COUNTED: Final = (DraftState.WAITING, DraftState.SCHEDULED, DraftState.RETURNED, DraftState.CORRECTION)
 
@@ -48,7 +48,7 @@ _DECIDED: Final = """
     union all
     select 'called_off', version, '', ended_by, ended_at from appointments where content_id = {content_id} and ended_as = 'called_off'
 """
-"""All that was decided about an article. To the version before, decisions are those of its own kinds."""
+"""SQL: all decisions about an article. An older version reads only the kinds that it knows."""
 
 _DRAFTS: Final = f"""
     select c.content_id, c.brand_slug, c.keyword, c.research_id, c.slug as address, n.title, n.word_count, c.version as stands, n.version as newest,
@@ -71,9 +71,9 @@ _DRAFTS: Final = f"""
 
 
 async def lock_draft(connection: Connection, content_id: UUID) -> ReviewedDraft | None:
-    """The article, locked with its brand until the transaction ends; None if there is none.
+    """Locks an article and its brand until the transaction ends; None if there is none.
 
-    The lock on storing comes first, as whoever stores articles takes it before the row of any.
+    The lock on storing comes first, as `storing` takes it before any article's row.
     """
     await lock_storing(connection)
     await connection.execute(
@@ -97,7 +97,7 @@ async def drafts(
     after: UUID | None,
     limit: int,
 ) -> list[ReviewedDraft]:
-    """Of these brands, or of all, in the order in which they were begun; those of one state, or else all about which something is open."""
+    """A page of drafts of these brands or of all, oldest first; in one state, or in any open state."""
     condition = OPEN if state is None else f"({STATES[state]})"
     rows = await connection.fetch(
         f"""{_DRAFTS} {condition} and ($1::text[] is null or c.brand_slug = any ($1)) and ($2::uuid is null or c.content_id > $2)
@@ -112,7 +112,7 @@ async def drafts(
 async def articles(
     connection: Connection, brand: str, *, after: UUID | None, limit: int
 ) -> list[ReviewedDraft]:
-    """All of a brand, whatever their state, in the order in which they were begun."""
+    """A page of a brand's articles in any state, oldest first."""
     rows = await connection.fetch(
         f"""{_DRAFTS} c.brand_slug = $1 and ($2::uuid is null or c.content_id > $2) order by c.content_id limit $3""",
         brand,
@@ -123,7 +123,7 @@ async def articles(
 
 
 async def count_drafts(connection: Connection) -> dict[str, float]:
-    """How many articles there are about which something is open, by their state."""
+    """Counts open drafts by state."""
     counted = ", ".join(f"count(*) filter (where {STATES[state]}) as {state}" for state in _COUNTED)
     row = await connection.fetchrow(f"select {counted} from content as c where {OPEN}")  # noqa: S608  (constants)
     assert row is not None
@@ -131,7 +131,7 @@ async def count_drafts(connection: Connection) -> dict[str, float]:
 
 
 async def decisions_of(connection: Connection, content_id: UUID, limit: int) -> list[LatestDraftDecision]:
-    """The latest ones, edits included; the latest first."""
+    """The latest decisions, edits included; latest first."""
     rows = await connection.fetch(
         f"{_DECIDED.format(content_id='$1')} order by made_at desc limit $2",
         content_id,
@@ -160,14 +160,14 @@ async def note_decision(
 
 
 async def mark_reviewed(connection: Connection, content_id: UUID) -> None:
-    """Notes that a person has reviewed this article, as it waits now; others of its brand stay as they are."""
+    """Marks this article as reviewed in its current state; others of its brand stay as they are."""
     await connection.execute(
         "update content set reviewed_at = clock_timestamp() where content_id = $1", content_id
     )
 
 
 async def look(connection: Connection, brand_slug: str) -> datetime | None:
-    """Notes that a person has seen all that waits of a brand; None if there is no such brand."""
+    """Marks all waiting drafts of a brand as reviewed; returns the time, or None if there is no such brand."""
     moment: datetime | None = await connection.fetchval(
         "update brands set looked_at = clock_timestamp() where slug = $1 returning looked_at", brand_slug
     )
@@ -186,7 +186,7 @@ async def set_approved(connection: Connection, content_id: UUID) -> None:
 
 
 async def set_taken_down(connection: Connection, content_id: UUID, why: str) -> None:
-    """From now on the publisher finds that the article is not to be seen; to a version that does not know that, it is a draft."""
+    """Marks the article as taken down for the publisher; an older version sees a draft."""
     await connection.execute(
         """
         update content set held_for = $2, decision = 'taken_down', offered_version = null,
@@ -203,14 +203,14 @@ async def set_decision(connection: Connection, content_id: UUID, kind: DraftDeci
 
 
 async def expect_nothing(connection: Connection, content_id: UUID) -> None:
-    """A draft that was sent back waits for its writer no longer: what comes after all is dropped."""
+    """Cancels the rewrite of a returned draft: a late result is dropped."""
     await connection.execute(
         "update content set decision = null where content_id = $1 and decision = 'returned'", content_id
     )
 
 
 async def offer(connection: Connection, content_id: UUID, version: int | None) -> None:
-    """A newer version of an approved article waits to be approved; None: no more."""
+    """Sets the newer version of an approved article that waits for approval; None: there is none."""
     await connection.execute(
         "update content set offered_version = $2 where content_id = $1", content_id, version
     )

@@ -1,4 +1,4 @@
-"""Requests about versions of articles."""
+"""HTTP routes of article versions."""
 
 import asyncio
 from typing import Annotated, Final
@@ -37,7 +37,7 @@ def version_routes(database: Database) -> APIRouter:
         after: Annotated[int, Query(description="`next` of the page before.", ge=0, le=MAX_VERSION)] = 0,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> VersionList:
-        """Who made each, when and why, the first one first."""
+        """All versions with their author, time and reason, first one first."""
         async with database.connection() as connection:
             content = await find_content(connection, content_id, caller.brands)
             notes = (
@@ -77,7 +77,7 @@ def version_routes(database: Database) -> APIRouter:
         first: Annotated[NumberAsked, Query(alias="from")],
         second: Annotated[NumberAsked, Query(alias="to")],
     ) -> DifferenceView:
-        """Line by line, as people compare texts."""
+        """A line diff of two versions."""
         before, after = [await _known(database, content_id, each, caller) for each in (first, second)]
         found = await asyncio.to_thread(
             difference,

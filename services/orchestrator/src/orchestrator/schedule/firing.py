@@ -1,8 +1,7 @@
-"""Firing what is due. Every replica does; row locks share it out, and only the database's clock counts.
+"""Fires due schedules. Every replica does; row locks share the work, and only the database's clock counts.
 
-A due time is claimed, its cycle is begun and its messages are put into the outbox, or its audit is made, and the next time is set, in
-one transaction: a crash leaves
-either all of it or nothing.
+One transaction claims a due time, begins its cycle with its messages or makes its audit, and sets the next time: a crash
+leaves all of it or nothing.
 """
 
 import asyncio
@@ -23,14 +22,14 @@ from orchestrator.schedule.store import Firing, Schedule
 log = structlog.get_logger(__name__)
 
 AT_ONCE: Final = 100
-"""Firings of one tick, before anything else is looked at."""
+"""Firings of one tick."""
 LONGEST_SLEEP: Final = timedelta(seconds=15)
-"""How late a schedule that was made on another replica may be seen."""
+"""How late this replica may notice a schedule that was made on another replica."""
 CLEANED_AT_ONCE: Final = 1000
 
 
 class Scheduler:
-    """Fires schedules until it is cancelled; `keep_firings` is how long it is told what became of a due time."""
+    """Fires due schedules; `keep_firings` is how long records of firings are kept."""
 
     def __init__(
         self, database: Database, limits: BrandLimits = DEFAULT_LIMITS, *, keep_firings: timedelta
@@ -40,7 +39,7 @@ class Scheduler:
         self._keep_firings = keep_firings
 
     async def run(self) -> None:
-        """Goes on until it is cancelled, asleep until the next schedule is due."""
+        """Runs until cancelled; sleeps until the next schedule is due."""
         while True:
             fired = await self.tick()
             if fired < AT_ONCE:
@@ -48,7 +47,7 @@ class Scheduler:
                 await asyncio.sleep((await self._rest()).total_seconds())
 
     async def tick(self) -> int:
-        """Fires what is due, the oldest first, `AT_ONCE` at most; returns how many it tried."""
+        """Fires due schedules, the oldest first, at most `AT_ONCE`; returns how many it tried."""
         for count in range(AT_ONCE):
             if not await self._fire_next():
                 return count

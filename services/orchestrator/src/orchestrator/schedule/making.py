@@ -1,4 +1,4 @@
-"""How a schedule is made, changed, paused and resumed."""
+"""Creates, changes, pauses and resumes schedules."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -19,30 +19,30 @@ from orchestrator.schedule.models import ScheduleRequest
 from orchestrator.schedule.store import Schedule
 
 MAX_SCHEDULES: Final = 200
-"""Of one brand."""
+"""Schedules of one brand."""
 
 
 class PastScheduleError(ValueError):
-    """What is to happen once lies behind us."""
+    """The time of a single firing is past."""
 
 
 class ScheduleConflictError(ValueError):
-    """What is asked for does not go with the name of the schedule; the message says what does."""
+    """The request does not fit the schedule's name; the message says what does."""
 
 
 class TooManySchedulesError(ValueError):
-    """The brand has as many schedules as one may have."""
+    """The brand has the highest number of schedules."""
 
 
 async def put(
     connection: Connection, slug: BrandSlug, name: str, request: ScheduleRequest
 ) -> tuple[Schedule, bool]:
-    """The schedule as stored, and whether it is new. The brand has to exist.
+    """Creates or changes a schedule of an existing brand; returns it, and whether it is new.
 
     Raises:
-        MisplacedError: it has no keywords, or it has some and its name is that of the weekly audit.
-        PastError: it is to happen once, at a time that has passed.
-        TooManyError: the brand has `MAX_SCHEDULES`.
+        ScheduleConflictError: it has no keywords, or it has some under the name of the weekly audit.
+        PastScheduleError: its only time is past.
+        TooManySchedulesError: the brand has `MAX_SCHEDULES`.
     """
     kind = _kind_of(name, request)
     plan = request.plan()
@@ -84,14 +84,14 @@ async def put(
 
 
 async def pause(connection: Connection, schedule: Schedule) -> Schedule:
-    """The schedule must be locked."""
+    """The caller must hold the schedule's lock."""
     if schedule.standing.state is not ScheduleState.ACTIVE:
         return schedule
     return await _stand(connection, schedule, replace(schedule.standing, state=ScheduleState.PAUSED))
 
 
 async def resume(connection: Connection, schedule: Schedule) -> Schedule:
-    """The schedule must be locked."""
+    """The caller must hold the schedule's lock."""
     if schedule.standing.state not in {ScheduleState.PAUSED, ScheduleState.PARKED}:
         return schedule
     now: datetime = await connection.fetchval("select now()")
@@ -117,7 +117,7 @@ async def _stand(connection: Connection, schedule: Schedule, standing: ScheduleP
 
 
 def _asks_for(request: ScheduleRequest, plan: SchedulePlan, schedule: Schedule) -> bool:
-    """Whether the schedule is what is asked for already, whatever has become of it since."""
+    """Whether the stored schedule already equals the request, whatever its progress."""
     same_time = request.at is None or request.at == schedule.standing.due_at
     return same_time and (
         plan,

@@ -1,4 +1,4 @@
-"""Requests about schedules: made, read, paused, resumed and removed by name."""
+"""HTTP routes of schedules: create, read, pause, resume, delete."""
 
 from http import HTTPStatus
 from typing import Annotated, Final
@@ -95,9 +95,9 @@ def _making(database: Database) -> APIRouter:
     async def set_schedule(
         caller: MaySubmit, slug: Slug, name: Name, request: ScheduleRequest, response: Response
     ) -> ScheduleView:
-        """Sending the same again changes nothing. Another plan holds from now on.
+        """Creates or changes a schedule. The same request again changes nothing; a changed plan holds from now on.
 
-        A list that is taken a few at a time goes on where it was, if it begins with the keywords that have been handed in.
+        A list with `take` continues at its position if it begins with the keywords already submitted.
         """
         try:
             async with database.transaction() as tx:
@@ -121,7 +121,7 @@ def _making(database: Database) -> APIRouter:
         responses={**UNKNOWN, **refusal(HTTPStatus.CONFLICT, "It is the weekly audit, which stays.")},
     )
     async def delete_schedule(caller: MaySubmit, slug: Slug, name: Name) -> None:
-        """What it has begun goes on. Removing what is not there is no error."""
+        """Deletes the schedule; its running cycles continue. Deleting an unknown schedule is no error."""
         async with database.transaction() as tx:
             brand = await _brand(tx.connection, slug, caller)
             schedule = await store.lock(tx.connection, brand, name)
@@ -134,7 +134,7 @@ def _making(database: Database) -> APIRouter:
 
     @routes.post("/{name}/pause", summary="Pause a schedule", responses=UNKNOWN)
     async def pause_schedule(caller: MaySubmit, slug: Slug, name: Name) -> ScheduleView:
-        """It does not fire until it is resumed. What has ended stays as it is."""
+        """Stops its firings until it is resumed. An ended schedule stays as it is."""
         async with database.transaction() as tx:
             return ScheduleView.of(
                 await pause(tx.connection, await _locked(tx.connection, slug, name, caller))
@@ -142,7 +142,7 @@ def _making(database: Database) -> APIRouter:
 
     @routes.post("/{name}/resume", summary="Resume a schedule", responses=UNKNOWN)
     async def resume_schedule(caller: MaySubmit, slug: Slug, name: Name) -> ScheduleView:
-        """What recurs goes on with its next time; what was due once, and has not been done, is due now."""
+        """Resumes the schedule: a recurring one at its next time, an undone single one now."""
         async with database.transaction() as tx:
             return ScheduleView.of(
                 await resume(tx.connection, await _locked(tx.connection, slug, name, caller))
@@ -162,7 +162,7 @@ def _watching(database: Database) -> APIRouter:
         limit: PageLimit = PAGE,
         if_none_match: IfNoneMatch = None,
     ) -> Response:
-        """By name."""
+        """All schedules of a brand, by name."""
         async with database.connection() as connection:
             brand = await _brand(connection, slug, caller)
             found = await store.schedules_of(connection, brand, after=after or "", limit=limit + 1)
@@ -196,7 +196,7 @@ def _watching(database: Database) -> APIRouter:
         limit: PageLimit = PAGE,
         if_none_match: IfNoneMatch = None,
     ) -> Response:
-        """The latest first."""
+        """Firings of a schedule, latest first."""
         schedule = await _known(database, slug, name, caller)
         async with database.connection() as connection:
             found = await store.firings_of(connection, schedule.schedule_id, before=after, limit=limit + 1)
