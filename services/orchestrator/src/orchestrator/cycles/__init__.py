@@ -1,4 +1,4 @@
-"""Batches of keywords: how they begin, what follows from each event, how far they are."""
+"""Cycles of keywords: how they begin, what each event changes, and their progress."""
 
 from orchestrator.cycles.answer_confirmation import AnswerConfirmation
 from orchestrator.cycles.begin import begin_cycle, begin_cycle_in

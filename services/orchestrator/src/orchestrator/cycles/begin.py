@@ -1,4 +1,4 @@
-"""How a cycle begins: all its keywords are stored, and those that there is room for sent to research, or nothing is done."""
+"""Begins a cycle: stores all its keywords and sends those within its brand's limits to research, or does nothing."""
 
 from typing import Final
 
@@ -16,25 +16,25 @@ from orchestrator.cycles.turns import DEFAULT_LIMITS, BrandLimits, dispatch_wait
 log = structlog.get_logger(__name__)
 
 KEYWORDS_IN_ONE_TRACE: Final = 20
-"""With more, each begins a trace of its own: of tens of thousands of spans together nobody makes out anything."""
+"""In larger cycles each keyword has a trace of its own, as tens of thousands of spans in one trace are unreadable."""
 
 
 async def begin_cycle(database: Database, wanted: NewCycle, limits: BrandLimits = DEFAULT_LIMITS) -> Cycle:
-    """As `begin_cycle_in`, in a transaction of its own; the trace of a small cycle goes on from what is under way."""
+    """Begins a cycle in a transaction of its own; a small cycle continues the current trace."""
     together = len(wanted.keywords) <= KEYWORDS_IN_ONE_TRACE
     async with database.transaction() as tx:
         return await begin_cycle_in(tx, wanted, limits, together=together)
 
 
 async def begin_cycle_in(tx: Transaction, wanted: NewCycle, limits: BrandLimits, *, together: bool) -> Cycle:
-    """Stores a cycle and asks research for the keywords its brand has room for.
+    """Stores a cycle and sends the keywords within its brand's limits to research.
 
-    If one was begun under the same key, it is found instead. Its keywords go on in the trace that is under way, if they are to
-    stay `together`, or else begin one each, linked to that one. Where none is under way, one begins with the cycle.
+    A repeated idempotency key returns the existing cycle. With `together`, its keywords continue the current
+    trace; otherwise each begins a trace linked to it. Without a current trace, the cycle begins one.
 
     Raises:
-        UnknownBrandError: nobody has made the brand.
-        ReusedKeyError: the idempotency key began a cycle of another request.
+        UnknownBrandError: there is no such brand.
+        ReusedKeyError: the idempotency key belongs to another request.
     """
     if await find_brand(tx.connection, wanted.brand_slug) is None:
         raise UnknownBrandError(wanted.brand_slug)

@@ -1,7 +1,7 @@
-"""What publisher and social may have forgotten of their answers, because their databases have lost commits: SQL and the handler.
+"""Results that publisher and social may have lost with commits of their databases: SQL and the handler.
 
-Each keeps a page or a post and its answer in one transaction. Once the answer is recorded here, nobody asks again; so what they lose then has
-to be asked for anew. Only what moved since the commits are missing is looked at, however much history there is.
+Each service stores a page or post and its answer in one transaction. A recorded answer is not requested again, so losses after
+it need a new request. Only articles that moved since the lost commits are checked, however long the history is.
 """
 
 from collections.abc import Sequence
@@ -24,9 +24,9 @@ from orchestrator.cycles.overdue import UNDER_WAY
 log = structlog.get_logger(__name__)
 
 MARGIN: Final = timedelta(minutes=5)
-"""By which the clocks of two services and of their databases may differ."""
+"""The most by which clocks of two services and their databases may differ."""
 _KEEP_LOSSES: Final = timedelta(days=30)
-"""Longer than any message is under way, or is recognised as a duplicate."""
+"""Longer than any message may be on its way or be recognised as a duplicate."""
 
 _NOTE_POSTS: Final = """
     insert into answers_to_confirm (service, content_id, asked_since)
@@ -54,13 +54,13 @@ _UNBEGUN: Final = """
     and not exists (select from workflow_steps as s where s.workflow_id in (k.content_id, k.command_id))
     and not exists (select from content as a where a.content_id = k.content_id)
 """
-"""Of keywords k: those that were researched since the time $1, and whose research nobody has read yet."""
+"""SQL: keywords k researched since the time $1 whose research no writer has read yet."""
 _NOTES: Final = {"publisher": _NOTE_PAGES, "social": _NOTE_POSTS}
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerToConfirm:
-    """An article about which a service is to be asked once more."""
+    """An article whose result a service has to confirm."""
 
     service: str
     content_id: UUID
@@ -68,7 +68,7 @@ class AnswerToConfirm:
 
 
 async def note_commit_losses(events: Sequence[DomainMessage[DatabaseFellBack]], tx: Transaction) -> None:
-    """Notes what the services may have forgotten, for `AnswerConfirmation` to ask for; what comes twice is asked for once more."""
+    """Stores which results may be lost, for `AnswerConfirmation`; a repeated event repeats the requests."""
     for event in events:
         service, kept_until = event.payload.service, event.payload.kept_until
         if service == event.source == "research":
@@ -94,7 +94,7 @@ async def note_commit_losses(events: Sequence[DomainMessage[DatabaseFellBack]], 
 
 
 async def _research_again(tx: Transaction, since: datetime) -> None:
-    """Asks for the research of articles that are not begun once more; research answers from what it has."""
+    """Requests the research of unbegun articles again; research answers from its store."""
     slugs = [
         row["slug"]
         for row in await tx.connection.fetch(
@@ -126,7 +126,7 @@ async def _research_again(tx: Transaction, since: datetime) -> None:
 
 
 async def note_own_loss(loss: CommitLoss, tx: Transaction) -> None:
-    """Notes which posts may have been asked for by commits that this database has lost: those of keywords in hand, and of no others."""
+    """Marks keywords under way whose post requests this database may have lost."""
     await tx.connection.execute(
         f"""
         update keywords set may_be_promoted_since = coalesce(may_be_promoted_since, $1)
@@ -137,7 +137,7 @@ async def note_own_loss(loss: CommitLoss, tx: Transaction) -> None:
 
 
 async def note_late_answers(tx: Transaction, events: Sequence[DomainMessage[Any]]) -> None:
-    """Notes articles whose answers come only now, although they were given before their services lost commits."""
+    """Notes articles whose answers arrive now but are older than their service's lost commits."""
     answers = [
         (event.source, event.payload.content_id, event.timestamp)
         for event in events
@@ -161,7 +161,7 @@ async def note_late_answers(tx: Transaction, events: Sequence[DomainMessage[Any]
 
 
 async def take_answers_to_confirm(connection: Connection, limit: int) -> list[AnswerToConfirm]:
-    """So many of them; they are gone once the transaction commits. Those that another replica has in hand are left out."""
+    """Takes answers to confirm, skipping rows of other replicas; they are deleted when the transaction commits."""
     rows = await connection.fetch(
         """
         delete from answers_to_confirm where (service, content_id) in (

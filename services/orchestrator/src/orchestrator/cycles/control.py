@@ -1,6 +1,6 @@
-"""Pausing, going on and cancelling: what has not been sent is held back; what is under way ends, and counts.
+"""Pauses, resumes and cancels: unsent work is held back; running work finishes and counts.
 
-Each may be said again: it changes nothing then.
+A repeated request changes nothing.
 """
 
 from collections.abc import Collection
@@ -23,11 +23,11 @@ from orchestrator.ended_keywords import EndedKeyword, log_ended_keywords
 from orchestrator.integration_events import announce_ended_cycles
 
 Brands: TypeAlias = Collection[str] | None
-"""Of whose cycles one may be; None: of any."""
+"""Brands that the caller may see; None: all."""
 
 
 async def pause_cycle(database: Database, cycle_id: UUID, brands: Brands) -> Cycle | None:
-    """Sends none of its keywords to research or to the writers until it is resumed. None if there is no such cycle."""
+    """Sends no more of the cycle's keywords until it is resumed. None if there is no such cycle."""
     async with database.transaction() as tx:
         if await _locked(tx, cycle_id, brands) is None:
             return None
@@ -42,7 +42,7 @@ async def pause_cycle(database: Database, cycle_id: UUID, brands: Brands) -> Cyc
 async def resume_cycle(
     database: Database, cycle_id: UUID, brands: Brands, limits: BrandLimits
 ) -> Cycle | None:
-    """Sends what its brand has room for. None if there is no such cycle."""
+    """Resumes a cycle, within its brand's limits. None if there is no such cycle."""
     async with database.transaction() as tx:
         if (cycle := await _locked(tx, cycle_id, brands)) is None:
             return None
@@ -54,9 +54,9 @@ async def resume_cycle(
 async def cancel_cycle(
     database: Database, cycle_id: UUID, brands: Brands, limits: BrandLimits
 ) -> Cycle | None:
-    """Ends for good what has not been sent to research or to the writers. None if there is no such cycle.
+    """Cancels the cycle's unsent keywords for good. None if there is no such cycle.
 
-    What is at research ends when that has answered; what is being written, published or promoted goes on to its end.
+    Keywords at research end with its answer; articles that are written, published or promoted continue.
     """
     async with database.transaction() as tx:
         if (cycle := await _locked(tx, cycle_id, brands)) is None:
@@ -68,10 +68,10 @@ async def cancel_cycle(
 
 
 async def pause_brand(database: Database, slug: str) -> BrandRow:
-    """Sends none of its keywords to research or to the writers until it is resumed; new ones are accepted, and wait.
+    """Sends no more of the brand's keywords until it is resumed; new ones are accepted, and wait.
 
     Raises:
-        UnknownBrandError: nobody has made the brand.
+        UnknownBrandError: there is no such brand.
     """
     async with database.transaction() as tx:
         await tx.connection.execute(
@@ -81,10 +81,10 @@ async def pause_brand(database: Database, slug: str) -> BrandRow:
 
 
 async def resume_brand(database: Database, slug: str, limits: BrandLimits) -> BrandRow:
-    """Sends what it has room for.
+    """Resumes a brand, and sends waiting keywords within its limits.
 
     Raises:
-        UnknownBrandError: nobody has made the brand.
+        UnknownBrandError: there is no such brand.
     """
     async with database.transaction() as tx:
         await tx.connection.execute("update brands set paused_at = null where slug = $1", slug)
@@ -94,7 +94,7 @@ async def resume_brand(database: Database, slug: str, limits: BrandLimits) -> Br
 
 
 async def write_again(tx: Transaction, row: KeywordRow, *, now: datetime) -> UUID:
-    """Sends a keyword's article to the writers once more, by a new command, whose id is returned. Its brand's lock must be held."""
+    """Sends a keyword's article to the writers again; returns the new command's id. The brand's lock must be held."""
     decision = domain.write_again(row.facts, row.keyword, now=now)
     (event_id,) = [tx.send(each, correlation_id=row.correlation_id) for each in decision.messages]
     for payload in decision.messages:
@@ -107,7 +107,7 @@ async def write_again(tx: Transaction, row: KeywordRow, *, now: datetime) -> UUI
 async def cancel_writing(
     tx: Transaction, row: KeywordRow, limits: BrandLimits, *, by: str, now: datetime
 ) -> None:
-    """Ends a keyword whose article is not written; another one gets its turn. Its brand's lock must be held."""
+    """Cancels a keyword before its article is written, and dispatches another one. The brand's lock must be held."""
     facts = domain.cancel_writing(row.facts, by=by, now=now)
     ended = replace(row, facts=facts)
     await keyword_rows.save_keywords(tx.connection, [ended])
@@ -118,7 +118,7 @@ async def cancel_writing(
 
 
 async def _cancel(connection: Connection, cycle_id: UUID) -> bool:
-    """Whether there was anything to cancel. The facts are those that `domain.decide` finds for `Turn.NEVER`."""
+    """Cancels unsent keywords, with the facts that `domain.decide` sets for `StepTurn.NEVER`; False if there were none."""
     cancelled = await connection.fetchval(
         """
         update cycles set cancelled_at = now(), paused_at = null

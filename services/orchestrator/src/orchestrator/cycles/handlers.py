@@ -39,20 +39,20 @@ from orchestrator.writing import ContentId, article_contexts, mark_published
 log = structlog.get_logger(__name__)
 
 _SHOWN: Final = 5
-"""Of events that are let go: enough to look one up."""
+"""Ids of ignored events that the log shows."""
 
 Event: TypeAlias = DomainMessage[RoutedEvent]
 RowKey: TypeAlias = tuple[UUID, int]
 
 
 async def route(events: Sequence[Event], tx: Transaction, *, limits: BrandLimits = DEFAULT_LIMITS) -> None:
-    """Applies a batch of events to the keywords they are about; those about nothing of ours are let go.
+    """Applies a batch of events to their keywords; events about unknown keywords are ignored.
 
-    Of each brand only so much is sent to be written before some of it has ended, so that the queue in front of the writers,
-    which is first come, first served, has something of every brand near its head; what ends makes room for what waits.
+    Limits how many articles of a brand are sent to the writers at a time, so that their first-come queue
+    has articles of every brand near its head. Keywords that end free capacity for waiting ones.
 
-    The brands' locks are held from reading the keywords to the commit, so that two replicas never decide about one
-    brand at the same time, and no decision is made on what another one is about to change.
+    Holds the brands' locks from reading the keywords to the commit, so that no two replicas decide about one
+    brand at the same time.
     """
     names, content_ids = _mentioned(events)
     locked = await store.lock_brands_of(
@@ -105,7 +105,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, limits: BrandLimits
     await keyword_rows.save_keywords(tx.connection, list(changed.values()))
     await log_ended_keywords(each.as_ended for each in ends)
     await report_finished_work(tx, everything, index.rows)
-    # Before those are looked at that wait for an article of their subject: it stands once it has its address.
+    # Before keywords that follow another are settled: an article counts once it has its address.
     await _note_addresses(tx, events)
     await note_late_answers(tx, events)
     await dispatch_waiting(tx, turns.freed, limits, now=now)
@@ -114,11 +114,11 @@ async def route(events: Sequence[Event], tx: Transaction, *, limits: BrandLimits
 
 
 class _BatchCapacity:
-    """Of the brands that a batch is about: how many more articles may be sent to be written, and where room has come about."""
+    """The capacity of a batch's brands: how many more articles may go to writers, and which brands gained capacity."""
 
     def __init__(self, slugs: Iterable[str], standing: Mapping[str, BrandLoad], limits: BrandLimits) -> None:
         at = {slug: standing.get(slug, NO_LOAD) for slug in slugs}
-        # What waits already goes before what comes now.
+        # Waiting keywords go before new ones.
         self._left = {
             slug: each.room_for_articles(limits) - each.awaiting_writing for slug, each in at.items()
         }
@@ -146,12 +146,12 @@ class _BatchCapacity:
 
     @property
     def freed(self) -> set[str]:
-        """Brands that may have room for what waits, or an article that keywords wait for."""
+        """Brands with free capacity for waiting keywords, or with an article that keywords follow."""
         return self._roomier & self._waited | self._followed
 
 
 class _Index:
-    """The batch's keywords as they change under its events, found by what an event says."""
+    """The batch's keywords, updated by its events, and found by the fields of an event."""
 
     def __init__(self, rows: Sequence[KeywordRow]) -> None:
         self._by_name: dict[tuple[str, str], KeywordRow] = {}
@@ -187,7 +187,7 @@ def _mentioned(events: Sequence[Event]) -> tuple[list[tuple[str, str]], list[UUI
 
 
 def _brands_of_publications(events: Sequence[Event]) -> list[str]:
-    """Whose publications the events are about: of an article whose cycle is gone nothing else leads to the brand."""
+    """The brands of publications in the events. For an article whose cycle is gone, only the event names its brand."""
     return sorted(
         {
             event.payload.brand_slug
@@ -202,7 +202,7 @@ def _brands_of_publications(events: Sequence[Event]) -> list[str]:
 async def _promotable(
     tx: Transaction, events: Sequence[Event], rows: Sequence[KeywordRow]
 ) -> dict[UUID, ArticleContext]:
-    """The articles of which posts may be asked for now: those that have an address, or are told to."""
+    """The articles that may be promoted now: those with an address, or published by these events."""
     told = {event.payload.content_id for event in events if isinstance(event.payload, ContentPublished)}
     told |= {
         row.facts.content_id
@@ -213,7 +213,7 @@ async def _promotable(
 
 
 def _name(event: Event) -> tuple[str, str] | None:
-    """(correlation_id, keyword), for events that know no article."""
+    """(correlation_id, keyword), for events without an article."""
     match event.payload:
         case ResearchCompleted() | ResearchFailed() | DeadLetterRecorded() as payload:
             if event.correlation_id is None or payload.keyword is None:
@@ -234,11 +234,11 @@ def _content_id(payload: RoutedEvent) -> UUID | None:
 def _fresh_content_id(row: KeywordRow, event: Event) -> ContentId:
     if isinstance(event.payload, ResearchCompleted):
         return content_id_of(row.cycle_id, row.position)
-    return ContentId(new_event_id())  # nobody needs it
+    return ContentId(new_event_id())  # not used
 
 
 def _let_go(events: Sequence[Event]) -> None:
-    """Says so once for all of them: after a flood of replays, say, they are thousands."""
+    """Logs ignored events in one line, as a flood of replays may have thousands."""
     if events:
         log.info(
             "events_about_nothing_known",
@@ -249,7 +249,7 @@ def _let_go(events: Sequence[Event]) -> None:
 
 
 async def _note_addresses(tx: Transaction, events: Sequence[Event]) -> None:
-    # Of articles whose cycle is gone, too.
+    # Also for articles whose cycle is gone.
     published = [event.payload for event in events if isinstance(event.payload, ContentPublished)]
     if published:
         await mark_published(tx.connection, published)

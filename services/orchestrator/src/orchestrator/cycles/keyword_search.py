@@ -1,4 +1,4 @@
-"""Keywords of all cycles that are kept, found by brand, spelling and state."""
+"""Searches keywords of all stored cycles by brand, spelling and state."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from orchestrator.cycles.keyword_rows import KeywordRow, load_rows
 
 @dataclass(frozen=True, slots=True)
 class KeywordFilter:
-    """Which keywords are wanted; None means any."""
+    """Search conditions; None means any."""
 
     brands: Collection[str] | None = None
     keyword: str | None = None
-    """Spelled so, upper or lower case."""
+    """The spelling, ignoring case."""
     text: str | None = None
-    """With this in its spelling, upper or lower case."""
+    """A part of the spelling, ignoring case."""
     state: KeywordState | None = None
 
 
@@ -29,8 +29,8 @@ async def search_keywords(
 
     Args:
         connection: to the service's database.
-        wanted: see there.
-        after: cycle and position of the last keyword of the page before.
+        wanted: the search conditions.
+        after: cycle and position of the former page's last keyword.
         limit: keywords at most.
     """
     conditions, values = ["true"], list[Any]()

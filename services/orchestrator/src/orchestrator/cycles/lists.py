@@ -1,4 +1,4 @@
-"""Lists of keywords as people keep them: one a line, or a table as spreadsheets save it. Pure: no I/O, no clock."""
+"""Reads keyword lists: one keyword a line, or a CSV table. Pure: no I/O, no clock."""
 
 import csv
 import re
@@ -15,9 +15,9 @@ COLUMNS: Final = ("keyword", "priority", "distinct")
 _YES_OR_NO: Final = {"": None, "yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 MAX_ENTRIES: Final = 10_000
 MAX_LINES: Final = 100_000
-"""With the empty ones, which are left out. Whichever limit is reached first, reading from the top, is the one that is named."""
+"""Lines of a list, empty ones included. An error names the limit that is reached first from the top."""
 MAX_LINE: Final = 10_000
-"""Characters; of a table's row, which may go over several lines."""
+"""Characters of a line, or of a table's row, which may span several lines."""
 
 _FIRST_LINE: Final = re.compile(r"[^\r\n]*")
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")  # with what ends it
@@ -25,22 +25,22 @@ _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")  # with what ends 
 
 @dataclass(frozen=True, slots=True)
 class KeywordLine:
-    """A keyword as it stands in the list, and where."""
+    """A keyword of the list, with its line."""
 
     line: int
-    """Counted from 1; of a cell over several lines, the last."""
+    """Line number from 1; the last line of a cell that spans several."""
     keyword: str
     priority: Priority | None = None
     is_distinct: bool | None = None
-    """Whether it is a subject of its own, where the list says so."""
+    """Whether it is a subject of its own, if the list says so."""
 
 
 class KeywordListError(ValueError):
-    """The list cannot be understood; the message names the line and says what to do."""
+    """The list is invalid; the message names the line and says what to do."""
 
 
 def read_lines(body: bytes) -> list[KeywordLine]:
-    """One keyword a line; empty lines are left out.
+    """Reads one keyword a line, without empty lines.
 
     Raises:
         KeywordListError: it is not UTF-8, or too long.
@@ -54,9 +54,9 @@ def read_lines(body: bytes) -> list[KeywordLine]:
 
 
 def read_table(body: bytes) -> list[KeywordLine]:
-    """Rows under a header that names the column `keyword`, and the columns `priority` and `distinct` if there are such; empty rows are left out.
+    """Reads rows under a header with `keyword` and optionally `priority` and `distinct`, without empty rows.
 
-    Cells are separated by commas, semicolons or tabs, whichever the header has, and quoted as in RFC 4180.
+    Commas, semicolons or tabs, as in the header, separate cells; quotes are those of RFC 4180.
 
     Raises:
         KeywordListError: it is not UTF-8, or too long; the header is missing or has other columns, a row has too few or too many cells,
@@ -82,7 +82,7 @@ def read_table(body: bytes) -> list[KeywordLine]:
 
 
 class _RowLines:
-    """The lines of a table; refuses a row that is too long before anybody takes it to pieces."""
+    """Iterates over a table's lines; refuses a row that is too long before it is parsed."""
 
     def __init__(self, text: str) -> None:
         self._lines = _LINE.finditer(text)

@@ -1,4 +1,4 @@
-"""A route that takes keywords as a list of text, too: it reaches the route as the JSON that says the same."""
+"""A route that also takes keyword lists as text or CSV, and converts them to JSON."""
 
 import asyncio
 import json

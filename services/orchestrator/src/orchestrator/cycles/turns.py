@@ -1,8 +1,7 @@
-"""Whose turn it is: which keywords are sent to research, and which articles to the writers.
+"""Dispatches waiting keywords to research and to the writers, brand by brand.
 
-Of a brand only so much is in hand at a time, and what has no room yet is stored as such (`awaits_turn`). So no brand stands
-in front of the others in a queue, a keyword that matters more overtakes one that matters less, and what has not been sent can
-still be held back.
+A brand has a limited number of keywords under way; the others are stored as waiting (`awaits_turn`). So no brand blocks
+others in a queue, urgent keywords overtake others, and unsent ones can still be held back.
 """
 
 from collections import Counter
@@ -28,23 +27,23 @@ from orchestrator.writing import RETURNED_DRAFTS, UNREVIEWED_DRAFTS
 
 @dataclass(frozen=True, slots=True)
 class BrandLimits:
-    """How much of one brand may be in hand at a time."""
+    """How much work of one brand may be under way at a time."""
 
     research: int = BRAND_RESEARCH
-    """Keywords at research, and those that it is done with and that wait for a writer."""
+    """Keywords at research, or researched and waiting for a writer."""
     articles: int = BRAND_ARTICLES
-    """Articles being written or queued for it."""
+    """Articles being written or queued for a writer."""
 
 
 DEFAULT_LIMITS: Final = BrandLimits()
 _MOST_ROUNDS: Final = 20
 _AT_ONCE: Final = 500
-"""So often so many keywords are looked at that are not sent, as their subject is in hand or has its article; then others have their turn."""
+"""Rounds and keywords per round in which unsent keywords are skipped, as their subject has an article or is under way."""
 
 
 @dataclass(frozen=True, slots=True)
 class BrandLoad:
-    """What of a brand is in hand, and what waits."""
+    """A brand's work under way, and its waiting keywords."""
 
     researching: int
     writing: int
@@ -53,18 +52,18 @@ class BrandLoad:
     following: int = 0
     """Keywords that wait for another one on their subject."""
     waiting: int = 0
-    """Of those at research: those of which it said that they wait, for a budget or a provider that is away, and until when."""
+    """Keywords at research that wait for a budget or an unreachable provider, with a known end."""
     drafts_left: int | None = None
-    """How many more drafts may wait for review, those that are in hand included; None where not every article waits."""
+    """How many more drafts may wait for review, those being written included; None if not every article is reviewed."""
 
     def room_for_articles(self, limits: BrandLimits) -> int:
         most = limits.articles if self.drafts_left is None else min(limits.articles, self.drafts_left)
         return max(most - self.writing, 0)
 
     def room_for_research(self, limits: BrandLimits, *, articles: int = 0) -> int:
-        """With so many `articles` sent to the writers just now.
+        """Free capacity for research, after `articles` were sent to the writers.
 
-        What waits for money takes no room from what a folder may answer: so at most twice as much is at research.
+        Keywords that wait for a budget leave capacity to those that the corpus may answer, so at most twice the limit is at research.
         """
         busy = self.researching - min(self.waiting, limits.research)
         return max(limits.research - busy - (self.awaiting_writing - articles), 0)
@@ -74,7 +73,7 @@ NO_LOAD: Final = BrandLoad(0, 0, 0, 0)
 
 
 async def brand_loads(connection: Connection, slugs: Sequence[str]) -> dict[str, BrandLoad]:
-    """How the brands stand. What may not go on is nobody's turn, and is left out."""
+    """The work of brands under way and waiting. Paused and held-up keywords are left out."""
     rows = await connection.fetch(
         f"""
         select b.slug, b.approval, b.writer, b.target, b.further_targets,
@@ -107,7 +106,7 @@ async def brand_loads(connection: Connection, slugs: Sequence[str]) -> dict[str,
 
 
 def _every_article_waits(brand: asyncpg.Record) -> bool:
-    """Whether a person sees each article first, as far as one can know before it is written: the first on a keyword counts, too."""
+    """Whether a person reviews each article. Counts the first article on a keyword, as that is unknown before it is written."""
     targets = (brand["target"], *brand["further_targets"])
     return (
         approval_of(brand["approval"], writer=brand["writer"], targets=targets) is not ApprovalPolicy.NOTHING
@@ -121,11 +120,11 @@ async def dispatch_waiting(
     *,
     now: datetime,
 ) -> int:
-    """Sends what waits as far as its brand has room for it, what matters most first; returns how many.
+    """Sends waiting keywords within their brands' limits, by priority; returns their number.
 
-    Keywords whose subject has its article, or is in hand, end with that or wait for it instead. The brands' locks must be held.
-    Each goes on in the trace that was kept with it, whatever makes room for it: that is not about it. Where none was kept, one begins,
-    linked to the one that its cycle began in.
+    Keywords whose subject has an article end with it; those whose subject is under way wait. The brands' locks must be held.
+    Each keyword continues its stored trace, not that of the current message. Without a stored trace it begins one,
+    linked to its cycle's.
     """
     if not slugs:
         return 0
@@ -162,9 +161,9 @@ async def dispatch_waiting(
 
 
 async def _in_hand(
-    connection: Connection, rows: Sequence[KeywordRow], limits: Mapping[str, int], now: datetime
+    connection: Connection, rows: Sequence[KeywordRow], capacity: Mapping[str, int], now: datetime
 ) -> tuple[list[KeywordRow], bool]:
-    """Those that are to be researched, as many as there is room for, and whether others have ended; some may wait for another one now."""
+    """The keywords to research, within `capacity`, and whether others have ended; some may now wait for another one."""
     candidates = [
         Candidate(
             row.facts.brand_slug,
@@ -176,7 +175,7 @@ async def _in_hand(
         )
         for row in rows
     ]
-    taken = await take_in_hand(connection, candidates, limits, now=now)
+    taken = await take_in_hand(connection, candidates, capacity, now=now)
     going = [
         replace(row, facts=replace(row.facts, renews=taken.going[place]))
         for row in rows
@@ -205,9 +204,9 @@ async def _send(tx: Transaction, rows: Sequence[KeywordRow], *, now: datetime) -
 
 
 async def dispatch_overlooked(database: Database, limits: BrandLimits) -> None:
-    """Sends what waits though its brand has room.
+    """Sends waiting keywords whose brands have free capacity.
 
-    Keywords that stalled leave such behind, days in which a brand may begin no more, and replicas of the version before.
+    Stalled keywords, daily limits and replicas of an older version leave such keywords behind.
     """
     async with database.transaction() as tx:
         slugs, now = await _lock_brands_with_turns(tx.connection)
@@ -215,7 +214,7 @@ async def dispatch_overlooked(database: Database, limits: BrandLimits) -> None:
 
 
 async def _lock_brands_with_turns(connection: Connection) -> tuple[list[str], datetime]:
-    """Locks the brands of which keywords wait for a turn, leaving out those that someone else is deciding about.
+    """Locks the brands with waiting keywords, without brands that another transaction has locked.
 
     Returns:
         Their slugs, and the database's time.
@@ -236,7 +235,7 @@ async def _lock_brands_with_turns(connection: Connection) -> tuple[list[str], da
 
 
 async def next_release(connection: Connection) -> timedelta | None:
-    """How long until a brand with a rate may begin its next keyword; None if none waits for that."""
+    """Time until a brand with a daily rate may begin its next keyword; None if no keyword waits for that."""
     due: timedelta | None = await connection.fetchval(
         f"""
         select min(b.released_at + interval '1 day' / b.articles_per_day) - clock_timestamp()
@@ -251,7 +250,7 @@ async def next_release(connection: Connection) -> timedelta | None:
 
 
 async def _within_rates(connection: Connection, wanted: Mapping[str, int], now: datetime) -> dict[str, int]:
-    """How many keywords the brands may begin now, of those wanted."""
+    """How many of the wanted keywords the daily rates allow now."""
     slugs = [slug for slug, count in wanted.items() if count]
     if not slugs:
         return {}
@@ -276,7 +275,7 @@ async def _note_begun(connection: Connection, slugs: Sequence[str], now: datetim
 
 
 async def _next(connection: Connection, state: str, counts: Mapping[str, int]) -> list[KeywordRow]:
-    """So many keywords of each brand that wait in this state: by rank, then the longest waiting."""
+    """Waiting keywords in this state, up to `counts` of each brand: by rank, then longest waiting first."""
     wanted = {slug: count for slug, count in counts.items() if count}
     if not wanted:
         return []

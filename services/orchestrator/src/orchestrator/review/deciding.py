@@ -138,7 +138,7 @@ async def approve(
         assert chosen is not None
         await put_version_in_force(tx, draft, chosen, own)
         await _note(tx, limits, draft, DraftDecisionKind.APPROVED, version, comment="", by=caller.name)
-        return await announce_and_reload(tx, draft)
+        return await log_and_reload(tx, draft)
 
 
 async def send_back(
@@ -172,7 +172,7 @@ async def send_back(
             ),
             correlation_id=None if row is None else row.correlation_id,
         )
-        return await announce_and_reload(tx, draft)
+        return await log_and_reload(tx, draft)
 
 
 async def reject(
@@ -204,7 +204,7 @@ async def reject(
                 ),
                 correlation_id=None if row is None else row.correlation_id,
             )
-        return await announce_and_reload(tx, draft)
+        return await log_and_reload(tx, draft)
 
 
 async def take_down(
@@ -228,7 +228,7 @@ async def take_down(
         )
         await publish(tx, draft)
         await withdraw(tx, content_id)
-        return await announce_and_reload(tx, draft)
+        return await log_and_reload(tx, draft)
 
 
 async def edit(
@@ -273,7 +273,7 @@ async def edit(
             waiting = replace(text, slug=f"{text.slug}-{content_id}")
             await set_standing(tx.connection, content_id, number, waiting, own)
         await _note(tx, limits, draft, DraftDecisionKind.EDITED, number, comment=change.why, by=caller.name)
-        return await announce_and_reload(tx, draft)
+        return await log_and_reload(tx, draft)
 
 
 def seen(draft: ReviewedDraft | None, content_id: UUID, brands: Collection[str] | None) -> ReviewedDraft:
@@ -311,8 +311,8 @@ async def note_review_and_dispatch(tx: Transaction, limits: BrandLimits, draft: 
     await dispatch_waiting(tx, [draft.brand_slug], limits, now=now)
 
 
-async def announce_and_reload(tx: Transaction, before: ReviewedDraft) -> ReviewedDraft:
-    """The article after a decision, which is announced to the monitor."""
+async def log_and_reload(tx: Transaction, before: ReviewedDraft) -> ReviewedDraft:
+    """Logs a decision; returns the article after it."""
     after = await store.find_draft(tx.connection, before.content_id)
     assert after is not None
     log.info(

@@ -16,7 +16,7 @@ from chassis.http.callers import Caller
 from messaging import Database
 from orchestrator.cycles import BrandLimits
 from orchestrator.review import appointments, domain, store
-from orchestrator.review.deciding import announce_and_reload, get_draft, note_review_and_dispatch, seen
+from orchestrator.review.deciding import get_draft, log_and_reload, note_review_and_dispatch, seen
 from orchestrator.review.domain import DraftDecisionKind, ReviewedDraft
 from orchestrator.review.publishing import fingerprint_of, put_version_in_force
 from orchestrator.writing import find_version
@@ -62,7 +62,7 @@ async def schedule(
             raise PastTimeError
         await store.expect_nothing(tx.connection, content_id)
         await note_review_and_dispatch(tx, limits, draft)
-        return await announce_and_reload(tx, draft)
+        return await log_and_reload(tx, draft)
 
 
 async def unschedule(database: Database, content_id: UUID, caller: Caller) -> ReviewedDraft:
@@ -77,7 +77,7 @@ async def unschedule(database: Database, content_id: UUID, caller: Caller) -> Re
         if not domain.unschedule(draft):
             return draft
         await appointments.end(tx.connection, content_id, "called_off", by=caller.name)
-        return await announce_and_reload(tx, draft)
+        return await log_and_reload(tx, draft)
 
 
 class PublicationScheduler:
@@ -135,7 +135,7 @@ class PublicationScheduler:
                 by=appointment.made_by,
             )
             await appointments.end(tx.connection, content_id, "kept", by=appointment.made_by)
-            await announce_and_reload(tx, draft)
+            await log_and_reload(tx, draft)
         return True
 
     async def _rest(self) -> timedelta:
