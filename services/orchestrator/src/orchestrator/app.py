@@ -125,7 +125,7 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = 
         policy=QueuePolicy(
             max_concurrency=in_hand,
             handler_timeout=settings.writing_timeout_seconds,
-            # What would wait here for long is better off with another replica.
+            # A message that would wait here for long is better off with another replica.
             prefetch=in_hand,
         ),
     )
@@ -147,7 +147,7 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = 
     )
     service.gauge(
         "articles_waiting",
-        "Keywords that wait to be researched or written, by what they wait for.",
+        "Keywords that wait to be researched or written, by reason.",
         "what",
         waiting,
     )
@@ -230,7 +230,7 @@ def _model_writer(service: Service, settings: Settings, url: str) -> WriterAt:
     if judges(settings):
         judge = model if name == settings.model_name else chat(name, "judge")
     sentences = LabelledCounter(
-        "draft_sentences", "Sentences that a model wrote, by what became of them.", "verdict", VERDICTS
+        "draft_sentences", "Sentences that a model wrote, by outcome.", "verdict", VERDICTS
     )
     service.metrics.add_collector(sentences.shown(service.metrics.families))
     return partial(

@@ -18,7 +18,7 @@ class Settings(ServiceSettings, KeyedSettings):
     http_port: int = 8010
 
     orchestrator_to_research_key: PairKeysText = None
-    """The key for calls to research; several with commas between them, of which the first is sent. Unset: SERVICE_KEY."""
+    """The key for calls to research. With several, separated by commas, the first is sent. Unset: SERVICE_KEY."""
     orchestrator_to_gateway_key: PairKeysText = None
     """The key for calls to the gateway, in the same form."""
     research_to_orchestrator_key: PairKeysText = None

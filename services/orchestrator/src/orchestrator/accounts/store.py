@@ -1,4 +1,4 @@
-"""SQL over accounts whose access ends, beside the functions that run it."""
+"""SQL over accounts that need attention, beside the functions that run it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ async def claim_check(connection: Connection) -> bool:
 
 
 async def note_accounts(connection: Connection, seen: Sequence[ReportedAccount]) -> None:
-    """Replaces all stored accounts. An account whose state is unchanged keeps its `since`."""
+    """Replaces all stored accounts. An account with an unchanged state keeps its `since`."""
     rows = [(each, brand) for each in seen for brand in each.brands]
     await connection.execute(
         """

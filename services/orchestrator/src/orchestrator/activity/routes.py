@@ -19,7 +19,7 @@ def activity_routes(database: Database) -> APIRouter:
     async def list_activity(
         caller: MayRead,
         since: Annotated[
-            Moment | None, Query(description="Count also what came of keywords from this time on.")
+            Moment | None, Query(description="Count also results of keywords from this time on.")
         ] = None,
         after: Annotated[
             str,

@@ -33,11 +33,11 @@ STUCK_AFTER: Final = timedelta(hours=1)
 DESCRIPTION: Final = """
 Turns keywords into published, promoted articles.
 
-1. `PUT /v1/brands/{slug}`: say who writes.
-2. `POST /v1/brands/{slug}/research`: hand in keywords; the answer names a cycle.
-3. `GET /v1/cycles/{cycle_id}`: watch it; each keyword ends as completed, refused, needs_review, rejected, failed or
+1. `PUT /v1/brands/{slug}`: create a brand.
+2. `POST /v1/brands/{slug}/research`: submit keywords; the answer names a cycle.
+3. `GET /v1/cycles/{cycle_id}`: follow it; each keyword ends as completed, refused, needs_review, rejected, failed or
    cancelled, with links and reasons.
-4. `GET /v1/drafts`: see what waits for a person; approve, edit or reject it.
+4. `GET /v1/drafts`: list the drafts that wait for a person; approve, edit or reject them.
 
 Every request needs a key: an API key in the header `Authorization: Bearer …`, or the service key in `X-Service-Key`. Every refusal is a problem
 (`application/problem+json`, RFC 9457) whose `detail` is a sentence that says what to do and
@@ -76,16 +76,22 @@ def http_api(
         description=DESCRIPTION,
         license_info={"name": "MIT"},
         openapi_tags=[
-            {"name": "brands", "description": "Who writes, in what language, for which site and channels."},
+            {"name": "brands", "description": "Brands: language, writer, targets and channels."},
             {"name": "cycles", "description": "Batches of keywords and their progress."},
-            {"name": "schedules", "description": "Keywords handed in by the clock."},
-            {"name": "calendar", "description": "What is to happen when."},
-            {"name": "audits", "description": "What about a brand wants somebody's eye."},
+            {
+                "name": "schedules",
+                "description": "Rules that submit keywords, or start an audit, at set times.",
+            },
+            {"name": "calendar", "description": "Scheduled articles and firings of schedules."},
+            {
+                "name": "audits",
+                "description": "Checks of a brand's articles for outdated, broken or lost ones.",
+            },
             {"name": "content", "description": "The articles."},
-            {"name": "drafts", "description": "What waits for a person, and what the person decides."},
-            {"name": "workflows", "description": "How the writing of each article goes."},
-            {"name": "keys", "description": "Who may do what."},
-            {"name": "audit log", "description": "Who has changed what."},
+            {"name": "drafts", "description": "Drafts that wait for a person, and decisions about them."},
+            {"name": "workflows", "description": "The steps in which each article is written."},
+            {"name": "keys", "description": "API keys: scopes, brands and limits."},
+            {"name": "audit log", "description": "Changes made over this API, with caller and time."},
         ],
     )
     add_routes(

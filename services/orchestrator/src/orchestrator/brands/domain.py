@@ -52,7 +52,7 @@ def check_writer(writer: str, language: str, available: AbstractSet[str]) -> Non
         )
     if writer == MODEL and language.partition("-")[0] != "en":
         raise UnusableWriterError(
-            f"what a model writes can be held against its sources in English only, and the brand's language is"
+            f"a model's text can be checked against its sources in English only, and the brand's language is"
             f" '{language}': give it the writer '{EXTRACTIVE}'"
         )
 

@@ -127,9 +127,6 @@ def _setting(database: Database, writers: AbstractSet[str], agent_of: AgentOf) -
 
         To change a part of it, read the brand, change its `policy`, and send that with the ETag in `If-Match`.
         If another request changed the brand meanwhile, the answer is 412 and nothing changes.
-
-        Who changes a part of what is set reads the brand, sends its `policy` with the change, and the ETag in `If-Match`: if somebody
-        else changed it meanwhile, nothing is done.
         """
         checked = _own_slug(slug, caller)
         try:
@@ -147,7 +144,7 @@ def _setting(database: Database, writers: AbstractSet[str], agent_of: AgentOf) -
                     codes.BRAND_EXISTS,
                     f"there is a brand '{slug}' already; read it, and send its ETag in If-Match to change it",
                 )
-            # Afterwards: whoever erases the brand at this moment has it gone by now.
+            # Checked after the upsert: a concurrent erasure has removed the brand by now.
             await check_not_erasing(tx.connection, checked)
             view = BrandDetails.of_agent(brand, await agent_of(tx.connection, brand))
         if is_new:
@@ -221,6 +218,6 @@ def _check_unchanged(slug: str, brand: BrandRow | None, if_match: str) -> None:
     if known.isdisjoint({"*", _policy_tag(BrandRequest.of(brand))}):
         raise RefusalError(
             codes.BRAND_CHANGED,
-            f"somebody has changed '{slug}' since you read it, on {brand.updated_at:%Y-%m-%d at %H:%M:%S} UTC:"
+            f"'{slug}' has changed since you read it, on {brand.updated_at:%Y-%m-%d at %H:%M:%S} UTC:"
             " read it again, and send your change with the ETag that it has now",
         )

@@ -1,4 +1,4 @@
-"""Repeats commands to publisher and social whose results they may have lost.
+"""Repeats commands to publisher and social if their results may be lost.
 
 Each service answers from what it still has, and does the rest again. The commands carry the current state, so a page that was
 taken down or deleted meanwhile is withdrawn.

@@ -38,7 +38,7 @@ async def begin_cycle_in(tx: Transaction, wanted: NewCycle, limits: BrandLimits,
     """
     if await find_brand(tx.connection, wanted.brand_slug) is None:
         raise UnknownBrandError(wanted.brand_slug)
-    # Kept beside the answers, for the version before, which knows no other place.
+    # Also stored here for an older version, which reads no other place.
     await store.release_key(tx.connection, wanted, KEPT)
     if await store.begin_cycle(tx.connection, wanted):
         chain = wanted.correlation_id

@@ -24,7 +24,7 @@ from orchestrator.cycles.overdue import UNDER_WAY
 log = structlog.get_logger(__name__)
 
 MARGIN: Final = timedelta(minutes=5)
-"""The most by which clocks of two services and their databases may differ."""
+"""Highest difference between the clocks of two services and their databases."""
 _KEEP_LOSSES: Final = timedelta(days=30)
 """Longer than any message may be on its way or be recognised as a duplicate."""
 
@@ -54,13 +54,13 @@ _UNBEGUN: Final = """
     and not exists (select from workflow_steps as s where s.workflow_id in (k.content_id, k.command_id))
     and not exists (select from content as a where a.content_id = k.content_id)
 """
-"""SQL: keywords k researched since the time $1 whose research no writer has read yet."""
+"""SQL: keywords k researched since the time $1, with research that no writer has read yet."""
 _NOTES: Final = {"publisher": _NOTE_PAGES, "social": _NOTE_POSTS}
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerToConfirm:
-    """An article whose result a service has to confirm."""
+    """An article that a service has to confirm."""
 
     service: str
     content_id: UUID
@@ -126,7 +126,7 @@ async def _research_again(tx: Transaction, since: datetime) -> None:
 
 
 async def note_own_loss(loss: CommitLoss, tx: Transaction) -> None:
-    """Marks keywords under way whose post requests this database may have lost."""
+    """Marks keywords under way if this database may have lost their post requests."""
     await tx.connection.execute(
         f"""
         update keywords set may_be_promoted_since = coalesce(may_be_promoted_since, $1)

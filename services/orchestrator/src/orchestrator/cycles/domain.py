@@ -175,8 +175,8 @@ def ask_again(
 ) -> RepeatedRequest | None:
     """The second request for a stage without an answer; None if it was made, or if another sender made the first one.
 
-    Research, publishing and posting answer from their stores. Their second request has a new id: a service that
-    carried out the first, and whose answer was lost, would ignore a copy as a duplicate. Writing costs
+    Research, publishing and posting answer from their stores. Their second request has a new id: after a lost answer,
+    they would ignore a copy of the first as a duplicate. Writing costs
     money, and its outcome is in this database beside the command: its second request has the id of the first.
 
     `article` is the stored article of the keyword, if any.
@@ -334,7 +334,7 @@ _STAGE_OF_TYPE = {
 }
 """The stage that fails when a message of this type is lost."""
 _WITHOUT_CONSEQUENCE = frozenset({"research.waiting", "post.send"})
-"""Types of messages whose loss changes nothing: the work continues, or its service has answered."""
+"""Message types that may be lost without effect: the work continues, or its service has answered."""
 
 
 def _without_article(keyword: Keyword, event: ResearchFailed | ContentRefused) -> Keyword:

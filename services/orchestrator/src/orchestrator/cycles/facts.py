@@ -117,7 +117,7 @@ class PostResult:
 
 @dataclass(frozen=True, slots=True)
 class Keyword:
-    """The facts of one keyword; `channels` are the channels whose answer it awaits after its publication."""
+    """The facts of one keyword. After its publication it awaits answers of `channels`."""
 
     brand_slug: BrandSlug
     target: str
@@ -288,7 +288,7 @@ class CycleProgress:
         return count
 
     def within(self, wanted: Bucket) -> int:
-        """Number of keywords whose states are in this bucket."""
+        """Number of keywords with a state in this bucket."""
         return sum(self.of(state) for state in KeywordState if bucket(state) is wanted)
 
     @property

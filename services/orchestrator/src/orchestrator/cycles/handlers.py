@@ -187,7 +187,7 @@ def _mentioned(events: Sequence[Event]) -> tuple[list[tuple[str, str]], list[UUI
 
 
 def _brands_of_publications(events: Sequence[Event]) -> list[str]:
-    """The brands of publications in the events. For an article whose cycle is gone, only the event names its brand."""
+    """The brands of publications in the events. After a cycle is deleted, only the event names the brand."""
     return sorted(
         {
             event.payload.brand_slug
@@ -249,7 +249,7 @@ def _let_go(events: Sequence[Event]) -> None:
 
 
 async def _note_addresses(tx: Transaction, events: Sequence[Event]) -> None:
-    # Also for articles whose cycle is gone.
+    # Also for articles of deleted cycles.
     published = [event.payload for event in events if isinstance(event.payload, ContentPublished)]
     if published:
         await mark_published(tx.connection, published)

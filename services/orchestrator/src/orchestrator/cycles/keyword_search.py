@@ -50,7 +50,7 @@ async def search_keywords(
         add("k.state = {}", wanted.state)
     if after is not None:
         add("(k.cycle_id, k.position) < ({}::uuid, {}::int)", *after)
-    # The page is chosen first: what is read beside each keyword is read of the page alone.
+    # The page is selected first, so that further columns are read for its keywords alone.
     page = await connection.fetch(
         f"""
         select k.cycle_id, k.position from keywords as k join cycles as c using (cycle_id)

@@ -18,7 +18,7 @@ from orchestrator.requests import RequestBody, shown, visible
 
 MAX_KEYWORDS: Final = 10_000
 MAX_KEYWORD_LENGTH: Final = 200
-NOT_ITS_TURN: Final = "waits for its turn: of one brand only so much is in hand at a time, and begun in a day"
+NOT_ITS_TURN: Final = "waits for its turn: a brand has limits of keywords under way, and begun in a day"
 
 
 def checked_keyword(text: str) -> str:
@@ -36,7 +36,7 @@ def checked_keyword(text: str) -> str:
 
 
 def _countable(keywords: Any) -> Any:
-    # Counted before each one is looked at: the count is the better answer to a list that is far too long.
+    # Counted before each keyword is checked: for a list that is far too long, the count is the better answer.
     if isinstance(keywords, list | tuple):
         if not keywords:
             raise ValueError("is empty; give at least one keyword")
@@ -237,14 +237,14 @@ class CycleSummary(View):
     processing: Annotated[int, Field(examples=[1])]
     """Keywords being written, published or promoted."""
     waiting: Annotated[int, Field(examples=[0])]
-    """Keywords whose article waits for a person's approval."""
+    """Keywords with an article that waits for a person's approval."""
     completed: Annotated[int, Field(examples=[1])]
     failed: Annotated[int, Field(examples=[0])]
     """Keywords that were refused, rejected, failed or cancelled."""
     needs_review: Annotated[int, Field(examples=[0])]
     """The same number as `waiting`, under the state's name."""
     drafts_waiting: Annotated[int, Field(examples=[0])]
-    """Waiting keywords whose draft needs a decision; the others are scheduled or being rewritten."""
+    """Waiting keywords with a draft that needs a decision; the others are scheduled or being rewritten."""
     posts_waiting: Annotated[int, Field(examples=[0])]
     """Completed or processing keywords with a post that waits for a person."""
     held_up: CycleHold | None

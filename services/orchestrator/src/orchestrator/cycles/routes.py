@@ -54,7 +54,7 @@ from orchestrator.cycles.turns import DEFAULT_LIMITS, BrandLimits
 from orchestrator.requests import WITHOUT_NUL
 
 CYCLE_ID: Final = f"{CATALOGUE.system}.cycle_id"
-"""Attribute of the request's span, by which the cycle's trace is found."""
+"""Attribute of the request's span; it finds the cycle's trace."""
 LARGER_BODIES: Final = {"/v1/brands/{slug}/research": 12_500_000}
 """10,000 keywords of 200 characters, each written as a JSON escape, come to 12.1 MB."""
 

@@ -122,7 +122,7 @@ async def dispatch_waiting(
 ) -> int:
     """Sends waiting keywords within their brands' limits, by priority; returns their number.
 
-    Keywords whose subject has an article end with it; those whose subject is under way wait. The brands' locks must be held.
+    Keywords on a subject with an article end with it; those on a subject under way wait. The brands' locks must be held.
     Each keyword continues its stored trace, not that of the current message. Without a stored trace it begins one,
     linked to its cycle's.
     """
@@ -204,7 +204,7 @@ async def _send(tx: Transaction, rows: Sequence[KeywordRow], *, now: datetime) -
 
 
 async def dispatch_overlooked(database: Database, limits: BrandLimits) -> None:
-    """Sends waiting keywords whose brands have free capacity.
+    """Sends waiting keywords of brands with free capacity.
 
     Stalled keywords, daily limits and replicas of an older version leave such keywords behind.
     """

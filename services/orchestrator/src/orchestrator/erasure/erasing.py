@@ -1,4 +1,4 @@
-"""Erases a brand: here at once, in other services by commands, each of which the service confirms with a receipt.
+"""Erases a brand: here at once, in other services by commands that they confirm with receipts.
 
 The monitor erases first: without the brand's dead letters, no operator can replay one. The other services follow. Their
 commands are newer than every message about the brand, so they recognise late messages.
@@ -133,7 +133,7 @@ class ErasureRetrier:
     async def _ask_again(self, tx: Transaction, erasure_id: UUID) -> None:
         erasure = await store.lock_erasure(tx.connection, erasure_id)
         assert erasure is not None
-        # Of one that is not over although all have answered, somebody was asked once more after a loss of commits.
+        # An open erasure with all receipts was reopened after a loss of commits.
         missing = _ask(tx, erasure) or _ask_everybody(tx, erasure)
         if missing:
             log.warning("erasure_asked_again", brand=erasure.brand_slug, services=missing)

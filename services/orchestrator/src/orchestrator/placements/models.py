@@ -37,7 +37,7 @@ class PlacementView(View):
 class PlacementList(View):
     content_id: str
     home: Annotated[str, Field(examples=["site"])]
-    """The target whose address is the canonical one."""
+    """The target with the canonical address."""
     published_url: str | None
     """Its URL at the home."""
     items: tuple[PlacementView, ...]

@@ -90,5 +90,5 @@ def _why(answer: object) -> str:
         case ContentPublishFailed():
             why = f"{answer.reason}: {answer.detail}" if answer.detail else answer.reason
         case _:
-            why = "no reason was told"
+            why = "no reason was given"
     return why if len(why) <= MAX_REASON else f"{why[: MAX_REASON - 1]}…"

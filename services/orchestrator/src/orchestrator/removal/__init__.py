@@ -1,4 +1,4 @@
-"""Records of deleted articles and erased brands, by which late messages are recognised."""
+"""Records of deleted articles and erased brands, which identify late messages."""
 
 from orchestrator.removal.deleted import (
     DeletedArticle,

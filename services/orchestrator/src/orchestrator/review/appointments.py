@@ -49,7 +49,7 @@ async def end(connection: Connection, content_id: UUID, how: str, *, by: str) ->
 
 
 async def due(connection: Connection, limit: int) -> list[tuple[UUID, int]]:
-    """Articles and versions whose time has come, the longest due first."""
+    """Due articles with their versions, the longest due first."""
     rows = await connection.fetch(
         f"select content_id, p.version from {_OF_BRANDS} where {_DUE} order by p.publish_at, content_id limit $1",  # noqa: S608
         limit,

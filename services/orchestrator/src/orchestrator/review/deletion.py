@@ -109,7 +109,7 @@ async def _forget_writing(connection: Connection, content_id: UUID, revisions: S
     digests = await connection.fetch(
         "delete from large_results where workflow_id = any ($1::uuid[]) returning digest", list(workflows)
     )
-    # What another article was written from, too, stays for that.
+    # Research that another article uses, too, stays.
     await connection.execute(
         """
         delete from blobs where digest in (

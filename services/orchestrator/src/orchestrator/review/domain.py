@@ -136,7 +136,7 @@ def approve(draft: ReviewedDraft, version: int, *, despite_newer: bool) -> bool:
     """
     _demand_version(draft, version)
     if draft.state is DraftState.REJECTED:
-        raise _decided(draft, "what was rejected stays so: hand in its keyword again")
+        raise _decided(draft, "a rejected draft stays rejected: submit its keyword again")
     if draft.is_approved and draft.stands == version:
         return False
     if not despite_newer:

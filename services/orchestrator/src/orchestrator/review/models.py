@@ -139,7 +139,7 @@ class ReturnDraftBody(RequestBody):
     comment: Annotated[
         str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(_telling)
     ]
-    """The changes that the model is asked for."""
+    """The changes that the model should make."""
 
 
 class RejectDraftBody(RequestBody):

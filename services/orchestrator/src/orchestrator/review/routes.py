@@ -41,9 +41,7 @@ MAX_DECISIONS: Final = 100
 LARGER_TEXTS: Final = {"/v1/drafts/{content_id}/edit": 1_500_000}
 """100,000 characters, each written as two JSON escapes, come to 1.2 MB."""
 GONE: Final = refusal(HTTPStatus.GONE, "It was deleted; `detail` says when and by whom.")
-OVERTAKEN: Final = refusal(
-    HTTPStatus.CONFLICT, "It is not as you believe: somebody was faster; `detail` says what happened."
-)
+OVERTAKEN: Final = refusal(HTTPStatus.CONFLICT, "The draft has changed since you read it; `detail` says how.")
 
 
 def review_routes(database: Database, limits: BrandLimits) -> APIRouter:

@@ -81,7 +81,7 @@ async def unschedule(database: Database, content_id: UUID, caller: Caller) -> Re
 
 
 class PublicationScheduler:
-    """Publishes articles whose scheduled time has come."""
+    """Publishes scheduled articles when they are due."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -117,8 +117,8 @@ class PublicationScheduler:
             draft = await store.lock_draft(tx.connection, content_id)
             appointment = await appointments.due_of(tx.connection, content_id)
             if draft is None or appointment is None or appointment.version != version:
-                return False  # another replica has published it, or somebody has decided otherwise
-            # A replica of the version before knows no appointments: what it lets a person decide ends none.
+                return False  # another replica has published it, or a person has made another decision
+            # A replica of an older version knows no scheduled publications, so its decisions end none.
             stands = draft.last is not None and draft.last.kind is DraftDecisionKind.SCHEDULED
             if not stands or not domain.approve(draft, version, despite_newer=True):
                 await appointments.end(tx.connection, content_id, "overtaken", by=appointment.made_by)

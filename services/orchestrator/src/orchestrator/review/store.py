@@ -210,7 +210,7 @@ async def expect_nothing(connection: Connection, content_id: UUID) -> None:
 
 
 async def offer(connection: Connection, content_id: UUID, version: int | None) -> None:
-    """Sets the newer version of an approved article that waits for approval; None: there is none."""
+    """Sets the newer version of an approved article that waits for approval, or removes it (None)."""
     await connection.execute(
         "update content set offered_version = $2 where content_id = $1", content_id, version
     )

@@ -29,7 +29,7 @@ MOST_MISSED: Final = 1000
 
 
 class ScheduleKind(StrEnum):
-    """What a schedule does."""
+    """The action of a schedule."""
 
     RESEARCH = "research"
     """Submits its keywords."""
@@ -95,7 +95,7 @@ class Timetable:
     def _times(self, moment: datetime) -> Iterator[datetime]:
         latest = moment
         for time in CronSim(self._expression, moment.astimezone(self.zone)):
-            # Begun within an hour that the clock shows twice, it also names times of the first pass, which are over.
+            # A start within an hour that the clock shows twice also yields times of the first pass, which are over.
             if (found := time.astimezone(UTC)) > latest:
                 latest = found
                 yield found

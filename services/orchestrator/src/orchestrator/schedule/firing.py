@@ -126,7 +126,7 @@ class Scheduler:
         async with self._database.transaction() as tx:
             schedule = await store.lock(tx.connection, tried.brand_slug, tried.name)
             if schedule is None or schedule.standing != tried.standing:
-                return  # somebody has changed it, or another replica has fired it
+                return  # a person has changed it, or another replica has fired it
             now: datetime = await tx.connection.fetchval("select now()")
             after = schedule.plan.failed(schedule.standing, why, now)
             await store.stand(tx.connection, schedule.schedule_id, after)

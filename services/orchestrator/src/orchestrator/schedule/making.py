@@ -78,7 +78,7 @@ async def put(
             f"'{slug}' has {MAX_SCHEDULES} schedules, which is the limit; remove one that has ended"
         )
     if not await store.insert(connection, wanted):
-        # Made by somebody else at this very moment; the second statement sees it.
+        # Another request has just created it; the second statement sees it.
         return await put(connection, slug, name, request)
     return wanted, True
 

@@ -184,7 +184,7 @@ def _watching(database: Database) -> APIRouter:
 
     @routes.get(
         "/{name}/firings",
-        summary="What became of a schedule's due times",
+        summary="Outcomes of a schedule's due times",
         response_model=FiringList,
         responses={**READ, **UNKNOWN},
     )

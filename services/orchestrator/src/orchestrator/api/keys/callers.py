@@ -27,7 +27,7 @@ class KeyHolders:
         self._database = database
         self._locks = KeyLookup(database)
         self._noted: dict[str, int] = {}
-        """By id, the minute of which this process has noted that the key was used."""
+        """Minutes in which this process has recorded a use, by key id."""
 
     async def holder_of(self, key_id: str, hashed: bytes) -> Caller:
         """The caller that owns a key, by the key's id and its secret's hash.
