@@ -13,7 +13,7 @@ from chassis.testing import eventually
 from messaging import Database
 from orchestrator.brands import QuietPeriods
 from orchestrator.cycles import BrandLimits
-from orchestrator.cycles.turns import dispatch_overlooked
+from orchestrator.cycles.dispatch import dispatch_overlooked
 from orchestrator.schedule import Scheduler, count_states
 
 ACME = "/v1/brands/acme"

@@ -289,7 +289,7 @@ async def test_a_thousand_keywords_are_taken_and_routed(
             ]
             await handle(orchestrator_database, *batch)
 
-    # Of one brand no more at a time: see test_cycles_turns.py.
+    # Of one brand no more at a time: see test_cycles_dispatch.py.
     assert await sent(orchestrator_database) == {"research.requested": 64, "content.generate": 16}
 
 

@@ -35,9 +35,9 @@ from orchestrator.cycles import (
     route,
     store,
 )
+from orchestrator.cycles.dispatch import dispatch_overlooked, next_release
 from orchestrator.cycles.facts import CycleProgress, KeywordState
 from orchestrator.cycles.keyword_rows import KeywordRow
-from orchestrator.cycles.turns import dispatch_overlooked, next_release
 
 MessageOf = Callable[..., DomainMessage[Any]]
 LIMITS = BrandLimits(research=4, articles=2)

@@ -26,7 +26,7 @@ from envelope.brand.payloads import (
 from messaging import Database
 from orchestrator.brands import BrandSlug, upsert_brand
 from orchestrator.cycles import DEFAULT_LIMITS, CycleId, Housekeeping, NewCycle, begin_cycle, route
-from orchestrator.cycles.turns import dispatch_overlooked
+from orchestrator.cycles.dispatch import dispatch_overlooked
 from orchestrator.schedule import Scheduler
 
 MessageOf = Callable[..., DomainMessage[Any]]

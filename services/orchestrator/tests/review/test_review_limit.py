@@ -22,7 +22,7 @@ from envelope.brand.payloads import (
 )
 from messaging import Database
 from orchestrator.cycles import DEFAULT_LIMITS, route
-from orchestrator.cycles.turns import dispatch_overlooked
+from orchestrator.cycles.dispatch import dispatch_overlooked
 from orchestrator.review import StalledRewriteReaper
 from orchestrator.writing import Article, Source
 from orchestrator.writing.store import insert_content

@@ -11,7 +11,7 @@ from envelope import DomainMessage
 from messaging import Context, Database
 from messaging.testing import written
 from orchestrator.review import StalledRewriteReaper, count_drafts
-from orchestrator.review.overdue import NOTHING_CAME
+from orchestrator.review.stalled_rewrites import NOTHING_CAME
 from orchestrator.writing import Article, ContentWorkflow, Desk, NoArticleError, Source, Writer
 from orchestrator.writing.writer import UnsupportedDraftError
 from tests.fixtures.kilns import SOURCES

@@ -17,8 +17,8 @@ from orchestrator.cycles import (
     Housekeeping,
     control,
 )
+from orchestrator.cycles.dispatch import dispatch_overlooked
 from orchestrator.cycles.facts import KeywordState
-from orchestrator.cycles.turns import dispatch_overlooked
 from orchestrator.subjects import Candidate, take_in_hand
 from orchestrator.writing.approval import wish_to_see
 

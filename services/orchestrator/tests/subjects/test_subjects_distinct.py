@@ -8,7 +8,7 @@ import pytest
 
 from messaging import Database
 from orchestrator.cycles import BrandLimits
-from orchestrator.cycles.turns import dispatch_overlooked
+from orchestrator.cycles.dispatch import dispatch_overlooked
 from orchestrator.subjects.backfill import backfill_keys
 from orchestrator.subjects.deciding import join_subjects, split_subject, stored_subjects
 from orchestrator.subjects.naming import Join, Split, SubjectNames

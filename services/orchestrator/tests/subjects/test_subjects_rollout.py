@@ -6,7 +6,7 @@ import pytest
 
 from messaging import Database
 from orchestrator.cycles import BrandLimits, control
-from orchestrator.cycles.turns import dispatch_overlooked
+from orchestrator.cycles.dispatch import dispatch_overlooked
 from orchestrator.subjects import backfill_keys
 from orchestrator.subjects.former_keys import former_key_of
 from orchestrator.subjects.keys import key_of

@@ -4,6 +4,7 @@ from orchestrator.cycles.answer_confirmation import AnswerConfirmation
 from orchestrator.cycles.begin import begin_cycle, begin_cycle_in
 from orchestrator.cycles.commit_losses import MARGIN, note_commit_losses, note_own_loss
 from orchestrator.cycles.control import cancel_writing, write_again
+from orchestrator.cycles.dispatch import DEFAULT_LIMITS, BrandLimits, dispatch_waiting
 from orchestrator.cycles.domain import (
     BRAND_ARTICLES,
     BRAND_RESEARCH,
@@ -19,7 +20,6 @@ from orchestrator.cycles.keyword_rows import KeywordRow, load_keywords
 from orchestrator.cycles.models import Keyword
 from orchestrator.cycles.routes import LARGER_BODIES, cycle_routes
 from orchestrator.cycles.store import BRAND_WAITS, Cycle, NewCycle, lock_brand, waiting
-from orchestrator.cycles.turns import DEFAULT_LIMITS, BrandLimits, dispatch_waiting
 from orchestrator.cycles.waits import note_waits
 
 __all__ = [

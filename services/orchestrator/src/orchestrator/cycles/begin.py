@@ -9,9 +9,9 @@ from chassis.http.idempotency import KEPT
 from messaging import Database, Transaction
 from orchestrator.brands import UnknownBrandError, find_brand
 from orchestrator.cycles import store
+from orchestrator.cycles.dispatch import DEFAULT_LIMITS, BrandLimits, dispatch_waiting
 from orchestrator.cycles.domain import ReusedKeyError
 from orchestrator.cycles.store import Cycle, NewCycle
-from orchestrator.cycles.turns import DEFAULT_LIMITS, BrandLimits, dispatch_waiting
 
 log = structlog.get_logger(__name__)
 

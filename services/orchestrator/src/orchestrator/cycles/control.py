@@ -13,12 +13,12 @@ from chassis import Connection
 from messaging import Database, Transaction
 from orchestrator.brands import BrandRow, UnknownBrandError, find_brand
 from orchestrator.cycles import domain, keyword_rows, store
+from orchestrator.cycles.dispatch import BrandLimits, dispatch_waiting
 from orchestrator.cycles.domain import CANCELLED
 from orchestrator.cycles.facts import Stage, StageCommand
 from orchestrator.cycles.finished_work import await_repeated
 from orchestrator.cycles.keyword_rows import KeywordRow
 from orchestrator.cycles.store import Cycle
-from orchestrator.cycles.turns import BrandLimits, dispatch_waiting
 from orchestrator.ended_keywords import EndedKeyword, log_ended_keywords
 from orchestrator.integration_events import announce_ended_cycles
 

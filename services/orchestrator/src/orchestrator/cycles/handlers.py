@@ -19,11 +19,7 @@ from envelope.brand.payloads import (
 from messaging import Transaction
 from orchestrator.cycles import keyword_rows, store
 from orchestrator.cycles.commit_losses import note_late_answers
-from orchestrator.cycles.domain import RoutedEvent, StepTurn, content_id_of, decide
-from orchestrator.cycles.facts import Keyword, KeywordState, Stage, StageCommand
-from orchestrator.cycles.finished_work import report_finished_work
-from orchestrator.cycles.keyword_rows import KeywordRow
-from orchestrator.cycles.turns import (
+from orchestrator.cycles.dispatch import (
     DEFAULT_LIMITS,
     NO_LOAD,
     BrandLimits,
@@ -31,6 +27,10 @@ from orchestrator.cycles.turns import (
     brand_loads,
     dispatch_waiting,
 )
+from orchestrator.cycles.domain import RoutedEvent, StepTurn, content_id_of, decide
+from orchestrator.cycles.facts import Keyword, KeywordState, Stage, StageCommand
+from orchestrator.cycles.finished_work import report_finished_work
+from orchestrator.cycles.keyword_rows import KeywordRow
 from orchestrator.ended_keywords import log_ended_keywords
 from orchestrator.integration_events import announce_ended_cycles
 from orchestrator.placements import publish_to_further_targets, record_target_answers

@@ -35,11 +35,13 @@ from orchestrator.answers import LOCATION
 from orchestrator.brands import BrandView, Slug, seen_slug
 from orchestrator.cycles import control
 from orchestrator.cycles.begin import begin_cycle
+from orchestrator.cycles.dispatch import DEFAULT_LIMITS, BrandLimits
 from orchestrator.cycles.domain import CycleId
 from orchestrator.cycles.facts import CycleState, KeywordState
 from orchestrator.cycles.found_keywords import FoundKeywordsView
 from orchestrator.cycles.keyword_rows import PAGE, keywords_of
 from orchestrator.cycles.keyword_search import KeywordFilter, search_keywords
+from orchestrator.cycles.list_routes import LISTS, KeywordListRoute
 from orchestrator.cycles.models import (
     CycleAccepted,
     CycleSummary,
@@ -49,8 +51,6 @@ from orchestrator.cycles.models import (
     ResearchRequest,
 )
 from orchestrator.cycles.store import Cycle, NewCycle, cycles_page, find_cycle
-from orchestrator.cycles.taking_lists import LISTS, KeywordListRoute
-from orchestrator.cycles.turns import DEFAULT_LIMITS, BrandLimits
 from orchestrator.requests import WITHOUT_NUL
 
 CYCLE_ID: Final = f"{CATALOGUE.system}.cycle_id"

@@ -1,11 +1,11 @@
 """Review of articles: versions, drafts that wait, and decisions."""
 
 from orchestrator.review.agent import agent_of, waits_of
-from orchestrator.review.appointments import ScheduledArticle
-from orchestrator.review.appointments import between as dated_between
-from orchestrator.review.overdue import StalledRewriteReaper
 from orchestrator.review.routes import LARGER_TEXTS, answer_refusals, review_routes
+from orchestrator.review.scheduled_publications import ScheduledArticle
+from orchestrator.review.scheduled_publications import between as dated_between
 from orchestrator.review.scheduling import PublicationScheduler
+from orchestrator.review.stalled_rewrites import StalledRewriteReaper
 from orchestrator.review.store import count_drafts
 
 __all__ = [

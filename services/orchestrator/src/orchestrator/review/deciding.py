@@ -19,7 +19,7 @@ from orchestrator.brands import MODEL, BrandRow, find_brand
 from orchestrator.cycles import BrandLimits, dispatch_waiting, load_keywords
 from orchestrator.placements import withdraw
 from orchestrator.removal import DeletedArticleError, find_deleted
-from orchestrator.review import appointments, domain, store
+from orchestrator.review import domain, scheduled_publications, store
 from orchestrator.review.domain import DraftDecisionKind, ReviewedDraft
 from orchestrator.review.publishing import fingerprint_of, publish, put_version_in_force
 from orchestrator.writing import (
@@ -300,7 +300,7 @@ async def _note(
     """Stores a decision, which also counts as a review. Cancels a scheduled publication, except for an edit."""
     await store.note_decision(tx.connection, draft, kind, version, comment=comment, by=by)
     if kind is not DraftDecisionKind.EDITED:
-        await appointments.end(tx.connection, draft.content_id, "overtaken", by=by)
+        await scheduled_publications.end(tx.connection, draft.content_id, "overtaken", by=by)
     await note_review_and_dispatch(tx, limits, draft)
 
 

@@ -15,7 +15,7 @@ from chassis.database.pool import DatabaseUnavailableError
 from chassis.http.callers import Caller
 from messaging import Database
 from orchestrator.cycles import BrandLimits
-from orchestrator.review import appointments, domain, store
+from orchestrator.review import domain, scheduled_publications, store
 from orchestrator.review.deciding import get_draft, log_and_reload, note_review_and_dispatch, seen
 from orchestrator.review.domain import DraftDecisionKind, ReviewedDraft
 from orchestrator.review.publishing import fingerprint_of, put_version_in_force
@@ -58,7 +58,9 @@ async def schedule(
         draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
         if not domain.schedule(draft, version, publish_at, despite_newer=despite_newer):
             return draft
-        if not await appointments.make(tx.connection, content_id, version, publish_at, by=caller.name):
+        if not await scheduled_publications.make(
+            tx.connection, content_id, version, publish_at, by=caller.name
+        ):
             raise PastTimeError
         await store.expect_nothing(tx.connection, content_id)
         await note_review_and_dispatch(tx, limits, draft)
@@ -76,7 +78,7 @@ async def unschedule(database: Database, content_id: UUID, caller: Caller) -> Re
         draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
         if not domain.unschedule(draft):
             return draft
-        await appointments.end(tx.connection, content_id, "called_off", by=caller.name)
+        await scheduled_publications.end(tx.connection, content_id, "called_off", by=caller.name)
         return await log_and_reload(tx, draft)
 
 
@@ -96,7 +98,7 @@ class PublicationScheduler:
     async def keep(self) -> int:
         """Publishes due articles, the longest due first; returns their number. A failure does not delay the others."""
         async with self._database.connection() as connection:
-            due = await appointments.due(connection, AT_ONCE)
+            due = await scheduled_publications.due(connection, AT_ONCE)
         kept = 0
         for content_id, version in due:
             try:
@@ -115,13 +117,15 @@ class PublicationScheduler:
         own = await asyncio.to_thread(fingerprint_of, chosen.text)
         async with self._database.transaction() as tx:
             draft = await store.lock_draft(tx.connection, content_id)
-            appointment = await appointments.due_of(tx.connection, content_id)
+            appointment = await scheduled_publications.due_of(tx.connection, content_id)
             if draft is None or appointment is None or appointment.version != version:
                 return False  # another replica has published it, or a person has made another decision
             # A replica of an older version knows no scheduled publications, so its decisions end none.
             stands = draft.last is not None and draft.last.kind is DraftDecisionKind.SCHEDULED
             if not stands or not domain.approve(draft, version, despite_newer=True):
-                await appointments.end(tx.connection, content_id, "overtaken", by=appointment.made_by)
+                await scheduled_publications.end(
+                    tx.connection, content_id, "overtaken", by=appointment.made_by
+                )
                 return False
             await put_version_in_force(tx, draft, chosen, own)
             if draft.newest > version:
@@ -134,13 +138,13 @@ class PublicationScheduler:
                 comment=AS_SCHEDULED,
                 by=appointment.made_by,
             )
-            await appointments.end(tx.connection, content_id, "kept", by=appointment.made_by)
+            await scheduled_publications.end(tx.connection, content_id, "kept", by=appointment.made_by)
             await log_and_reload(tx, draft)
         return True
 
     async def _rest(self) -> timedelta:
         async with self._database.connection() as connection:
-            due = await appointments.until_next(connection)
+            due = await scheduled_publications.until_next(connection)
         if due is None:
             return LONGEST_SLEEP
         return min(max(due, timedelta(milliseconds=20)), LONGEST_SLEEP)

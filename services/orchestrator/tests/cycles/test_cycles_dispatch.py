@@ -29,8 +29,8 @@ from orchestrator.cycles import (
     route,
     store,
 )
+from orchestrator.cycles.dispatch import dispatch_overlooked
 from orchestrator.cycles.models import NOT_ITS_TURN, CycleView
-from orchestrator.cycles.turns import dispatch_overlooked
 from orchestrator.writing.durable import Command, put_down_to_wait, take_up
 
 AT_ONCE = 4
