@@ -13,7 +13,7 @@ from chassis.http.problem_codes import RefusalError
 from messaging import Database
 from orchestrator import problem_codes as codes
 from orchestrator.brands import NAME_PATTERN
-from orchestrator.placements import asking, store
+from orchestrator.placements import commands, store
 from orchestrator.placements.models import PlacementBody, PlacementList, PlacementView
 from orchestrator.placements.store import ArticlePlacements
 
@@ -56,7 +56,7 @@ def placement_routes(database: Database) -> APIRouter:
                     codes.NOT_YET_PUBLISHED,
                     f"article {content_id} is not published at its home, {placed.home}, yet; the other targets follow that",
                 )
-            await asking.ask(tx, placed, target, overwrite=request.overwrite)
+            await commands.ask(tx, placed, target, overwrite=request.overwrite)
             return await _told(tx.connection, placed)
 
     return routes
