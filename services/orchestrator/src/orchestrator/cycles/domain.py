@@ -132,8 +132,7 @@ def decide(
     # Answers without a known request mean that this database lost the request, and social may have lost the posts.
     has_posts = learned.unanswered or _answers_that_stand(learned)
     if learned.published_url and has_posts and article and not learned.promoted:
-        published = event if isinstance(event, ContentPublished) else None
-        messages.append(_promote(learned, learned.published_url, article, published))
+        messages.append(_promote(learned, learned.published_url, article))
         learned = replace(learned, promoted=True)
     return StepDecision(learned, tuple(messages))
 
@@ -188,7 +187,7 @@ def ask_again(
         case KeywordState.PUBLISHING:
             return RepeatedRequest(_publish(keyword), stage, None)
         case KeywordState.PROMOTING if article is not None and keyword.published_url is not None:
-            return RepeatedRequest(_promote(keyword, keyword.published_url, article, None), stage, None)
+            return RepeatedRequest(_promote(keyword, keyword.published_url, article), stage, None)
         case KeywordState.QUEUED | KeywordState.WRITING if command is not None and command.stage is stage:
             messages = take_turn(keyword, name, priority, now=keyword.moved_at).messages
             same = command.event_id if stage is Stage.WRITING else None
@@ -216,7 +215,7 @@ def confirm_posts(keyword: Keyword, article: ArticleContext, *, asked_since: dat
     if keyword.published_url is None or not (asked or _answers_that_stand(keyword)):
         return None
     forgotten = replace(keyword, promoted=False)
-    return _promote(forgotten, keyword.published_url, article, None, asked_since=asked_since)
+    return _promote(forgotten, keyword.published_url, article, asked_since=asked_since)
 
 
 def research_again(keyword: Keyword, name: str, priority: Priority, *, now: datetime) -> StepDecision:
@@ -301,11 +300,7 @@ def _learn(keyword: Keyword, event: RoutedEvent, fresh_content_id: ContentId) ->
             content_id = keyword.content_id or ContentId(event.content_id)
             return replace(keyword, generated=True, content_id=content_id)
         case ContentPublished():
-            return replace(
-                keyword,
-                published_url=keyword.published_url or event.published_url,
-                content_id=keyword.content_id or ContentId(event.content_id),
-            )
+            return _with_address(keyword, event)
         case ContentPublishFailed():
             return _set_back(keyword, Stage.PUBLISHING, StageFailure(_why(event.reason, event.detail)))
         case SocialPosted():
@@ -316,6 +311,20 @@ def _learn(keyword: Keyword, event: RoutedEvent, fresh_content_id: ContentId) ->
             return _lost(keyword, event)
         case _ as unreachable:
             assert_never(unreachable)
+
+
+def _with_address(keyword: Keyword, event: ContentPublished) -> Keyword:
+    """With the address, the short link and the picture of the first such event, so that a second request for posts is like the first."""
+    content_id = keyword.content_id or ContentId(event.content_id)
+    if keyword.published_url is not None:
+        return replace(keyword, content_id=content_id)
+    return replace(
+        keyword,
+        content_id=content_id,
+        published_url=event.published_url,
+        short_link=event.short_link,
+        picture=event.picture,
+    )
 
 
 _STAGE_OF_TYPE = {
@@ -405,7 +414,6 @@ def _promote(
     keyword: Keyword,
     published_url: str,
     article: ArticleContext,
-    published: ContentPublished | None,
     *,
     asked_since: datetime | None = None,
 ) -> SocialCreate:
@@ -423,8 +431,8 @@ def _promote(
         channels=tuple(channels)[:_MOST_CHANNELS],
         approval=keyword.posts_approval,
         language=keyword.language,
-        picture=published and published.picture,
-        short_link=published.short_link if published and keyword.short_links else None,
+        picture=keyword.picture,
+        short_link=keyword.short_link if keyword.short_links else None,
         known_posts=known[:_MOST_CHANNELS],
         asked_since=asked_since or keyword.may_be_promoted_since,
     )
