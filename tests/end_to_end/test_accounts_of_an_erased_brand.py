@@ -19,7 +19,7 @@ from gateway.settings import Settings
 from messaging import Database
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
-from orchestrator.erasure import EVERYBODY, Accounts, store
+from orchestrator.erasure import EVERYBODY, GatewayErasure, store
 from tests.fixtures.accounts.other_side import KEY, client
 
 PAIR = "of-orchestrator-and-gateway-7Kq"
@@ -54,7 +54,7 @@ class Both:
         return erasure_id
 
     async def finish(self, url: str | None) -> bool:
-        accounts = Accounts(self.orchestrator, url, SecretStr(PAIR), EVERYBODY)
+        accounts = GatewayErasure(self.orchestrator, url, SecretStr(PAIR), EVERYBODY)
         try:
             return await accounts.finish()
         finally:

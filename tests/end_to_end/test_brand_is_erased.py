@@ -30,7 +30,7 @@ from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
 from messaging.testing import written
 from orchestrator.api import http_api
-from orchestrator.erasure import Reminders
+from orchestrator.erasure import ErasureRetrier
 from orchestrator.erasure.store import _OF_THE_BRAND
 from orchestrator.writing import ContentWorkflow
 from publisher.handlers import Handlers as PublisherHandlers
@@ -189,7 +189,7 @@ async def test_what_is_with_others_is_told_by_whoever_put_it_there_and_forgotten
     orchestrator = everything.databases["orchestrator"]
     async with orchestrator.connection() as connection:
         await connection.execute("update erasure_receipts set erased_at = now() - interval '31 days'")
-    await Reminders(orchestrator, after=timedelta(hours=6)).remind()
+    await ErasureRetrier(orchestrator, after=timedelta(hours=6)).remind()
     told = {each["service"]: each for each in (await everything.erasure())["receipts"]}
     assert (told["publisher"]["elsewhere"], told["publisher"]["elsewhere_count"]) == ([], 3)
     assert await everything.places_of("blog.example/cold-brew") == []
@@ -232,7 +232,7 @@ async def test_the_name_is_free_once_all_have_answered_and_what_comes_twice_eras
 async def test_who_does_not_answer_is_asked_again(everything: Everything) -> None:
     await everything.api.post("/v1/brands/acme/erase", json={"confirm": "acme"})
     lost = await everything.sent_by("orchestrator")
-    reminders = Reminders(everything.databases["orchestrator"], after=timedelta(hours=6))
+    reminders = ErasureRetrier(everything.databases["orchestrator"], after=timedelta(hours=6))
     assert await reminders.remind() == 0
     async with everything.databases["orchestrator"].connection() as connection:
         await connection.execute("update erasures set sent_at = now() - interval '7 hours'")

@@ -21,7 +21,7 @@ from envelope.brand import CATALOGUE
 from messaging import Database
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
-from orchestrator.api import KnownCallers, http_api
+from orchestrator.api import RequestAuthenticator, http_api
 from tests.fixtures.models import scripted_model
 
 SERVICE_KEY = "test-service-key-0123456789"
@@ -59,7 +59,7 @@ async def orchestrator_database(orchestrator_url: str) -> AsyncIterator[Database
 @asynccontextmanager
 async def _served(database: Database) -> AsyncIterator[int]:
     """The API on a free port, which is yielded."""
-    app = http_api(database, KnownCallers(database, ServiceKey(SecretStr(SERVICE_KEY))))
+    app = http_api(database, RequestAuthenticator(database, ServiceKey(SecretStr(SERVICE_KEY))))
     api_server = server.server(app, "127.0.0.1", 0)
     serving = asyncio.create_task(api_server.serve())
     try:

@@ -25,7 +25,7 @@ from envelope.brand.payloads import ArticleContext, SocialCreate
 from messaging import Database
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
-from orchestrator.api import KnownCallers, http_api
+from orchestrator.api import RequestAuthenticator, http_api
 from orchestrator.app import READ_BY_SOCIAL
 from social.api import create_api
 from social.calendar import Slots
@@ -76,7 +76,7 @@ async def both(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[
             of[service] = database(stack, connections, service)
         with_key = ServiceKey(SecretStr(SERVICE["X-Service-Key"]))
         callers = PairKeys(
-            KnownCallers(of["orchestrator"], with_key), [PairAccess("social", PAIR, READ_BY_SOCIAL)]
+            RequestAuthenticator(of["orchestrator"], with_key), [PairAccess("social", PAIR, READ_BY_SOCIAL)]
         )
         origin = await stack.enter_async_context(serving(http_api(of["orchestrator"], callers)))
         between = await stack.enter_async_context(TcpProxy("127.0.0.1", int(origin.rpartition(":")[2])))

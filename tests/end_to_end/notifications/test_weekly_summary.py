@@ -25,7 +25,7 @@ from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
 from monitor.notifications import Gateway, Orchestrator, Posts, Summaries
 from monitor.notifications.domain import Route, Summary, Weekday
-from orchestrator.api import KnownCallers, http_api
+from orchestrator.api import RequestAuthenticator, http_api
 from orchestrator.app import READ_BY_MONITOR as OF_ORCHESTRATOR
 from social.api import create_api
 from social.app import READ_BY_MONITOR as OF_SOCIAL
@@ -72,7 +72,8 @@ async def system(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterato
             of[service] = Database(connections, relay, service, CATALOGUE)
         own = ServiceKey(SecretStr(KEY))
         of_orchestrator = PairKeys(
-            KnownCallers(of["orchestrator"], own), [PairAccess("monitor", SecretStr(PAIR), OF_ORCHESTRATOR)]
+            RequestAuthenticator(of["orchestrator"], own),
+            [PairAccess("monitor", SecretStr(PAIR), OF_ORCHESTRATOR)],
         )
         feeds = FeedUrls.under("http://social.example")
         social = create_api(

@@ -1,4 +1,4 @@
-"""The composition root: what the orchestrator consumes, serves and does in the background."""
+"""The composition root: consumers, HTTP API and background loops of the orchestrator."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -28,27 +28,27 @@ from envelope.brand.payloads import (
     SocialPosted,
 )
 from messaging import QueuePolicy, Service, Transaction, on_batch, on_each
-from orchestrator.accounts import Watching
-from orchestrator.api import KnownCallers, http_api
+from orchestrator.accounts import AccountHealthPoller
+from orchestrator.api import RequestAuthenticator, http_api
 from orchestrator.brands import EXTRACTIVE, MODEL, QuietPeriods
 from orchestrator.computing import Computing
+from orchestrator.counters import LabelledCounter
 from orchestrator.cycles import (
     AnswerConfirmation,
     Housekeeping,
-    Releases,
+    RateLimitedDispatcher,
     note_commit_losses,
     note_own_loss,
     note_waits,
     route,
     waiting,
 )
-from orchestrator.erasure import EVERYBODY, Accounts, Reminders, erase_again, note_receipts
+from orchestrator.erasure import EVERYBODY, ErasureRetrier, GatewayErasure, erase_again, note_receipts
+from orchestrator.integration_events import EventPoller, ignore_events
 from orchestrator.links import Asking, Checking
-from orchestrator.outside import Announcements, let_go
-from orchestrator.review import Appointments, Returns, count_drafts
+from orchestrator.review import PublicationScheduler, StalledRewriteReaper, count_drafts
 from orchestrator.schedule import Scheduler, count_states
 from orchestrator.settings import Settings
-from orchestrator.tallies import Tally
 from orchestrator.workflows import in_states
 from orchestrator.writing import ContentWorkflow, Quick, ResearchClient, WriterAt
 from orchestrator.writing.extractive import ExtractiveWriter
@@ -57,22 +57,22 @@ ASKED_WHOSE_A_KEY_IS: Final = "GET /v1/keys/{key_id}/introspection"
 READ_BY_PUBLISHER: Final = frozenset(
     {"GET /v1/content", "GET /v1/content/{content_id}", ASKED_WHOSE_A_KEY_IS}
 )
-"""What the publisher's key opens."""
+"""Routes that the publisher may call."""
 READ_BY_RESEARCH: Final = frozenset({ASKED_WHOSE_A_KEY_IS})
-"""What research's key opens."""
+"""Routes that research may call."""
 READ_BY_SOCIAL: Final = frozenset(
     {"GET /v1/brands/{slug}", "GET /v1/content/{content_id}", ASKED_WHOSE_A_KEY_IS}
 )
-"""What social's key opens."""
+"""Routes that social may call."""
 READ_BY_MONITOR: Final = frozenset({"GET /v1/activity", ASKED_WHOSE_A_KEY_IS})
-"""What the monitor's key opens."""
+"""Routes that the monitor may call."""
 
 QUICKLY_WRITTEN: Final = 32
-"""Articles in hand at the same time: what writers who take milliseconds have in hand together is read and stored together."""
+"""Articles that fast writers have in hand at a time; they are read and stored in batches."""
 
 
 def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = None) -> Service:
-    """The service; `other_writers` are there beside ours, or in the place of the one with their name."""
+    """Builds the service. `other_writers` are added to the built-in writers, or replace those of the same name."""
     service = Service("orchestrator", settings, CATALOGUE)
     research = ResearchClient(
         settings.research_url,
@@ -98,12 +98,12 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = 
         stall_after=settings.stall_after,
         keep_cycles=settings.keep_cycles,
         longest_sleep=settings.longest_sleep,
-        room=settings.room,
+        limits=settings.brand_limits,
     )
     service.consume(
         "orchestrator-events",
         on_batch(
-            partial(route, room=settings.room),
+            partial(route, limits=settings.brand_limits),
             ResearchCompleted,
             ResearchFailed,
             ContentGenerated,
@@ -117,7 +117,7 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = 
         on_batch(note_waits, ResearchWaiting),
         on_batch(_ask_again_after_losses, DatabaseFellBack),
         on_batch(partial(note_receipts, has_gateway=settings.gateway_url is not None), BrandErased),
-        on_batch(let_go, AuditCompleted, CycleCompleted, DraftsWaiting),
+        on_batch(ignore_events, AuditCompleted, CycleCompleted, DraftsWaiting),
     )
     service.consume(
         "orchestrator-commands",
@@ -125,7 +125,7 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = 
         policy=QueuePolicy(
             max_concurrency=in_hand,
             handler_timeout=settings.writing_timeout_seconds,
-            # What would wait here for long is better off with another replica.
+            # A message that would wait here for long is better off with another replica.
             prefetch=in_hand,
         ),
     )
@@ -135,19 +135,19 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = 
         PairAccess("social", settings.social_to_orchestrator_key, READ_BY_SOCIAL),
         PairAccess("monitor", settings.monitor_to_orchestrator_key, READ_BY_MONITOR),
     ]
-    callers = PairKeys(KnownCallers(service.database, ServiceKey(settings.service_key)), pairs)
+    callers = PairKeys(RequestAuthenticator(service.database, ServiceKey(settings.service_key)), pairs)
     service.serve(
         http_api(
             service.database,
             callers,
             writers=frozenset(writers),
-            room=settings.room,
+            limits=settings.brand_limits,
             stuck_after=settings.stuck_after,
         )
     )
     service.gauge(
         "articles_waiting",
-        "Keywords that wait to be researched or written, by what they wait for.",
+        "Keywords that wait to be researched or written, by reason.",
         "what",
         waiting,
     )
@@ -162,22 +162,24 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = 
     service.background("quiet_hours", QuietPeriods(service.database).run)
     service.on_commit_loss(note_own_loss)
     service.background("answers", AnswerConfirmation(service.database).run)
-    service.background("releases", Releases(service.database, settings.room).run)
-    returns = Returns(service.database, after=settings.stall_after, longest_sleep=settings.longest_sleep)
+    service.background("releases", RateLimitedDispatcher(service.database, settings.brand_limits).run)
+    returns = StalledRewriteReaper(
+        service.database, after=settings.stall_after, longest_sleep=settings.longest_sleep
+    )
     service.background("returns", returns.run)
-    service.background("announcements", Announcements(service.database).run)
-    service.background("appointments", Appointments(service.database).run)
+    service.background("announcements", EventPoller(service.database).run)
+    service.background("appointments", PublicationScheduler(service.database).run)
     service.gauge("drafts", "Articles that a person has to decide about, by state.", "state", count_drafts)
-    scheduler = Scheduler(service.database, settings.room, keep_firings=settings.keep_cycles)
+    scheduler = Scheduler(service.database, settings.brand_limits, keep_firings=settings.keep_cycles)
     service.background("schedule", scheduler.run)
-    accounts = Accounts(service.database, settings.gateway_url, settings.key_for_gateway, EVERYBODY)
+    accounts = GatewayErasure(service.database, settings.gateway_url, settings.key_for_gateway, EVERYBODY)
     service.closes(accounts)
     service.background("erased accounts", accounts.run)
-    service.background("erasures", Reminders(service.database, after=settings.stall_after).run)
+    service.background("erasures", ErasureRetrier(service.database, after=settings.stall_after).run)
     asking = Asking(settings.gateway_url, settings.pages_url, settings.key_for_gateway)
     service.closes(asking)
     service.background("links", Checking(service.database, asking).run)
-    watching = Watching(service.database, settings.gateway_url, settings.key_for_gateway)
+    watching = AccountHealthPoller(service.database, settings.gateway_url, settings.key_for_gateway)
     service.closes(watching)
     service.background("accounts", watching.run)
     service.gauge(
@@ -192,7 +194,7 @@ async def _ask_again_after_losses(events: Sequence[DomainMessage[DatabaseFellBac
 
 
 def judges(settings: Settings) -> bool:
-    """Whether sentences are read a second time. What has little room is a toy, and no judge, unless somebody says so."""
+    """Whether a model judges each sentence. By default only a model with a larger context window does; a small one judges badly."""
     from orchestrator.writing.model import SMALL_CONTEXT  # noqa: PLC0415
 
     if settings.model_judge is None:
@@ -201,7 +203,7 @@ def judges(settings: Settings) -> bool:
 
 
 def _writers(service: Service, settings: Settings, computing: Computing) -> dict[str, WriterAt]:
-    """By the names that brands choose them by. Without a model's address there is no dependency on one either."""
+    """Writers by the name that brands choose. Without a model's address, the service does not depend on a model."""
     writers: dict[str, WriterAt] = {EXTRACTIVE: Quick(ExtractiveWriter(computing))}
     if settings.model_url is not None:
         writers[MODEL] = _model_writer(service, settings, settings.model_url)
@@ -227,8 +229,8 @@ def _model_writer(service: Service, settings: Settings, url: str) -> WriterAt:
     judge, name = None, settings.model_judge_name or settings.model_name
     if judges(settings):
         judge = model if name == settings.model_name else chat(name, "judge")
-    sentences = Tally(
-        "draft_sentences", "Sentences that a model wrote, by what became of them.", "verdict", VERDICTS
+    sentences = LabelledCounter(
+        "draft_sentences", "Sentences that a model wrote, by outcome.", "verdict", VERDICTS
     )
     service.metrics.add_collector(sentences.shown(service.metrics.families))
     return partial(

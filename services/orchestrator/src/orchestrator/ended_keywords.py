@@ -1,4 +1,4 @@
-"""The line of the log that tells of a keyword's end, wherever and by whatever it ends."""
+"""The log line of a keyword's end."""
 
 import asyncio
 from collections.abc import Iterable
@@ -11,26 +11,26 @@ import structlog
 log = structlog.get_logger(__name__)
 
 _AT_ONCE: Final = 200
-"""Lines between which others have their turn: a cancelled cycle may end 10,000 keywords at once."""
+"""Lines written before other tasks run: a cancelled cycle may end 10,000 keywords at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class EndedKeyword:
-    """A keyword that has ended just now."""
+    """A keyword that has just ended."""
 
     brand_slug: str
     keyword: str
     cycle_id: UUID
     correlation_id: str
     content_id: UUID | None
-    """Of its article, or of the one that stands on its subject."""
+    """The keyword's article, or the existing article on its subject."""
     state: str
     reason: str | None
     url: str | None
 
 
 async def log_ended_keywords(ended: Iterable[EndedKeyword]) -> None:
-    """Writes a line for each, in the transaction that ends them."""
+    """Logs each keyword, within the transaction that ends them."""
     for number, each in enumerate(ended, start=1):
         log.info(
             "keyword_ended",

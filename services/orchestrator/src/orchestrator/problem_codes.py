@@ -1,4 +1,4 @@
-"""The codes of this service's refusals; those that all APIs share are in `chassis.http.problem_codes`."""
+"""Refusal codes of this service; codes that all APIs share are in `chassis.http.problem_codes`."""
 
 from http import HTTPStatus
 from typing import Final
@@ -48,7 +48,7 @@ WRITER_NOT_AVAILABLE = ProblemCode(
     "The writer is not set up, or does not write the brand's language.",
 )
 BRAND_CHANGED = ProblemCode(
-    "brand_changed", HTTPStatus.PRECONDITION_FAILED, "Somebody has changed the brand since it was read."
+    "brand_changed", HTTPStatus.PRECONDITION_FAILED, "The brand has changed since it was read."
 )
 BRAND_MISSING = ProblemCode(
     "brand_missing", HTTPStatus.PRECONDITION_FAILED, "`If-Match` names a brand that there is not."

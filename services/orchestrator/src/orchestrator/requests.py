@@ -1,4 +1,4 @@
-"""What bodies of requests are made of: checks of what people type."""
+"""Base class and checks of request bodies."""
 
 import re
 from typing import Final
@@ -6,19 +6,19 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-"""Unicode's category Cc."""
+"""Control characters, Unicode category Cc."""
 WITHOUT_NUL: Final = r"^[^\x00]*$"
-"""Pattern of text that PostgreSQL can be asked for: it keeps no such character."""
+"""Pattern of text without NUL, which PostgreSQL cannot store."""
 
 
 class RequestBody(BaseModel):
-    """Takes no field that it does not know: a misspelt one would be lost without a word."""
+    """A request body that refuses unknown fields, so that misspelt fields are noticed."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True, extra="forbid")
 
 
 def visible(text: str) -> str:
-    """The text on one line, without control characters."""
+    """The text on one line; raises ValueError if it has a control character."""
     if _CONTROL.search(text):
         raise ValueError(f"contains a control character: {shown(text)}; remove it")
     return " ".join(text.split())
@@ -32,11 +32,11 @@ def not_blank(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Line breaks and tabs are part of prose, other control characters are not."""
+    """The stripped text; raises ValueError for control characters other than line breaks and tabs."""
     visible(text.translate({ord(char): " " for char in "\r\n\t"}))
     return text.strip()
 
 
 def shown(text: str) -> str:
-    """The beginning of a text as ASCII, whatever is in it."""
+    """The beginning of a text as ASCII, with other characters escaped."""
     return ascii(text[:40] + ("…" if len(text) > 40 else ""))  # noqa: PLR2004  (enough to recognise it by)

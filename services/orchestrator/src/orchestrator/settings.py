@@ -8,7 +8,7 @@ from pydantic import Field, SecretStr, model_validator
 from chassis import KeyedSettings, WebAddress
 from chassis.service_keys import PairKeysText, sent_to
 from messaging import ServiceSettings
-from orchestrator.cycles import BRAND_ARTICLES, BRAND_RESEARCH, Room
+from orchestrator.cycles import BRAND_ARTICLES, BRAND_RESEARCH, BrandLimits
 
 Hours = Annotated[float, Field(gt=0, le=24 * 365)]
 Days = Annotated[float, Field(gt=0, le=3650)]
@@ -18,59 +18,58 @@ class Settings(ServiceSettings, KeyedSettings):
     http_port: int = 8010
 
     orchestrator_to_research_key: PairKeysText = None
-    """What research is asked with; several with commas between them, of which the first is sent. Unset: SERVICE_KEY."""
+    """The key for calls to research. With several, separated by commas, the first is sent. Unset: SERVICE_KEY."""
     orchestrator_to_gateway_key: PairKeysText = None
-    """The same for the gateway."""
+    """The key for calls to the gateway, in the same form."""
     research_to_orchestrator_key: PairKeysText = None
     publisher_to_orchestrator_key: PairKeysText = None
     social_to_orchestrator_key: PairKeysText = None
     monitor_to_orchestrator_key: PairKeysText = None
-    """What these ask with; each of several opens what it reads, and nothing else."""
+    """The keys with which these services call; any of several is valid. Each allows only the routes its service reads."""
 
     research_url: WebAddress = "http://127.0.0.1:8011"
-    """Where the research service answers GET /v1/research/{id}."""
+    """Base URL of the research service, which answers GET /v1/research/{id}."""
     research_timeout_seconds: Annotated[float, Field(gt=0, le=600)] = 20.0
-    """For one whole answer of research."""
+    """Timeout of one request to research."""
 
     gateway_url: WebAddress | None = None
-    """Where the gateway answers; None: nobody looks whether sources that articles refer to are still there, and
-    audits know of no accounts."""
+    """Base URL of the gateway; None: links of articles are not checked, and audits know of no accounts."""
     pages_url: WebAddress | None = None
-    """Where the publisher answers, inside; None: of the brands' own pages only what the gateway sees of their public addresses is known."""
+    """Internal base URL of the publisher; None: the brands' own pages are checked only at their public addresses."""
 
     writers: Annotated[int, Field(ge=1, le=64)] = 8
-    """Articles that a model writes at the same time in one process; more of them wait. Those that take milliseconds are not counted:
-    one of them is being composed, the others read and store, 32 in hand at the most or as many as this."""
+    """Articles that a model writes at the same time in one process. Fast writers do not count: one of their articles is composed at a
+    time, while up to 32, or as many as this, are read and stored."""
     brand_articles: Annotated[int, Field(ge=1, le=10_000)] = BRAND_ARTICLES
-    """Articles of one brand that are being written or queued for it; its others wait, so that brands take turns. At least
-    WRITERS of all replicas, or one brand alone leaves some of them idle."""
+    """Articles of one brand that are written or queued; the others wait, so that brands get turns fairly. Use at least
+    WRITERS of all replicas: with less, one brand alone leaves writers idle."""
     brand_research: Annotated[int, Field(ge=1, le=10_000)] = BRAND_RESEARCH
-    """Keywords of one brand that are at research, or researched and waiting for a writer; its others are not sent yet."""
+    """Keywords of one brand that are at research or wait for a writer; the others are not sent yet."""
     writing_timeout_seconds: Annotated[float, Field(gt=0, le=3600)] = 600.0
-    """For one article, reading its research included; past it, the attempt counts as failed. What a model has answered by
-    then is kept."""
+    """Timeout of one article, reading its research included; past it, the attempt fails. A model's earlier answers
+    are kept."""
 
     model_url: WebAddress | None = None
-    """Where POST …/chat/completions is answered, such as the gateway's `http://gateway:8015/v1`; None: no model writes.
-    Whoever answers there is sent the service key."""
+    """URL of the chat completions API, such as the gateway's `http://gateway:8015/v1`; None: no model writes.
+    The service key is sent there."""
     model_name: Annotated[str, Field(min_length=1, max_length=200)] = "model"
     """The model that requests name: at the gateway, that of `brandctl providers connect model`."""
     model_timeout_seconds: Annotated[float, Field(gt=0, le=1800)] = 150.0
-    """For one whole answer of the model; more than the gateway waits for a turn and for its provider."""
+    """Timeout of one request to the model; longer than the gateway waits for a slot and for its provider."""
     model_context_tokens: Annotated[int, Field(ge=2048, le=2_000_000)] = 16_384
-    """What the model takes and gives in one exchange; of the sources, as much is shown to it as fits."""
+    """Context window of the model, input and output together; the sources are cut to fit."""
 
     model_judge: bool | None = None
-    """Whether a model reads each sentence against its passages a second time, after code; unset: where MODEL_CONTEXT_TOKENS is more
-    than 4,096. Without, the rules on words decide alone, and most true sentences in a writer's own words are lost."""
+    """Whether a model judges each sentence against its passages after the rules; unset: if MODEL_CONTEXT_TOKENS is more
+    than 4,096. Without a judge, the rules reject most true sentences that the writer rephrased."""
     model_judge_name: Annotated[str | None, Field(min_length=1, max_length=200)] = None
-    """The model that judges; unset: the one that writes. Another one is the better judge."""
+    """The model that judges; unset: MODEL_NAME. Another model judges better."""
 
     stall_after_hours: Hours = 6.0
-    """A keyword that has not moved for so long is asked for once more, and failed after as long again; an answer that comes later
-    still takes it up."""
+    """Hours without progress after which a keyword is requested again; after as many more it fails. A later answer
+    still continues it."""
     stuck_after_minutes: Annotated[float, Field(gt=0, le=60 * 24 * 30)] = 60.0
-    """Without a sign of it for so long, and without a known wait, an article that is being written is shown as stuck;
+    """Minutes without progress or known wait after which an article is shown as stuck;
     at least twice WRITING_TIMEOUT_SECONDS."""
     keep_cycles_days: Days = 90.0
     """Ended cycles and finished workflow steps older than this are deleted; articles are kept."""
@@ -86,12 +85,12 @@ class Settings(ServiceSettings, KeyedSettings):
         return sent_to("ORCHESTRATOR_TO_GATEWAY_KEY", self.orchestrator_to_gateway_key, self.service_key)
 
     @property
-    def room(self) -> Room:
-        return Room(research=self.brand_research, articles=self.brand_articles)
+    def brand_limits(self) -> BrandLimits:
+        return BrandLimits(research=self.brand_research, articles=self.brand_articles)
 
     @property
     def turn_seconds(self) -> float:
-        """After which no further step of an article is begun before others had their turn: one more may be under way then."""
+        """Seconds after which a writer lets other articles go first; one more step may be running then."""
         return self.writing_timeout_seconds / 2
 
     @model_validator(mode="after")
@@ -110,7 +109,7 @@ class Settings(ServiceSettings, KeyedSettings):
 
     @property
     def stuck_after(self) -> timedelta:
-        """Longer than an attempt may take: what somebody still works on is not stuck."""
+        """Longer than an attempt may take, so that no active article counts as stuck."""
         return timedelta(seconds=max(self.stuck_after_minutes * 60, 2 * self.writing_timeout_seconds))
 
     @property

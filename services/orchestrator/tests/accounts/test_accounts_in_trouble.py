@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from chassis.http import server
 from messaging import Database
-from orchestrator.accounts import Watching
+from orchestrator.accounts import AccountHealthPoller
 from tests.fixtures.gateways import gateway_before
 from tests.fixtures.sites import Names
 
@@ -85,8 +85,8 @@ async def acme(orchestrator_database: Database, api: httpx.AsyncClient) -> Datab
 
 
 @pytest.fixture
-async def watching(acme: Database, gateway: Gateway) -> AsyncIterator[Watching]:
-    async with aclosing(Watching(acme, gateway.url, KEY)) as watching:
+async def watching(acme: Database, gateway: Gateway) -> AsyncIterator[AccountHealthPoller]:
+    async with aclosing(AccountHealthPoller(acme, gateway.url, KEY)) as watching:
         yield watching
 
 
@@ -113,7 +113,7 @@ def told(audit: dict[str, Any]) -> list[str]:
 
 
 async def test_accounts_of_the_brand_that_end_are_told_until_they_are_connected_again(
-    acme: Database, api: httpx.AsyncClient, gateway: Gateway, watching: Watching
+    acme: Database, api: httpx.AsyncClient, gateway: Gateway, watching: AccountHealthPoller
 ) -> None:
     gateway.items = [
         account("acme-x", "expiring", expires_at=ENDS.isoformat()),
@@ -148,9 +148,9 @@ async def test_accounts_of_the_brand_that_end_are_told_until_they_are_connected_
 
 
 async def test_of_two_replicas_one_asks_each_hour(
-    acme: Database, gateway: Gateway, watching: Watching
+    acme: Database, gateway: Gateway, watching: AccountHealthPoller
 ) -> None:
-    async with aclosing(Watching(acme, gateway.url, KEY)) as other:
+    async with aclosing(AccountHealthPoller(acme, gateway.url, KEY)) as other:
         asked = await asyncio.gather(watching.look(), other.look(), watching.look())
 
     assert sorted(asked) == [False, False, True]
@@ -158,7 +158,7 @@ async def test_of_two_replicas_one_asks_each_hour(
 
 
 async def test_a_gateway_that_is_away_leaves_what_is_known_and_is_told_after_a_day(
-    acme: Database, api: httpx.AsyncClient, gateway: Gateway, watching: Watching
+    acme: Database, api: httpx.AsyncClient, gateway: Gateway, watching: AccountHealthPoller
 ) -> None:
     gateway.items = [account("acme-x", "expiring")]
     assert await watching.look()
@@ -176,7 +176,7 @@ async def test_a_gateway_that_is_away_leaves_what_is_known_and_is_told_after_a_d
 
 
 async def test_the_version_before_reads_audits_that_tell_of_accounts(
-    acme: Database, api: httpx.AsyncClient, gateway: Gateway, watching: Watching
+    acme: Database, api: httpx.AsyncClient, gateway: Gateway, watching: AccountHealthPoller
 ) -> None:
     """It refuses kinds that it does not know, and columns: so neither stands in the audit's own row."""
     gateway.items = [account("acme-x", "expiring")]
@@ -208,7 +208,7 @@ async def test_the_real_gateway_is_asked(
         connection = await asyncpg.connect(gateway_url)
         await connection.execute("update accounts set expires_at = now() + interval '3 days'")
         await connection.close()
-        async with aclosing(Watching(acme, str(gateway.base_url), KEY)) as watching:
+        async with aclosing(AccountHealthPoller(acme, str(gateway.base_url), KEY)) as watching:
             assert await watching.look()
 
     assert told(await audited(api, acme)) == ["acme-dev"]

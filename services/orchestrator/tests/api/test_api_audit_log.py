@@ -17,7 +17,7 @@ from chassis.http.audit import log
 from chassis.http.audit.changes import difference
 from chassis.testing import serving
 from messaging import Database
-from orchestrator.api import KnownCallers, http_api
+from orchestrator.api import RequestAuthenticator, http_api
 from tests.fixtures.databases import Roles
 
 SERVICE_KEY = "test-service-key-0123456789"
@@ -29,7 +29,7 @@ CLIENT = "203.0.113.9"
 async def http(orchestrator_database: Database) -> AsyncIterator[httpx.AsyncClient]:
     """Behind a proxy that is trusted."""
     app = http_api(
-        orchestrator_database, KnownCallers(orchestrator_database, ServiceKey(SecretStr(SERVICE_KEY)))
+        orchestrator_database, RequestAuthenticator(orchestrator_database, ServiceKey(SecretStr(SERVICE_KEY)))
     )
     async with (
         serving(app, proxies=["127.0.0.1"]) as origin,

@@ -18,7 +18,7 @@ from chassis.http.limits import Limits
 from chassis.testing import serving
 from messaging import Database
 from messaging.storage import answers
-from orchestrator.api import KnownCallers, http_api
+from orchestrator.api import RequestAuthenticator, http_api
 
 SERVICE = {"X-Service-Key": "test-service-key-0123456789"}
 KEYED = SERVICE | {"Idempotency-Key": "campaign 1"}
@@ -28,7 +28,7 @@ ASKED = IdempotentRequest("service", RESEARCH, "campaign 1", b"")
 
 
 def app_on(database: Database) -> ASGIApp:
-    return http_api(database, KnownCallers(database, ServiceKey(SecretStr(SERVICE["X-Service-Key"]))))
+    return http_api(database, RequestAuthenticator(database, ServiceKey(SecretStr(SERVICE["X-Service-Key"]))))
 
 
 @asynccontextmanager

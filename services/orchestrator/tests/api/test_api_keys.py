@@ -14,7 +14,7 @@ from chassis import ServiceKey
 from chassis.api_keys import ApiKey
 from chassis.testing import serving
 from messaging import Database
-from orchestrator.api import KnownCallers, http_api
+from orchestrator.api import RequestAuthenticator, http_api
 
 SERVICE = {"X-Service-Key": "test-service-key-0123456789"}
 BRAND = {"name": "The Daily Grind"}
@@ -23,7 +23,7 @@ BRAND = {"name": "The Daily Grind"}
 @asynccontextmanager
 async def replica(database: Database) -> AsyncIterator[httpx.AsyncClient]:
     """A client of one more process of the service."""
-    callers = KnownCallers(database, ServiceKey(SecretStr(SERVICE["X-Service-Key"])))
+    callers = RequestAuthenticator(database, ServiceKey(SecretStr(SERVICE["X-Service-Key"])))
     async with (
         serving(http_api(database, callers)) as origin,
         httpx.AsyncClient(base_url=origin, trust_env=False, timeout=60) as client,

@@ -13,7 +13,7 @@ from chassis.http.callers import SERVICE as SERVICE_CALLER
 from chassis.http.callers import Caller, Scope
 from chassis.testing import serving
 from messaging import Database
-from orchestrator.api import KnownCallers, http_api
+from orchestrator.api import RequestAuthenticator, http_api
 from orchestrator.api.keys import KeyQuotas
 
 SERVICE_KEY = "test-service-key-0123456789"
@@ -24,7 +24,7 @@ _Seen = TypeVar("_Seen")
 @pytest.fixture
 async def replicas(orchestrator_database: Database) -> AsyncIterator[list[httpx.AsyncClient]]:
     def replica() -> Any:
-        callers = KnownCallers(orchestrator_database, ServiceKey(SecretStr(SERVICE_KEY)))
+        callers = RequestAuthenticator(orchestrator_database, ServiceKey(SecretStr(SERVICE_KEY)))
         return serving(http_api(orchestrator_database, callers))
 
     async with (

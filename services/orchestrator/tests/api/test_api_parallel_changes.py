@@ -14,9 +14,9 @@ from chassis.http.audit import change_queues
 from chassis.http.audit.recording import lock_of
 from chassis.testing import eventually, serving
 from messaging import Database
-from orchestrator.api import KnownCallers, http_api
+from orchestrator.api import RequestAuthenticator, http_api
 from orchestrator.api.keys import store
-from orchestrator.api.keys.store import Lock
+from orchestrator.api.keys.store import KeyCredentials
 
 SERVICE = {"X-Service-Key": "test-service-key-0123456789"}
 BRAND = {"name": "The Daily Grind"}
@@ -25,7 +25,7 @@ ADDRESS = "/v1/brands/daily-grind"
 
 @pytest.fixture
 async def http(orchestrator_database: Database) -> AsyncIterator[httpx.AsyncClient]:
-    callers = KnownCallers(orchestrator_database, ServiceKey(SecretStr(SERVICE["X-Service-Key"])))
+    callers = RequestAuthenticator(orchestrator_database, ServiceKey(SecretStr(SERVICE["X-Service-Key"])))
     limits = httpx.Limits(max_connections=None)
     async with (
         serving(http_api(orchestrator_database, callers)) as origin,
@@ -113,7 +113,7 @@ async def test_keys_that_somebody_made_to_look_right_are_looked_up_together(
     find_locks = store.find_locks
     goes_on = asyncio.Event()
 
-    async def counted(connection: Connection, key_ids: Collection[str]) -> dict[str, Lock]:
+    async def counted(connection: Connection, key_ids: Collection[str]) -> dict[str, KeyCredentials]:
         nonlocal under_way
         under_way += 1
         batches.append(len(key_ids))

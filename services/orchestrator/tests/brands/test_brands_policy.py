@@ -12,8 +12,8 @@ import pytest
 from chassis.testing import eventually
 from messaging import Database
 from orchestrator.brands import QuietPeriods
-from orchestrator.cycles import Room
-from orchestrator.cycles.turns import give_overlooked_turns
+from orchestrator.cycles import BrandLimits
+from orchestrator.cycles.dispatch import dispatch_overlooked
 from orchestrator.schedule import Scheduler, count_states
 
 ACME = "/v1/brands/acme"
@@ -121,7 +121,7 @@ async def test_nothing_is_begun_in_quiet_hours_and_nothing_is_lost(
 ) -> None:
     quiet = await change(api, acme, quiet_hours=hours(-1, 2))
     cycle = (await api.post(f"{ACME}/research", json={"keywords": ["tea"]})).json()["cycle_id"]
-    await give_overlooked_turns(orchestrator_database, Room())
+    await dispatch_overlooked(orchestrator_database, BrandLimits())
     brand = (await read(api)).json()
     (keyword,) = (await api.get(f"/v1/cycles/{cycle}")).json()["keywords"]
 
@@ -135,11 +135,11 @@ async def test_nothing_is_begun_in_quiet_hours_and_nothing_is_lost(
             "update brands set quiet_hours = $1::text::jsonb, quiet_until = now() - interval '1 hour'",
             json.dumps(hours(-3, -1)),
         )
-    await give_overlooked_turns(orchestrator_database, Room())
+    await dispatch_overlooked(orchestrator_database, BrandLimits())
     assert await outbox(orchestrator_database) == 0  # nobody has ended them yet
     both = [QuietPeriods(orchestrator_database).tick() for _ in range(2)]
     await asyncio.gather(*both)
-    await give_overlooked_turns(orchestrator_database, Room())
+    await dispatch_overlooked(orchestrator_database, BrandLimits())
     assert await outbox(orchestrator_database) == 1
     brand = (await read(api)).json()
     assert brand["agent"]["waits"] is None

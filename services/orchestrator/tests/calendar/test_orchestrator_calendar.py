@@ -10,7 +10,7 @@ import pytest
 
 from envelope import new_event_id
 from messaging import Database
-from orchestrator.schedule.domain import Plan, ScheduleState, Standing, Timetable
+from orchestrator.schedule.domain import SchedulePlan, ScheduleProgress, ScheduleState, Timetable
 from orchestrator.writing import Article
 from orchestrator.writing.store import insert_content
 
@@ -159,15 +159,15 @@ async def test_what_cannot_be_shown_is_refused(
 def test_firings_from_a_time_on_are_those_that_come() -> None:
     hourly = Timetable.read("0 * * * *", "UTC")
     due = MONDAY + timedelta(hours=5)
-    standing = Standing(ScheduleState.ACTIVE, due, due)
+    standing = ScheduleProgress(ScheduleState.ACTIVE, due, due)
 
-    def hours(plan: Plan, begin: datetime) -> list[int]:
+    def hours(plan: SchedulePlan, begin: datetime) -> list[int]:
         return [each.hour for each in islice(plan.firings_from(standing, begin), 3)]
 
-    every = Plan(("one", "two"), None, hourly)
+    every = SchedulePlan(("one", "two"), None, hourly)
     assert hours(every, MONDAY) == [5, 6, 7]
     assert hours(every, MONDAY + timedelta(hours=9)) == [9, 10, 11]
-    assert hours(Plan(("one", "two"), 1, hourly), MONDAY) == [5, 6]
-    assert hours(Plan(("one", "two"), 1, hourly), MONDAY + timedelta(hours=6)) == [6]
-    assert hours(Plan(("one",), None, None), MONDAY) == [5]
-    assert hours(Plan(("one",), None, None), MONDAY + timedelta(hours=6)) == []
+    assert hours(SchedulePlan(("one", "two"), 1, hourly), MONDAY) == [5, 6]
+    assert hours(SchedulePlan(("one", "two"), 1, hourly), MONDAY + timedelta(hours=6)) == [6]
+    assert hours(SchedulePlan(("one",), None, None), MONDAY) == [5]
+    assert hours(SchedulePlan(("one",), None, None), MONDAY + timedelta(hours=6)) == []

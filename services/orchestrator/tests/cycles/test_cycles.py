@@ -19,7 +19,7 @@ from envelope.brand.payloads import (
 from messaging import Database
 from orchestrator.brands import BrandSlug
 from orchestrator.cycles import CycleId, NewCycle, begin_cycle, store
-from orchestrator.cycles.facts import CycleState, KeywordState, Progress, cycle_state
+from orchestrator.cycles.facts import CycleProgress, CycleState, KeywordState, cycle_state
 from orchestrator.writing.store import find_content
 from tests.fixtures.orchestrator.cycles import (
     MessageOf,
@@ -254,13 +254,13 @@ async def test_a_draft_that_waits_is_shown_as_waiting_and_nothing_is_sent(
 @pytest.mark.parametrize(
     ("progress", "state"),
     [
-        (Progress(needs_review=3), "waiting"),
-        (Progress(needs_review=1, completed=1, failed=1, cancelled=1), "waiting"),
-        (Progress(needs_review=2, publishing=1), "running"),
-        (Progress(needs_review=2, queued=1, awaiting_research=1), "running"),
+        (CycleProgress(needs_review=3), "waiting"),
+        (CycleProgress(needs_review=1, completed=1, failed=1, cancelled=1), "waiting"),
+        (CycleProgress(needs_review=2, publishing=1), "running"),
+        (CycleProgress(needs_review=2, queued=1, awaiting_research=1), "running"),
     ],
 )
-def test_a_cycle_waits_when_all_that_is_left_waits_for_a_person(progress: Progress, state: str) -> None:
+def test_a_cycle_waits_when_all_that_is_left_waits_for_a_person(progress: CycleProgress, state: str) -> None:
     assert cycle_state(progress, paused=False) == state
     assert cycle_state(progress, paused=True) == ("paused" if state == "running" else state)
 
@@ -270,7 +270,7 @@ def test_a_cycle_waits_when_all_that_is_left_waits_for_a_person(progress: Progre
     [(0, 2, "running"), (2, 0, "running"), (2, 1, "completed"), (3, 0, "completed"), (0, 3, "failed")],
 )
 def test_a_cycle_of_which_nothing_came_has_failed(completed: int, failed: int, state: str) -> None:
-    progress = Progress(completed=completed, failed=failed, queued=3 - completed - failed)
+    progress = CycleProgress(completed=completed, failed=failed, queued=3 - completed - failed)
     assert cycle_state(progress, paused=False) == state
 
 
@@ -289,7 +289,7 @@ async def test_a_thousand_keywords_are_taken_and_routed(
             ]
             await handle(orchestrator_database, *batch)
 
-    # Of one brand no more at a time: see test_cycles_turns.py.
+    # Of one brand no more at a time: see test_cycles_dispatch.py.
     assert await sent(orchestrator_database) == {"research.requested": 64, "content.generate": 16}
 
 

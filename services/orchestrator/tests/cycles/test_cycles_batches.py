@@ -25,22 +25,22 @@ from envelope.brand.payloads import (
 from messaging import Database
 from orchestrator.brands import BrandSlug, upsert_brand
 from orchestrator.cycles import (
+    BrandLimits,
     Cycle,
     CycleId,
     NewCycle,
-    Room,
     begin_cycle,
     control,
     keyword_rows,
     route,
     store,
 )
-from orchestrator.cycles.facts import KeywordState, Progress
+from orchestrator.cycles.dispatch import dispatch_overlooked, next_release
+from orchestrator.cycles.facts import CycleProgress, KeywordState
 from orchestrator.cycles.keyword_rows import KeywordRow
-from orchestrator.cycles.turns import give_overlooked_turns, next_release
 
 MessageOf = Callable[..., DomainMessage[Any]]
-ROOM = Room(research=4, articles=2)
+LIMITS = BrandLimits(research=4, articles=2)
 DAY = timedelta(days=1)
 
 
@@ -76,12 +76,12 @@ class Batches:
             key,
             b"digest",
         )
-        return await begin_cycle(self.database, wanted, ROOM)
+        return await begin_cycle(self.database, wanted, LIMITS)
 
     async def tell(self, *told: tuple[Cycle, Payload]) -> None:
         async with self.database.transaction() as tx:
             events = [self._message_of(payload, cycle.correlation_id) for cycle, payload in told]
-            await route(events, tx, room=ROOM)
+            await route(events, tx, limits=LIMITS)
 
     async def researched(self, cycle: Cycle, *keywords: str) -> None:
         await self.tell(
@@ -111,12 +111,12 @@ class Batches:
         assert found is not None
         return found
 
-    async def counted(self, cycle: Cycle) -> Progress:
+    async def counted(self, cycle: Cycle) -> CycleProgress:
         """What the rows say."""
         rows = await self.rows(cycle)
         states = Counter(row.facts.state for row in rows)
         waiting = Counter(row.facts.state for row in rows if row.facts.awaits_turn)
-        return Progress(
+        return CycleProgress(
             **{state.value: states[state] for state in KeywordState},
             awaiting_research=waiting[KeywordState.QUEUED],
             awaiting_writing=waiting[KeywordState.WRITING],
@@ -172,7 +172,7 @@ async def test_a_keyword_may_matter_more_than_its_cycle(batches: Batches) -> Non
         b"",
         {"tea 05": Priority.HIGH, "tea 00": Priority.LOW},
     )
-    await begin_cycle(batches.database, wanted, ROOM)
+    await begin_cycle(batches.database, wanted, LIMITS)
 
     assert await batches.sent() == ["tea 05", "tea 01", "tea 02", "tea 03"]
 
@@ -187,7 +187,7 @@ async def test_a_rate_holds_on_any_number_of_replicas_and_over_days(batches: Bat
             await connection.execute(
                 "update brands set released_at = released_at - $1::interval", timedelta(hours=hours)
             )
-        await asyncio.gather(*(give_overlooked_turns(batches.database, ROOM) for _ in range(4)))
+        await asyncio.gather(*(dispatch_overlooked(batches.database, LIMITS) for _ in range(4)))
         return await batches.sent()
 
     assert await as_time_goes_by(5.9) == ["tea 00"]
@@ -217,7 +217,7 @@ async def test_a_paused_cycle_sends_nothing_and_loses_nothing(batches: Batches) 
     assert (await batches.rows(other))[0].held_up is None
 
     for _ in range(2):
-        resumed = await control.resume_cycle(batches.database, cycle.cycle_id, None, ROOM)
+        resumed = await control.resume_cycle(batches.database, cycle.cycle_id, None, LIMITS)
         assert resumed is not None
         assert resumed.state == "running"
     assert await batches.sent("content.generate") == ["tea 00", "tea 01"]
@@ -228,12 +228,12 @@ async def test_a_paused_brand_accepts_keywords_and_sends_them_when_it_is_resumed
     for _ in range(2):
         assert (await control.pause_brand(batches.database, "acme")).paused_at is not None
     cycle = await batches.submit("acme", "tea", "coffee")
-    await give_overlooked_turns(batches.database, ROOM)
+    await dispatch_overlooked(batches.database, LIMITS)
     assert await batches.sent() == []
     assert [row.held_up for row in await batches.rows(cycle)] == ["its brand is paused"] * 2
 
     for _ in range(2):
-        assert (await control.resume_brand(batches.database, "acme", ROOM)).paused_at is None
+        assert (await control.resume_brand(batches.database, "acme", LIMITS)).paused_at is None
     assert await batches.sent() == ["tea", "coffee"]
 
 
@@ -245,7 +245,7 @@ async def test_a_cancelled_cycle_ends_what_is_not_being_written(batches: Batches
     other = await batches.submit("acme", "coffee")
     before = await batches.sent()
     for _ in range(2):
-        cancelled = await control.cancel_cycle(batches.database, cycle.cycle_id, None, ROOM)
+        cancelled = await control.cancel_cycle(batches.database, cycle.cycle_id, None, LIMITS)
     assert cancelled is not None
     assert cancelled.state == "running"
     # Two are being written, three are at research, and two will never be.
@@ -289,14 +289,14 @@ async def test_a_cancelled_cycle_ends_what_is_not_being_written(batches: Batches
 async def test_a_cancelled_cycle_that_has_ended_is_shown_as_such(batches: Batches) -> None:
     await control.pause_brand(batches.database, "acme")
     cycle = await batches.submit("acme", "tea", "coffee")
-    await control.cancel_cycle(batches.database, cycle.cycle_id, None, ROOM)
-    await control.resume_brand(batches.database, "acme", ROOM)
+    await control.cancel_cycle(batches.database, cycle.cycle_id, None, LIMITS)
+    await control.resume_brand(batches.database, "acme", LIMITS)
 
     ended = await batches.now(cycle)
     assert (ended.state, ended.ended_at is not None, await batches.sent()) == ("cancelled", True, [])
     # Neither can it be paused, nor does anything of it come back.
     await control.pause_cycle(batches.database, cycle.cycle_id, None)
-    await control.resume_cycle(batches.database, cycle.cycle_id, None, ROOM)
+    await control.resume_cycle(batches.database, cycle.cycle_id, None, LIMITS)
     assert ((await batches.now(cycle)).state, await batches.sent()) == ("cancelled", [])
 
 
@@ -337,13 +337,13 @@ async def control_something(batches: Batches, cycle: Cycle, rng: random.Random) 
         case 0:
             await control.pause_cycle(batches.database, cycle.cycle_id, None)
         case 1:
-            await control.resume_cycle(batches.database, cycle.cycle_id, None, ROOM)
+            await control.resume_cycle(batches.database, cycle.cycle_id, None, LIMITS)
         case 2 if rng.random() < 0.2:
-            await control.cancel_cycle(batches.database, cycle.cycle_id, None, ROOM)
+            await control.cancel_cycle(batches.database, cycle.cycle_id, None, LIMITS)
         case 3:
             await control.pause_brand(batches.database, cycle.brand_slug)
         case _:
-            await control.resume_brand(batches.database, cycle.brand_slug, ROOM)
+            await control.resume_brand(batches.database, cycle.brand_slug, LIMITS)
 
 
 async def something_happens(batches: Batches, cycle: Cycle, rng: random.Random) -> None:
@@ -362,7 +362,7 @@ async def test_progress_is_what_the_rows_say_whatever_happens(batches: Batches, 
             something_happens(batches, rng.choice(cycles), rng),
             something_happens(batches, rng.choice(cycles), rng),
             control_something(batches, rng.choice(cycles), rng),
-            give_overlooked_turns(batches.database, ROOM),
+            dispatch_overlooked(batches.database, LIMITS),
         )
         for cycle in cycles:
             told = await batches.now(cycle)
@@ -387,13 +387,13 @@ async def test_what_the_version_before_changes_is_counted_too(batches: Batches) 
             "insert into keywords (cycle_id, position, keyword) values ($1, 2, 'coffee'), ($1, 3, 'cocoa')",
             cycle.cycle_id,
         )
-    assert (await batches.now(cycle)).progress == Progress(queued=3)
+    assert (await batches.now(cycle)).progress == CycleProgress(queued=3)
     async with batches.database.transaction() as tx:
         await tx.connection.execute(
             "update keywords set state = case position when 1 then 'completed' else 'failed' end"
         )
     ended = await batches.now(cycle)
-    assert (ended.progress, ended.state) == (Progress(completed=1, failed=2), "completed")
+    assert (ended.progress, ended.state) == (CycleProgress(completed=1, failed=2), "completed")
     assert ended.ended_at is not None
 
 

@@ -16,7 +16,7 @@ from envelope.brand.payloads import (
     SocialPosted,
 )
 from messaging import Database
-from orchestrator.cycles import DEFAULT_ROOM, Housekeeping, cancel_writing, store
+from orchestrator.cycles import DEFAULT_LIMITS, Housekeeping, cancel_writing, store
 from orchestrator.cycles.control import cancel_cycle
 from tests.fixtures.orchestrator.cycles import MessageOf, begin, handle, rows_of
 
@@ -97,7 +97,7 @@ async def test_the_log_has_a_line_for_each_keyword_that_is_cancelled(
     }
     with structlog.testing.capture_logs() as lines:
         for _ in range(2):
-            await cancel_cycle(orchestrator_database, cycle.cycle_id, None, DEFAULT_ROOM)
+            await cancel_cycle(orchestrator_database, cycle.cycle_id, None, DEFAULT_LIMITS)
     assert sorted(ends(lines)) == [
         (keyword, cycle.correlation_id, "cancelled", "cancelled")
         for keyword in sorted({*keywords} - at_research)
@@ -121,7 +121,7 @@ async def test_the_log_has_a_line_for_a_keyword_whose_writing_is_cancelled_and_f
     with structlog.testing.capture_logs() as lines:
         async with orchestrator_database.transaction() as tx:
             now = await store.lock_brand(tx.connection, "daily-grind")
-            await cancel_writing(tx, row, DEFAULT_ROOM, by="anna", now=now)
+            await cancel_writing(tx, row, DEFAULT_LIMITS, by="anna", now=now)
     assert ends(lines) == [("cold brew", cycle.correlation_id, "cancelled", "cancelled by anna")]
 
     async with orchestrator_database.connection() as connection:
@@ -196,7 +196,7 @@ async def test_what_a_version_before_began_has_no_caller_and_the_times_since(
     before = await found(api, "cold brew")
     assert (before["submitted_by"], before["has_time"]) == (None, set())
 
-    await cancel_cycle(orchestrator_database, cycle.cycle_id, None, DEFAULT_ROOM)
+    await cancel_cycle(orchestrator_database, cycle.cycle_id, None, DEFAULT_LIMITS)
     refused = ResearchFailed(
         brand_slug="daily-grind", keyword="cold brew", reason="insufficient_sources", detail="too few"
     )

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envelope.brand.payloads import Priority
-from orchestrator.cycles.lists import Listed, ListError, read_lines, read_table
+from orchestrator.cycles.lists import KeywordLine, KeywordListError, read_lines, read_table
 
 HIGH = Priority.HIGH
 
@@ -25,7 +25,7 @@ HIGH = Priority.HIGH
     ],
 )
 def test_lines_are_keywords(body: bytes) -> None:
-    assert read_lines(body) == [Listed(1, "pour over"), Listed(2, "cold brew")]
+    assert read_lines(body) == [KeywordLine(1, "pour over"), KeywordLine(2, "cold brew")]
 
 
 @pytest.mark.parametrize(
@@ -38,11 +38,11 @@ def test_lines_are_keywords(body: bytes) -> None:
     ],
 )
 def test_tables_are_read_as_spreadsheets_save_them(body: bytes) -> None:
-    assert read_table(body) == [Listed(2, "pour over", HIGH), Listed(3, "cold brew")]
+    assert read_table(body) == [KeywordLine(2, "pour over", HIGH), KeywordLine(3, "cold brew")]
 
 
 def test_a_quoted_cell_may_hold_the_separator_and_quotes() -> None:
-    assert read_table(b'keyword\n"tea, ""green"""\n') == [Listed(2, 'tea, "green"')]
+    assert read_table(b'keyword\n"tea, ""green"""\n') == [KeywordLine(2, 'tea, "green"')]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_quoted_cell_may_hold_the_separator_and_quotes() -> None:
     ],
 )
 def test_a_table_that_cannot_be_understood_is_refused_by_its_line(body: bytes, hint: str) -> None:
-    with pytest.raises(ListError) as refused:
+    with pytest.raises(KeywordListError) as refused:
         read_table(body)
     assert hint in str(refused.value)
 
@@ -100,11 +100,11 @@ def test_a_table_that_cannot_be_understood_is_refused_by_its_line(body: bytes, h
     ],
 )
 def test_a_list_that_is_too_long_is_not_read_to_its_end(
-    read: Callable[[bytes], list[Listed]], body: bytes, hint: str
+    read: Callable[[bytes], list[KeywordLine]], body: bytes, hint: str
 ) -> None:
     tracemalloc.start()
     try:
-        with pytest.raises(ListError, match=hint):
+        with pytest.raises(KeywordListError, match=hint):
             read(body)
         _, most = tracemalloc.get_traced_memory()
     finally:
@@ -122,7 +122,7 @@ def test_the_longest_list_there_may_be_is_read() -> None:
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_list_or_a_sentence(body: bytes) -> None:
     for read in (read_lines, read_table):
-        with suppress(ListError):
+        with suppress(KeywordListError):
             assert all(each.line >= 1 for each in read(body))
 
 

@@ -25,8 +25,8 @@ from envelope.brand.payloads import (
 )
 from messaging import Database
 from orchestrator.brands import BrandSlug, upsert_brand
-from orchestrator.cycles import DEFAULT_ROOM, CycleId, Housekeeping, NewCycle, begin_cycle, route
-from orchestrator.cycles.turns import give_overlooked_turns
+from orchestrator.cycles import DEFAULT_LIMITS, CycleId, Housekeeping, NewCycle, begin_cycle, route
+from orchestrator.cycles.dispatch import dispatch_overlooked
 from orchestrator.schedule import Scheduler
 
 MessageOf = Callable[..., DomainMessage[Any]]
@@ -76,7 +76,7 @@ class Stack:
                     self._hear(answers[start : start + 10], self.replicas[start // 10 % 2])
                     for start in range(0, len(answers), 10)
                 ),
-                give_overlooked_turns(self.replicas[1], DEFAULT_ROOM),
+                dispatch_overlooked(self.replicas[1], DEFAULT_LIMITS),
             )
 
     async def lose_what_was_asked(self) -> None:

@@ -10,7 +10,7 @@ from envelope import DomainMessage, new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import BrandErased, DatabaseFellBack
 from messaging import Database
-from orchestrator.erasure import EVERYBODY, Reminders, erase_again, note_receipts
+from orchestrator.erasure import EVERYBODY, ErasureRetrier, erase_again, note_receipts
 from orchestrator.erasure.erasing import erase
 from tests.fixtures.orchestrator.cycles import MessageOf, begin, sent
 
@@ -100,5 +100,5 @@ async def test_an_erasure_that_is_open_again_and_unanswered_is_reminded_of(
     await lose(orchestrator_database, "social")
     async with orchestrator_database.connection() as connection:
         await connection.execute("update erasures set sent_at = now() - interval '2 hours'")
-    assert await Reminders(orchestrator_database, after=timedelta(hours=1)).remind() == 1
+    assert await ErasureRetrier(orchestrator_database, after=timedelta(hours=1)).remind() == 1
     assert await erasures_sent(orchestrator_database) == ONCE + ONCE + Counter({"social.erase": 1})

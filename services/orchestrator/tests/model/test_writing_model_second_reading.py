@@ -15,8 +15,8 @@ from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database, Dependency, WaitFor, testing
 from orchestrator.app import judges
 from orchestrator.brands import upsert_brand
+from orchestrator.counters import LabelledCounter
 from orchestrator.settings import Settings
-from orchestrator.tallies import Tally
 from orchestrator.writing import Article, ContentWorkflow, Desk, Passage, Source
 from orchestrator.writing.model import VERDICTS, Chat, ModelWriter
 from orchestrator.writing.store import find_content
@@ -72,7 +72,11 @@ def drafted(*sentences: str) -> dict[str, Any]:
 
 
 async def write(
-    model: ScriptedModel, judge: Chat | None, *, desk: Desk | None = None, tally: Tally | None = None
+    model: ScriptedModel,
+    judge: Chat | None,
+    *,
+    desk: Desk | None = None,
+    tally: LabelledCounter | None = None,
 ) -> Article:
     model.replies["Outline"].append(
         {"sections": [{"heading": "The dam", "question": "What is it?", "passages": ["s1p1", "s1p2"]}]}
@@ -214,7 +218,7 @@ async def test_another_model_may_judge(model: ScriptedModel) -> None:
 
 
 async def test_what_became_of_sentences_is_counted_when_all_of_them_are_judged(model: ScriptedModel) -> None:
-    tally = Tally("draft_sentences", "Sentences.", "verdict", VERDICTS)
+    tally = LabelledCounter("draft_sentences", "Sentences.", "verdict", VERDICTS)
     model.replies["SectionDraft"] = [drafted(HELD, OTHER_WORDS, NO_WORDS, HELD)]
 
     await write(model, chat_with(model), tally=tally)

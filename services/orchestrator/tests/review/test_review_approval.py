@@ -12,7 +12,7 @@ from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database
 from messaging.testing import written
-from orchestrator.brands import Approval
+from orchestrator.brands import ApprovalPolicy
 from orchestrator.brands.domain import approval_of
 from orchestrator.writing import Article, ContentWorkflow, Source
 from orchestrator.writing.approval import EVERYTHING, FIRST
@@ -26,15 +26,15 @@ CONTEXT = Context(queue="orchestrator-commands", attempt=1, log=structlog.get_lo
 @pytest.mark.parametrize(
     ("wish", "writer", "target", "is_approved"),
     [
-        (None, "extractive", "site", Approval.NOTHING),
-        (None, "model", "site", Approval.EVERYTHING),
-        (None, "extractive", "wordpress", Approval.EVERYTHING),
-        ("nothing", "model", "wordpress", Approval.NOTHING),
-        ("first", "extractive", "site", Approval.FIRST),
+        (None, "extractive", "site", ApprovalPolicy.NOTHING),
+        (None, "model", "site", ApprovalPolicy.EVERYTHING),
+        (None, "extractive", "wordpress", ApprovalPolicy.EVERYTHING),
+        ("nothing", "model", "wordpress", ApprovalPolicy.NOTHING),
+        ("first", "extractive", "site", ApprovalPolicy.FIRST),
     ],
 )
 def test_what_a_model_writes_or_what_leaves_the_site_is_seen_first_unless_the_brand_says_otherwise(
-    wish: str | None, writer: str, target: str, is_approved: Approval
+    wish: str | None, writer: str, target: str, is_approved: ApprovalPolicy
 ) -> None:
     assert approval_of(wish, writer=writer, targets=(target,)) is is_approved
 

@@ -21,9 +21,9 @@ from envelope.brand.payloads import (
     ResearchCompleted,
 )
 from messaging import Database
-from orchestrator.cycles import DEFAULT_ROOM, route
-from orchestrator.cycles.turns import give_overlooked_turns
-from orchestrator.review import Returns
+from orchestrator.cycles import DEFAULT_LIMITS, route
+from orchestrator.cycles.dispatch import dispatch_overlooked
+from orchestrator.review import StalledRewriteReaper
 from orchestrator.writing import Article, Source
 from orchestrator.writing.store import insert_content
 
@@ -169,7 +169,7 @@ async def test_no_more_drafts_wait_unreviewed_than_may_and_every_keyword_gets_it
                 brand.write(each, way, n % 2)
                 for n, (each, way) in enumerate(zip(commands, ways, strict=True))
             ),
-            *(give_overlooked_turns(replica, DEFAULT_ROOM) for replica in brand.replicas),
+            *(dispatch_overlooked(replica, DEFAULT_LIMITS) for replica in brand.replicas),
         )
         unreviewed = await brand.unreviewed()
         assert unreviewed <= limit
@@ -229,9 +229,9 @@ async def test_what_is_sent_back_keeps_its_room_until_it_is_given_up(brand: Bran
     # Nothing comes of it: it waits again, and is a draft like the others.
     await brand.fetch("update decisions set made_at = made_at - interval '9 hours'")
     assert (
-        await Returns(
+        await StalledRewriteReaper(
             brand.replicas[0], after=timedelta(hours=6), longest_sleep=timedelta(hours=1)
-        ).give_back()
+        ).reset_stalled_rewrites()
         == 1
     )
     assert await brand.unreviewed() == 5
@@ -255,7 +255,7 @@ async def test_more_may_wait_where_the_brand_says_so_and_fewer_are_begun_where_i
     assert agent["waits"] == "waits for a person: 2 drafts of its brand wait for review"
 
     (await brand.api.put("/v1/brands/acme", json=policy | {"max_unreviewed_drafts": 6})).raise_for_status()
-    await give_overlooked_turns(brand.replicas[1], DEFAULT_ROOM)
+    await dispatch_overlooked(brand.replicas[1], DEFAULT_LIMITS)
     assert len(await brand.commands("content.generate")) == 4
     for none in (0, 101, "5.5"):
         refused = await brand.api.put("/v1/brands/acme", json=policy | {"max_unreviewed_drafts": none})

@@ -10,8 +10,8 @@ import structlog
 from envelope import DomainMessage
 from messaging import Context, Database
 from messaging.testing import written
-from orchestrator.review import Returns, count_drafts
-from orchestrator.review.overdue import NOTHING_CAME
+from orchestrator.review import StalledRewriteReaper, count_drafts
+from orchestrator.review.stalled_rewrites import NOTHING_CAME
 from orchestrator.writing import Article, ContentWorkflow, Desk, NoArticleError, Source, Writer
 from orchestrator.writing.writer import UnsupportedDraftError
 from tests.fixtures.kilns import SOURCES
@@ -146,8 +146,10 @@ async def test_a_digest_cannot_be_sent_back(waiting: Any) -> None:
 async def test_a_draft_of_which_nothing_comes_waits_again_after_a_while(written_by_a_model: Any) -> None:
     waiting = written_by_a_model
     await waiting.decide("return", version=1, comment=COMMENT)
-    returns = Returns(waiting.database, after=timedelta(hours=6), longest_sleep=timedelta(hours=1))
-    assert await returns.give_back() == 0
+    returns = StalledRewriteReaper(
+        waiting.database, after=timedelta(hours=6), longest_sleep=timedelta(hours=1)
+    )
+    assert await returns.reset_stalled_rewrites() == 0
     async with waiting.database.connection() as connection:
         await connection.execute("update decisions set made_at = made_at - interval '7 hours'")
         assert (await count_drafts(connection)) == {
@@ -156,7 +158,7 @@ async def test_a_draft_of_which_nothing_comes_waits_again_after_a_while(written_
             "returned": 1,
             "correction": 0,
         }
-    assert [await returns.give_back(), await returns.give_back()] == [1, 0]
+    assert [await returns.reset_stalled_rewrites(), await returns.reset_stalled_rewrites()] == [1, 0]
 
     draft = await waiting.draft()
     assert (draft["state"], draft["version"]) == ("waiting", 1)

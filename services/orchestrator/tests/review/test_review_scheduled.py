@@ -10,8 +10,8 @@ import pytest
 
 from envelope.brand.payloads import DraftsWaiting
 from messaging import Database
-from orchestrator.outside import Announcements
-from orchestrator.review import Appointments, count_drafts
+from orchestrator.integration_events import EventPoller
+from orchestrator.review import PublicationScheduler, count_drafts
 from orchestrator.writing import HELD_UP_BY_DRAFTS
 
 SHORTER = "## Time\n\nEight hours are enough. [1]\n"
@@ -37,7 +37,7 @@ async def schedule(waiting: Any, at: datetime = TOMORROW, **body: Any) -> dict[s
 async def time_comes(waiting: Any, *databases: Database) -> int:
     """Two replicas look, or those that are named; how many articles they published."""
     await run(waiting, "update appointments set publish_at = now() where ended_at is null")
-    replicas = [Appointments(each) for each in databases or (waiting.database,) * 2]
+    replicas = [PublicationScheduler(each) for each in databases or (waiting.database,) * 2]
     return sum(await asyncio.gather(*(replica.keep() for replica in replicas)))
 
 
@@ -58,11 +58,11 @@ async def test_exactly_the_approved_version_is_published_at_its_time_and_once(
     edited = (await waiting.decide("edit", version=1, body_markdown=SHORTER)).json()
     assert (edited["state"], edited["version"], edited["scheduled"]["version"]) == ("scheduled", 2, 1)
 
-    assert await Appointments(waiting.database).keep() == 0
+    assert await PublicationScheduler(waiting.database).keep() == 0
     assert await waiting.sent() == []
     async with orchestrator_database_at(orchestrator_url) as second:
         assert await time_comes(waiting, waiting.database, second, second) == 1
-    assert await Appointments(waiting.database).keep() == 0
+    assert await PublicationScheduler(waiting.database).keep() == 0
 
     assert types(await waiting.sent()) == ["content.generated"]
     draft = await waiting.draft()
@@ -189,6 +189,6 @@ async def test_what_has_a_time_waits_for_nobody(make_waiting: Any) -> None:
     async with first.database.connection() as connection:
         counted = await count_drafts(connection)
     assert (counted["waiting"], counted["scheduled"]) == (4.0, 1.0)
-    await Announcements(first.database).announce()
+    await EventPoller(first.database).announce()
     (told,) = [each.payload for each in await first.sent() if isinstance(each.payload, DraftsWaiting)]
     assert (told.drafts, told.held_up) == (4, False)

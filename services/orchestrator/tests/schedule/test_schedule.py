@@ -14,7 +14,7 @@ import pytest
 from chassis.testing import eventually
 from messaging import Database
 from orchestrator.brands import upsert_brand
-from orchestrator.cycles import DEFAULT_ROOM
+from orchestrator.cycles import DEFAULT_LIMITS
 from orchestrator.schedule import Scheduler, count_states
 from orchestrator.schedule.firing import AT_ONCE
 from tests.fixtures.databases import Roles
@@ -250,7 +250,7 @@ async def test_replicas_share_out_what_is_due_and_no_due_time_fires_twice(
     assert set(begun.values()) == {1}
     async with acme.connection() as connection:
         sent = await connection.fetchval("select count(*) from outbox where type = 'research.requested'")
-    assert sent == min(count, DEFAULT_ROOM.research)
+    assert sent == min(count, DEFAULT_LIMITS.research)
 
 
 REFUSE = """

@@ -12,9 +12,9 @@ from chassis.time_zones import UntimelyError, zone_called
 from orchestrator.schedule.domain import (
     MOST_MISSED,
     RETRIES,
-    Plan,
+    SchedulePlan,
+    ScheduleProgress,
     ScheduleState,
-    Standing,
     Timetable,
     local,
 )
@@ -108,8 +108,8 @@ def test_what_is_no_time_is_refused_with_a_reason(cron: str, zone: str, complain
         Timetable.read(cron, zone)
 
 
-def plan(*, take: int | None = None, timetable: Timetable | None = SUNDAYS) -> Plan:
-    return Plan(("one", "two", "three", "four", "five"), take, timetable)
+def plan(*, take: int | None = None, timetable: Timetable | None = SUNDAYS) -> SchedulePlan:
+    return SchedulePlan(("one", "two", "three", "four", "five"), take, timetable)
 
 
 def test_what_was_missed_is_caught_up_by_one_firing() -> None:
@@ -151,7 +151,7 @@ def test_what_happens_once_ends_with_its_firing() -> None:
     assert once.fired(once.begun(NOW), NOW).state is ScheduleState.ENDED
 
 
-def failures(of: Plan, times: int) -> list[Standing]:
+def failures(of: SchedulePlan, times: int) -> list[ScheduleProgress]:
     standing, now = of.begun(NOW), NOW
     seen = []
     for _ in range(times):
@@ -181,7 +181,7 @@ def test_resuming_goes_on_with_the_next_time_or_does_at_once_what_was_due_once()
     paused = replace(plan().begun(NOW), state=ScheduleState.PAUSED)
     later = NOW + timedelta(days=30)
 
-    assert plan(timetable=None).resumed(parked, later) == Standing(ScheduleState.ACTIVE, NOW, later)
+    assert plan(timetable=None).resumed(parked, later) == ScheduleProgress(ScheduleState.ACTIVE, NOW, later)
     assert plan().resumed(paused, later).due_at == datetime(2026, 12, 27, 5, tzinfo=UTC)
 
 

@@ -20,11 +20,11 @@ from envelope.brand.payloads import (
 from messaging import Database
 from orchestrator.brands import BrandSlug, upsert_brand
 from orchestrator.cycles import (
+    BrandLimits,
     Cycle,
     CycleId,
     KeywordRow,
     NewCycle,
-    Room,
     begin_cycle,
     keyword_rows,
     route,
@@ -36,7 +36,7 @@ from orchestrator.writing import Article, Source
 from orchestrator.writing.store import insert_content
 
 MessageOf = Callable[..., DomainMessage[Any]]
-ROOM = Room(research=4, articles=4)
+LIMITS = BrandLimits(research=4, articles=4)
 BRAND = "daily-grind"
 
 
@@ -48,7 +48,7 @@ class Desk:
         self._message_of = message_of
 
     async def hand_in(
-        self, *keywords: str, room: Room = ROOM, refresh: bool = False, distinct: bool = False
+        self, *keywords: str, limits: BrandLimits = LIMITS, refresh: bool = False, distinct: bool = False
     ) -> Cycle:
         wanted = NewCycle(
             CycleId(new_event_id()),
@@ -61,12 +61,12 @@ class Desk:
             refresh=refresh,
             distinct=frozenset(keywords if distinct else ()),
         )
-        return await begin_cycle(self.database, wanted, room)
+        return await begin_cycle(self.database, wanted, limits)
 
     async def tell(self, *payloads: Payload, cycle: Cycle | None = None) -> None:
         chain = None if cycle is None else cycle.correlation_id
         async with self.database.transaction() as tx:
-            await route([self._message_of(each, chain) for each in payloads], tx, room=ROOM)
+            await route([self._message_of(each, chain) for each in payloads], tx, limits=LIMITS)
 
     async def asked(self) -> list[str]:
         """The keywords that were sent to research, in their order."""

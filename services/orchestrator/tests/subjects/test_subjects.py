@@ -13,17 +13,17 @@ from envelope.brand.payloads import (
 )
 from orchestrator.brands import find_brand
 from orchestrator.cycles import (
+    BrandLimits,
     Housekeeping,
-    Room,
     control,
 )
+from orchestrator.cycles.dispatch import dispatch_overlooked
 from orchestrator.cycles.facts import KeywordState
-from orchestrator.cycles.turns import give_overlooked_turns
 from orchestrator.subjects import Candidate, take_in_hand
 from orchestrator.writing.approval import wish_to_see
 
 MessageOf = Callable[..., DomainMessage[Any]]
-ROOM = Room(research=4, articles=4)
+LIMITS = BrandLimits(research=4, articles=4)
 BRAND = "daily-grind"
 Desk = Any
 """See conftest.py."""
@@ -144,7 +144,7 @@ async def test_of_those_that_wait_for_one_that_failed_one_is_tried_and_the_rest_
 async def test_when_the_first_is_cancelled_the_next_takes_its_turn(desk: Desk) -> None:
     first = await desk.hand_in("cold brew")
     second = await desk.hand_in("cold brews")
-    await control.cancel_cycle(desk.database, first.cycle_id, None, ROOM)
+    await control.cancel_cycle(desk.database, first.cycle_id, None, LIMITS)
     # It is at research, and ends when that has answered.
     assert await desk.asked() == ["cold brew"]
 
@@ -168,13 +168,13 @@ async def test_who_waits_for_another_keyword_can_be_cancelled_and_is_not_taken_f
         stall_after=timedelta(hours=6),
         keep_cycles=timedelta(days=90),
         longest_sleep=timedelta(hours=1),
-        room=ROOM,
+        limits=LIMITS,
     )
     async with desk.database.connection() as connection:
         await connection.execute("update keywords set moved_at = now() - interval '7 hours' where follows")
     assert await housekeeping.look_after_stalled() == 0
 
-    await control.cancel_cycle(desk.database, second.cycle_id, None, ROOM)
+    await control.cancel_cycle(desk.database, second.cycle_id, None, LIMITS)
 
     assert await desk.states(second) == ["cancelled"]
     (row,) = await desk.rows(second)
@@ -186,12 +186,12 @@ async def test_a_paused_cycle_keeps_no_other_from_the_subject(desk: Desk) -> Non
     await control.pause_brand(desk.database, BRAND)
     first = await desk.hand_in("cold brew")
     await control.pause_cycle(desk.database, first.cycle_id, None)
-    await control.resume_brand(desk.database, BRAND, ROOM)
+    await control.resume_brand(desk.database, BRAND, LIMITS)
 
     second = await desk.hand_in("cold brews")
     assert await desk.asked() == ["cold brews"]
     await desk.publish(second, "cold brews")
-    await control.resume_cycle(desk.database, first.cycle_id, None, ROOM)
+    await control.resume_cycle(desk.database, first.cycle_id, None, LIMITS)
 
     assert await desk.states(first) == ["completed"]
     assert await desk.asked() == ["cold brews"]
@@ -237,7 +237,7 @@ async def test_what_a_replica_of_the_version_before_brought_about_is_noticed(des
             content_id,
         )
 
-    await give_overlooked_turns(desk.database, ROOM)
+    await dispatch_overlooked(desk.database, LIMITS)
 
     assert await desk.states(second) == ["completed"]
 

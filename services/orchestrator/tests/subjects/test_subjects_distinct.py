@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from messaging import Database
-from orchestrator.cycles import Room
-from orchestrator.cycles.turns import give_overlooked_turns
+from orchestrator.cycles import BrandLimits
+from orchestrator.cycles.dispatch import dispatch_overlooked
 from orchestrator.subjects.backfill import backfill_keys
 from orchestrator.subjects.deciding import join_subjects, split_subject, stored_subjects
 from orchestrator.subjects.naming import Join, Split, SubjectNames
@@ -16,7 +16,7 @@ from orchestrator.subjects.naming import Join, Split, SubjectNames
 Desk = Any
 """See conftest.py."""
 BRAND = "daily-grind"
-ROOM = Room(research=4, articles=4)
+LIMITS = BrandLimits(research=4, articles=4)
 
 
 async def join(database: Database, keyword: str, other: str) -> bool:
@@ -110,7 +110,7 @@ async def test_who_waits_for_another_keyword_has_a_turn_once_it_is_split_off(des
     assert await desk.asked() == ["cold brew"]
 
     await split(desk.database, "cold brews")
-    await give_overlooked_turns(desk.database, ROOM)
+    await dispatch_overlooked(desk.database, LIMITS)
 
     assert await desk.asked() == ["cold brew", "cold brews"]
     assert await desk.states(second) == ["queued"]

@@ -7,8 +7,8 @@ import asyncpg
 import pytest
 
 from messaging import Database
-from orchestrator.cycles import Room
-from orchestrator.cycles.turns import give_overlooked_turns
+from orchestrator.cycles import BrandLimits
+from orchestrator.cycles.dispatch import dispatch_overlooked
 from orchestrator.subjects import backfill, backfill_keys
 from orchestrator.subjects.deciding import join_subjects
 from orchestrator.subjects.keys import REVISION, key_of
@@ -17,7 +17,7 @@ from orchestrator.writing.approval import stances_on
 Desk = Any
 """See conftest.py."""
 BRAND = "daily-grind"
-ROOM = Room(research=4, articles=4)
+LIMITS = BrandLimits(research=4, articles=4)
 FORMER_KEYS = {
     "d3.js charts": "2:d3.jschart",
     "haematology ward": "2:haematologyward",
@@ -65,7 +65,7 @@ async def article_keys(desk: Desk) -> dict[str, str]:
 async def test_articles_with_keys_of_the_former_revision_are_found(
     desk: Desk, orchestrator_url: str, *, migrates: bool
 ) -> None:
-    first = await desk.hand_in(*FORMER_KEYS, room=Room(research=9, articles=9))
+    first = await desk.hand_in(*FORMER_KEYS, limits=BrandLimits(research=9, articles=9))
     for keyword in FORMER_KEYS:
         await desk.publish(first, keyword)
     await store_former_keys(desk)
@@ -122,7 +122,7 @@ async def test_a_claim_that_moves_makes_room_for_another_one(desk: Desk, orchest
 
 async def test_who_waits_by_former_keys_for_another_subject_has_a_turn(desk: Desk) -> None:
     await desk.hand_in("Eagles")
-    second = await desk.hand_in("eagle", room=Room(research=1, articles=1))
+    second = await desk.hand_in("eagle", limits=BrandLimits(research=1, articles=1))
     async with desk.database.connection() as connection:
         await connection.execute("delete from subject_rules")
         await connection.execute("update subjects set key = '2:eagle' where key = '2:Eagles'")
@@ -131,7 +131,7 @@ async def test_who_waits_by_former_keys_for_another_subject_has_a_turn(desk: Des
             second.cycle_id,
         )
 
-    await give_overlooked_turns(desk.database, ROOM)
+    await dispatch_overlooked(desk.database, LIMITS)
 
     assert await desk.asked() == ["Eagles", "eagle"]
 
@@ -139,7 +139,7 @@ async def test_who_waits_by_former_keys_for_another_subject_has_a_turn(desk: Des
 async def test_an_interrupted_migration_goes_on_and_only_rows_with_another_key_are_written(
     desk: Desk, orchestrator_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = await desk.hand_in(*FORMER_KEYS, room=Room(research=9, articles=9))
+    first = await desk.hand_in(*FORMER_KEYS, limits=BrandLimits(research=9, articles=9))
     for keyword in FORMER_KEYS:
         await desk.publish(first, keyword)
     await store_former_keys(desk)

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from messaging import Database
-from orchestrator.cycles import Room, control
-from orchestrator.cycles.turns import give_overlooked_turns
+from orchestrator.cycles import BrandLimits, control
+from orchestrator.cycles.dispatch import dispatch_overlooked
 from orchestrator.subjects import backfill_keys
 from orchestrator.subjects.former_keys import former_key_of
 from orchestrator.subjects.keys import key_of
@@ -14,7 +14,7 @@ from orchestrator.subjects.keys import key_of
 Desk = Any
 """See conftest.py."""
 BRAND = "daily-grind"
-ROOM = Room(research=4, articles=4)
+LIMITS = BrandLimits(research=4, articles=4)
 
 
 class FormerReplica:
@@ -23,7 +23,7 @@ class FormerReplica:
     def __init__(self, desk: Desk) -> None:
         self._database: Database = desk.database
 
-    async def give_turns(self) -> list[str]:
+    async def dispatch_waiting(self) -> list[str]:
         """The keywords that it sends to research."""
         async with self._database.transaction() as tx:
             connection = tx.connection
@@ -117,7 +117,7 @@ async def test_what_this_version_has_in_hand_a_replica_of_the_former_waits_for(
     first = await desk.hand_in("cold brew")
     second = await hand_in_for_former(desk, later)
 
-    assert await former.give_turns() == []
+    assert await former.dispatch_waiting() == []
     assert await desk.states(second) == ["queued"]
 
     await desk.publish(first, "cold brew")
@@ -130,7 +130,7 @@ async def test_what_a_replica_of_the_former_has_in_hand_this_version_waits_for(
     desk: Desk, former: FormerReplica, later: str
 ) -> None:
     first = await hand_in_for_former(desk, "café culture")
-    assert await former.give_turns() == ["café culture"]
+    assert await former.dispatch_waiting() == ["café culture"]
 
     second = await desk.hand_in(later)
 
@@ -148,7 +148,7 @@ async def test_articles_of_this_version_stand_for_replicas_of_the_former(
     await desk.publish(first, "cold brew")
     second = await hand_in_for_former(desk, "cold brews")
 
-    assert await former.give_turns() == []
+    assert await former.dispatch_waiting() == []
     assert await desk.states(second) == ["completed"]
 
 
@@ -170,9 +170,9 @@ async def test_who_waits_by_the_former_rules_for_another_subject_has_a_turn_by_t
 ) -> None:
     await desk.hand_in("blue guitar")
     second = await hand_in_for_former(desk, "blues guitar")
-    assert await former.give_turns() == []
+    assert await former.dispatch_waiting() == []
 
-    await give_overlooked_turns(desk.database, ROOM)
+    await dispatch_overlooked(desk.database, LIMITS)
 
     assert await desk.asked() == ["blue guitar", "blues guitar"]
     assert await desk.states(second) == ["queued"]

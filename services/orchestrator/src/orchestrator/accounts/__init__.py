@@ -1,6 +1,6 @@
-"""Which accounts of the brands need a person: asked of the gateway every hour, and kept for audits."""
+"""Accounts that a person has to reconnect: fetched from the gateway every hour, and stored for audits."""
 
+from orchestrator.accounts.poller import AccountHealthPoller
 from orchestrator.accounts.store import AccountInTrouble, accounts_in_trouble, trouble_with_accounts
-from orchestrator.accounts.watching import Watching
 
-__all__ = ["AccountInTrouble", "Watching", "accounts_in_trouble", "trouble_with_accounts"]
+__all__ = ["AccountHealthPoller", "AccountInTrouble", "accounts_in_trouble", "trouble_with_accounts"]

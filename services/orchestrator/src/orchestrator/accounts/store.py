@@ -1,4 +1,4 @@
-"""SQL over accounts whose access ends, beside the functions that run it."""
+"""SQL over accounts that need attention, beside the functions that run it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from chassis import Connection
 EVERY_BRAND: Final = "*"
 A_ROUND: Final = timedelta(hours=1)
 OUTDATED: Final = timedelta(days=1)
-"""What is known of accounts is too old to go by after that."""
+"""Stored account states older than this are unreliable."""
 
 
 @dataclass(frozen=True, slots=True)
-class SeenAccount:
-    """One that the gateway says is near its end, or past it."""
+class ReportedAccount:
+    """An account that, according to the gateway, soon expires or has expired."""
 
     name: str
     kind: str
@@ -28,19 +28,19 @@ class SeenAccount:
 
 @dataclass(frozen=True, slots=True)
 class AccountInTrouble:
-    """One that a brand may use."""
+    """An account that a brand may use and that needs attention."""
 
     account: str
     kind: str
     is_over: bool
-    """It cannot be used any more; otherwise it soon cannot."""
+    """True: it no longer works. False: it stops working soon."""
     detail: str
     expires_at: datetime | None
     since: datetime
 
 
-async def take_round(connection: Connection) -> bool:
-    """Whether it is time to ask, and nobody else does; whoever dies over it leaves the next hour to another."""
+async def claim_check(connection: Connection) -> bool:
+    """Claims this hour's check; False if it is not due or another replica has it. A crashed replica leaves the next hour to another."""
     taken = await connection.fetchval(
         "update account_looks set next_at = now() + $1::interval where next_at <= now() returning true",
         A_ROUND,
@@ -48,8 +48,8 @@ async def take_round(connection: Connection) -> bool:
     return taken is True
 
 
-async def note_accounts(connection: Connection, seen: Sequence[SeenAccount]) -> None:
-    """Replaces what was known; an account that stands as it did has done so since then."""
+async def note_accounts(connection: Connection, seen: Sequence[ReportedAccount]) -> None:
+    """Replaces all stored accounts. An account with an unchanged state keeps its `since`."""
     rows = [(each, brand) for each in seen for brand in each.brands]
     await connection.execute(
         """
@@ -78,12 +78,12 @@ async def note_accounts(connection: Connection, seen: Sequence[SeenAccount]) -> 
 
 
 async def note_trouble(connection: Connection, trouble: str) -> None:
-    """Why the gateway could not be asked."""
+    """Stores why the gateway could not be reached."""
     await connection.execute("update account_looks set trouble = $1", trouble)
 
 
 async def accounts_in_trouble(connection: Connection, slug: str, *, limit: int) -> list[AccountInTrouble]:
-    """Those that the brand may use: the ones that are over first, then by when they end."""
+    """The accounts of a brand that need attention: broken ones first, then by expiry."""
     rows = await connection.fetch(
         """
         select account, min(kind) as kind, bool_or(state = 'needs_reconnecting') as is_over, min(detail) as detail,
@@ -99,7 +99,7 @@ async def accounts_in_trouble(connection: Connection, slug: str, *, limit: int) 
 
 
 async def trouble_with_accounts(connection: Connection) -> str | None:
-    """Why what is known of accounts is not to be relied on, in a sentence; None if it is, or if nobody is to be asked."""
+    """Why the stored accounts are unreliable, in a sentence; None if they are reliable or there is no gateway."""
     trouble: str | None = await connection.fetchval(
         "select trouble from account_looks where trouble is not null and (looked_at is null or looked_at < now() - $1::interval)",
         OUTDATED,

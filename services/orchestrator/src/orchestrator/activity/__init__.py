@@ -1,4 +1,4 @@
-"""How brands fare, in one answer for all of them: what waits for a person, what their last audits found, and what came of late."""
+"""The state of all brands in one answer: waiting reviews, the last audit, recent results."""
 
 from orchestrator.activity.routes import activity_routes
 

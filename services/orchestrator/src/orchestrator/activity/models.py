@@ -1,4 +1,4 @@
-"""What the API gives of how brands fare."""
+"""API views of the brands' activity."""
 
 from datetime import datetime
 from typing import Annotated
@@ -9,24 +9,24 @@ from pydantic import Field
 from chassis.http.api import View
 
 
-class AuditSeen(View):
+class LastAuditView(View):
     """The brand's newest audit."""
 
     audit_id: UUID
     made_at: datetime
     counts: dict[str, int]
-    """How many findings of each kind."""
+    """Findings by kind."""
 
 
-class Recently(View):
-    """Of keywords whose last step was taken since the time that was asked for; what is cleaned up with old cycles is not counted."""
+class RecentActivity(View):
+    """Results of keywords that moved since the requested time. Cycles that the clean-up deleted do not count."""
 
     published: int
-    """Articles that can be seen at an address."""
+    """Published articles."""
     posts: int
-    """Posts about them, on any channel."""
+    """Published posts, on all channels."""
     refused: int
-    """Keywords on which there is no article, for a reason that is no failure."""
+    """Keywords that ended without an article and without an error."""
     failed: int
 
 
@@ -34,15 +34,15 @@ class BrandActivity(View):
     brand_slug: Annotated[str, Field(examples=["daily-grind"])]
     name: Annotated[str, Field(examples=["The Daily Grind"])]
     drafts_waiting: int
-    """Drafts that a person has to decide about."""
+    """Drafts that wait for a decision."""
     posts_waiting: int
-    """Articles of which a post waits for a person."""
+    """Articles with a post that waits for a decision."""
     waiting_since: datetime | None
-    """Since when the oldest of them does."""
+    """When the oldest of these drafts or posts began to wait."""
     held_up: bool
-    """Whether so many drafts wait unseen that nothing more is begun for the brand."""
-    audit: AuditSeen | None
-    recently: Recently | None
+    """Whether unreviewed drafts pause the brand."""
+    audit: LastAuditView | None
+    recently: RecentActivity | None
     """Only where `since` is given."""
 
 

@@ -1,4 +1,4 @@
-"""Requests about how brands fare."""
+"""HTTP routes of the brands' activity."""
 
 from typing import Annotated
 
@@ -19,7 +19,7 @@ def activity_routes(database: Database) -> APIRouter:
     async def list_activity(
         caller: MayRead,
         since: Annotated[
-            Moment | None, Query(description="Count also what came of keywords from this time on.")
+            Moment | None, Query(description="Count also results of keywords from this time on.")
         ] = None,
         after: Annotated[
             str,
@@ -28,7 +28,7 @@ def activity_routes(database: Database) -> APIRouter:
         limit: PageLimit = DEFAULT_PAGE,
         if_none_match: IfNoneMatch = None,
     ) -> Response:
-        """What waits for a person, what the last audit found and, from a time on, what came of keywords; brands by slug."""
+        """Waiting drafts and posts, the last audit and, with `since`, results of keywords; brands by slug."""
         async with database.connection() as connection:
             found = await store.activity(
                 connection, slugs=caller.brands, after=after, limit=limit + 1, since=since

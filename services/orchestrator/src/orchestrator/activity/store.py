@@ -1,4 +1,4 @@
-"""SQL over what brands have done and wait for."""
+"""SQL over the brands' activity."""
 
 import json
 from collections.abc import Collection
@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from chassis import Connection
-from orchestrator.outside import POSTS_WAIT
+from orchestrator.integration_events import POSTS_WAIT
 from orchestrator.writing import HELD_UP_SINCE, WAITS
 
 
@@ -18,14 +18,14 @@ async def activity(
     limit: int,
     since: datetime | None,
 ) -> list[dict[str, Any]]:
-    """A page of brands by slug, with what waits; with `since`, also what came of their keywords from then on.
+    """A page of brands by slug with their waiting drafts and posts; with `since`, also the results of their keywords since then.
 
     Args:
         connection: to the service's database.
-        slugs: of these brands alone; None: of all.
+        slugs: only these brands; None: all.
         after: slugs that come after this one.
         limit: brands at most.
-        since: None: what came of keywords is not counted, which takes time with many of them.
+        since: None: results of keywords are not counted; counting is slow for many keywords.
     """
     rows = await connection.fetch(
         f"""

@@ -1,6 +1,6 @@
 """The HTTP API as one application."""
 
 from orchestrator.api.application import http_api
-from orchestrator.api.keys import KnownCallers
+from orchestrator.api.keys import RequestAuthenticator
 
-__all__ = ["KnownCallers", "http_api"]
+__all__ = ["RequestAuthenticator", "http_api"]

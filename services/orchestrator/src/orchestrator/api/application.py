@@ -1,4 +1,4 @@
-"""The HTTP API: the rooms' routes behind the guard, and what their errors are answered with."""
+"""The HTTP API: all routes behind the authorisation, and the answers to their errors."""
 
 from collections.abc import Set as AbstractSet
 from datetime import timedelta
@@ -19,7 +19,7 @@ from orchestrator.api.keys import SHOWN_ONCE, KeyQuotas, key_routes
 from orchestrator.audits import audit_routes
 from orchestrator.brands import EXTRACTIVE, UnknownBrandError, brand_routes
 from orchestrator.calendar import calendar_routes
-from orchestrator.cycles import DEFAULT_ROOM, ReusedKeyError, Room, cycle_routes
+from orchestrator.cycles import DEFAULT_LIMITS, BrandLimits, ReusedKeyError, cycle_routes
 from orchestrator.erasure import erasure_routes
 from orchestrator.placements import placement_routes
 from orchestrator.removal import BrandErasingError
@@ -33,11 +33,11 @@ STUCK_AFTER: Final = timedelta(hours=1)
 DESCRIPTION: Final = """
 Turns keywords into published, promoted articles.
 
-1. `PUT /v1/brands/{slug}`: say who writes.
-2. `POST /v1/brands/{slug}/research`: hand in keywords; the answer names a cycle.
-3. `GET /v1/cycles/{cycle_id}`: watch it; each keyword ends as completed, refused, needs_review, rejected, failed or
+1. `PUT /v1/brands/{slug}`: create a brand.
+2. `POST /v1/brands/{slug}/research`: submit keywords; the answer names a cycle.
+3. `GET /v1/cycles/{cycle_id}`: follow it; each keyword ends as completed, refused, needs_review, rejected, failed or
    cancelled, with links and reasons.
-4. `GET /v1/drafts`: see what waits for a person; approve, edit or reject it.
+4. `GET /v1/drafts`: list the drafts that wait for a person; approve, edit or reject them.
 
 Every request needs a key: an API key in the header `Authorization: Bearer …`, or the service key in `X-Service-Key`. Every refusal is a problem
 (`application/problem+json`, RFC 9457) whose `detail` is a sentence that says what to do and
@@ -50,17 +50,17 @@ def http_api(
     authorise: Authorise,
     *,
     writers: AbstractSet[str] = frozenset({EXTRACTIVE}),
-    room: Room = DEFAULT_ROOM,
+    limits: BrandLimits = DEFAULT_LIMITS,
     stuck_after: timedelta = STUCK_AFTER,
 ) -> FastAPI:
-    """The application.
+    """The FastAPI application of this service.
 
     Args:
         database: the service's.
         authorise: says who sent a request; raises HTTPException 401 for one without a key.
-        writers: those that a brand may choose.
-        room: how much of one brand may be in hand at a time.
-        stuck_after: without a sign of it for so long, an article that is being written is said to be stuck.
+        writers: writers that a brand may choose.
+        limits: how much work of one brand may be under way at a time.
+        stuck_after: an article without progress for this long is shown as stuck.
     """
     app = api(
         "Brand Engine: orchestrator",
@@ -76,33 +76,39 @@ def http_api(
         description=DESCRIPTION,
         license_info={"name": "MIT"},
         openapi_tags=[
-            {"name": "brands", "description": "Who writes, in what language, for which site and channels."},
+            {"name": "brands", "description": "Brands: language, writer, targets and channels."},
             {"name": "cycles", "description": "Batches of keywords and their progress."},
-            {"name": "schedules", "description": "Keywords handed in by the clock."},
-            {"name": "calendar", "description": "What is to happen when."},
-            {"name": "audits", "description": "What about a brand wants somebody's eye."},
+            {
+                "name": "schedules",
+                "description": "Rules that submit keywords, or start an audit, at set times.",
+            },
+            {"name": "calendar", "description": "Scheduled articles and firings of schedules."},
+            {
+                "name": "audits",
+                "description": "Checks of a brand's articles for outdated, broken or lost ones.",
+            },
             {"name": "content", "description": "The articles."},
-            {"name": "drafts", "description": "What waits for a person, and what the person decides."},
-            {"name": "workflows", "description": "How the writing of each article goes."},
-            {"name": "keys", "description": "Who may do what."},
-            {"name": "audit log", "description": "Who has changed what."},
+            {"name": "drafts", "description": "Drafts that wait for a person, and decisions about them."},
+            {"name": "workflows", "description": "The steps in which each article is written."},
+            {"name": "keys", "description": "API keys: scopes, brands and limits."},
+            {"name": "audit log", "description": "Changes made over this API, with caller and time."},
         ],
     )
     add_routes(
         app,
         brand_routes(database, writers, agent_of, waits_of),
-        cycle_routes(database, room),
+        cycle_routes(database, limits),
         subject_routes(database),
         schedule_routes(database),
         calendar_routes(database),
-        audit_routes(database, room),
+        audit_routes(database, limits),
         activity_routes(database),
         erasure_routes(database),
         content_routes(database),
         placement_routes(database),
         key_routes(database),
-        review_routes(database, room),
-        workflow_routes(database, room, stuck_after),
+        review_routes(database, limits),
+        workflow_routes(database, limits, stuck_after),
     )
     keep_audit_log(app, database, shown_once=SHOWN_ONCE)
     app.add_exception_handler(UnknownBrandError, _unknown)

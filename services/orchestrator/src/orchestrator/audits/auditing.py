@@ -15,7 +15,7 @@ from orchestrator.audits.domain import STALE_AFTER_DAYS, report
 from orchestrator.audits.refreshing import refresh_stale
 from orchestrator.audits.store import Audit
 from orchestrator.brands import BrandSlug, UnknownBrandError, find_brand
-from orchestrator.cycles import Room
+from orchestrator.cycles import BrandLimits
 
 log = structlog.get_logger(__name__)
 
@@ -24,7 +24,7 @@ AGAIN_AFTER: Final = timedelta(minutes=1)
 """Asked for once more before that, an audit is the one that was made."""
 
 
-async def audit_in(tx: Transaction, slug: BrandSlug, room: Room, *, by: str) -> tuple[Audit, bool]:
+async def audit_in(tx: Transaction, slug: BrandSlug, limits: BrandLimits, *, by: str) -> tuple[Audit, bool]:
     """The audit of a brand, told to everybody if it is new, and whether it is new: one of the last minute stands for what is asked for now.
 
     Stale articles are written anew, as far as the brand allows.
@@ -41,7 +41,7 @@ async def audit_in(tx: Transaction, slug: BrandSlug, room: Room, *, by: str) -> 
         return recent, False
     stale_after = timedelta(days=brand.stale_after_days or STALE_AFTER_DAYS)
     known = await store.known_of(connection, slug, stale_after)
-    known = replace(known, renewing=await refresh_stale(tx, brand, stale_after, room))
+    known = replace(known, renewing=await refresh_stale(tx, brand, stale_after, limits))
     # Comparing hundreds of articles takes a while, in which others are served.
     found = await asyncio.to_thread(report, slug, known)
     audit = await store.insert_audit(connection, new_event_id(), slug, found, by=by)

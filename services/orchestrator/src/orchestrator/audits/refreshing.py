@@ -7,14 +7,14 @@ from uuid import UUID
 from envelope import new_event_id
 from envelope.brand.payloads import Priority
 from messaging import Transaction
-from orchestrator.brands import Brand
-from orchestrator.cycles import CycleId, NewCycle, Room, begin_cycle_in
+from orchestrator.brands import BrandRow
+from orchestrator.cycles import BrandLimits, CycleId, NewCycle, begin_cycle_in
 
 WITHIN: Final = timedelta(days=7)
 
 
 async def refresh_stale(
-    tx: Transaction, brand: Brand, stale_after: timedelta, room: Room
+    tx: Transaction, brand: BrandRow, stale_after: timedelta, limits: BrandLimits
 ) -> dict[UUID, UUID]:
     """Has the stalest articles written anew, by one cycle; returns which, with the cycle. Nobody else may look the brand over meanwhile.
 
@@ -55,5 +55,5 @@ async def refresh_stale(
         refresh=True,
         submitted_by="audit",
     )
-    await begin_cycle_in(tx, wanted, room, together=False)
+    await begin_cycle_in(tx, wanted, limits, together=False)
     return {row["content_id"]: wanted.cycle_id for row in rows}

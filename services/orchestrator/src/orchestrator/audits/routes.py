@@ -18,12 +18,12 @@ from orchestrator.audits import store
 from orchestrator.audits.auditing import audit_in
 from orchestrator.audits.models import AuditLine, AuditList, AuditView
 from orchestrator.brands import BrandSlug, Slug, UnknownBrandError, find_brand, seen_slug
-from orchestrator.cycles import Room
+from orchestrator.cycles import BrandLimits
 
 PAGE: Final = 50
 
 
-def audit_routes(database: Database, room: Room) -> APIRouter:
+def audit_routes(database: Database, limits: BrandLimits) -> APIRouter:
     routes = router("/brands/{slug}/audits", tags=["audits"])
 
     @routes.post(
@@ -43,7 +43,7 @@ def audit_routes(database: Database, room: Room) -> APIRouter:
         """
         brand = seen_slug(slug, caller)
         async with database.transaction() as tx:
-            audit, is_new = await audit_in(tx, brand, room, by=caller.name)
+            audit, is_new = await audit_in(tx, brand, limits, by=caller.name)
         if is_new:
             response.headers["Location"] = f"/v1/brands/{slug}/audits/{audit.audit_id}"
         else:

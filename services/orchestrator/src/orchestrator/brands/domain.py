@@ -1,4 +1,4 @@
-"""What a brand is called, who writes for it and what it wants to see. Pure: no I/O, no clock, no randomness."""
+"""A brand's name, writer and approval policy. Pure: no I/O, no clock, no randomness."""
 
 import re
 from collections.abc import Collection
@@ -13,59 +13,59 @@ BrandSlug = NewType("BrandSlug", str)
 EXTRACTIVE: Final = "extractive"
 MODEL: Final = "model"
 WRITERS: Final = (EXTRACTIVE, MODEL)
-"""Who may write a brand's articles: quotations put in order, or a language model held to its sources."""
+"""Writers that a brand may choose: `extractive` arranges quotations; `model` is a language model held to its sources."""
 
 
 BUILT_IN_SITE: Final = "site"
 DEFAULT_UNREVIEWED: Final = 5
-"""Drafts of a brand that may wait without anybody having reviewed them, unless the brand says otherwise."""
+"""Unreviewed drafts that pause a brand, unless the brand sets another number."""
 
 
-class Approval(StrEnum):
+class ApprovalPolicy(StrEnum):
     """Which articles a person approves before they are published."""
 
     EVERYTHING = "everything"
     FIRST = "first"
-    """The first on a keyword: what comes after an article that the brand let out on the same one goes by itself."""
+    """The first article on a keyword. Later articles on the same keyword are published without review."""
     NOTHING = "nothing"
-    """None but those that miss a bound."""
+    """Only articles that miss a quality bound."""
 
 
-def approval_of(wish: str | None, *, writer: str, targets: Collection[str]) -> Approval:
-    """What the brand wants to see: what it says, or else everything that a model writes or that leaves the built-in site."""
+def approval_of(wish: str | None, *, writer: str, targets: Collection[str]) -> ApprovalPolicy:
+    """The brand's policy: its own setting, or else everything that a model writes or that leaves the built-in site."""
     if wish is not None:
-        return Approval(wish)
+        return ApprovalPolicy(wish)
     leaves = any(target != BUILT_IN_SITE for target in targets)
-    return Approval.EVERYTHING if writer == MODEL or leaves else Approval.NOTHING
+    return ApprovalPolicy.EVERYTHING if writer == MODEL or leaves else ApprovalPolicy.NOTHING
 
 
-class UnwritableError(ValueError):
-    """The brand asks for a writer that cannot write for it; the message says what to do."""
+class UnusableWriterError(ValueError):
+    """The chosen writer cannot write for this brand; the message says what to do."""
 
 
 def check_writer(writer: str, language: str, available: AbstractSet[str]) -> None:
-    """Raises UnwritableError: that writer is not configured, or does not know the language."""
+    """Raises UnusableWriterError: the writer is not configured, or does not support the language."""
     if writer not in available:
-        raise UnwritableError(
+        raise UnusableWriterError(
             f"no model is configured, so the writer '{writer}' cannot write: set MODEL_URL and restart the orchestrator, or"
             f" give the brand the writer '{EXTRACTIVE}'"
         )
     if writer == MODEL and language.partition("-")[0] != "en":
-        raise UnwritableError(
-            f"what a model writes can be held against its sources in English only, and the brand's language is"
+        raise UnusableWriterError(
+            f"a model's text can be checked against its sources in English only, and the brand's language is"
             f" '{language}': give it the writer '{EXTRACTIVE}'"
         )
 
 
 class UnknownBrandError(LookupError):
-    """There is no brand of this slug; the message says how to make one."""
+    """No brand has this slug; the message says how to create one."""
 
     def __init__(self, slug: str) -> None:
         super().__init__(f"there is no brand '{slug}'; create it first with PUT /v1/brands/{slug}")
 
 
 def is_slug(text: str) -> bool:
-    """Whether a brand may be called so: lower-case letters and digits, joined by single hyphens."""
+    """Whether the text is a valid slug: lower-case letters and digits, joined by single hyphens."""
     return (
         len(text) <= MAX_BRAND_SLUG
         and re.fullmatch(SLUG_PATTERN, text) is not None

@@ -1,4 +1,4 @@
-"""What the API takes and gives of brands."""
+"""API bodies and views of brands."""
 
 from datetime import datetime
 from typing import Annotated, Final, Literal, Self
@@ -9,7 +9,7 @@ from chassis.http.api import View
 from chassis.quiet_hours import QuietHours
 from envelope.brand.payloads import PostsApproval
 from orchestrator.brands.domain import DEFAULT_UNREVIEWED
-from orchestrator.brands.store import Brand
+from orchestrator.brands.store import BrandRow
 from orchestrator.requests import RequestBody, not_blank, prose
 
 MAX_CHANNELS: Final = 20
@@ -37,7 +37,7 @@ def _each_once(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class QuietHoursRequest(RequestBody):
-    """From one time of the day to another one, by the clocks of a time zone; over midnight, if `end` is not later than `begin`."""
+    """From one time of day to another, in a time zone; across midnight if `end` is not later than `begin`."""
 
     begin: Annotated[str, Field(pattern=CLOCK_PATTERN, examples=["22:00"])]
     end: Annotated[str, Field(pattern=CLOCK_PATTERN, examples=["07:00"])]
@@ -57,7 +57,7 @@ class QuietHoursRequest(RequestBody):
 
 
 class BrandRequest(RequestBody):
-    """What a brand is to be. Fields left out take their defaults, also when the brand exists."""
+    """The settings of a brand. Fields left out take their defaults, also when the brand exists."""
 
     name: Annotated[
         str, Field(min_length=1, max_length=200, examples=["The Daily Grind"]), AfterValidator(not_blank)
@@ -70,73 +70,70 @@ class BrandRequest(RequestBody):
     ] = ""
     """Shown on the brand's site."""
     language: Annotated[str, Field(pattern=LANGUAGE_PATTERN, max_length=35, examples=["en"])] = "en"
-    """Language tag (BCP 47) of what is written."""
+    """Language tag (BCP 47) of the brand's articles and posts."""
     channels: Annotated[
         tuple[Name, ...], Field(max_length=MAX_CHANNELS, examples=[["feed"]]), AfterValidator(_each_once)
     ] = ("feed",)
     """Where articles are promoted. `feed` is the built-in public feed; an empty list means no promotion."""
     target: Annotated[Name, Field(examples=["site"])] = "site"
-    """Where articles are published first, and what their canonical address is of. `site` is the built-in site."""
+    """The target where articles are published first and have their canonical address. `site` is the built-in site."""
     targets: Annotated[
         tuple[Name, ...],
         Field(max_length=MAX_TARGETS, examples=[["site", "company-blog"]]),
         AfterValidator(_each_once),
     ] = ()
-    """All targets, the one above first; the others follow when an article is published there, and name its address as the
-    canonical one. Left out: that one alone."""
+    """All targets, the home first. The others follow once the home has published an article, and name its address as the canonical
+    one. Left out: the home alone."""
     writer: Annotated[Literal["extractive", "model"], Field(examples=["extractive"])] = "extractive"
-    """Who writes: `extractive` quotes its sources; `model` has a language model write what they support, in English."""
+    """The writer: `extractive` quotes its sources; `model` is a language model that writes in English what they support."""
     forbidden_words: Annotated[
         tuple[Word, ...], Field(max_length=MAX_FORBIDDEN, examples=[["game-changer"]])
     ] = ()
-    """Words and phrases that the brand does without: a model must not use them, and an article with one waits for a person."""
+    """Words and phrases that a model must not use; an article that contains one waits for a person."""
     tone: Annotated[
         str,
         Field(max_length=MAX_TONE, examples=["Plain and friendly; explain what a beginner may not know."]),
         AfterValidator(prose),
     ] = ""
-    """How what a model writes should read. It is asked for; what holds of its sentences does not depend on it."""
+    """The tone in which a model should write. It changes the wording, not the checks against sources."""
     audience: Annotated[
         str,
         Field(max_length=MAX_AUDIENCE, examples=["People who brew at home and own one kettle."]),
         AfterValidator(prose),
     ] = ""
-    """Who reads what a model writes: what it asks, explains and takes as known is for them. It is asked for, as the tone is."""
+    """The readers for whom a model writes. Like the tone, it changes the wording, not the checks."""
     words: Annotated[int | None, Field(ge=LEAST_WORDS, le=MOST_WORDS, examples=[800])] = None
-    """How long an article of a model should be; one that is far from it waits for a person."""
+    """Length of a model's articles in words; an article that is far from it waits for a person."""
     approval: Annotated[Literal["everything", "first", "nothing"] | None, Field(examples=["everything"])] = (
         None
     )
-    """Which articles wait until a person has approved them: `everything`; `first`, those on keywords of which the brand has let
-    none out yet; `nothing` but what misses a bound. Left out: `everything` where a model writes or the target is not the
-    built-in site, else `nothing`."""
+    """Which articles wait for a person's approval: `everything`; `first`, articles on keywords without a published article; `nothing` but
+    articles that miss a bound. Left out: `everything` if a model writes or the target is not the built-in site, else `nothing`."""
 
     posts_approval: Annotated[PostsApproval, Field(examples=["everything"])] = "nothing"
-    """Which posts wait until a person has approved them: `everything`, or `nothing`. Those of an article are decided about at social, under
-    `/v1/posts`."""
+    """Which posts wait for a person's approval: `everything`, or `nothing`. Decide about posts at social, under `/v1/posts`."""
 
     short_links: bool = False
-    """Whether posts elsewhere lead to articles by short links of the brand's own site, so that who comes from which post is counted (without
-    cookies or addresses). The site has to have an address that everybody reaches."""
+    """Whether posts on networks link to articles by short links of the brand's site, which count visits per post without cookies
+    or IP addresses. The site needs a public address."""
 
     articles_per_day: Annotated[int | None, Field(ge=1, le=MOST_A_DAY, examples=[10])] = None
-    """How many keywords are begun in a day, evenly spread: 10 is one every 144 minutes. Without it, as many as there is room for."""
+    """Keywords begun per day, evenly spread: 10 is one every 144 minutes. Left out: no such limit."""
     stale_after_days: Annotated[int | None, Field(ge=1, le=MOST_DAYS, examples=[180])] = None
-    """After how many days an audit calls what an article was written from old; without it, 180."""
+    """Age of a source in days after which an audit reports its article as stale; left out: 180."""
     refresh_stale: Annotated[int | None, Field(ge=1, le=MOST_REFRESHED, examples=[5])] = None
-    """How many such articles audits have written anew in a week, the oldest first; without it, none: they are reported."""
+    """How many stale articles audits refresh per week, the oldest first. Left out: none; audits only report them."""
     max_unreviewed_drafts: Annotated[int, Field(ge=1, le=MOST_UNREVIEWED, examples=[5])] = DEFAULT_UNREVIEWED
-    """How many drafts may wait that no person has reviewed. With so many, nothing more is begun; where every article waits, no more than
-    these are written."""
+    """How many unreviewed drafts pause the brand. If every article waits for review, no more drafts than this are written."""
 
     quiet_hours: QuietHoursRequest | None = None
-    """When nothing is begun for it by itself, day by day: what is under way goes on to its end, what is due is caught up afterwards, and
-    what a person does is done."""
+    """Times of day without automatic work. Running work finishes, due work is caught up afterwards, and people's requests are
+    carried out."""
 
     @model_validator(mode="before")
     @classmethod
     def _home_first(cls, given: object) -> object:
-        """The first of the targets is the home; who names the home alone has no other."""
+        """Makes the first target the home; a request that names only the home has no other targets."""
         if isinstance(given, dict) and "target" not in given:
             match given.get("targets"):
                 case [str() as home, *_]:
@@ -152,39 +149,39 @@ class BrandRequest(RequestBody):
         return self
 
     @classmethod
-    def of(cls, brand: Brand) -> "BrandRequest":
-        """What would have to be sent for the brand to stay as it is. It was checked when it was stored."""
+    def of(cls, brand: BrandRow) -> "BrandRequest":
+        """The request that would leave the brand unchanged. Its fields were checked when they were stored."""
         stored = {name: getattr(brand, name) for name in cls.model_fields}
         stored["quiet_hours"] = QuietHoursRequest.of(brand.quiet_hours)
         stored["targets"] = brand.targets if brand.further_targets else ()
         return cls.model_construct(**stored)
 
 
-class Counters(View):
-    """What became of the brand's keywords and articles, as their rows say at this moment; cycles are kept for a limited time."""
+class BrandCounters(View):
+    """Counts of the brand's keywords and articles, taken from their rows. Old cycles are deleted after a time."""
 
     pending_research: int
-    """Keywords that research has not answered yet, those included that have not been sent."""
+    """Keywords that research has not answered yet, unsent ones included."""
     drafts_waiting: int
-    """Drafts that a person has to decide about."""
+    """Drafts that wait for a decision."""
     generated: int
-    """Articles that were written, drafts included."""
+    """Written articles, drafts included."""
     published: int
-    """Articles that can be seen at an address."""
+    """Published articles."""
     posted: int
-    """Posts, on any channel, of the cycles that are kept."""
+    """Posts on all channels, of the cycles that are still stored."""
     failed: int
-    """Keywords of the cycles that are kept."""
+    """Failed keywords of the cycles that are still stored."""
 
 
-class Agent(View):
-    """How the brand fares, and whether it goes on by itself."""
+class BrandAgentView(View):
+    """The brand's counters, and whether it waits for a person."""
 
-    counters: Counters
+    counters: BrandCounters
     waits: str | None
-    """Why nothing more is begun for it; null if it goes on by itself."""
+    """Why the brand begins nothing more; null if it works normally."""
     looked_at: datetime | None
-    """When a person looked last: decided about a draft, or said to have reviewed it or all that wait."""
+    """When a person last decided about a draft, or marked drafts as reviewed."""
 
 
 class BrandView(View):
@@ -195,14 +192,14 @@ class BrandView(View):
     channels: Annotated[tuple[str, ...], Field(examples=[["feed"]])]
     target: Annotated[str, Field(examples=["site"])]
     targets: Annotated[tuple[str, ...], Field(examples=[["site"]])]
-    """All, the one above first."""
+    """All targets, the home first."""
     writer: Annotated[str, Field(examples=["extractive"])]
     forbidden_words: tuple[str, ...]
     tone: str
     audience: str
     words: int | None
     approval: str
-    """Which articles wait until a person has approved them: what the brand says, or else what is the default for it."""
+    """Which articles wait for a person's approval: the brand's setting, or its default."""
     posts_approval: PostsApproval
     short_links: bool
     articles_per_day: int | None
@@ -211,12 +208,12 @@ class BrandView(View):
     max_unreviewed_drafts: int
     quiet_hours: QuietHoursRequest | None
     paused_at: datetime | None
-    """Since when nothing of it is begun, until somebody has it resumed."""
+    """When the brand was paused; null if it is not."""
     created_at: datetime
     updated_at: datetime
 
     @classmethod
-    def of(cls, brand: Brand) -> Self:
+    def of(cls, brand: BrandRow) -> Self:
         return cls(
             slug=brand.slug,
             name=brand.name,
@@ -246,26 +243,26 @@ class BrandView(View):
 
 class BrandDetails(BrandView):
     policy: BrandRequest
-    """What was asked for, as a PUT would ask for it again: change a part of it and send it with the ETag in `If-Match`."""
-    agent: Agent
+    """The body of the PUT that would leave the brand unchanged. Change a part and send it with the ETag in `If-Match`."""
+    agent: BrandAgentView
 
     @classmethod
-    def of_agent(cls, brand: Brand, agent: Agent) -> Self:
+    def of_agent(cls, brand: BrandRow, agent: BrandAgentView) -> Self:
         return cls(**dict(BrandView.of(brand)), policy=BrandRequest.of(brand), agent=agent)
 
 
-class BrandLine(BrandView):
+class BrandListItem(BrandView):
     """A brand in a list."""
 
     waits: str | None
-    """Why nothing more is begun for it; null if it goes on by itself."""
+    """Why the brand begins nothing more; null if it works normally."""
 
     @classmethod
-    def of_waiting(cls, brand: Brand, waits: str | None) -> Self:
+    def of_waiting(cls, brand: BrandRow, waits: str | None) -> Self:
         return cls(**dict(BrandView.of(brand)), waits=waits)
 
 
 class BrandList(View):
-    items: tuple[BrandLine, ...]
+    items: tuple[BrandListItem, ...]
     next: str | None
-    """Where the next page begins: send it as `after`."""
+    """Send it as `after` to get the next page."""

@@ -1,6 +1,6 @@
-"""Ends the quiet hours of brands when they are over. Every replica does; row locks share it out, and only the database's clock counts.
+"""Ends quiet hours. Every replica does; row locks share the work, and only the database's clock counts.
 
-A brand keeps quiet for as long as its period is not replaced by the next one: what nobody has ended yet, lasts.
+A brand's quiet hours last until this loop replaces their period with the next one.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from orchestrator.brands import store
 log = structlog.get_logger(__name__)
 
 LONGEST_SLEEP: Final = timedelta(seconds=15)
-"""How late quiet hours that were set on another replica may end."""
+"""How late this replica may notice quiet hours that were set on another replica."""
 SHORTEST_SLEEP: Final = timedelta(milliseconds=20)
 
 
@@ -24,7 +24,7 @@ class QuietPeriods:
         self._database = database
 
     async def run(self) -> None:
-        """Goes on until it is cancelled, asleep until the next period is over."""
+        """Runs until cancelled; sleeps until the next period is over."""
         while True:
             await self.tick()
             async with self._database.connection() as connection:
@@ -33,7 +33,7 @@ class QuietPeriods:
             await asyncio.sleep(pause.total_seconds())
 
     async def tick(self) -> None:
-        """Ends what is over now. What waited is begun by whoever looks for keywords that are overlooked."""
+        """Ends the periods that are over. The dispatcher then begins the keywords that waited."""
         async with self._database.transaction() as tx:
             ended = await store.end_quiet_periods(tx.connection)
         if ended:

@@ -1,4 +1,4 @@
-"""Requests about brands, and the brand in the path of other requests."""
+"""HTTP routes of brands, and the check of the brand in other routes' paths."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
@@ -31,16 +31,16 @@ from orchestrator.answers import LOCATION
 from orchestrator.brands.domain import (
     BrandSlug,
     UnknownBrandError,
-    UnwritableError,
+    UnusableWriterError,
     check_writer,
     is_slug,
 )
-from orchestrator.brands.models import Agent, BrandDetails, BrandLine, BrandList, BrandRequest
-from orchestrator.brands.store import Brand, brands_page, find_brand, hold_brand, upsert_brand
-from orchestrator.removal import demand_not_erasing
+from orchestrator.brands.models import BrandAgentView, BrandDetails, BrandList, BrandListItem, BrandRequest
+from orchestrator.brands.store import BrandRow, brands_page, find_brand, hold_brand, upsert_brand
+from orchestrator.removal import check_not_erasing
 
-AgentOf: TypeAlias = Callable[[Connection, Brand], Awaitable[Agent]]
-WaitsOf: TypeAlias = Callable[[Connection, Sequence[Brand]], Awaitable[Sequence[str | None]]]
+AgentOf: TypeAlias = Callable[[Connection, BrandRow], Awaitable[BrandAgentView]]
+WaitsOf: TypeAlias = Callable[[Connection, Sequence[BrandRow]], Awaitable[Sequence[str | None]]]
 
 Slug = Annotated[
     str,
@@ -62,11 +62,11 @@ IfNew = Annotated[
 
 
 def seen_slug(slug: str, caller: Caller) -> BrandSlug:
-    """The slug of a path, for a caller who may see such a brand; whether there is one is still to be looked up.
+    """The slug in a path, checked for this caller. Whether the brand exists is not checked.
 
     Raises:
-        HTTPException: 422 if no brand can be called so.
-        UnknownBrandError: the caller is bound to others.
+        HTTPException: 422 if it is not a valid slug.
+        UnknownBrandError: the caller's key is bound to other brands.
     """
     if not is_slug(slug):
         raise RefusalError(
@@ -93,7 +93,7 @@ def _own_slug(slug: str, caller: Caller) -> BrandSlug:
 def brand_routes(
     database: Database, writers: AbstractSet[str], agent_of: AgentOf, waits_of: WaitsOf
 ) -> APIRouter:
-    """`writers` are those that this process has; `agent_of` tells how a brand fares, `waits_of` why brands wait."""
+    """`writers` are the writers of this process; `agent_of` gives a brand's counters, `waits_of` why brands wait."""
     routes = APIRouter()
     add_routes(routes, _setting(database, writers, agent_of), _reading(database, agent_of, waits_of))
     return routes
@@ -123,15 +123,15 @@ def _setting(database: Database, writers: AbstractSet[str], agent_of: AgentOf) -
         if_match: IfMatch = None,
         if_none_match: IfNew = None,
     ) -> BrandDetails:
-        """Sending the same again changes nothing. Cycles that run keep the channels and target they began with.
+        """Creates or changes a brand. The same request again changes nothing. Running cycles keep their channels and target.
 
-        Who changes a part of what is set reads the brand, sends its `policy` with the change, and the ETag in `If-Match`: if somebody
-        else changed it meanwhile, nothing is done.
+        To change a part of it, read the brand, change its `policy`, and send that with the ETag in `If-Match`.
+        If another request changed the brand meanwhile, the answer is 412 and nothing changes.
         """
         checked = _own_slug(slug, caller)
         try:
             check_writer(request.writer, request.language, writers)
-        except UnwritableError as error:
+        except UnusableWriterError as error:
             raise RefusalError(codes.WRITER_NOT_AVAILABLE, str(error)) from error
         async with database.transaction() as tx:
             if if_match is not None:
@@ -144,8 +144,8 @@ def _setting(database: Database, writers: AbstractSet[str], agent_of: AgentOf) -
                     codes.BRAND_EXISTS,
                     f"there is a brand '{slug}' already; read it, and send its ETag in If-Match to change it",
                 )
-            # Afterwards: whoever erases the brand at this moment has it gone by now.
-            await demand_not_erasing(tx.connection, checked)
+            # Checked after the upsert: a concurrent erasure has removed the brand by now.
+            await check_not_erasing(tx.connection, checked)
             view = BrandDetails.of_agent(brand, await agent_of(tx.connection, brand))
         if is_new:
             response.status_code = HTTPStatus.CREATED
@@ -169,13 +169,13 @@ def _reading(database: Database, agent_of: AgentOf, waits_of: WaitsOf) -> APIRou
         limit: PageLimit = DEFAULT_PAGE,
         if_none_match: IfNoneMatch = None,
     ) -> Response:
-        """By slug."""
+        """All brands, by slug."""
         async with database.connection() as connection:
             found = await brands_page(connection, slugs=caller.brands, after=after, limit=limit + 1)
             page = found[:limit]
             waits = await waits_of(connection, page)
         answer = BrandList(
-            items=tuple(map(BrandLine.of_waiting, page, waits)),
+            items=tuple(map(BrandListItem.of_waiting, page, waits)),
             next=page[-1].slug if len(found) > limit else None,
         )
         return conditional(answer.model_dump_json(), if_none_match)
@@ -198,7 +198,7 @@ def _reading(database: Database, agent_of: AgentOf, waits_of: WaitsOf) -> APIRou
 
 
 def _tag(view: BrandDetails) -> str:
-    """Of the whole answer, beginning with what stands for the policy alone: its counters move all the time."""
+    """The ETag of the whole answer. Its first part stands for the policy alone, as the counters change all the time."""
     return f'"{_policy_tag(view.policy)}.{entity_tag(view.model_dump_json()).strip(chr(34))}"'
 
 
@@ -206,8 +206,8 @@ def _policy_tag(policy: BrandRequest) -> str:
     return entity_tag(policy.model_dump_json()).strip('"')
 
 
-def _check_unchanged(slug: str, brand: Brand | None, if_match: str) -> None:
-    """Raises HTTPException: 412 if the policy is not the one of an ETag that If-Match names."""
+def _check_unchanged(slug: str, brand: BrandRow | None, if_match: str) -> None:
+    """Raises HTTPException: 412 if the policy's ETag is not in If-Match."""
     if brand is None:
         raise RefusalError(
             codes.BRAND_MISSING,
@@ -218,6 +218,6 @@ def _check_unchanged(slug: str, brand: Brand | None, if_match: str) -> None:
     if known.isdisjoint({"*", _policy_tag(BrandRequest.of(brand))}):
         raise RefusalError(
             codes.BRAND_CHANGED,
-            f"somebody has changed '{slug}' since you read it, on {brand.updated_at:%Y-%m-%d at %H:%M:%S} UTC:"
+            f"'{slug}' has changed since you read it, on {brand.updated_at:%Y-%m-%d at %H:%M:%S} UTC:"
             " read it again, and send your change with the ETag that it has now",
         )

@@ -10,11 +10,11 @@ import asyncpg
 from chassis import Connection
 from chassis.quiet_hours import QuietHours
 from envelope.brand.payloads import PostsApproval
-from orchestrator.brands.domain import DEFAULT_UNREVIEWED, EXTRACTIVE, Approval, BrandSlug, approval_of
+from orchestrator.brands.domain import DEFAULT_UNREVIEWED, EXTRACTIVE, ApprovalPolicy, BrandSlug, approval_of
 
 
 @dataclass(frozen=True, slots=True)
-class Brand:
+class BrandRow:
     slug: BrandSlug
     name: str
     description: str
@@ -22,39 +22,39 @@ class Brand:
     channels: tuple[str, ...]
     target: str
     further_targets: tuple[str, ...]
-    """Those that follow it."""
+    """All targets but the home."""
     writer: str
     forbidden_words: tuple[str, ...]
     tone: str
     audience: str
     words: int | None
     approval: str | None
-    """As it was asked for; None: by default."""
+    """The brand's setting; None: the default."""
     posts_approval: PostsApproval
     short_links: bool
-    """Whether posts lead to articles by short links."""
+    """Whether posts link to articles by short links."""
     articles_per_day: int | None
     stale_after_days: int | None
-    """None: by default."""
+    """None: the default."""
     refresh_stale: int | None
-    """Stale articles that audits may have written anew in a week; None: none."""
+    """Stale articles that audits refresh per week; None: none."""
     max_unreviewed_drafts: int
-    """With so many drafts that nobody has reviewed, nothing more is begun."""
+    """This many unreviewed drafts pause the brand."""
     quiet_hours: QuietHours | None
     quiet_from: datetime | None
     quiet_until: datetime | None
-    """The period of quiet hours that is under way or comes next."""
+    """End of the current or next quiet hours."""
     paused_at: datetime | None
     created_at: datetime
     updated_at: datetime
 
     @property
-    def approves(self) -> Approval:
+    def approves(self) -> ApprovalPolicy:
         return approval_of(self.approval, writer=self.writer, targets=self.targets)
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """All, the home first."""
+        """All targets, the home first."""
         return (self.target, *(each for each in self.further_targets if each != self.target))
 
 
@@ -81,10 +81,10 @@ async def upsert_brand(
     targets: Sequence[str] = (),
     short_links: bool = False,
     max_unreviewed_drafts: int = DEFAULT_UNREVIEWED,
-) -> tuple[Brand, bool]:
-    """The brand as stored, and whether it is new. Saying the same again leaves `updated_at` alone.
+) -> tuple[BrandRow, bool]:
+    """The brand as stored, and whether it is new. An unchanged brand keeps its `updated_at`.
 
-    `targets` are all of them, `target` first; empty: that one alone.
+    `targets` are all targets, `target` first; empty: only `target`.
     """
     period = quiet_hours and quiet_hours.period(await connection.fetchval("select now()"))
     row = await connection.fetchrow(
@@ -136,27 +136,27 @@ async def upsert_brand(
     return _brand(row), bool(row["is_new"])
 
 
-async def find_brand(connection: Connection, slug: str) -> Brand | None:
+async def find_brand(connection: Connection, slug: str) -> BrandRow | None:
     row = await connection.fetchrow("select * from brands where slug = $1", slug)
     return _brand(row) if row else None
 
 
-async def find_brands(connection: Connection, slugs: Collection[str]) -> dict[str, Brand]:
-    """Those of them that exist, by slug."""
+async def find_brands(connection: Connection, slugs: Collection[str]) -> dict[str, BrandRow]:
+    """The existing brands among these, by slug."""
     rows = await connection.fetch("select * from brands where slug = any ($1::text[])", list(slugs))
     return {row["slug"]: _brand(row) for row in rows}
 
 
-async def hold_brand(connection: Connection, slug: str) -> Brand | None:
-    """As `find_brand`, and nobody else changes it until the transaction ends."""
+async def hold_brand(connection: Connection, slug: str) -> BrandRow | None:
+    """Finds a brand and locks it against changes until the transaction ends."""
     row = await connection.fetchrow("select * from brands where slug = $1 for no key update", slug)
     return _brand(row) if row else None
 
 
 async def brands_page(
     connection: Connection, *, slugs: Collection[str] | None, after: str, limit: int
-) -> list[Brand]:
-    """Those whose slugs come after `after`, by slug; all, or of these alone."""
+) -> list[BrandRow]:
+    """A page of brands by slug, after `after`; all brands, or only these."""
     rows = await connection.fetch(
         "select * from brands where ($1::text[] is null or slug = any ($1)) and slug > $2 order by slug limit $3",
         None if slugs is None else list(slugs),
@@ -167,7 +167,7 @@ async def brands_page(
 
 
 async def end_quiet_periods(connection: Connection) -> list[BrandSlug]:
-    """Puts the next period of quiet hours in the place of each that is over; returns whose they were."""
+    """Replaces each quiet period that is over with the next one; returns the slugs of their brands."""
     rows = await connection.fetch(
         "select slug, quiet_hours::text, now() from brands where quiet_until <= now()"
         " order by slug for no key update skip locked"
@@ -187,15 +187,15 @@ async def end_quiet_periods(connection: Connection) -> list[BrandSlug]:
 
 
 async def until_a_quiet_period_ends(connection: Connection) -> timedelta | None:
-    """How long that is; None if no brand has quiet hours."""
+    """Time until the next quiet period ends; None if no brand has quiet hours."""
     due: timedelta | None = await connection.fetchval(
         "select min(quiet_until) - clock_timestamp() from brands where quiet_until is not null"
     )
     return due
 
 
-def _brand(row: asyncpg.Record) -> Brand:
-    return Brand(
+def _brand(row: asyncpg.Record) -> BrandRow:
+    return BrandRow(
         slug=row["slug"],
         name=row["name"],
         description=row["description"],

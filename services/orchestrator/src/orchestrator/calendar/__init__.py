@@ -1,4 +1,4 @@
-"""What is to happen when: articles that are published at a time, and schedules that fire."""
+"""A brand's calendar: scheduled articles and firings of schedules."""
 
 from orchestrator.calendar.routes import calendar_routes
 

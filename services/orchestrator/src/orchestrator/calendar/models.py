@@ -1,4 +1,4 @@
-"""What the API gives of a brand's calendar."""
+"""API views of a brand's calendar."""
 
 from datetime import datetime
 from typing import Annotated, Literal, Self
@@ -8,28 +8,28 @@ from zoneinfo import ZoneInfo
 from pydantic import Field
 
 from chassis.http.api import View
-from orchestrator.calendar.reading import Entry
+from orchestrator.calendar.reading import ArticleCalendarEntry
 
 
-class EntryView(View):
-    """Something that is to happen at a time."""
+class ArticleCalendarEntryView(View):
+    """A scheduled article, or a firing of a schedule."""
 
     at: datetime
-    """As the clocks of the time zone show it that was asked for."""
+    """Local time in the requested time zone."""
     kind: Literal["article", "schedule"]
-    """An article that is published then, or a schedule that fires."""
+    """`article`: an article is published; `schedule`: a schedule fires."""
     brand_slug: Annotated[str, Field(examples=["daily-grind"])]
     title: str
-    """Of the article; or what the schedule does."""
+    """The article's title, or what the schedule does."""
     content_id: UUID | None
     """The article; none of a schedule."""
     version: int | None
-    """Which version of the article was approved."""
+    """The approved version of the article."""
     schedule: Annotated[str | None, Field(examples=["weekly-basics"])]
     """The schedule's name; none of an article."""
 
     @classmethod
-    def of(cls, entry: Entry, zone: ZoneInfo) -> Self:
+    def of(cls, entry: ArticleCalendarEntry, zone: ZoneInfo) -> Self:
         return cls(
             at=entry.at.astimezone(zone),
             kind=entry.kind,
@@ -42,7 +42,7 @@ class EntryView(View):
 
 
 class CalendarPage(View):
-    items: tuple[EntryView, ...]
-    """The earliest first."""
+    items: tuple[ArticleCalendarEntryView, ...]
+    """Earliest first."""
     next: str | None
-    """The `after` of the page behind this one; null on the last."""
+    """The `after` of the next page; null on the last page."""

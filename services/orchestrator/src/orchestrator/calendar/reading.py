@@ -1,4 +1,4 @@
-"""A brand's calendar, put together of what the rooms below have planned."""
+"""Merges scheduled articles and schedules into a brand's calendar."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from uuid import UUID
 
 from chassis import Connection
 from orchestrator.brands import BrandSlug
-from orchestrator.review import Dated, dated_between
+from orchestrator.review import ScheduledArticle, dated_between
 from orchestrator.schedule import Schedule, active_of
 
 _ARTICLE: Final = "article"
@@ -18,8 +18,8 @@ _SCHEDULE: Final = "schedule"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """Something that is to happen at a time; what its fields say is told in `models.EntryView`."""
+class ArticleCalendarEntry:
+    """A calendar entry; `models.ArticleCalendarEntryView` describes its fields."""
 
     at: datetime
     kind: Literal["article", "schedule"]
@@ -34,7 +34,7 @@ class Entry:
 
     @property
     def place(self) -> tuple[datetime, str]:
-        """Where it stands: earlier times first, and at one time schedules behind articles."""
+        """Sort key: time, then articles before schedules."""
         key = f"{_SCHEDULE}:{self.schedule}" if self.content_id is None else f"{_ARTICLE}:{self.content_id}"
         return self.at, key
 
@@ -47,8 +47,8 @@ async def entries_of(
     *,
     after: tuple[datetime, str] | None = None,
     limit: int,
-) -> list[Entry]:
-    """What is to happen from one time to before another one, the earliest first; only what stands behind the place `after`."""
+) -> list[ArticleCalendarEntry]:
+    """Entries from `begin` to before `end`, earliest first; with `after`, only entries behind that sort key."""
     if after is not None:
         begin = max(begin, after[0])
     behind = _article(after[1]) if after is not None and after[0] == begin else None
@@ -63,8 +63,8 @@ async def entries_of(
     return list(islice((each for each in found if after is None or each.place > after), limit))
 
 
-def _of_article(brand: BrandSlug, dated: Dated) -> Entry:
-    return Entry(
+def _of_article(brand: BrandSlug, dated: ScheduledArticle) -> ArticleCalendarEntry:
+    return ArticleCalendarEntry(
         at=dated.publish_at,
         kind="article",
         brand_slug=brand,
@@ -78,10 +78,10 @@ def _of_article(brand: BrandSlug, dated: Dated) -> Entry:
     )
 
 
-def _firings(schedule: Schedule, begin: datetime, end: datetime) -> Iterator[Entry]:
+def _firings(schedule: Schedule, begin: datetime, end: datetime) -> Iterator[ArticleCalendarEntry]:
     times = schedule.plan.firings_from(schedule.standing, begin)
     for time in takewhile(lambda time: time < end, times):
-        yield Entry(
+        yield ArticleCalendarEntry(
             at=time,
             kind="schedule",
             brand_slug=schedule.brand_slug,

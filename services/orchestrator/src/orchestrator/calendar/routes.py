@@ -1,4 +1,4 @@
-"""Requests about a brand's calendar."""
+"""HTTP routes of a brand's calendar."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -13,8 +13,8 @@ from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from orchestrator.brands import UnknownBrandError, find_brand, seen_slug
-from orchestrator.calendar.models import CalendarPage, EntryView
-from orchestrator.calendar.reading import Entry, entries_of
+from orchestrator.calendar.models import ArticleCalendarEntryView, CalendarPage
+from orchestrator.calendar.reading import ArticleCalendarEntry, entries_of
 
 Brand = Annotated[
     BrandSlug,
@@ -31,7 +31,7 @@ def calendar_routes(database: Database) -> APIRouter:
         span: tuple[datetime, datetime],
         limit: int,
         after: tuple[datetime, str] | None = None,
-    ) -> list[Entry]:
+    ) -> list[ArticleCalendarEntry]:
         slug = seen_slug(brand, caller)
         async with database.connection() as connection:
             if await find_brand(connection, slug) is None:
@@ -54,12 +54,12 @@ def calendar_routes(database: Database) -> APIRouter:
         limit: PageLimit = DEFAULT_PAGE,
         if_none_match: IfNoneMatch = None,
     ) -> Response:
-        """Articles that are approved for a time, and firings of schedules; the earliest first."""
+        """Scheduled articles and firings of schedules, earliest first."""
         clocks, place = calendars.clocks(zone), calendars.after_place(after)
         found = await entries(caller, brand, calendars.span(begin, to), limit + 1, place)
         page = found[:limit]
         answer = CalendarPage(
-            items=tuple(EntryView.of(each, clocks) for each in page),
+            items=tuple(ArticleCalendarEntryView.of(each, clocks) for each in page),
             next=calendars.place(*page[-1].place) if len(found) > limit else None,
         )
         return conditional(answer.model_dump_json(), if_none_match)
@@ -77,14 +77,14 @@ def calendar_routes(database: Database) -> APIRouter:
         to: calendars.To = None,
         if_none_match: IfNoneMatch = None,
     ) -> Response:
-        """The same, two thousand at most; an article that is moved keeps its UID."""
+        """The calendar as iCalendar, two thousand entries at most. A moved article keeps its UID."""
         found = await entries(caller, brand, calendars.span(begin, to), calendars.MOST_EXPORTED)
         return calendars.exported(f"{brand}: articles", map(_event, found), if_none_match)
 
     return routes
 
 
-def _event(entry: Entry) -> icalendar.Event:
+def _event(entry: ArticleCalendarEntry) -> icalendar.Event:
     if entry.content_id is not None:
         return icalendar.Event(
             uid=f"{entry.content_id}@orchestrator.brand-engine",

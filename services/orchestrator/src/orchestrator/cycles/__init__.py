@@ -1,9 +1,10 @@
-"""Batches of keywords: how they begin, what follows from each event, how far they are."""
+"""Cycles of keywords: how they begin, what each event changes, and their progress."""
 
 from orchestrator.cycles.answer_confirmation import AnswerConfirmation
 from orchestrator.cycles.begin import begin_cycle, begin_cycle_in
 from orchestrator.cycles.commit_losses import MARGIN, note_commit_losses, note_own_loss
 from orchestrator.cycles.control import cancel_writing, write_again
+from orchestrator.cycles.dispatch import DEFAULT_LIMITS, BrandLimits, dispatch_waiting
 from orchestrator.cycles.domain import (
     BRAND_ARTICLES,
     BRAND_RESEARCH,
@@ -14,38 +15,37 @@ from orchestrator.cycles.domain import (
 )
 from orchestrator.cycles.facts import readable
 from orchestrator.cycles.handlers import route
-from orchestrator.cycles.housekeeping import Housekeeping, Releases
+from orchestrator.cycles.housekeeping import Housekeeping, RateLimitedDispatcher
 from orchestrator.cycles.keyword_rows import KeywordRow, load_keywords
 from orchestrator.cycles.models import Keyword
 from orchestrator.cycles.routes import LARGER_BODIES, cycle_routes
 from orchestrator.cycles.store import BRAND_WAITS, Cycle, NewCycle, lock_brand, waiting
-from orchestrator.cycles.turns import DEFAULT_ROOM, Room, give_turns
 from orchestrator.cycles.waits import note_waits
 
 __all__ = [
     "BRAND_ARTICLES",
     "BRAND_RESEARCH",
     "BRAND_WAITS",
-    "DEFAULT_ROOM",
+    "DEFAULT_LIMITS",
     "LARGER_BODIES",
     "MARGIN",
     "AnswerConfirmation",
+    "BrandLimits",
     "Cycle",
     "CycleId",
     "Housekeeping",
     "Keyword",
     "KeywordRow",
     "NewCycle",
-    "Releases",
+    "RateLimitedDispatcher",
     "ReusedKeyError",
-    "Room",
     "begin_cycle",
     "begin_cycle_in",
     "cancel_writing",
     "cycle_routes",
+    "dispatch_waiting",
     "distinct_among",
     "fold_duplicates",
-    "give_turns",
     "load_keywords",
     "lock_brand",
     "note_commit_losses",

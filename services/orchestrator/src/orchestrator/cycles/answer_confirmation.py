@@ -1,7 +1,7 @@
-"""Asking publisher and social once more about what they may have forgotten.
+"""Repeats commands to publisher and social if their results may be lost.
 
-The command is the question: each answers from what is there, and does what is not. What is asked for is what stands by now, so a page that was
-taken down or deleted meanwhile is asked to go.
+Each service answers from what it still has, and does the rest again. The commands carry the current state, so a page that was
+taken down or deleted meanwhile is withdrawn.
 """
 
 import asyncio
@@ -17,33 +17,33 @@ from messaging import Database, Transaction
 from orchestrator.cycles.commit_losses import AnswerToConfirm, take_answers_to_confirm
 from orchestrator.cycles.domain import confirm_posts
 from orchestrator.cycles.keyword_rows import load_keywords
-from orchestrator.placements import ask_everywhere
+from orchestrator.placements import update_all_targets
 from orchestrator.removal import find_deleted
 from orchestrator.writing import ContentId, article_contexts
 
 log = structlog.get_logger(__name__)
 
 BATCH: Final = 100
-"""Articles that are asked about in one transaction."""
+"""Articles confirmed in one transaction."""
 PAUSE: Final = timedelta(seconds=1)
-"""Between two batches, so that other work has its turn."""
+"""Pause between two batches, for other work."""
 IDLE_PAUSE: Final = timedelta(seconds=10)
 
 
 class AnswerConfirmation:
-    """The loop that asks. Every replica runs it; row locks share out the work."""
+    """The loop that repeats the commands. Every replica runs it; row locks share the work."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def run(self) -> None:
-        """Goes on until it is cancelled."""
+        """Runs until cancelled."""
         while True:
             asked = await self.ask()
             await asyncio.sleep((PAUSE if asked else IDLE_PAUSE).total_seconds())
 
     async def ask(self) -> int:
-        """Asks about one batch of articles; returns how many."""
+        """Repeats the commands for one batch of articles; returns their number."""
         async with self._database.transaction() as tx:
             answers = await take_answers_to_confirm(tx.connection, BATCH)
             await _ask_publisher(tx, [each.content_id for each in answers if each.service == "publisher"])
@@ -54,7 +54,7 @@ class AnswerConfirmation:
 
 
 async def _ask_publisher(tx: Transaction, content_ids: Sequence[UUID]) -> None:
-    standing = await ask_everywhere(tx, content_ids)
+    standing = await update_all_targets(tx, content_ids)
     for content_id in content_ids:
         if content_id in standing:
             continue

@@ -1,4 +1,4 @@
-"""How a cycle begins: all its keywords are stored, and those that there is room for sent to research, or nothing is done."""
+"""Begins a cycle: stores all its keywords and sends those within its brand's limits to research, or does nothing."""
 
 from typing import Final
 
@@ -9,36 +9,36 @@ from chassis.http.idempotency import KEPT
 from messaging import Database, Transaction
 from orchestrator.brands import UnknownBrandError, find_brand
 from orchestrator.cycles import store
+from orchestrator.cycles.dispatch import DEFAULT_LIMITS, BrandLimits, dispatch_waiting
 from orchestrator.cycles.domain import ReusedKeyError
 from orchestrator.cycles.store import Cycle, NewCycle
-from orchestrator.cycles.turns import DEFAULT_ROOM, Room, give_turns
 
 log = structlog.get_logger(__name__)
 
 KEYWORDS_IN_ONE_TRACE: Final = 20
-"""With more, each begins a trace of its own: of tens of thousands of spans together nobody makes out anything."""
+"""In larger cycles each keyword has a trace of its own, as tens of thousands of spans in one trace are unreadable."""
 
 
-async def begin_cycle(database: Database, wanted: NewCycle, room: Room = DEFAULT_ROOM) -> Cycle:
-    """As `begin_cycle_in`, in a transaction of its own; the trace of a small cycle goes on from what is under way."""
+async def begin_cycle(database: Database, wanted: NewCycle, limits: BrandLimits = DEFAULT_LIMITS) -> Cycle:
+    """Begins a cycle in a transaction of its own; a small cycle continues the current trace."""
     together = len(wanted.keywords) <= KEYWORDS_IN_ONE_TRACE
     async with database.transaction() as tx:
-        return await begin_cycle_in(tx, wanted, room, together=together)
+        return await begin_cycle_in(tx, wanted, limits, together=together)
 
 
-async def begin_cycle_in(tx: Transaction, wanted: NewCycle, room: Room, *, together: bool) -> Cycle:
-    """Stores a cycle and asks research for the keywords its brand has room for.
+async def begin_cycle_in(tx: Transaction, wanted: NewCycle, limits: BrandLimits, *, together: bool) -> Cycle:
+    """Stores a cycle and sends the keywords within its brand's limits to research.
 
-    If one was begun under the same key, it is found instead. Its keywords go on in the trace that is under way, if they are to
-    stay `together`, or else begin one each, linked to that one. Where none is under way, one begins with the cycle.
+    A repeated idempotency key returns the existing cycle. With `together`, its keywords continue the current
+    trace; otherwise each begins a trace linked to it. Without a current trace, the cycle begins one.
 
     Raises:
-        UnknownBrandError: nobody has made the brand.
-        ReusedKeyError: the idempotency key began a cycle of another request.
+        UnknownBrandError: there is no such brand.
+        ReusedKeyError: the idempotency key belongs to another request.
     """
     if await find_brand(tx.connection, wanted.brand_slug) is None:
         raise UnknownBrandError(wanted.brand_slug)
-    # Kept beside the answers, for the version before, which knows no other place.
+    # Also stored here for an older version, which reads no other place.
     await store.release_key(tx.connection, wanted, KEPT)
     if await store.begin_cycle(tx.connection, wanted):
         chain = wanted.correlation_id
@@ -46,7 +46,7 @@ async def begin_cycle_in(tx: Transaction, wanted: NewCycle, room: Room, *, toget
         await store.keep_trace(tx.connection, wanted.cycle_id, trace, of_keywords=together)
         # Once all is stored, so that decisions about the brand do not wait for that.
         now = await store.lock_brand(tx.connection, wanted.brand_slug)
-        await give_turns(tx, [wanted.brand_slug], room, now=now)
+        await dispatch_waiting(tx, [wanted.brand_slug], limits, now=now)
         cycle = await store.find_cycle(tx.connection, wanted.cycle_id)
         log.info(
             "cycle_accepted",

@@ -1,7 +1,7 @@
-"""What research, publisher and social may have forgotten of their answers, because their databases have lost commits: SQL and the handler.
+"""Results that research, publisher and social may have lost with commits of their databases: SQL and the handler.
 
-Each keeps a page or a post and its answer in one transaction. Once the answer is recorded here, nobody asks again; so what they lose then has
-to be asked for anew. Only what moved since the commits are missing is looked at, however much history there is.
+Each service stores a page or post and its answer in one transaction. A recorded answer is not requested again, so losses after
+it need a new request. Only articles that moved since the lost commits are checked, however long the history is.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from envelope import DomainMessage
 from envelope.brand.payloads import DatabaseFellBack, ResearchCompleted
 from messaging import CommitLoss, Transaction
 from orchestrator.cycles.domain import research_again
-from orchestrator.cycles.facts import Command, Stage
+from orchestrator.cycles.facts import Stage, StageCommand
 from orchestrator.cycles.keyword_rows import KeywordRow, load_rows, save_keywords
 from orchestrator.cycles.overdue import UNDER_WAY
 from orchestrator.writing import release_holds
@@ -25,9 +25,9 @@ from orchestrator.writing import release_holds
 log = structlog.get_logger(__name__)
 
 MARGIN: Final = timedelta(minutes=5)
-"""By which the clocks of two services and of their databases may differ."""
+"""Highest difference between the clocks of two services and their databases."""
 _KEEP_LOSSES: Final = timedelta(days=30)
-"""Longer than any message is under way, or is recognised as a duplicate."""
+"""Longer than any message may be on its way or be recognised as a duplicate."""
 
 _NOTE_POSTS: Final = """
     insert into answers_to_confirm (service, content_id, asked_since)
@@ -55,14 +55,14 @@ _UNBEGUN: Final = """
     and not exists (select from workflow_steps as s where s.workflow_id in (k.content_id, k.command_id))
     and not exists (select from content as a where a.content_id = k.content_id)
 """
-"""Of keywords k: those that were researched since the time $1, and whose research nobody has read yet."""
+"""SQL: keywords k researched since the time $1, with research that no writer has read yet."""
 _RESEARCH: Final = "research"
 _NOTES: Final = {"publisher": _NOTE_PAGES, "social": _NOTE_POSTS}
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerToConfirm:
-    """An article about which a service is to be asked once more."""
+    """An article that a service has to confirm."""
 
     service: str
     content_id: UUID
@@ -70,7 +70,7 @@ class AnswerToConfirm:
 
 
 async def note_commit_losses(events: Sequence[DomainMessage[DatabaseFellBack]], tx: Transaction) -> None:
-    """Notes what the services may have forgotten, for `AnswerConfirmation` to ask for; what comes twice is asked for once more."""
+    """Stores which results may be lost, for `AnswerConfirmation`; a repeated event repeats the requests."""
     for event in events:
         service, kept_until = event.payload.service, event.payload.kept_until
         if service not in {*_NOTES, _RESEARCH} or service != event.source:
@@ -98,10 +98,10 @@ async def note_commit_losses(events: Sequence[DomainMessage[DatabaseFellBack]], 
 
 
 async def _research_again(tx: Transaction, since: datetime) -> None:
-    """Asks for the research of articles that are not begun once more; research answers from what it has.
+    """Requests the research of unbegun articles again; research answers from its store.
 
-    The locks are those of all brands that an answer of research may be about, not only of those with such articles: whoever
-    decides about a late answer at the same time either has committed by then, or knows of the loss afterwards.
+    Locks all brands that an answer of research may concern, not only those with such articles: a concurrent
+    decision about a late answer has then committed, or sees the loss afterwards.
     """
     slugs = [
         row["slug"]
@@ -124,7 +124,7 @@ async def _research_again(tx: Transaction, since: datetime) -> None:
 
 
 def send_research_again(tx: Transaction, row: KeywordRow, *, now: datetime) -> KeywordRow:
-    """Asks for the research of a keyword once more; returns the row as it is to be saved."""
+    """Requests the research of a keyword again; returns the row to save."""
     decision = research_again(row.facts, row.keyword, row.priority, now=now)
     (event_id,) = [
         tx.send(
@@ -135,12 +135,12 @@ def send_research_again(tx: Transaction, row: KeywordRow, *, now: datetime) -> K
         )
         for payload in decision.messages
     ]
-    return replace(row, facts=decision.keyword, command=Command(Stage.RESEARCH, event_id))
+    return replace(row, facts=decision.keyword, command=StageCommand(Stage.RESEARCH, event_id))
 
 
 @dataclass(frozen=True, slots=True)
 class ResearchLoss:
-    """A loss of research's database that this one has heard of."""
+    """A known loss of commits of research's database."""
 
     kept_until: datetime
     """By the clock of research, as `noticed_at`."""
@@ -150,14 +150,14 @@ class ResearchLoss:
 
 
 class ResearchLosses:
-    """Which answers of research are about what it may have forgotten since."""
+    """Tells which answers of research may be lost since."""
 
     def __init__(self, losses: Sequence[ResearchLoss]) -> None:
         self._losses = losses
 
     @classmethod
     async def load(cls, connection: Connection, events: Sequence[DomainMessage[Any]]) -> Self:
-        """All that are known, if answers of research are among the events. The locks of the events' brands must be held."""
+        """Loads all known losses, if answers of research are among the events. The locks of the events' brands must be held."""
         if not any(isinstance(event.payload, ResearchCompleted) for event in events):
             return cls(())
         rows = await connection.fetch(
@@ -177,7 +177,7 @@ class ResearchLosses:
 
 
 async def note_own_loss(loss: CommitLoss, tx: Transaction) -> None:
-    """Notes which posts may have been asked for by commits that this database has lost: those of keywords in hand, and of no others."""
+    """Marks keywords under way if this database may have lost their post requests."""
     await tx.connection.execute(
         f"""
         update keywords set may_be_promoted_since = coalesce(may_be_promoted_since, $1)
@@ -188,7 +188,7 @@ async def note_own_loss(loss: CommitLoss, tx: Transaction) -> None:
 
 
 async def note_late_answers(tx: Transaction, events: Sequence[DomainMessage[Any]]) -> None:
-    """Notes articles whose answers come only now, although they were given before their services lost commits."""
+    """Notes articles whose answers arrive now but are older than their service's lost commits."""
     answers = [
         (event.source, event.payload.content_id, event.timestamp)
         for event in events
@@ -212,7 +212,7 @@ async def note_late_answers(tx: Transaction, events: Sequence[DomainMessage[Any]
 
 
 async def take_answers_to_confirm(connection: Connection, limit: int) -> list[AnswerToConfirm]:
-    """So many of them; they are gone once the transaction commits. Those that another replica has in hand are left out."""
+    """Takes answers to confirm, skipping rows of other replicas; they are deleted when the transaction commits."""
     rows = await connection.fetch(
         """
         delete from answers_to_confirm where (service, content_id) in (

@@ -1,6 +1,6 @@
-"""Pausing, going on and cancelling: what has not been sent is held back; what is under way ends, and counts.
+"""Pauses, resumes and cancels: unsent work is held back; running work finishes and counts.
 
-Each may be said again: it changes nothing then.
+A repeated request changes nothing.
 """
 
 from collections.abc import Collection
@@ -11,23 +11,23 @@ from uuid import UUID
 
 from chassis import Connection
 from messaging import Database, Transaction
-from orchestrator.brands import Brand, UnknownBrandError, find_brand
+from orchestrator.brands import BrandRow, UnknownBrandError, find_brand
 from orchestrator.cycles import domain, keyword_rows, store
+from orchestrator.cycles.dispatch import BrandLimits, dispatch_waiting
 from orchestrator.cycles.domain import CANCELLED
-from orchestrator.cycles.facts import Command, Stage
+from orchestrator.cycles.facts import Stage, StageCommand
 from orchestrator.cycles.finished_work import await_repeated
 from orchestrator.cycles.keyword_rows import KeywordRow
 from orchestrator.cycles.store import Cycle
-from orchestrator.cycles.turns import Room, give_turns
 from orchestrator.ended_keywords import EndedKeyword, log_ended_keywords
-from orchestrator.outside import tell_of_ends
+from orchestrator.integration_events import announce_ended_cycles
 
 Brands: TypeAlias = Collection[str] | None
-"""Of whose cycles one may be; None: of any."""
+"""Brands that the caller may see; None: all."""
 
 
 async def pause_cycle(database: Database, cycle_id: UUID, brands: Brands) -> Cycle | None:
-    """Sends none of its keywords to research or to the writers until it is resumed. None if there is no such cycle."""
+    """Sends no more of the cycle's keywords until it is resumed. None if there is no such cycle."""
     async with database.transaction() as tx:
         if await _locked(tx, cycle_id, brands) is None:
             return None
@@ -39,35 +39,39 @@ async def pause_cycle(database: Database, cycle_id: UUID, brands: Brands) -> Cyc
         return await store.find_cycle(tx.connection, cycle_id)
 
 
-async def resume_cycle(database: Database, cycle_id: UUID, brands: Brands, room: Room) -> Cycle | None:
-    """Sends what its brand has room for. None if there is no such cycle."""
+async def resume_cycle(
+    database: Database, cycle_id: UUID, brands: Brands, limits: BrandLimits
+) -> Cycle | None:
+    """Resumes a cycle, within its brand's limits. None if there is no such cycle."""
     async with database.transaction() as tx:
         if (cycle := await _locked(tx, cycle_id, brands)) is None:
             return None
         await tx.connection.execute("update cycles set paused_at = null where cycle_id = $1", cycle_id)
-        await _give_turns(tx, cycle.brand_slug, room)
+        await _dispatch_waiting(tx, cycle.brand_slug, limits)
         return await store.find_cycle(tx.connection, cycle_id)
 
 
-async def cancel_cycle(database: Database, cycle_id: UUID, brands: Brands, room: Room) -> Cycle | None:
-    """Ends for good what has not been sent to research or to the writers. None if there is no such cycle.
+async def cancel_cycle(
+    database: Database, cycle_id: UUID, brands: Brands, limits: BrandLimits
+) -> Cycle | None:
+    """Cancels the cycle's unsent keywords for good. None if there is no such cycle.
 
-    What is at research ends when that has answered; what is being written, published or promoted goes on to its end.
+    Keywords at research end with its answer; articles that are written, published or promoted continue.
     """
     async with database.transaction() as tx:
         if (cycle := await _locked(tx, cycle_id, brands)) is None:
             return None
         if await _cancel(tx.connection, cycle_id):
-            await _give_turns(tx, cycle.brand_slug, room)
-            await tell_of_ends(tx, [cycle.brand_slug])
+            await _dispatch_waiting(tx, cycle.brand_slug, limits)
+            await announce_ended_cycles(tx, [cycle.brand_slug])
         return await store.find_cycle(tx.connection, cycle_id)
 
 
-async def pause_brand(database: Database, slug: str) -> Brand:
-    """Sends none of its keywords to research or to the writers until it is resumed; new ones are accepted, and wait.
+async def pause_brand(database: Database, slug: str) -> BrandRow:
+    """Sends no more of the brand's keywords until it is resumed; new ones are accepted, and wait.
 
     Raises:
-        UnknownBrandError: nobody has made the brand.
+        UnknownBrandError: there is no such brand.
     """
     async with database.transaction() as tx:
         await tx.connection.execute(
@@ -76,43 +80,45 @@ async def pause_brand(database: Database, slug: str) -> Brand:
         return await _brand(tx, slug)
 
 
-async def resume_brand(database: Database, slug: str, room: Room) -> Brand:
-    """Sends what it has room for.
+async def resume_brand(database: Database, slug: str, limits: BrandLimits) -> BrandRow:
+    """Resumes a brand, and sends waiting keywords within its limits.
 
     Raises:
-        UnknownBrandError: nobody has made the brand.
+        UnknownBrandError: there is no such brand.
     """
     async with database.transaction() as tx:
         await tx.connection.execute("update brands set paused_at = null where slug = $1", slug)
         brand = await _brand(tx, slug)
-        await _give_turns(tx, slug, room)
+        await _dispatch_waiting(tx, slug, limits)
         return brand
 
 
 async def write_again(tx: Transaction, row: KeywordRow, *, now: datetime) -> UUID:
-    """Sends a keyword's article to the writers once more, by a new command, whose id is returned. Its brand's lock must be held."""
+    """Sends a keyword's article to the writers again; returns the new command's id. The brand's lock must be held."""
     decision = domain.write_again(row.facts, row.keyword, now=now)
     (event_id,) = [tx.send(each, correlation_id=row.correlation_id) for each in decision.messages]
     for payload in decision.messages:
         await await_repeated(tx.connection, payload, row.correlation_id)
-    command = Command(Stage.WRITING, event_id)
+    command = StageCommand(Stage.WRITING, event_id)
     await keyword_rows.save_keywords(tx.connection, [replace(row, facts=decision.keyword, command=command)])
     return event_id
 
 
-async def cancel_writing(tx: Transaction, row: KeywordRow, room: Room, *, by: str, now: datetime) -> None:
-    """Ends a keyword whose article is not written; another one gets its turn. Its brand's lock must be held."""
+async def cancel_writing(
+    tx: Transaction, row: KeywordRow, limits: BrandLimits, *, by: str, now: datetime
+) -> None:
+    """Cancels a keyword before its article is written, and dispatches another one. The brand's lock must be held."""
     facts = domain.cancel_writing(row.facts, by=by, now=now)
     ended = replace(row, facts=facts)
     await keyword_rows.save_keywords(tx.connection, [ended])
     if not row.facts.has_ended:
         await log_ended_keywords([ended.as_ended])
-    await give_turns(tx, [row.facts.brand_slug], room, now=now)
-    await tell_of_ends(tx, [row.facts.brand_slug])
+    await dispatch_waiting(tx, [row.facts.brand_slug], limits, now=now)
+    await announce_ended_cycles(tx, [row.facts.brand_slug])
 
 
 async def _cancel(connection: Connection, cycle_id: UUID) -> bool:
-    """Whether there was anything to cancel. The facts are those that `domain.decide` finds for `Turn.NEVER`."""
+    """Cancels unsent keywords, with the facts that `domain.decide` sets for `StepTurn.NEVER`; False if there were none."""
     cancelled = await connection.fetchval(
         """
         update cycles set cancelled_at = now(), paused_at = null
@@ -148,11 +154,11 @@ async def _locked(tx: Transaction, cycle_id: UUID, brands: Brands) -> Cycle | No
     return cycle
 
 
-async def _give_turns(tx: Transaction, slug: str, room: Room) -> None:
-    await give_turns(tx, [slug], room, now=await store.lock_brand(tx.connection, slug))
+async def _dispatch_waiting(tx: Transaction, slug: str, limits: BrandLimits) -> None:
+    await dispatch_waiting(tx, [slug], limits, now=await store.lock_brand(tx.connection, slug))
 
 
-async def _brand(tx: Transaction, slug: str) -> Brand:
+async def _brand(tx: Transaction, slug: str) -> BrandRow:
     brand = await find_brand(tx.connection, slug)
     if brand is None:
         raise UnknownBrandError(slug)

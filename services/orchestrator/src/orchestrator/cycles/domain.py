@@ -1,4 +1,4 @@
-"""What an event teaches about a keyword, and what follows from it. Pure: no I/O, no clock, no randomness."""
+"""The changes that events make to a keyword, and the messages that follow. Pure: no I/O, no clock, no randomness."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -28,25 +28,33 @@ from envelope.brand.payloads import (
     SocialFailed,
     SocialPosted,
 )
-from orchestrator.cycles.facts import Command, Keyword, KeywordState, Post, Setback, Stage, readable
+from orchestrator.cycles.facts import (
+    Keyword,
+    KeywordState,
+    PostResult,
+    Stage,
+    StageCommand,
+    StageFailure,
+    readable,
+)
 from orchestrator.writing.domain import ContentId
 
 CycleId = NewType("CycleId", UUID)
 
 NORMAL_ENDS = frozenset({"insufficient_sources", "unsupported_draft", "not_renewed"})
-"""Reasons for which there is no article although nothing went wrong."""
+"""Reasons for an end without an article that are no failures."""
 DRAFT_WAITS = "needs_review"
 DRAFT_REJECTED = "rejected"
 
-CANCELLED = Setback("cancelled", refused=True)
-"""A refusal, so that no dead letter outweighs it, and for the version before, which knows nothing of cancelled cycles."""
+CANCELLED = StageFailure("cancelled", refused=True)
+"""A refusal, so that no dead letter outweighs it, and so that an older version, which knows no cancelled cycles, accepts it."""
 
 _MOST_CHANNELS = 20
-"""Of one command."""
+"""Channels of one command."""
 BRAND_ARTICLES = 16
-"""Of one brand that are being written or queued for it at a time, unless the settings say otherwise."""
+"""Default limit: articles of one brand being written or queued."""
 BRAND_RESEARCH = 64
-"""Keywords of one brand that are at research, or wait for a writer, at a time, unless the settings say otherwise."""
+"""Default limit: keywords of one brand at research, or waiting for a writer."""
 
 RoutedEvent: TypeAlias = (
     ResearchCompleted
@@ -62,7 +70,7 @@ RoutedEvent: TypeAlias = (
 
 
 class ReusedKeyError(ValueError):
-    """An idempotency key stands for one request; the message says which cycle that one began."""
+    """The idempotency key was used for another request; the message names that request's cycle."""
 
     def __init__(self, cycle_id: UUID) -> None:
         super().__init__(
@@ -70,18 +78,18 @@ class ReusedKeyError(ValueError):
         )
 
 
-class Turn(Enum):
-    """Whether the next step of a keyword may be taken."""
+class StepTurn(Enum):
+    """When a keyword may take its next step."""
 
     NOW = auto()
     LATER = auto()
-    """Its brand has no room for it, or nothing of it may be begun for now."""
+    """Its brand is at its limits or held up."""
     NEVER = auto()
     """Its cycle is cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class StepDecision:
     keyword: Keyword
     messages: tuple[Payload, ...] = ()
 
@@ -93,44 +101,44 @@ def decide(
     now: datetime,
     fresh_content_id: ContentId,
     article: ArticleContext | None,
-    turn: Turn = Turn.NOW,
-) -> Decision:
-    """What an event changes, and what is to be sent because of it.
+    turn: StepTurn = StepTurn.NOW,
+) -> StepDecision:
+    """Applies an event to a keyword; returns its new facts and the messages to send.
 
-    `fresh_content_id` is used only when the keyword needs its first one. `article` is what is stored of the keyword's
-    article, None while there is none. Whether its article is written is a matter of `turn`; later, `take_turn` goes on. An event
-    that teaches nothing new (a duplicate, a straggler) changes nothing.
+    `fresh_content_id` becomes the id of the keyword's article if it has none. `article` is the stored article of the
+    keyword, if any. `turn` says whether writing may begin; if later, `take_turn` sends it. An event
+    without news (a duplicate, a late one) changes nothing.
     """
     learned = _learn(keyword, event, fresh_content_id)
     if learned == keyword:
-        return Decision(keyword)
-    # What waits for its turn in a stage that it has left, or ended in, waits no longer.
+        return StepDecision(keyword)
+    # A keyword that has left its stage, or ended in it, no longer waits for a turn there.
     awaits_turn = learned.awaits_turn and learned.state is keyword.state
     follows = learned.follows and learned.state is keyword.state
     learned = replace(learned, moved_at=now, awaits_turn=awaits_turn, follows=follows)
     messages: list[Payload] = []
     if keyword.content_id is None and isinstance(event, ResearchCompleted):
         match turn:
-            case Turn.NOW:
+            case StepTurn.NOW:
                 messages.append(_generate(learned, event.keyword))
-            case Turn.LATER:
+            case StepTurn.LATER:
                 learned = replace(learned, awaits_turn=True)
-            case Turn.NEVER:
+            case StepTurn.NEVER:
                 learned = _set_back(replace(learned, cancelled=True), Stage.WRITING, CANCELLED)
             case _ as unreachable:
                 assert_never(unreachable)
     if learned.generated and not keyword.generated and learned.published_url is None:
         messages.append(_publish(learned))
-    # Answers to a request that nobody knows of are of one that this database has lost, and social may have lost them, too.
+    # Answers without a known request mean that this database lost the request, and social may have lost the posts.
     has_posts = learned.unanswered or _answers_that_stand(learned)
     if learned.published_url and has_posts and article and not learned.promoted:
         messages.append(_promote(learned, learned.published_url, article))
         learned = replace(learned, promoted=True)
-    return Decision(learned, tuple(messages))
+    return StepDecision(learned, tuple(messages))
 
 
-def take_turn(keyword: Keyword, name: str, priority: Priority, *, now: datetime) -> Decision:
-    """A keyword called `name`, which has waited for its turn, is researched or written now."""
+def take_turn(keyword: Keyword, name: str, priority: Priority, *, now: datetime) -> StepDecision:
+    """Sends a waiting keyword called `name` to research or to the writers."""
     learned = replace(keyword, awaits_turn=False, moved_at=now)
     match keyword.state:
         case KeywordState.QUEUED:
@@ -140,58 +148,58 @@ def take_turn(keyword: Keyword, name: str, priority: Priority, *, now: datetime)
                 priority=priority,
                 not_before=None if keyword.renews is None else now,
             )
-            return Decision(learned, (wanted,))
+            return StepDecision(learned, (wanted,))
         case KeywordState.WRITING if keyword.research_id is not None:
-            return Decision(learned, (_generate(learned, name),))
+            return StepDecision(learned, (_generate(learned, name),))
         case _:
-            return Decision(learned)  # its article came from elsewhere meanwhile
+            return StepDecision(learned)  # its article came from elsewhere meanwhile
 
 
 @dataclass(frozen=True, slots=True)
-class SecondRequest:
-    """What a keyword that nobody answered for asks once more."""
+class RepeatedRequest:
+    """The second request of a keyword without an answer."""
 
     payload: Payload
     stage: Stage
     event_id: UUID | None
-    """The id to send it under: that of the first. None: a new one."""
+    """The message id: the first request's, or None for a new one."""
 
 
 def ask_again(
     keyword: Keyword,
     name: str,
     priority: Priority,
-    command: Command | None,
+    command: StageCommand | None,
     article: ArticleContext | None = None,
-) -> SecondRequest | None:
-    """What a keyword that nobody answered for asks once more; None if it has done so, or if somebody else asked for the stage.
+) -> RepeatedRequest | None:
+    """The second request for a stage without an answer; None if it was made, or if another sender made the first one.
 
-    Research, publishing and posting are answered from what is there, whichever command asks. The second request has a new id, because
-    who has carried out the first, and whose answer is lost, takes a copy of it for a duplicate and answers nothing. Writing costs
-    something, and its outcome stands in this database beside the command: its second request has the id of the first.
+    Research, publishing and posting answer from their stores. Their second request has a new id: after a lost answer,
+    they would ignore a copy of the first as a duplicate. Writing costs
+    money, and its outcome is in this database beside the command: its second request has the id of the first.
 
-    `article` is what is stored of the keyword's article, None while there is none.
+    `article` is the stored article of the keyword, if any.
     """
     stage = keyword.stage
     if stage is None or (command is not None and command.again and command.stage is stage):
         return None
     match keyword.state:
         case KeywordState.PUBLISHING:
-            return SecondRequest(_publish(keyword), stage, None)
+            return RepeatedRequest(_publish(keyword), stage, None)
         case KeywordState.PROMOTING if article is not None and keyword.published_url is not None:
-            return SecondRequest(_promote(keyword, keyword.published_url, article), stage, None)
+            return RepeatedRequest(_promote(keyword, keyword.published_url, article), stage, None)
         case KeywordState.QUEUED | KeywordState.WRITING if command is not None and command.stage is stage:
             messages = take_turn(keyword, name, priority, now=keyword.moved_at).messages
             same = command.event_id if stage is Stage.WRITING else None
-            return SecondRequest(messages[0], stage, same) if messages else None
+            return RepeatedRequest(messages[0], stage, same) if messages else None
         case _:
             return None
 
 
 def content_id_of(cycle_id: UUID, position: int) -> ContentId:
-    """The id of a keyword's article: the same each time, so that no second page is made after this database has forgotten the first.
+    """The id of a keyword's article. It is always the same, so that no second page is made if this database forgets the first.
 
-    It is a UUIDv7 of the time in the id of the cycle, and some milliseconds later: articles of a cycle are in the order of its keywords.
+    It is a UUIDv7 with the cycle's time plus some milliseconds: articles of a cycle sort in the order of its keywords.
     """
     digest = int.from_bytes(sha256(cycle_id.bytes + position.to_bytes(8)).digest()[:10])
     time, variable = ((cycle_id.int >> 80) + position) << 80, digest & (1 << 76) - 1
@@ -199,9 +207,9 @@ def content_id_of(cycle_id: UUID, position: int) -> ContentId:
 
 
 def confirm_posts(keyword: Keyword, article: ArticleContext, *, asked_since: datetime) -> SocialCreate | None:
-    """Asks once more for posts that may have been forgotten since then; None if there are none.
+    """The command that repeats requests for posts that may be lost since then; None if there are none.
 
-    What was refused, failed or was rejected is not asked for again.
+    Refused, failed and rejected posts are not requested again.
     """
     asked = keyword.promoted and keyword.unanswered
     if keyword.published_url is None or not (asked or _answers_that_stand(keyword)):
@@ -210,29 +218,29 @@ def confirm_posts(keyword: Keyword, article: ArticleContext, *, asked_since: dat
     return _promote(forgotten, keyword.published_url, article, asked_since=asked_since)
 
 
-def research_again(keyword: Keyword, name: str, priority: Priority, *, now: datetime) -> Decision:
-    """A keyword called `name`, whose article is not begun, is researched once more: its research may be gone."""
+def research_again(keyword: Keyword, name: str, priority: Priority, *, now: datetime) -> StepDecision:
+    """Requests the research of a keyword called `name` again, as its research may be lost; its article is not begun."""
     unresearched = replace(keyword, research_id=None, content_id=None, awaits_turn=False, moved_at=now)
     return take_turn(unresearched, name, priority, now=now)
 
 
-def write_again(keyword: Keyword, name: str, *, now: datetime) -> Decision:
-    """The article of a keyword called `name`, which failed to be written or stands still, is sent to be written once more."""
-    setbacks: dict[Stage, Setback] = {**keyword.setbacks}
+def write_again(keyword: Keyword, name: str, *, now: datetime) -> StepDecision:
+    """Sends the article of a keyword called `name` to the writers again, after a failure or stall."""
+    setbacks: dict[Stage, StageFailure] = {**keyword.setbacks}
     setbacks.pop(Stage.WRITING, None)
     learned = replace(keyword, setbacks=setbacks, moved_at=now)
-    return Decision(learned, (_generate(learned, name),))
+    return StepDecision(learned, (_generate(learned, name),))
 
 
 def cancel_writing(keyword: Keyword, *, by: str, now: datetime) -> Keyword:
-    """Its article is not written, because somebody says so."""
+    """Cancels the writing of its article on behalf of `by`."""
     cancelled = replace(keyword, cancelled=True, awaits_turn=False, moved_at=now)
     why = replace(CANCELLED, reason=readable(f"{CANCELLED.reason} by {by}"))
     return _set_back(cancelled, Stage.WRITING, why)
 
 
 def give_up(keyword: Keyword, *, waited: str, now: datetime, asked_twice: bool = False) -> Keyword:
-    """A keyword nobody answered for. An answer that comes after all takes it up again.
+    """Ends a keyword that got no answer. A late answer continues it.
 
     `waited` is the time without movement in words, e.g. "6 hours".
     """
@@ -250,19 +258,19 @@ def give_up(keyword: Keyword, *, waited: str, now: datetime, asked_twice: bool =
             stage = keyword.stage
             assert stage is not None
             twice = ", nor as long after it was asked for once more" if asked_twice else ""
-            setback = Setback(f"no outcome after {waited} in {stage.value}{twice}")
+            setback = StageFailure(f"no outcome after {waited} in {stage.value}{twice}")
             return replace(_set_back(keyword, stage, setback), moved_at=now)
         case _ as unreachable:
             assert_never(unreachable)
 
 
 def fold(keyword: str) -> str:
-    """Two keywords with the same fold are the same keyword to a reader."""
+    """The normal form of a keyword: equal forms mean the same keyword to a reader."""
     return unicodedata.normalize("NFKC", " ".join(keyword.split())).casefold()
 
 
 def fold_duplicates(keywords: Iterable[tuple[str, Priority]]) -> dict[str, Priority]:
-    """Each keyword once, spelled and ranked as it came first."""
+    """Each keyword once, with its first spelling and priority."""
     first: dict[str, tuple[str, Priority]] = {}
     for keyword, priority in keywords:
         first.setdefault(fold(keyword), (keyword, priority))
@@ -272,7 +280,7 @@ def fold_duplicates(keywords: Iterable[tuple[str, Priority]]) -> dict[str, Prior
 def distinct_among(
     keywords: Sequence[str], each: Sequence[bool | None], *, otherwise: bool
 ) -> frozenset[str]:
-    """Those of the keywords, each as it came first, that are subjects of their own; `each` says so of them one by one, or is empty."""
+    """The keywords that are subjects of their own, in their first spelling. `each` has one setting per keyword, or is empty."""
     first: dict[str, tuple[str, bool]] = {}
     for keyword, given in zip(keywords, each or (None,) * len(keywords), strict=True):
         first.setdefault(fold(keyword), (keyword, otherwise if given is None else given))
@@ -294,11 +302,11 @@ def _learn(keyword: Keyword, event: RoutedEvent, fresh_content_id: ContentId) ->
         case ContentPublished():
             return _with_address(keyword, event)
         case ContentPublishFailed():
-            return _set_back(keyword, Stage.PUBLISHING, Setback(_why(event.reason, event.detail)))
+            return _set_back(keyword, Stage.PUBLISHING, StageFailure(_why(event.reason, event.detail)))
         case SocialPosted():
-            return _answered(keyword, Post(event.platform, url=event.post_url))
+            return _answered(keyword, PostResult(event.platform, url=event.post_url))
         case SocialFailed():
-            return _answered(keyword, Post(event.platform, reason=_why(event.reason, event.detail)))
+            return _answered(keyword, PostResult(event.platform, reason=_why(event.reason, event.detail)))
         case DeadLetterRecorded():
             return _lost(keyword, event)
         case _ as unreachable:
@@ -333,13 +341,13 @@ _STAGE_OF_TYPE = {
     "social.posted": Stage.PROMOTING,
     "social.failed": Stage.PROMOTING,
 }
-"""The stage that is not passed when a message of this type is lost."""
+"""The stage that fails when a message of this type is lost."""
 _WITHOUT_CONSEQUENCE = frozenset({"research.waiting", "post.send"})
-"""Types of messages that may be lost: the work goes on, or its service has answered."""
+"""Message types that may be lost without effect: the work continues, or its service has answered."""
 
 
 def _without_article(keyword: Keyword, event: ResearchFailed | ContentRefused) -> Keyword:
-    setback = Setback(_why(event.reason, event.detail), refused=event.reason in NORMAL_ENDS)
+    setback = StageFailure(_why(event.reason, event.detail), refused=event.reason in NORMAL_ENDS)
     if isinstance(event, ResearchFailed):
         return _set_back(keyword, Stage.RESEARCH, setback)
     if event.standing_id is not None:
@@ -350,7 +358,7 @@ def _without_article(keyword: Keyword, event: ResearchFailed | ContentRefused) -
     if event.reason == DRAFT_REJECTED:
         return replace(_set_back(keyword, Stage.WRITING, replace(setback, refused=True)), rejected=True)
     if event.reason == DRAFT_WAITS:
-        # Refused, too: for the version before, which knows no review, and so that no dead letter outweighs it.
+        # Also a refusal: an older version knows no review, and no dead letter outweighs a refusal.
         return replace(_set_back(keyword, Stage.WRITING, replace(setback, refused=True)), held=True)
     return keyword if keyword.held or keyword.cancelled else _set_back(keyword, Stage.WRITING, setback)
 
@@ -360,20 +368,20 @@ def _lost(keyword: Keyword, event: DeadLetterRecorded) -> Keyword:
     stage = _STAGE_OF_TYPE.get(event.message_type or "") or keyword.stage
     if stage is None or event.message_type in _WITHOUT_CONSEQUENCE:
         return keyword
-    return _set_back(keyword, stage, Setback(readable(why)))
+    return _set_back(keyword, stage, StageFailure(readable(why)))
 
 
-def _set_back(keyword: Keyword, stage: Stage, setback: Setback) -> Keyword:
+def _set_back(keyword: Keyword, stage: Stage, setback: StageFailure) -> Keyword:
     known = keyword.setbacks.get(stage)
-    # A refusal is what research found out; a failure beside it only says that something broke on the way.
+    # A refusal is a result of research; a failure beside it only reports a technical error.
     if known and known.refused and not setback.refused:
         return keyword
     return replace(keyword, setbacks={**keyword.setbacks, stage: setback})
 
 
-def _answered(keyword: Keyword, post: Post) -> Keyword:
+def _answered(keyword: Keyword, post: PostResult) -> Keyword:
     if post.url is None and post.platform not in keyword.channels:
-        return keyword  # nobody waits for it
+        return keyword  # no keyword waits for it
     known = next((known for known in keyword.posts if known.platform == post.platform), None)
     if known and (known.url is not None or (post.url is None and (post.waits or not known.waits))):
         return keyword
@@ -409,7 +417,7 @@ def _promote(
     *,
     asked_since: datetime | None = None,
 ) -> SocialCreate:
-    """Asks for the posts that nobody has answered for; and for those, too, that somebody has, if nobody knows of the request."""
+    """Requests unanswered posts; without a known request, also posts that were answered."""
     assert keyword.content_id is not None
     forgotten = () if keyword.promoted else _answers_that_stand(keyword)
     known = tuple(KnownPost(platform=post.platform, post_url=post.url) for post in forgotten if post.url)
@@ -430,6 +438,6 @@ def _promote(
     )
 
 
-def _answers_that_stand(keyword: Keyword) -> tuple[Post, ...]:
-    """Posts that are out, or wait for a person or their time: not those that were refused or rejected, or have failed."""
+def _answers_that_stand(keyword: Keyword) -> tuple[PostResult, ...]:
+    """Published posts and posts that wait for a person or their time; not refused, rejected or failed ones."""
     return tuple(post for post in keyword.posts if post.url is not None or post.waits)

@@ -1,8 +1,8 @@
-"""What is known of a keyword, and the state that follows from it. Pure: no I/O, no clock, no randomness.
+"""The facts of a keyword, and the state that follows from them. Pure: no I/O, no clock, no randomness.
 
-A keyword collects facts: its research, its article, its address, its posts, and what kept a stage from being
-passed. State and reason are *derived* from the facts, never stepped from state to state. Facts only ever accumulate,
-so events may come late, twice, or in any order, and the keyword ends in the same state.
+Facts are its research, article, address, posts, and the failures of stages. State and reason are *derived* from the
+facts, never stepped from state to state. Facts only accumulate, so events may come late, twice, or in any order, and the
+keyword ends in the same state.
 """
 
 import unicodedata
@@ -18,19 +18,19 @@ from orchestrator.brands.domain import BrandSlug
 from orchestrator.writing.domain import ContentId
 
 MAX_REASON = 500
-"""Characters of a reason that are kept; the whole story is in the dead letter or in the log."""
+"""Stored characters of a reason; the full text is in the dead letter or the log."""
 
 
 POST_WAITS = "needs_review"
-"""The code of `social.failed` for a post that a person has to see first."""
+"""Code of `social.failed`: the post waits for a person."""
 POST_IS_PLANNED = "scheduled"
-"""That of a post that has its time, at which it goes out."""
+"""Code: the post is scheduled."""
 POST_IN_DOUBT = "in_doubt"
-"""That of a post of which a person has to find out whether it is out."""
+"""Code: a person has to find out whether the post was sent."""
 
 
 class Stage(StrEnum):
-    """The part of the way a keyword is on."""
+    """A stage of a keyword's way."""
 
     RESEARCH = "research"
     WRITING = "writing"
@@ -40,29 +40,29 @@ class Stage(StrEnum):
 
 class KeywordState(StrEnum):
     QUEUED = "queued"
-    """Asked of research, which has not answered yet."""
+    """At research, or waiting for its turn."""
     WRITING = "writing"
     PUBLISHING = "publishing"
     PROMOTING = "promoting"
     COMPLETED = "completed"
     REFUSED = "refused"
-    """Ended honestly without an article: there is not enough material on the subject."""
+    """Ended without an article: there is too little material on the subject."""
     NEEDS_REVIEW = "needs_review"
-    """Its article is stored and not published: something about it is for a person to decide."""
+    """Its article is stored and waits for a person's decision."""
     REJECTED = "rejected"
     """A person rejected its article."""
     FAILED = "failed"
     CANCELLED = "cancelled"
-    """It was cancelled before it was written, or its cycle was."""
+    """It, or its cycle, was cancelled before it was written."""
 
 
 class Bucket(StrEnum):
-    """What a cycle's progress counts."""
+    """The groups of states that a cycle's progress counts."""
 
     PENDING = "pending"
     PROCESSING = "processing"
     WAITING = "waiting"
-    """For a person, or for the time that a person has set."""
+    """Waits for a person, or for its scheduled time."""
     COMPLETED = "completed"
     FAILED = "failed"
 
@@ -70,38 +70,38 @@ class Bucket(StrEnum):
 class CycleState(StrEnum):
     RUNNING = "running"
     PAUSED = "paused"
-    """What has not been sent is held back until somebody has it resumed."""
+    """Unsent keywords are held back until a person resumes the cycle."""
     WAITING = "waiting"
-    """What has not ended waits for a person to decide about its draft."""
+    """All open keywords wait for a person's decision."""
     COMPLETED = "completed"
-    """Every keyword has ended, and at least one as it should; `failed` counts the others."""
+    """Every keyword has ended, at least one well; `failed` counts the others."""
     FAILED = "failed"
-    """Every keyword has ended, and none as it should. It moves again if one of them does."""
+    """Every keyword has ended, none well. The cycle continues if a keyword does."""
     CANCELLED = "cancelled"
-    """Every keyword has ended, and some because the cycle was cancelled."""
+    """Every keyword has ended, some by a cancellation of the cycle."""
 
 
 @dataclass(frozen=True, slots=True)
-class Setback:
-    """What kept a stage from being passed. A later success of the stage outweighs it."""
+class StageFailure:
+    """A stage's failure or refusal. A later success of the stage outweighs it."""
 
     reason: str
     refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
-    """What a keyword's stage was asked for last, by the id of the message: the same id is the same request to whoever gets it."""
+class StageCommand:
+    """The last command for a keyword's stage; a message with the same id is the same request to its receiver."""
 
     stage: Stage
     event_id: UUID
     again: bool = False
-    """It was sent once more, as nobody had answered."""
+    """It was the second request, after the first got no answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Post:
-    """A channel's answer: an address, or the reason why there is none."""
+class PostResult:
+    """A channel's answer: the post's URL, or the reason why there is none."""
 
     platform: str
     url: str | None = None
@@ -109,7 +109,7 @@ class Post:
 
     @property
     def waits(self) -> bool:
-        """Whether a person has to see it first, or it has its time; then another answer comes."""
+        """Whether it waits for a person or its time; another answer follows."""
         return self.url is None and (self.reason or "").startswith(
             (POST_WAITS, POST_IS_PLANNED, POST_IN_DOUBT)
         )
@@ -117,7 +117,7 @@ class Post:
 
 @dataclass(frozen=True, slots=True)
 class Keyword:
-    """One keyword of one cycle; `channels` are those whose answer it waits for once it is published."""
+    """The facts of one keyword. After its publication it awaits answers of `channels`."""
 
     brand_slug: BrandSlug
     target: str
@@ -127,39 +127,39 @@ class Keyword:
     content_id: ContentId | None = None
     generated: bool = False
     held: bool = False
-    """Its article waits for a person; that it is generated after all outweighs it."""
+    """Its article waits for a person; `generated` outweighs it."""
     rejected: bool = False
     """A person rejected its article."""
     cancelled: bool = False
-    """It was cancelled, or its cycle, before it was written; that there is an article after all outweighs it."""
+    """It or its cycle was cancelled before it was written; an article outweighs it."""
     published_url: str | None = None
     short_link: str | None = None
     """The article's, as its target told of it with the address; None: it has none."""
     picture: Picture | None = None
     """Likewise."""
     brand_name: str | None = None
-    """As it is now, for what is sent; None if nobody needs it."""
+    """The brand's current name, for messages; None if not needed."""
     posts_approval: PostsApproval = "nothing"
-    """Its brand's, as it is now, for what is sent."""
+    """The brand's current setting, for messages."""
     language: str | None = None
-    """Likewise."""
+    """The brand's current language, for messages."""
     short_links: bool = False
-    """Likewise: whether its posts lead to the article by a short link, where it has one."""
+    """The brand's current setting: whether posts use the article's short link."""
     promoted: bool = False
     may_be_promoted_since: datetime | None = None
-    """Its posts may have been asked for since then, as the database has lost commits; None: it has lost none about it."""
+    """Since when a request for its posts may be lost with commits of this database; None: none was lost."""
     awaits_turn: bool = False
-    """Enough of its brand is in hand, or nothing of it may be begun: its next step has not been asked for yet."""
+    """Its next step has not been sent: its brand is at its limits or held up."""
     follows: bool = False
-    """Another keyword on its subject is under way: it ends as that one does."""
+    """It waits for another keyword on its subject, and ends as that one does."""
     standing_id: UUID | None = None
-    """The brand's article on its subject, so that it needs none of its own; one that it has after all outweighs it."""
+    """The brand's existing article on its subject; an article of its own outweighs it."""
     standing_why: str | None = None
-    """What is said of that."""
+    """Why it ended with that article."""
     renews: UUID | None = None
-    """The brand's article that is to be written anew."""
-    setbacks: Mapping[Stage, Setback] = field(default_factory=dict)
-    posts: tuple[Post, ...] = ()
+    """The brand's article to be rewritten."""
+    setbacks: Mapping[Stage, StageFailure] = field(default_factory=dict)
+    posts: tuple[PostResult, ...] = ()
 
     @property
     def unanswered(self) -> tuple[str, ...]:
@@ -168,7 +168,7 @@ class Keyword:
 
     @property
     def stage(self) -> Stage | None:
-        """The stage that has to succeed next; None when nothing is left to do."""
+        """The stage that must succeed next; None when the keyword is done."""
         if self.published_url is not None:
             return Stage.PROMOTING if self.unanswered else None
         if self.generated:
@@ -181,7 +181,7 @@ class Keyword:
 
     @property
     def has_standing_article(self) -> bool:
-        """Whether it has ended with an article that is not its own."""
+        """Whether it ended with an existing article."""
         return self.standing_id is not None and not self.generated and self.published_url is None
 
     @property
@@ -205,7 +205,7 @@ class Keyword:
 
     @property
     def reason(self) -> str | None:
-        """Why it ended as it did or waits, which posts a completed keyword lacks, or whose article it ended with; None if all is well."""
+        """Why it failed or waits, which posts it lacks, or why it has an existing article; None if all is well."""
         if self.has_standing_article:
             return self.standing_why
         if (stage := self.stage) is not None:
@@ -220,7 +220,7 @@ class Keyword:
         return readable("; ".join(filter(None, parts))) or None
 
 
-def _said_of(post: Post) -> str:
+def _said_of(post: PostResult) -> str:
     return f"{post.platform}: {post.reason}"
 
 
@@ -241,12 +241,12 @@ def bucket(state: KeywordState) -> Bucket:
 
 
 def percent(*, ended: int, total: int) -> int:
-    """Whole per cent, rounded down: 100 is shown only when nothing is left."""
+    """Whole per cent, rounded down: 100 only when all have ended."""
     return ended * 100 // total if total else 100
 
 
 def readable(text: str) -> str:
-    """One line that any database and any terminal takes: no control characters, bounded length."""
+    """The text on one line, without control characters, cut to `MAX_REASON` characters."""
     visible = "".join(" " if unicodedata.category(char)[0] == "C" else char for char in text)
     line = " ".join(visible.split())
     return line if len(line) <= MAX_REASON else f"{line[: MAX_REASON - 1]}…"
@@ -267,8 +267,8 @@ def _state_on(stage: Stage) -> KeywordState:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """How many keywords of a cycle are in which state, as the database counts them."""
+class CycleProgress:
+    """Keywords of a cycle by state, as the database counts them."""
 
     queued: int = 0
     writing: int = 0
@@ -281,18 +281,18 @@ class Progress:
     failed: int = 0
     cancelled: int = 0
     awaiting_research: int = 0
-    """Of those queued: not asked of research yet."""
+    """Queued keywords that were not sent to research yet."""
     awaiting_writing: int = 0
-    """Of those writing: not sent to the writers yet."""
+    """Writing keywords that were not sent to the writers yet."""
     following: int = 0
-    """Of those queued: waiting for another keyword on their subject."""
+    """Queued keywords that wait for another one on their subject."""
 
     def of(self, state: KeywordState) -> int:
         count: int = getattr(self, state.value)
         return count
 
     def within(self, wanted: Bucket) -> int:
-        """Keywords whose states count as that."""
+        """Number of keywords with a state in this bucket."""
         return sum(self.of(state) for state in KeywordState if bucket(state) is wanted)
 
     @property
@@ -304,7 +304,7 @@ class Progress:
         return self.within(Bucket.COMPLETED) + self.within(Bucket.FAILED)
 
 
-def cycle_state(progress: Progress, *, paused: bool) -> CycleState:
+def cycle_state(progress: CycleProgress, *, paused: bool) -> CycleState:
     if progress.within(Bucket.PENDING) or progress.within(Bucket.PROCESSING):
         return CycleState.PAUSED if paused else CycleState.RUNNING
     if progress.within(Bucket.WAITING):

@@ -30,7 +30,7 @@ from orchestrator.cycles.keyword_rows import KeywordRow
 Event: TypeAlias = DomainMessage[RoutedEvent]
 
 _TIMED_VERSION: Final = 7
-"""Of UUIDs that say when they were made."""
+"""The UUID version that contains a time."""
 
 
 async def report_finished_work(tx: Transaction, events: Sequence[Event], rows: Iterable[KeywordRow]) -> None:
@@ -68,7 +68,7 @@ async def report_finished_work(tx: Transaction, events: Sequence[Event], rows: I
 
 
 async def await_work(connection: Connection, work_ids: Iterable[UUID]) -> None:
-    """Has the end of these pieces of work reported."""
+    """Awaits these pieces of work, so that their end is reported."""
     wanted = sorted(work_ids)
     if wanted:
         await connection.execute(
@@ -77,12 +77,12 @@ async def await_work(connection: Connection, work_ids: Iterable[UUID]) -> None:
 
 
 async def await_repeated(connection: Connection, payload: Payload, correlation_id: str) -> None:
-    """Has the end of the work reported that a new command asks for once more, as the one before may die yet."""
+    """Awaits work that a new command repeats, as the former command may still become a dead letter."""
     await await_work(connection, work_ids_of(payload, correlation_id))
 
 
 async def forget_awaited(connection: Connection, older_than: timedelta) -> None:
-    """Work that has not ended for so long is awaited no more."""
+    """Deletes awaited work that is older than this."""
     await connection.execute("delete from awaited_work where awaited_at < now() - $1::interval", older_than)
 
 
@@ -121,7 +121,7 @@ async def _report(connection: Connection, work_id: UUID, event: Event, now: date
 
 
 async def _is_current(connection: Connection, published: ContentPublished) -> bool:
-    """Whether a target shows the article's last state; who changes it waits until the transaction has ended."""
+    """Whether a target shows the article's last state; locks the article against changes until the transaction ends."""
     changed_at: datetime | None = await connection.fetchval(
         "select updated_at from content where content_id = $1 and taken_down_at is null for no key update",
         published.content_id,
@@ -163,7 +163,7 @@ async def _done_before(
 
 
 def _ended_of(row: KeywordRow) -> list[UUID]:
-    """The pieces of work of a keyword that have ended well, but for publications."""
+    """The work of a keyword that has ended well, without publications."""
     facts = row.facts
     brand, content_id = facts.brand_slug, facts.content_id
     refused = {} if facts.cancelled else {stage for stage, each in facts.setbacks.items() if each.refused}
@@ -187,7 +187,7 @@ async def _awaited(connection: Connection, work_ids: Collection[UUID]) -> set[UU
 
 
 async def _note_publications(connection: Connection, events: Sequence[Event]) -> None:
-    """Which command each target has carried out last, of those that say when they were sent."""
+    """Stores the last command that each target has carried out, if its id contains a time."""
     last: dict[tuple[UUID, str], Event] = {}
     for event in events:
         match event.payload:
@@ -220,7 +220,7 @@ async def _note_publications(connection: Connection, events: Sequence[Event]) ->
 
 
 def _sent_at(event_id: UUID | None) -> datetime | None:
-    """When a message was made, to the millisecond below; None if its id does not say so."""
+    """When a message was made, rounded down to the millisecond; None if its id has no time."""
     if event_id is None or event_id.version != _TIMED_VERSION:
         return None
     return datetime.fromtimestamp((event_id.int >> 80) / 1000, UTC)

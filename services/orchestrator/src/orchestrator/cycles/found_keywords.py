@@ -1,4 +1,4 @@
-"""What the API gives of keywords that are searched for over all cycles."""
+"""API views of keywords found over all cycles."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -15,18 +15,18 @@ from orchestrator.cycles.models import KeywordView
 
 
 class KeywordTimesView(View):
-    """When what happened to a keyword; null: it has not happened, or to a version that did not keep the time."""
+    """Times of a keyword's steps; null: not reached, or before times were recorded."""
 
     research_asked_at: datetime | None
-    """When its turn came, and research was asked."""
+    """When research was requested."""
     researched_at: datetime | None
-    """When the word came that research was done."""
+    """When research answered."""
     writing_asked_at: datetime | None
-    """When its article was sent to the writers; the latest time, if it was sent again."""
+    """When its article was last sent to the writers."""
     published_at: datetime | None
-    """When the word came that its page was published at the home target."""
+    """When its home target reported the publication."""
     ended_at: datetime | None
-    """When it ended; null while it goes on, or waits for a person."""
+    """When it ended; null while it is under way or waits for a person."""
 
     @classmethod
     def of(cls, times: KeywordTimes) -> Self:
@@ -40,20 +40,20 @@ class KeywordTimesView(View):
 
 
 class FoundKeywordView(KeywordView):
-    """A keyword of any cycle, and where it belongs."""
+    """A keyword of any cycle, with its cycle and brand."""
 
     brand_slug: Annotated[str, Field(examples=["daily-grind"])]
     cycle_id: UUID
     correlation_id: str
-    """In every log line, message and dead letter of its cycle."""
+    """The id in all log lines, messages and dead letters of its cycle."""
     submitted_by: Annotated[str | None, Field(examples=["newsroom"])]
-    """Who handed its cycle in: the name of the key, `schedule` and its name, or `audit`; null: a version that did not keep it began the
-    cycle."""
+    """Who submitted its cycle: the name of the key, `schedule` and its name, or `audit`; null: unknown, from an older
+    version."""
     priority: Priority
     accepted_at: datetime
-    """When its cycle was handed in."""
+    """When its cycle was submitted."""
     moved_at: datetime
-    """When something about it last changed."""
+    """When it last changed."""
     times: KeywordTimesView
 
 
@@ -66,7 +66,7 @@ class FoundKeywordsView(View):
 
     @classmethod
     def of(cls, rows: Sequence[KeywordRow], limit: int) -> Self:
-        """`rows` are those of the page, and one more if there are more."""
+        """`rows` are the page's, and one more if there is a next page."""
         page = rows[:limit]
         return cls(
             items=tuple(

@@ -19,40 +19,47 @@ from envelope.brand.payloads import (
 from messaging import Transaction
 from orchestrator.cycles import keyword_rows, store
 from orchestrator.cycles.commit_losses import ResearchLosses, note_late_answers, send_research_again
-from orchestrator.cycles.domain import RoutedEvent, Turn, content_id_of, decide
-from orchestrator.cycles.facts import Command, Keyword, KeywordState, Stage
+from orchestrator.cycles.dispatch import (
+    DEFAULT_LIMITS,
+    NO_LOAD,
+    BrandLimits,
+    BrandLoad,
+    brand_loads,
+    dispatch_waiting,
+)
+from orchestrator.cycles.domain import RoutedEvent, StepTurn, content_id_of, decide
+from orchestrator.cycles.facts import Keyword, KeywordState, Stage, StageCommand
 from orchestrator.cycles.finished_work import report_finished_work
 from orchestrator.cycles.keyword_rows import KeywordRow
-from orchestrator.cycles.turns import DEFAULT_ROOM, NOTHING_IN_HAND, Room, Standing, give_turns, standings
 from orchestrator.ended_keywords import log_ended_keywords
-from orchestrator.outside import tell_of_ends
-from orchestrator.placements import learn, spread
+from orchestrator.integration_events import announce_ended_cycles
+from orchestrator.placements import publish_to_further_targets, record_target_answers
 from orchestrator.writing import ContentId, article_contexts, mark_published
 
 log = structlog.get_logger(__name__)
 
 _SHOWN: Final = 5
-"""Of events that are let go: enough to look one up."""
+"""Ids of ignored events that the log shows."""
 
 Event: TypeAlias = DomainMessage[RoutedEvent]
 RowKey: TypeAlias = tuple[UUID, int]
 
 
-async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAULT_ROOM) -> None:
-    """Applies a batch of events to the keywords they are about; those about nothing of ours are let go.
+async def route(events: Sequence[Event], tx: Transaction, *, limits: BrandLimits = DEFAULT_LIMITS) -> None:
+    """Applies a batch of events to their keywords; events about unknown keywords are ignored.
 
-    Of each brand only so much is sent to be written before some of it has ended, so that the queue in front of the writers,
-    which is first come, first served, has something of every brand near its head; what ends makes room for what waits.
+    Limits how many articles of a brand are sent to the writers at a time, so that their first-come queue
+    has articles of every brand near its head. Keywords that end free capacity for waiting ones.
 
-    The brands' locks are held from reading the keywords to the commit, so that two replicas never decide about one
-    brand at the same time, and no decision is made on what another one is about to change.
+    Holds the brands' locks from reading the keywords to the commit, so that no two replicas decide about one
+    brand at the same time.
     """
     names, content_ids = _mentioned(events)
     locked = await store.lock_brands_of(
         tx.connection, [name[0] for name in names], content_ids, _brands_of_publications(events)
     )
     everything = events
-    events = await learn(tx, events)
+    events = await record_target_answers(tx, events)
     if locked is None:
         _let_go(events)
         await _note_addresses(tx, events)
@@ -63,7 +70,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
     index = _Index(rows)
     articles = await _promotable(tx, events, rows)
     losses = await ResearchLosses.load(tx.connection, events)
-    turns = _Turns(slugs, await standings(tx.connection, slugs), room)
+    turns = _BatchCapacity(slugs, await brand_loads(tx.connection, slugs), limits)
     changed: dict[RowKey, KeywordRow] = {}
     strange: list[Event] = []
     ends: list[KeywordRow] = []
@@ -94,7 +101,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
         for payload in decision.messages:
             event_id = tx.send(payload, caused_by=event, correlation_id=row.correlation_id)
             if isinstance(payload, ContentGenerate):
-                command = Command(Stage.WRITING, event_id)
+                command = StageCommand(Stage.WRITING, event_id)
         changed[(row.cycle_id, row.position)] = index.put(
             replace(row, facts=decision.keyword, command=command, trace=tx.trace_of(event) or row.trace)
         )
@@ -102,29 +109,33 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
     await keyword_rows.save_keywords(tx.connection, list(changed.values()))
     await log_ended_keywords(each.as_ended for each in ends)
     await report_finished_work(tx, everything, index.rows)
-    # Before those are looked at that wait for an article of their subject: it stands once it has its address.
+    # Before keywords that follow another are settled: an article counts once it has its address.
     await _note_addresses(tx, events)
     await note_late_answers(tx, events)
-    await give_turns(tx, turns.freed, room, now=now)
+    await dispatch_waiting(tx, turns.freed, limits, now=now)
     if ended := {row.facts.brand_slug for row in changed.values() if row.facts.has_ended}:
-        await tell_of_ends(tx, ended)
+        await announce_ended_cycles(tx, ended)
 
 
-class _Turns:
-    """Of the brands that a batch is about: how many more articles may be sent to be written, and where room has come about."""
+class _BatchCapacity:
+    """The capacity of a batch's brands: how many more articles may go to writers, and which brands gained capacity."""
 
-    def __init__(self, slugs: Iterable[str], standing: Mapping[str, Standing], room: Room) -> None:
-        at = {slug: standing.get(slug, NOTHING_IN_HAND) for slug in slugs}
-        # What waits already goes before what comes now.
-        self._left = {slug: each.room_for_articles(room) - each.awaiting_writing for slug, each in at.items()}
+    def __init__(self, slugs: Iterable[str], standing: Mapping[str, BrandLoad], limits: BrandLimits) -> None:
+        at = {slug: standing.get(slug, NO_LOAD) for slug in slugs}
+        # Waiting keywords go before new ones.
+        self._left = {
+            slug: each.room_for_articles(limits) - each.awaiting_writing for slug, each in at.items()
+        }
         self._waited = {slug for slug, each in at.items() if each.awaiting_research or each.awaiting_writing}
         self._roomier: set[str] = set()
         self._followed = {slug for slug, each in at.items() if each.following}
 
-    def turn_of(self, row: KeywordRow) -> Turn:
+    def turn_of(self, row: KeywordRow) -> StepTurn:
         if row.in_cancelled_cycle:
-            return Turn.NEVER
-        return Turn.NOW if row.held_up is None and self._left[row.facts.brand_slug] > 0 else Turn.LATER
+            return StepTurn.NEVER
+        return (
+            StepTurn.NOW if row.held_up is None and self._left[row.facts.brand_slug] > 0 else StepTurn.LATER
+        )
 
     def note(self, before: Keyword, after: Keyword) -> None:
         slug = after.brand_slug
@@ -139,12 +150,12 @@ class _Turns:
 
     @property
     def freed(self) -> set[str]:
-        """Brands that may have room for what waits, or an article that keywords wait for."""
+        """Brands with free capacity for waiting keywords, or with an article that keywords follow."""
         return self._roomier & self._waited | self._followed
 
 
 class _Index:
-    """The batch's keywords as they change under its events, found by what an event says."""
+    """The batch's keywords, updated by its events, and found by the fields of an event."""
 
     def __init__(self, rows: Sequence[KeywordRow]) -> None:
         self._by_name: dict[tuple[str, str], KeywordRow] = {}
@@ -180,7 +191,7 @@ def _mentioned(events: Sequence[Event]) -> tuple[list[tuple[str, str]], list[UUI
 
 
 def _brands_of_publications(events: Sequence[Event]) -> list[str]:
-    """Whose publications the events are about: of an article whose cycle is gone nothing else leads to the brand."""
+    """The brands of publications in the events. After a cycle is deleted, only the event names the brand."""
     return sorted(
         {
             event.payload.brand_slug
@@ -195,7 +206,7 @@ def _brands_of_publications(events: Sequence[Event]) -> list[str]:
 async def _promotable(
     tx: Transaction, events: Sequence[Event], rows: Sequence[KeywordRow]
 ) -> dict[UUID, ArticleContext]:
-    """The articles of which posts may be asked for now: those that have an address, or are told to."""
+    """The articles that may be promoted now: those with an address, or published by these events."""
     told = {event.payload.content_id for event in events if isinstance(event.payload, ContentPublished)}
     told |= {
         row.facts.content_id
@@ -206,7 +217,7 @@ async def _promotable(
 
 
 def _name(event: Event) -> tuple[str, str] | None:
-    """(correlation_id, keyword), for events that know no article."""
+    """(correlation_id, keyword), for events without an article."""
     match event.payload:
         case ResearchCompleted() | ResearchFailed() | DeadLetterRecorded() as payload:
             if event.correlation_id is None or payload.keyword is None:
@@ -231,11 +242,11 @@ def _awaits_research(row: KeywordRow) -> bool:
 def _fresh_content_id(row: KeywordRow, event: Event) -> ContentId:
     if isinstance(event.payload, ResearchCompleted):
         return content_id_of(row.cycle_id, row.position)
-    return ContentId(new_event_id())  # nobody needs it
+    return ContentId(new_event_id())  # not used
 
 
 def _let_go(events: Sequence[Event]) -> None:
-    """Says so once for all of them: after a flood of replays, say, they are thousands."""
+    """Logs ignored events in one line, as a flood of replays may have thousands."""
     if events:
         log.info(
             "events_about_nothing_known",
@@ -246,8 +257,8 @@ def _let_go(events: Sequence[Event]) -> None:
 
 
 async def _note_addresses(tx: Transaction, events: Sequence[Event]) -> None:
-    # Of articles whose cycle is gone, too.
+    # Also for articles of deleted cycles.
     published = [event.payload for event in events if isinstance(event.payload, ContentPublished)]
     if published:
         await mark_published(tx.connection, published)
-        await spread(tx, events)
+        await publish_to_further_targets(tx, events)

@@ -1,7 +1,7 @@
-"""What has to be done although no message asks for it: begin keywords whose time has come, give up on stalled ones, delete old cycles.
+"""Periodic work: begin keywords that are due, end stalled ones, delete old cycles.
 
-Every replica runs this; row locks with `skip locked` share out the work. Only the database's clock counts, and when something is due
-is worked out from rows: nothing is forgotten when a process dies.
+Every replica runs it; row locks with `skip locked` share the work. Only the database's clock counts, and rows say when work is
+due: a crash forgets nothing.
 """
 
 import asyncio
@@ -16,28 +16,28 @@ import structlog
 from envelope.brand.payloads import ArticleContext, ContentGenerated, ContentRefused
 from messaging import Database, Transaction
 from orchestrator.cycles import keyword_rows, overdue
+from orchestrator.cycles.dispatch import DEFAULT_LIMITS, BrandLimits, dispatch_overlooked, next_release
 from orchestrator.cycles.domain import ask_again, decide, give_up
-from orchestrator.cycles.facts import Command, KeywordState, Stage
+from orchestrator.cycles.facts import KeywordState, Stage, StageCommand
 from orchestrator.cycles.finished_work import await_repeated, forget_awaited
 from orchestrator.cycles.keyword_rows import KeywordRow
-from orchestrator.cycles.turns import DEFAULT_ROOM, Room, give_overlooked_turns, next_release
 from orchestrator.ended_keywords import log_ended_keywords
-from orchestrator.outside import tell_of_ends
+from orchestrator.integration_events import announce_ended_cycles
 from orchestrator.writing import article_contexts, delete_old_workflows, stored_outcomes
 
 log = structlog.get_logger(__name__)
 
 BATCH: Final = 500
 SHORTEST_SLEEP: Final = timedelta(minutes=1)
-"""A brand whose keywords are overdue may be locked just now; there is no hurry to look again."""
+"""Shortest sleep: an overdue keyword's brand may be locked right now."""
 SHORTEST_PAUSE: Final = timedelta(seconds=1)
-"""A brand that may begin its next keyword may have no room for it, or be locked just now."""
+"""Shortest pause: a due brand may be at its limits, or locked."""
 LONGEST_PAUSE: Final = timedelta(seconds=10)
-"""What another replica accepts meanwhile, and dies before it would have begun it, is noticed by then."""
+"""Longest pause: within it, keywords that a crashed replica accepted are noticed."""
 
 
 class Housekeeping:
-    """`longest_sleep` bounds how late an old cycle, or a keyword added during the sleep, is looked at."""
+    """Ends stalled keywords and deletes old cycles. `longest_sleep` bounds the delay for cycles and keywords added meanwhile."""
 
     def __init__(
         self,
@@ -46,32 +46,32 @@ class Housekeeping:
         stall_after: timedelta,
         keep_cycles: timedelta,
         longest_sleep: timedelta,
-        room: Room = DEFAULT_ROOM,
+        limits: BrandLimits = DEFAULT_LIMITS,
     ) -> None:
         self._database = database
         self._stall_after = stall_after
         self._keep_cycles = keep_cycles
         self._longest_sleep = longest_sleep
-        self._room = room
+        self._limits = limits
 
     async def run(self) -> None:
-        """Goes on until it is cancelled, asleep until the next keyword may have stalled."""
+        """Runs until cancelled; sleeps until the next keyword may be stalled."""
         while True:
             await self.tidy()
             await asyncio.sleep((await self._rest()).total_seconds())
 
     async def tidy(self) -> None:
-        """One round: everything that is due now."""
+        """One round of all work that is due."""
         while await self.look_after_stalled() == BATCH:
             pass
-        await give_overlooked_turns(self._database, self._room)
+        await dispatch_overlooked(self._database, self._limits)
         while await self._delete_old() == BATCH:
             pass
 
     async def look_after_stalled(self) -> int:
-        """Takes one batch of keywords nobody answered for, under their brands' locks; returns how many.
+        """Handles one batch of stalled keywords under their brands' locks; returns their number.
 
-        What a stage was asked for is asked for once more; what nobody answers to then either has failed.
+        A stage is requested a second time; without an answer to that, the keyword fails.
         """
         async with self._database.transaction() as tx:
             slugs, now = await overdue.lock_stalled_brands(tx.connection, self._stall_after)
@@ -88,7 +88,7 @@ class Housekeeping:
             ]
             await keyword_rows.save_keywords(tx.connection, looked_after)
             await log_ended_keywords(each.as_ended for each in looked_after if each.facts.has_ended)
-            await tell_of_ends(tx, slugs)
+            await announce_ended_cycles(tx, slugs)
         for row in looked_after:
             log.warning(
                 "keyword_stalled",
@@ -106,7 +106,7 @@ class Housekeeping:
         now: datetime,
         stored: Mapping[UUID, ContentGenerated | ContentRefused],
     ) -> KeywordRow | None:
-        """A keyword whose article is stored here, although the event that says so is lost; None if it is not stored."""
+        """The keyword, updated from its stored article if the event about it was lost; None if no article is stored."""
         content_id = row.facts.content_id
         event = stored.get(content_id) if content_id is not None else None
         if content_id is None or event is None:
@@ -140,7 +140,7 @@ class Housekeeping:
         facts = replace(
             row.facts, moved_at=now, promoted=row.facts.promoted or request.stage is Stage.PROMOTING
         )
-        return replace(row, facts=facts, command=Command(request.stage, event_id, again=True))
+        return replace(row, facts=facts, command=StageCommand(request.stage, event_id, again=True))
 
     def _given_up(self, row: KeywordRow, now: datetime) -> KeywordRow:
         twice = row.command is not None and row.command.again and row.command.stage is row.facts.stage
@@ -176,7 +176,7 @@ async def _stored_outcomes(
 
 
 async def _articles_to_promote(tx: Transaction, rows: Sequence[KeywordRow]) -> dict[UUID, ArticleContext]:
-    """What is stored of the articles whose posts nobody has answered for."""
+    """The stored articles of keywords that wait for posts."""
     content_ids = [
         row.facts.content_id
         for row in rows
@@ -185,17 +185,17 @@ async def _articles_to_promote(tx: Transaction, rows: Sequence[KeywordRow]) -> d
     return await article_contexts(tx.connection, sorted(content_ids)) if content_ids else {}
 
 
-class Releases:
-    """Begins keywords of brands that begin so many a day: whoever begins one holds the brand's lock, and writes down when."""
+class RateLimitedDispatcher:
+    """Dispatches keywords of brands with a daily rate. The brand's lock and `released_at` keep replicas from beginning two."""
 
-    def __init__(self, database: Database, room: Room) -> None:
+    def __init__(self, database: Database, limits: BrandLimits) -> None:
         self._database = database
-        self._room = room
+        self._limits = limits
 
     async def run(self) -> None:
-        """Goes on until it is cancelled, asleep until the next keyword may be begun."""
+        """Runs until cancelled; sleeps until the next keyword may begin."""
         while True:
-            await give_overlooked_turns(self._database, self._room)
+            await dispatch_overlooked(self._database, self._limits)
             async with self._database.connection() as connection:
                 due = await next_release(connection)
             await asyncio.sleep(_pause(due).total_seconds())

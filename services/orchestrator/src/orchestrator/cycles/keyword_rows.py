@@ -1,6 +1,6 @@
-"""Keywords of cycles as they are stored, beside the SQL that reads and writes them.
+"""Stored keywords, beside the SQL that reads and writes them.
 
-Whoever decides about them holds the lock of their brand (`store.py`).
+Deciding about keywords needs the lock of their brand (`store.py`).
 """
 
 import json
@@ -16,7 +16,7 @@ from chassis import Connection
 from chassis.observing.traces import TraceHeaders
 from envelope.brand.payloads import Picture, Priority
 from orchestrator.cycles.domain import CycleId
-from orchestrator.cycles.facts import Command, Keyword, KeywordState, Post, Setback, Stage
+from orchestrator.cycles.facts import Keyword, KeywordState, PostResult, Stage, StageCommand, StageFailure
 from orchestrator.cycles.keyword_times import KeywordTimes, read_times
 from orchestrator.cycles.store import HELD_UP, RANKS
 from orchestrator.ended_keywords import EndedKeyword
@@ -24,12 +24,12 @@ from orchestrator.placements import PLACEMENTS, Placement, read_placements
 from orchestrator.writing import ContentId
 
 PAGE = 200
-"""Keywords that are shown at once, unless somebody asks for more or less."""
+"""Default page size of keywords."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeywordRow:
-    """A keyword of a cycle, where it stands, and where it is stored."""
+    """A keyword's facts, with its cycle, position and brand."""
 
     cycle_id: CycleId
     position: int
@@ -38,38 +38,38 @@ class KeywordRow:
     facts: Keyword
     priority: Priority
     waits: str | None = None
-    """Why it is not being researched, or its article not written, right now, if that is so."""
+    """Why its research or writing waits right now; None if it does not."""
     waits_until: datetime | None = None
     held_up: str | None = None
-    """Why nothing of it may be begun for now, if that is so."""
+    """Why its brand or cycle begins nothing now; None if nothing holds it up."""
     in_cancelled_cycle: bool = False
-    command: Command | None = None
+    command: StageCommand | None = None
     taken_down: str | None = None
-    """Who took its page down or deleted its article, and why."""
+    """Who took its page down or deleted its article, and why; None if neither happened."""
     is_deleted: bool = False
     language: str = "en"
-    """Its brand's."""
+    """Its brand's language."""
     refresh: bool = False
-    """Whether an article that stands on its subject is written anew."""
+    """Whether an existing article on its subject is rewritten."""
     standing_url: str | None = None
-    """Where the article can be seen that it ended with, if that is not its own."""
+    """URL of the existing article with which it ended, if any."""
     placements: tuple[Placement, ...] = ()
-    """How its article fares at further targets."""
+    """The states of its article at further targets."""
     trace: TraceHeaders = field(default_factory=dict)
-    """The one that its next step continues, whenever that is; empty: none is known."""
+    """The trace that its next step continues; empty: unknown."""
     trace_of_cycle: TraceHeaders = field(default_factory=dict)
-    """The one that its cycle began in."""
+    """The trace in which its cycle began."""
     is_distinct: bool = False
-    """Whether it is a subject of its own, whatever it folds with."""
+    """Whether it is a subject of its own, even if others fold with it."""
     accepted_at: datetime | None = None
-    """When its cycle was accepted; None of a row that was not read from the database."""
+    """When its cycle was accepted; None if the row was not read from the database."""
     submitted_by: str | None = None
-    """Who handed its cycle in; None: a version of before began it."""
+    """Who submitted its cycle; None: unknown, from an older version."""
     times: KeywordTimes = field(default_factory=KeywordTimes)
 
     @property
     def as_ended(self) -> EndedKeyword:
-        """What the log tells of its end."""
+        """The record for the log line of its end."""
         facts = self.facts
         return EndedKeyword(
             facts.brand_slug,
@@ -91,7 +91,7 @@ async def keywords_of(
     limit: int = PAGE,
     state: KeywordState | None = None,
 ) -> list[KeywordRow]:
-    """So many keywords of a cycle behind a position, in the order they were asked for; all, or those in a state."""
+    """A page of a cycle's keywords after a position, in submission order; all, or in one state."""
     return await load_rows(
         connection,
         """
@@ -181,7 +181,7 @@ _KEYWORD_COLUMNS = f"""
 
 
 async def load_rows(connection: Connection, condition: str, *arguments: object) -> list[KeywordRow]:
-    """Rows of keywords k, their cycles c and brands b that meet a condition in SQL, which may say in what order."""
+    """Loads keywords k with their cycles c and brands b that meet a condition in SQL, which may also order them."""
     return [_keyword(row) for row in await connection.fetch(_KEYWORD_COLUMNS + condition, *arguments)]
 
 
@@ -212,8 +212,8 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         standing_id=row["standing_id"],
         standing_why=row["standing_why"],
         renews=row["renews"],
-        setbacks={Stage(stage): Setback(**setback) for stage, setback in setbacks.items()},
-        posts=tuple(Post(**post) for post in json.loads(row["posts"])),
+        setbacks={Stage(stage): StageFailure(**setback) for stage, setback in setbacks.items()},
+        posts=tuple(PostResult(**post) for post in json.loads(row["posts"])),
     )
     return KeywordRow(
         row["cycle_id"],
@@ -226,7 +226,7 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         row["until"],
         row["held_up"],
         row["in_cancelled_cycle"],
-        Command(Stage(row["command_stage"]), row["command_id"], row["asked_again"])
+        StageCommand(Stage(row["command_stage"]), row["command_id"], row["asked_again"])
         if row["command_id"] is not None
         else None,
         row["deleted"] or row["taken_down"],
@@ -245,7 +245,7 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
 
 
 def stored_trace(trace: TraceHeaders) -> str | None:
-    """As the column has it."""
+    """The value of the trace column."""
     return json.dumps(trace) if trace else None
 
 

@@ -1,4 +1,4 @@
-"""Keywords of all cycles that are kept, found by brand, spelling and state."""
+"""Searches keywords of all stored cycles by brand, spelling and state."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from orchestrator.cycles.keyword_rows import KeywordRow, load_rows
 
 @dataclass(frozen=True, slots=True)
 class KeywordFilter:
-    """Which keywords are wanted; None means any."""
+    """Search conditions; None means any."""
 
     brands: Collection[str] | None = None
     keyword: str | None = None
-    """Spelled so, upper or lower case."""
+    """The spelling, ignoring case."""
     text: str | None = None
-    """With this in its spelling, upper or lower case."""
+    """A part of the spelling, ignoring case."""
     state: KeywordState | None = None
 
 
@@ -29,8 +29,8 @@ async def search_keywords(
 
     Args:
         connection: to the service's database.
-        wanted: see there.
-        after: cycle and position of the last keyword of the page before.
+        wanted: the search conditions.
+        after: cycle and position of the former page's last keyword.
         limit: keywords at most.
     """
     conditions, values = ["true"], list[Any]()
@@ -50,7 +50,7 @@ async def search_keywords(
         add("k.state = {}", wanted.state)
     if after is not None:
         add("(k.cycle_id, k.position) < ({}::uuid, {}::int)", *after)
-    # The page is chosen first: what is read beside each keyword is read of the page alone.
+    # The page is selected first, so that further columns are read for its keywords alone.
     page = await connection.fetch(
         f"""
         select k.cycle_id, k.position from keywords as k join cycles as c using (cycle_id)

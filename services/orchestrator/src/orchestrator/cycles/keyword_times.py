@@ -1,4 +1,4 @@
-"""When what happened to a keyword, as a trigger of the database notes it (migration 0070). Pure: no I/O, no clock."""
+"""Times of a keyword's steps, which a database trigger records (migration 0070). Pure: no I/O, no clock."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 @dataclass(frozen=True, slots=True)
 class KeywordTimes:
-    """In UTC; None: it has not happened, or happened before times were kept."""
+    """Times in UTC; None: not reached, or before times were recorded."""
 
     research_asked: datetime | None = None
     researched: datetime | None = None
@@ -17,12 +17,12 @@ class KeywordTimes:
     published: datetime | None = None
     ended: datetime | None = None
     posts: Mapping[str, datetime] = field(default_factory=dict)
-    """By platform."""
+    """Times by platform."""
 
 
 _TIMES = TypeAdapter(KeywordTimes)
 
 
 def read_times(stored: str) -> KeywordTimes:
-    """The times of the column, which is JSON; names that this version does not know are left out."""
+    """Parses the JSON column; unknown names are left out."""
     return _TIMES.validate_json(stored)

@@ -1,4 +1,4 @@
-"""Lists of keywords as people keep them: one a line, or a table as spreadsheets save it. Pure: no I/O, no clock."""
+"""Reads keyword lists: one keyword a line, or a CSV table. Pure: no I/O, no clock."""
 
 import csv
 import re
@@ -15,51 +15,51 @@ COLUMNS: Final = ("keyword", "priority", "distinct")
 _YES_OR_NO: Final = {"": None, "yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 MAX_ENTRIES: Final = 10_000
 MAX_LINES: Final = 100_000
-"""With the empty ones, which are left out. Whichever limit is reached first, reading from the top, is the one that is named."""
+"""Lines of a list, empty ones included. An error names the limit that is reached first from the top."""
 MAX_LINE: Final = 10_000
-"""Characters; of a table's row, which may go over several lines."""
+"""Characters of a line, or of a table's row, which may span several lines."""
 
 _FIRST_LINE: Final = re.compile(r"[^\r\n]*")
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")  # with what ends it
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """A keyword as it stands in the list, and where."""
+class KeywordLine:
+    """A keyword of the list, with its line."""
 
     line: int
-    """Counted from 1; of a cell over several lines, the last."""
+    """Line number from 1; the last line of a cell that spans several."""
     keyword: str
     priority: Priority | None = None
     is_distinct: bool | None = None
-    """Whether it is a subject of its own, where the list says so."""
+    """Whether it is a subject of its own, if the list says so."""
 
 
-class ListError(ValueError):
-    """The list cannot be understood; the message names the line and says what to do."""
+class KeywordListError(ValueError):
+    """The list is invalid; the message names the line and says what to do."""
 
 
-def read_lines(body: bytes) -> list[Listed]:
-    """One keyword a line; empty lines are left out.
+def read_lines(body: bytes) -> list[KeywordLine]:
+    """Reads one keyword a line, without empty lines.
 
     Raises:
-        ListError: it is not UTF-8, or too long.
+        KeywordListError: it is not UTF-8, or too long.
     """
-    listed: list[Listed] = []
+    listed: list[KeywordLine] = []
     for number, line in enumerate(_lines(body), start=1):
         if keyword := line.strip():
             _demand_room(listed, number)
-            listed.append(Listed(number, keyword))
+            listed.append(KeywordLine(number, keyword))
     return listed
 
 
-def read_table(body: bytes) -> list[Listed]:
-    """Rows under a header that names the column `keyword`, and the columns `priority` and `distinct` if there are such; empty rows are left out.
+def read_table(body: bytes) -> list[KeywordLine]:
+    """Reads rows under a header with `keyword` and optionally `priority` and `distinct`, without empty rows.
 
-    Cells are separated by commas, semicolons or tabs, whichever the header has, and quoted as in RFC 4180.
+    Commas, semicolons or tabs, as in the header, separate cells; quotes are those of RFC 4180.
 
     Raises:
-        ListError: it is not UTF-8, or too long; the header is missing or has other columns, a row has too few or too many cells,
+        KeywordListError: it is not UTF-8, or too long; the header is missing or has other columns, a row has too few or too many cells,
             a quote does not end, a priority is none, or `distinct` is neither yes nor no.
     """
     text = _text(body)
@@ -67,7 +67,7 @@ def read_table(body: bytes) -> list[Listed]:
     separator = max(SEPARATORS, key=Counter(header).__getitem__)
     source = _RowLines(text)
     rows = csv.reader(source, delimiter=separator, strict=True)
-    listed: list[Listed] = []
+    listed: list[KeywordLine] = []
     try:
         columns = _columns(next(rows, []))
         source.end_row()
@@ -77,12 +77,12 @@ def read_table(body: bytes) -> list[Listed]:
                 _demand_room(listed, rows.line_num)
                 listed.append(_row(rows.line_num, columns, row))
     except csv.Error as error:
-        raise ListError(f'line {rows.line_num}: {error}; quote a cell as "it says ""so"""') from error
+        raise KeywordListError(f'line {rows.line_num}: {error}; quote a cell as "it says ""so"""') from error
     return listed
 
 
 class _RowLines:
-    """The lines of a table; refuses a row that is too long before anybody takes it to pieces."""
+    """Iterates over a table's lines; refuses a row that is too long before it is parsed."""
 
     def __init__(self, text: str) -> None:
         self._lines = _LINE.finditer(text)
@@ -105,16 +105,18 @@ class _RowLines:
         self._row = 0
 
 
-def _demand_room(listed: list[Listed], line: int) -> None:
+def _demand_room(listed: list[KeywordLine], line: int) -> None:
     if len(listed) == MAX_ENTRIES:
-        raise ListError(
+        raise KeywordListError(
             f"line {line}: the list has more than {MAX_ENTRIES:,} keywords, which is the limit of one request; split the list"
         )
 
 
 def _demand_few_lines(line: int) -> None:
     if line > MAX_LINES:
-        raise ListError(f"line {line}: the list has more than {MAX_LINES:,} lines; leave the empty ones out")
+        raise KeywordListError(
+            f"line {line}: the list has more than {MAX_LINES:,} lines; leave the empty ones out"
+        )
 
 
 def _lines(body: bytes) -> Iterator[str]:
@@ -126,8 +128,8 @@ def _lines(body: bytes) -> Iterator[str]:
         yield line
 
 
-def _too_long_a_line(line: int) -> ListError:
-    return ListError(f"line {line}: has more than {MAX_LINE:,} characters; write one keyword a line")
+def _too_long_a_line(line: int) -> KeywordListError:
+    return KeywordListError(f"line {line}: has more than {MAX_LINE:,} characters; write one keyword a line")
 
 
 def _text(body: bytes) -> str:
@@ -135,39 +137,39 @@ def _text(body: bytes) -> str:
         return body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = body.count(b"\n", 0, error.start) + 1
-        raise ListError(f"line {line}: is not UTF-8; save the list as UTF-8") from error
+        raise KeywordListError(f"line {line}: is not UTF-8; save the list as UTF-8") from error
 
 
 def _columns(header: list[str]) -> list[str]:
     columns = [name.strip().casefold() for name in header]
     if "keyword" not in columns:
-        raise ListError(
+        raise KeywordListError(
             "line 1: the first line of a table names its columns, and one of them is `keyword`; without a header, send it as text/plain"
         )
     for place, name in enumerate(columns):
         if name not in COLUMNS:
-            raise ListError(
+            raise KeywordListError(
                 f"line 1: the column {shown(header[place])} is not known; leave it out: there are `keyword`, `priority` and `distinct`"
             )
         if name in columns[:place]:
-            raise ListError(f"line 1: the column `{name}` is there twice; leave one out")
+            raise KeywordListError(f"line 1: the column `{name}` is there twice; leave one out")
     return columns
 
 
-def _row(line: int, columns: list[str], row: list[str]) -> Listed:
+def _row(line: int, columns: list[str], row: list[str]) -> KeywordLine:
     if len(row) != len(columns):
-        raise ListError(
+        raise KeywordListError(
             f"line {line}: has {len(row)} cells, the header has {len(columns)}; put a cell that contains the separator in quotes"
         )
     cells = dict(zip(columns, (cell.strip() for cell in row), strict=True))
     priority = cells.get("priority", "").casefold()
     if priority and priority not in set(Priority):
-        raise ListError(
+        raise KeywordListError(
             f"line {line}: the priority {shown(cells['priority'])} is none; say {', '.join(Priority)}, or leave it empty"
         )
     distinct = cells.get("distinct", "").casefold()
     if distinct not in _YES_OR_NO:
-        raise ListError(
+        raise KeywordListError(
             f"line {line}: {shown(cells['distinct'])} in the column `distinct` is neither yes nor no; say one, or leave it empty"
         )
-    return Listed(line, cells["keyword"], Priority(priority) if priority else None, _YES_OR_NO[distinct])
+    return KeywordLine(line, cells["keyword"], Priority(priority) if priority else None, _YES_OR_NO[distinct])

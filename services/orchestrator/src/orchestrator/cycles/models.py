@@ -1,4 +1,4 @@
-"""What the API takes and gives of cycles. Every refusal is a sentence that says what to do."""
+"""API bodies and views of cycles. Each refusal says what to do."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -18,11 +18,11 @@ from orchestrator.requests import RequestBody, shown, visible
 
 MAX_KEYWORDS: Final = 10_000
 MAX_KEYWORD_LENGTH: Final = 200
-NOT_ITS_TURN: Final = "waits for its turn: of one brand only so much is in hand at a time, and begun in a day"
+NOT_ITS_TURN: Final = "waits for its turn: a brand has limits of keywords under way, and begun in a day"
 
 
 def checked_keyword(text: str) -> str:
-    """A keyword on one line; raises ValueError, which says what to do, if nothing can be written on it."""
+    """The keyword on one line; raises ValueError, which says what to do, if no article is possible."""
     keyword = visible(text)
     if not keyword:
         raise ValueError("is blank; leave it out or say what to write about")
@@ -36,7 +36,7 @@ def checked_keyword(text: str) -> str:
 
 
 def _countable(keywords: Any) -> Any:
-    # Counted before each one is looked at: the count is the better answer to a list that is far too long.
+    # Counted before each keyword is checked: for a list that is far too long, the count is the better answer.
     if isinstance(keywords, list | tuple):
         if not keywords:
             raise ValueError("is empty; give at least one keyword")
@@ -54,7 +54,7 @@ Keyword = Annotated[
 
 
 class ResearchRequest(RequestBody):
-    """Keywords to turn into articles. Duplicates (but for case and spacing) are folded, the first spelling stays."""
+    """Keywords to turn into articles. Duplicates that differ only in case and spacing are folded into the first spelling."""
 
     keywords: Annotated[
         tuple[Keyword, ...],
@@ -67,16 +67,16 @@ class ResearchRequest(RequestBody):
     ]
     """1 to 10,000 keywords of at most 200 characters."""
     priority: Annotated[Priority, Field(examples=["normal"])] = Priority.NORMAL
-    """Of a brand's keywords that wait, those of a higher priority go first."""
+    """Waiting keywords of a brand go in order of priority."""
     priorities: Annotated[tuple[Priority | None, ...], Field(max_length=MAX_KEYWORDS)] = ()
-    """One for each keyword where they differ; null is `priority`."""
+    """One for each keyword, if they differ; null means `priority`."""
     refresh: bool = False
-    """Whether an article that stands on a keyword's subject is written anew, at its address, from new research."""
+    """Whether an existing article on a keyword's subject is rewritten from new research, at its address."""
     distinct: bool = False
-    """Whether the keywords are subjects of their own: each is written even if another keyword or an article has a subject that it
-    folds with. The same spelling handed in as distinct again, whatever its case, is the same subject."""
+    """Whether the keywords are subjects of their own: each gets an article even if a similar keyword or article exists.
+    The same spelling submitted as distinct again, ignoring case, is the same subject."""
     each_distinct: Annotated[tuple[bool | None, ...], Field(max_length=MAX_KEYWORDS)] = ()
-    """One for each keyword where they differ; null is `distinct`."""
+    """One for each keyword, if they differ; null means `distinct`."""
 
     @model_validator(mode="after")
     def _one_for_each(self) -> Self:
@@ -91,11 +91,11 @@ class ResearchRequest(RequestBody):
         return self
 
     def distinct_ones(self, *, distinct: bool = False) -> frozenset[str]:
-        """Those of the keywords of `asked` that are subjects of their own; with `distinct`, those too that do not say."""
+        """The keywords of `asked` that are subjects of their own; with `distinct`, also those without a setting."""
         return distinct_among(self.keywords, self.each_distinct, otherwise=distinct or self.distinct)
 
     def asked(self, priority: Priority | None = None) -> dict[str, Priority]:
-        """Each keyword once, as it came first, with its priority; `priority` is that of those that have none of their own."""
+        """Each keyword once, in its first spelling, with its own priority or else `priority`."""
         own = self.priorities or (None,) * len(self.keywords)
         return fold_duplicates(
             (keyword, given or priority or self.priority)
@@ -108,7 +108,7 @@ class CycleAccepted(View):
 
     cycle_id: UUID
     correlation_id: Annotated[str, Field(examples=["0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f"])]
-    """On every message and log line that this batch causes."""
+    """The id on all messages and log lines of this cycle."""
     total: Annotated[int, Field(ge=1, examples=[3])]
     """Keywords after folding duplicates."""
 
@@ -121,37 +121,36 @@ class PostView(View):
     platform: Annotated[str, Field(examples=["feed"])]
     url: Annotated[str, Field(examples=["http://127.0.0.1:8013/feeds/daily-grind/0197a3c4"])]
     state: Literal["posted", "page_taken_down", "page_deleted"]
-    """Whether the page that it leads to can be seen."""
+    """`posted`, or why the page it links to is gone."""
     posted_at: datetime | None
-    """When the word of it came; null: it came to a version that did not keep the time."""
+    """When social reported it; null: unknown, from an older version."""
 
 
 class KeywordView(View):
     keyword: Annotated[str, Field(examples=["pour over ratio"])]
     state: KeywordState
-    """`queued` at research; `refused`: too little material to write honestly; `needs_review`: an article that is not good
-    enough to be published, or that its brand wants to see first, at `/v1/drafts/{content_id}`; `rejected` by a person; `failed`:
-    `reason` says why; `cancelled`: with its cycle, before it was written. A `refused` or `failed` keyword moves again if its missing
-    outcome arrives after all, e.g. after a replay."""
+    """`queued` at research; `refused`: too little material for an honest article; `needs_review`: the article misses a bound, or its
+    brand reviews first, at `/v1/drafts/{content_id}`; `rejected` by a person; `failed`: see `reason`; `cancelled` before it was
+    written. A `refused` or `failed` keyword continues if its missing result arrives late, e.g. after a replay."""
     reason: str | None
-    """Why it was refused or rejected, failed or needs a review, which posts or further targets a completed one lacks, or that the brand has an article
-    on its subject, with which it ended; or who took its page down, and why."""
+    """Why it was refused, rejected, failed or needs a review; which posts or further targets a completed keyword lacks; the existing
+    article with which it ended; or who took its page down, and why."""
     waits: str | None
-    """Why it is not being researched, or its article not written, right now: the budget is spent, a search engine or the model is
-    away, others have their turn."""
+    """Why its research or writing waits right now: a spent budget, an unreachable search engine or model, or other articles
+    first."""
     waits_until: datetime | None
-    """When it is looked at again, as far as known."""
+    """When it is tried again, if known."""
     content_id: UUID | None
-    """Once research has succeeded, or of the article that stands on its subject; it is at `/v1/content/{content_id}` when it is
-    written."""
+    """The id of its article, once researched, or of the existing one on its subject; a written article is at
+    `/v1/content/{content_id}`."""
     published_url: str | None
     has_standing_article: bool
-    """Whether it ended with an article that stood on its subject, or says the same, instead of one of its own."""
+    """Whether it ended with an existing article on its subject instead of its own."""
     distinct: bool
-    """Whether it was handed in as a subject of its own."""
+    """Whether it was submitted as a subject of its own."""
     posts: tuple[PostView, ...]
     placements: tuple[PlacementView, ...]
-    """How its article fares at the further targets of its brand."""
+    """Its article at the further targets of its brand."""
 
     @classmethod
     def of(cls, row: KeywordRow) -> Self:
@@ -199,7 +198,7 @@ def _waits(row: KeywordRow) -> str | None:
 
 
 class KeywordsView(View):
-    """So many keywords of a cycle, in the order they were handed in."""
+    """A page of a cycle's keywords, in submission order."""
 
     items: tuple[KeywordView, ...]
     next: int | None
@@ -207,7 +206,7 @@ class KeywordsView(View):
 
     @classmethod
     def of(cls, rows: Sequence[KeywordRow], limit: int) -> Self:
-        """`rows` are those of the page, and one more if there are more."""
+        """`rows` are the page's, and one more if there is a next page."""
         page = rows[:limit]
         return cls(
             items=tuple(KeywordView.of(row) for row in page),
@@ -215,12 +214,12 @@ class KeywordsView(View):
         )
 
 
-class HeldUp(View):
-    """Why nothing more of a cycle is begun for now."""
+class CycleHold(View):
+    """Why a cycle begins nothing more for now."""
 
     reason: Annotated[str, Field(examples=["waits for a person: 5 drafts of its brand wait for review"])]
     drafts: Annotated[int | None, Field(examples=[5])]
-    """How many drafts of its brand that nobody has reviewed are the reason, at `/v1/drafts?brand=…`; null if it is another one."""
+    """Unreviewed drafts that pause its brand, at `/v1/drafts?brand=…`; null for another reason."""
 
 
 class CycleSummary(View):
@@ -230,37 +229,37 @@ class CycleSummary(View):
     correlation_id: str
     brand_slug: Annotated[str, Field(examples=["daily-grind"])]
     state: CycleState
-    """`paused`: what has not been sent is held back; `waiting`: what has not ended waits for a person; `completed`: every keyword has
-    ended, and at least one as it should; `failed`: every keyword has ended, and none as it should; `cancelled`: every keyword has ended,
-    and some because the cycle was cancelled. A cycle that has ended moves again if a missing outcome arrives after all."""
+    """`paused`: unsent keywords are held back; `waiting`: all open keywords wait for a person; `completed`: all have ended, at least one
+    well; `failed`: all have ended, none well; `cancelled`: all have ended, some by the cancellation. An ended cycle continues if a
+    missing result arrives late."""
     pending: Annotated[int, Field(examples=[1])]
     """Keywords waiting for research."""
     processing: Annotated[int, Field(examples=[1])]
     """Keywords being written, published or promoted."""
     waiting: Annotated[int, Field(examples=[0])]
-    """Keywords whose article is stored and is published only when a person has approved it."""
+    """Keywords with an article that waits for a person's approval."""
     completed: Annotated[int, Field(examples=[1])]
     failed: Annotated[int, Field(examples=[0])]
     """Keywords that were refused, rejected, failed or cancelled."""
     needs_review: Annotated[int, Field(examples=[0])]
-    """The same number as `waiting`, by the keywords' state."""
+    """The same number as `waiting`, under the state's name."""
     drafts_waiting: Annotated[int, Field(examples=[0])]
-    """Of those waiting, keywords whose draft a person has to decide about; the others have their time, or are being written again."""
+    """Waiting keywords with a draft that needs a decision; the others are scheduled or being rewritten."""
     posts_waiting: Annotated[int, Field(examples=[0])]
-    """Of those completed or processing, keywords of which a post waits for a person."""
-    held_up: HeldUp | None
-    """Why none of those that were not sent is begun for now; null if they only wait for their turn, or all were sent."""
+    """Completed or processing keywords with a post that waits for a person."""
+    held_up: CycleHold | None
+    """Why no unsent keyword is begun; null if they only wait for their turn, or all were sent."""
     total: Annotated[int, Field(examples=[3])]
     percent: Annotated[int, Field(ge=0, le=100, examples=[33])]
-    """Keywords that have ended, of all, in whole per cent, rounded down."""
+    """Ended keywords in whole per cent, rounded down."""
     states: Annotated[dict[KeywordState, int], Field(examples=[{"queued": 1, "writing": 1, "completed": 1}])]
-    """How many keywords are in which state; states in which none is are left out."""
+    """Keywords by state; states without keywords are left out."""
     not_sent: Annotated[int, Field(examples=[0])]
-    """Of those queued or writing, keywords that wait for their turn, or for another one on their subject; they can still be
+    """Queued or writing keywords that wait for their turn, or for another one on their subject; they can still be
     cancelled."""
     created_at: datetime
     ended_at: datetime | None
-    """When the last of the keywords ended; null while one is under way or waits for a person."""
+    """When the last keyword ended; null while one is under way or waits for a person."""
     cancelled_at: datetime | None
 
     @classmethod
@@ -272,19 +271,19 @@ class CycleView(CycleSummary):
     """Progress of a batch, and its first keywords. `total` = `pending` + `processing` + `waiting` + `completed` + `failed`."""
 
     keywords: tuple[KeywordView, ...]
-    """The first 200, in the order they were handed in."""
+    """The first 200, in submission order."""
     next: int | None
-    """Where they go on, if there are more: send it as `after` to `/v1/cycles/{cycle_id}/keywords`."""
+    """Send it as `after` to `/v1/cycles/{cycle_id}/keywords` for more; null if there are no more."""
 
     @classmethod
     def of(cls, cycle: Cycle, rows: Sequence[KeywordRow]) -> Self:
-        """`rows` are those of the page, and one more if there are more."""
+        """`rows` are the page's, and one more if there is a next page."""
         page = KeywordsView.of(rows, PAGE)
         return cls(**_summary(cycle), keywords=page.items, next=page.next)
 
 
 class CyclesView(View):
-    """So many cycles, the latest first."""
+    """A page of cycles, latest first."""
 
     items: tuple[CycleSummary, ...]
     next: UUID | None
@@ -292,7 +291,7 @@ class CyclesView(View):
 
     @classmethod
     def of(cls, cycles: Sequence[Cycle], limit: int) -> Self:
-        """`cycles` are those of the page, and one more if there are more."""
+        """`cycles` are the page's, and one more if there is a next page."""
         page = cycles[:limit]
         return cls(
             items=tuple(CycleSummary.of_cycle(cycle) for cycle in page),
@@ -317,7 +316,7 @@ def _summary(cycle: Cycle) -> dict[str, Any]:
         "posts_waiting": cycle.posts_waiting,
         "held_up": None
         if cycle.held_up is None
-        else HeldUp(reason=cycle.held_up, drafts=cycle.held_up_by_drafts),
+        else CycleHold(reason=cycle.held_up, drafts=cycle.held_up_by_drafts),
         "total": progress.total,
         "percent": percent(ended=progress.ended, total=progress.total),
         "states": {state: count for state in KeywordState if (count := progress.of(state))},

@@ -1,4 +1,4 @@
-"""SQL over what has not moved for too long, and over what has been kept for long enough."""
+"""SQL over stalled keywords and old cycles."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -22,11 +22,11 @@ STALLED = f"""
         select from research_waits as r where k.state = 'queued' and (r.cycle_id, r.position) = (k.cycle_id, k.position)
             and r.until >= now() - $1::interval)
 """  # noqa: S608  (a constant of this module)
-"""Of keywords k: those that have not moved for the time $1, nor had their writing begun or a step of it done, and were not known to wait."""
+"""SQL: keywords k without progress for the time $1: not moved, no writing begun, no step finished and no known wait."""
 
 
 async def lock_stalled_brands(connection: Connection, stall_after: timedelta) -> tuple[list[str], datetime]:
-    """Locks the brands with keywords unmoved for so long, leaving out those that someone else is deciding about.
+    """Locks the brands with stalled keywords, without brands that another transaction has locked.
 
     Returns:
         Their slugs, and the database's time.
@@ -62,7 +62,7 @@ async def load_stalled(
 
 
 async def next_stall(connection: Connection, stall_after: timedelta) -> timedelta | None:
-    """How long until the next keyword may count as stalled (negative: overdue); None while none is under way."""
+    """Time until the next keyword may be stalled (negative: overdue); None while none is under way."""
     due: timedelta | None = await connection.fetchval(
         f"""
         select min(greatest(k.moved_at, w.until, case when k.state = 'queued' then r.until end)) + $1::interval - now()
@@ -76,9 +76,9 @@ async def next_stall(connection: Connection, stall_after: timedelta) -> timedelt
 
 
 async def delete_old_cycles(connection: Connection, older_than: timedelta, limit: int) -> int:
-    """Deletes ended cycles with their keywords; articles stay. Returns how many cycles went.
+    """Deletes old ended cycles with their keywords, not their articles; returns the number of cycles.
 
-    Brands that someone is deciding about are left for later: a late event would wait for a cycle that goes, which waits for its
+    Skips locked brands: a late event would wait for the cycle's deletion, which would wait for its
     keyword.
     """
     rows = await connection.fetch(

@@ -1,4 +1,4 @@
-"""Requests about cycles: keywords handed in, and how they fare."""
+"""HTTP routes of cycles: submit keywords, follow and control them."""
 
 import hashlib
 import json
@@ -35,11 +35,13 @@ from orchestrator.answers import LOCATION
 from orchestrator.brands import BrandView, Slug, seen_slug
 from orchestrator.cycles import control
 from orchestrator.cycles.begin import begin_cycle
+from orchestrator.cycles.dispatch import DEFAULT_LIMITS, BrandLimits
 from orchestrator.cycles.domain import CycleId
 from orchestrator.cycles.facts import CycleState, KeywordState
 from orchestrator.cycles.found_keywords import FoundKeywordsView
 from orchestrator.cycles.keyword_rows import PAGE, keywords_of
 from orchestrator.cycles.keyword_search import KeywordFilter, search_keywords
+from orchestrator.cycles.list_routes import LISTS, KeywordListRoute
 from orchestrator.cycles.models import (
     CycleAccepted,
     CycleSummary,
@@ -49,12 +51,10 @@ from orchestrator.cycles.models import (
     ResearchRequest,
 )
 from orchestrator.cycles.store import Cycle, NewCycle, cycles_page, find_cycle
-from orchestrator.cycles.taking_lists import LISTS, TakesLists
-from orchestrator.cycles.turns import DEFAULT_ROOM, Room
 from orchestrator.requests import WITHOUT_NUL
 
 CYCLE_ID: Final = f"{CATALOGUE.system}.cycle_id"
-"""Attribute of the request's span, so that its trace is found by the cycle's id."""
+"""Attribute of the request's span; it finds the cycle's trace."""
 LARGER_BODIES: Final = {"/v1/brands/{slug}/research": 12_500_000}
 """10,000 keywords of 200 characters, each written as a JSON escape, come to 12.1 MB."""
 
@@ -80,16 +80,16 @@ UNDER_WAY: Final = refusal(
 )
 
 
-def cycle_routes(database: Database, room: Room = DEFAULT_ROOM) -> APIRouter:
-    """For readers of the API's page, what is about a whole brand belongs to the brand."""
+def cycle_routes(database: Database, limits: BrandLimits = DEFAULT_LIMITS) -> APIRouter:
+    """All routes of cycles; those about a whole brand are tagged with the brand in the API reference."""
     routes = APIRouter()
-    add_routes(routes, _handing_in(database, room), _watching(database), _controlling(database, room))
+    add_routes(routes, _handing_in(database, limits), _watching(database), _controlling(database, limits))
     return routes
 
 
-def _handing_in(database: Database, room: Room) -> APIRouter:
+def _handing_in(database: Database, limits: BrandLimits) -> APIRouter:
     routes = router(tags=["brands"])
-    routes.route_class = TakesLists
+    routes.route_class = KeywordListRoute
 
     @routes.post(
         "/brands/{slug}/research",
@@ -112,10 +112,10 @@ def _handing_in(database: Database, room: Room) -> APIRouter:
         distinct: Distinct = False,
         idempotency_key: IdempotencyKey = None,
     ) -> CycleAccepted:
-        """Accepts the keywords as one cycle. Each is researched, written, published and promoted by itself.
+        """Accepts the keywords as one cycle. Each is researched, written, published and promoted independently.
 
         They come as JSON; as `text/plain`, one a line; or as `text/csv`, under a header with the column `keyword` and, if they
-        differ, `priority` and `distinct`. Of one brand only so many are in hand at a time: the others wait, and those of a higher priority go
+        differ, `priority` and `distinct`. A brand has a limited number under way at a time; others wait, those of a higher priority go
         first.
         """
         asked = request.asked(priority)
@@ -135,7 +135,7 @@ def _handing_in(database: Database, room: Room) -> APIRouter:
             distinct=own,
             submitted_by=caller.name,
         )
-        cycle = await begin_cycle(database, wanted, room)
+        cycle = await begin_cycle(database, wanted, limits)
         chains.name_chain(cycle.correlation_id, also={CYCLE_ID: str(cycle.cycle_id)})
         response.headers["Location"] = f"/v1/cycles/{cycle.cycle_id}"
         return CycleAccepted.of(cycle)
@@ -154,7 +154,7 @@ def _watching(database: Database) -> APIRouter:
         after: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
         limit: FormerlyLargerLimit = DEFAULT_PAGE,
     ) -> CyclesView:
-        """The latest first."""
+        """All cycles, latest first."""
         async with database.connection() as connection:
             cycles = await cycles_page(
                 connection,
@@ -172,7 +172,7 @@ def _watching(database: Database) -> APIRouter:
         responses={**READ, **UNKNOWN},
     )
     async def get_cycle(caller: MayRead, cycle_id: UUID, if_none_match: IfNoneMatch = None) -> Response:
-        """Progress, and the first of its keywords, in the order they were handed in."""
+        """Progress, and its first keywords in submission order."""
         async with database.connection() as connection:
             cycle = await find_cycle(connection, cycle_id, caller.brands)
             rows = await keywords_of(connection, cycle_id, limit=PAGE + 1) if cycle else []
@@ -205,7 +205,7 @@ def _watching(database: Database) -> APIRouter:
         ] = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> FoundKeywordsView:
-        """Over all cycles that are kept, those of the latest first."""
+        """Keywords of all stored cycles, latest cycle first."""
         wanted = KeywordFilter(
             caller.brands if brand is None else {seen_slug(brand, caller)}, keyword, q, state
         )
@@ -223,7 +223,7 @@ def _watching(database: Database) -> APIRouter:
         after: Annotated[int, Query(description="`next` of the page before.", ge=0, le=2**31 - 1)] = 0,
         limit: FormerlyLargerLimit = PAGE,
     ) -> KeywordsView:
-        """In the order they were handed in."""
+        """A cycle's keywords, in submission order."""
         async with database.connection() as connection:
             _known(await find_cycle(connection, cycle_id, caller.brands), cycle_id)
             rows = await keywords_of(connection, cycle_id, after=after, limit=limit + 1, state=state)
@@ -232,39 +232,39 @@ def _watching(database: Database) -> APIRouter:
     return routes
 
 
-def _controlling(database: Database, room: Room) -> APIRouter:
+def _controlling(database: Database, limits: BrandLimits) -> APIRouter:
     routes = router()
 
     @routes.post("/cycles/{cycle_id}/pause", tags=["cycles"], summary="Pause a cycle", responses=UNKNOWN)
     async def pause_cycle(caller: MayOperate, cycle_id: UUID) -> CycleSummary:
-        """Sends none of its keywords to research or to the writers until it is resumed. What is under way goes on to its end."""
+        """Sends no more of the cycle's keywords until it is resumed. Running work finishes."""
         return _summary(await control.pause_cycle(database, cycle_id, caller.brands), cycle_id)
 
     @routes.post("/cycles/{cycle_id}/resume", tags=["cycles"], summary="Resume a cycle", responses=UNKNOWN)
     async def resume_cycle(caller: MayOperate, cycle_id: UUID) -> CycleSummary:
-        """Has a paused cycle go on where it stood."""
-        return _summary(await control.resume_cycle(database, cycle_id, caller.brands, room), cycle_id)
+        """Resumes a paused cycle."""
+        return _summary(await control.resume_cycle(database, cycle_id, caller.brands, limits), cycle_id)
 
     @routes.post("/cycles/{cycle_id}/cancel", tags=["cycles"], summary="Cancel a cycle", responses=UNKNOWN)
     async def cancel_cycle(caller: MayOperate, cycle_id: UUID) -> CycleSummary:
-        """Ends for good what is not being written yet.
+        """Cancels all keywords that are not being written yet, for good.
 
-        What has been sent to research ends when that has answered; what is being written, published or promoted goes on to its end.
+        Keywords at research end with its answer; articles that are written, published or promoted continue.
         """
-        return _summary(await control.cancel_cycle(database, cycle_id, caller.brands, room), cycle_id)
+        return _summary(await control.cancel_cycle(database, cycle_id, caller.brands, limits), cycle_id)
 
     @routes.post("/brands/{slug}/pause", tags=["brands"], summary="Pause a brand", responses=UNKNOWN)
     async def pause_brand(caller: MayOperate, slug: Slug) -> BrandView:
-        """Sends none of its keywords to research or to the writers until it is resumed; new ones are accepted, and wait.
+        """Sends no more of the brand's keywords until it is resumed; new ones are accepted, and wait.
 
-        What is under way goes on to its end.
+        Running work finishes.
         """
         return BrandView.of(await control.pause_brand(database, seen_slug(slug, caller)))
 
     @routes.post("/brands/{slug}/resume", tags=["brands"], summary="Resume a brand", responses=UNKNOWN)
     async def resume_brand(caller: MayOperate, slug: Slug) -> BrandView:
-        """Has a paused brand go on where it stood."""
-        return BrandView.of(await control.resume_brand(database, seen_slug(slug, caller), room))
+        """Resumes a paused brand."""
+        return BrandView.of(await control.resume_brand(database, seen_slug(slug, caller), limits))
 
     return routes
 

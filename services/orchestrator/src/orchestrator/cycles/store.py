@@ -1,6 +1,6 @@
-"""SQL over cycles, and over the brands whose locks order what is decided about keywords (`keyword_rows.py`).
+"""SQL over cycles, and over the brand locks that order decisions about keywords (`keyword_rows.py`).
 
-Whoever decides about a brand's keywords holds the brand's row lock (`lock_brands_of`, `lock_brand`, or those of `turns.py` and `overdue.py`). The lock is
+Deciding about a brand's keywords needs the brand's row lock (`lock_brands_of`, `lock_brand`, or those of `dispatch.py` and `overdue.py`). The lock is
 `for no key update`: it shuts out other deciders, but not the foreign keys of a new cycle or article.
 """
 
@@ -18,15 +18,15 @@ from envelope.brand.payloads import Priority
 from orchestrator.brands import BrandSlug
 from orchestrator.cycles.domain import CycleId
 from orchestrator.cycles.facts import (
+    CycleProgress,
     CycleState,
-    Progress,
     cycle_state,
 )
-from orchestrator.outside import ENDED_AS, POSTS_WAIT
+from orchestrator.integration_events import ENDED_AS, POSTS_WAIT
 from orchestrator.writing import HELD_UP_BY_DRAFTS, UNREVIEWED_DRAFTS, WAITS
 
 RANKS = tuple(Priority)
-"""Priorities by the rank that they are stored as: what comes first, goes first."""
+"""Priorities by stored rank: the first goes first."""
 
 _DRAFTS_WAIT = f"""
     (select 'waits for a person: ' || n || case n when 1 then ' draft of its brand waits' else ' drafts of its brand wait' end || ' for review'
@@ -38,15 +38,15 @@ BRAND_WAITS = f"""
          then 'its brand keeps quiet hours until ' || to_char(b.quiet_until at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"')
          when {HELD_UP_BY_DRAFTS} then {_DRAFTS_WAIT} end
 """
-"""Of brands b: why no step may be taken for it without a person for now, null if it may."""
+"""SQL: why brand b takes no step without a person now; null if it may."""
 HELD_UP = f"coalesce({BRAND_WAITS}, case when c.paused_at is not null then 'its cycle is paused' end)"
-"""Of cycles c of brands b: why no step may be taken without a person for now, null if it may. Asked wherever one is taken."""
+"""SQL: why cycle c of brand b takes no step without a person now; null if it may. Checked before every step."""
 MAY_STEP = f"(({HELD_UP}) is null and c.cancelled_at is null)"
 
 _DRAFTS_THAT_HOLD_UP = f"""
     case when b.paused_at is null and (b.quiet_from <= now()) is not true and {HELD_UP_BY_DRAFTS} then {UNREVIEWED_DRAFTS} end
 """
-"""Of brands b: how many drafts keep it from beginning anything, null if something else does or nothing."""
+"""SQL: number of drafts that pause brand b; null if none do, or another reason comes first."""
 _PROGRESS_COLUMNS = f"""
     c.*, case when c.ended_at is null and c.awaiting_research + c.awaiting_writing + c.following > 0 then {HELD_UP} end as held_up,
     case when c.ended_at is null and c.awaiting_research + c.awaiting_writing + c.following > 0
@@ -56,7 +56,7 @@ _PROGRESS_COLUMNS = f"""
         where k.cycle_id = c.cycle_id and k.state = 'needs_review' and {WAITS}) else 0 end as drafts_waiting,
     (select count(*) from keywords as k where k.cycle_id = c.cycle_id and {POSTS_WAIT}) as posts_waiting
 """  # noqa: S608  (constants of the orchestrator)
-"""Of cycles c of brands b: what `Cycle` says."""
+"""SQL: the columns of `Cycle`, for cycles c of brands b."""
 
 CYCLE_STATE = f"""
     case when ended_at is not null then {ENDED_AS}
@@ -77,16 +77,16 @@ class Cycle:
     paused_at: datetime | None
     cancelled_at: datetime | None
     ended_at: datetime | None
-    """When the last of its keywords ended; None while one is under way or waits for a person."""
-    progress: Progress
+    """When the last keyword ended; None while one is under way or waits for a person."""
+    progress: CycleProgress
     held_up: str | None = None
-    """Why nothing more of it is begun for now, if something of it has not been begun."""
+    """Why its unsent keywords are not begun now; None if nothing holds them up."""
     held_up_by_drafts: int | None = None
-    """How many drafts of its brand that nobody has reviewed are the reason."""
+    """Unreviewed drafts that pause its brand, if they are the reason."""
     drafts_waiting: int = 0
-    """Its drafts that a person has to decide about."""
+    """Its drafts that wait for a decision."""
     posts_waiting: int = 0
-    """Its articles of which a post waits for a person."""
+    """Its articles with a post that waits for a person."""
 
     @property
     def state(self) -> CycleState:
@@ -95,7 +95,7 @@ class Cycle:
 
 @dataclass(frozen=True, slots=True)
 class NewCycle:
-    """A cycle to be begun; `request_digest` tells whether a repeated idempotency key asks for the same."""
+    """The request for a new cycle; `request_digest` identifies repeated requests."""
 
     cycle_id: CycleId
     correlation_id: str
@@ -105,17 +105,17 @@ class NewCycle:
     idempotency_key: str | None
     request_digest: bytes
     priorities: Mapping[str, Priority] = field(default_factory=dict)
-    """Of keywords that have another one than the cycle."""
+    """Priorities of keywords that differ from the cycle's."""
     refresh: bool = False
-    """Whether articles that stand on the keywords are written anew."""
+    """Whether existing articles on the keywords are rewritten."""
     distinct: frozenset[str] = frozenset()
-    """Those of the keywords that are subjects of their own, whatever they fold with."""
+    """Keywords that are subjects of their own, even if others fold with them."""
     submitted_by: str | None = None
-    """The name of the caller's key, or what of the brand's own begins it."""
+    """The name of the caller's key, `schedule` and its name, or `audit`."""
 
 
 async def begin_cycle(connection: Connection, cycle: NewCycle) -> bool:
-    """Stores the cycle and its keywords, which wait for their turn. False, and nothing stored, if its idempotency key was used.
+    """Stores the cycle and its keywords, which wait for their turn; False if its idempotency key was used.
 
     The brand has to exist; its channels and target are copied into the cycle.
     """
@@ -155,7 +155,7 @@ async def begin_cycle(connection: Connection, cycle: NewCycle) -> bool:
 async def keep_trace(
     connection: Connection, cycle_id: UUID, trace: TraceHeaders, *, of_keywords: bool
 ) -> None:
-    """Keeps the trace that a cycle begins in, and that its keywords continue if it is theirs as well. Nothing is written of none."""
+    """Stores the trace of a cycle, also for its keywords if `of_keywords`. An empty trace is not stored."""
     if not trace:
         return
     kept = json.dumps(trace)
@@ -167,7 +167,7 @@ async def keep_trace(
 async def find_cycle(
     connection: Connection, cycle_id: UUID, brands: Collection[str] | None = None
 ) -> Cycle | None:
-    """The cycle; where `brands` are named, it must be one of theirs."""
+    """The cycle, of one of these `brands` if they are named."""
     own = None if brands is None else list(brands)
     return await _cycle(
         connection, "c.cycle_id = $1 and ($2::text[] is null or c.brand_slug = any ($2))", cycle_id, own
@@ -175,7 +175,7 @@ async def find_cycle(
 
 
 async def release_key(connection: Connection, cycle: NewCycle, kept: timedelta) -> None:
-    """Takes the idempotency key from a cycle that had it so long ago that it may name another one."""
+    """Frees an idempotency key that was used longer than `kept` ago."""
     if cycle.idempotency_key is not None:
         await connection.execute(
             """
@@ -200,7 +200,7 @@ async def cycles_page(
     after: UUID | None,
     limit: int,
 ) -> list[Cycle]:
-    """So many cycles, the latest first, behind the one with the id `after`; all, or those of some brands, or in a state."""
+    """A page of cycles after the id `after`, latest first; all, or of some brands, or in one state."""
     rows = await connection.fetch(
         f"""
         select {_PROGRESS_COLUMNS}
@@ -226,7 +226,7 @@ async def lock_brands_of(
     content_ids: Sequence[UUID],
     named: Sequence[str] = (),
 ) -> tuple[list[str], datetime] | None:
-    """Locks the brands that these belong to, and those `named`, in slug order, until the transaction ends.
+    """Locks the brands of these cycles and articles, and those `named`, in slug order, until the transaction ends.
 
     Returns:
         The slugs of these brands, and the database's time once all locks are held; None if no brand of ours is concerned.
@@ -256,14 +256,14 @@ async def lock_brands_of(
 
 
 async def lock_brand(connection: Connection, slug: str) -> datetime:
-    """Locks a brand until the transaction ends; returns the database's time then."""
+    """Locks a brand until the transaction ends; returns the database's time after that."""
     await connection.execute("select from brands where slug = $1 for no key update", slug)
     now: datetime = await connection.fetchval("select clock_timestamp()")
     return now
 
 
 async def waiting(connection: Connection) -> dict[str, float]:
-    """How many keywords are not being researched or written right now, by what they wait for."""
+    """Counts keywords that wait, by reason."""
     rows = await connection.fetch(
         """
         select 'a turn' as what, coalesce(sum(awaiting_research + awaiting_writing), 0) as articles
@@ -302,7 +302,7 @@ def _cycle_of(row: asyncpg.Record) -> Cycle:
         paused_at=row["paused_at"],
         cancelled_at=row["cancelled_at"],
         ended_at=row["ended_at"],
-        progress=Progress(**{each.name: row[each.name] for each in fields(Progress)}),
+        progress=CycleProgress(**{each.name: row[each.name] for each in fields(CycleProgress)}),
         held_up=row["held_up"],
         held_up_by_drafts=row["held_up_by_drafts"],
         drafts_waiting=row["drafts_waiting"],

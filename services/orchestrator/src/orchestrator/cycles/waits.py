@@ -1,7 +1,6 @@
-"""What the research of keywords waits for, as research tells it: shown in their cycle, and no standstill.
+"""Waits of keywords at research: shown in their cycle, and not counted as a stall.
 
-A wait is no fact that decides anything, so nobody's lock is needed. It counts for as long as its keyword is queued: what comes after
-research has ended is without effect.
+A wait decides nothing, so it needs no lock. It counts while its keyword is queued; later waits have no effect.
 """
 
 from collections.abc import Sequence
@@ -13,9 +12,9 @@ from orchestrator.cycles.facts import readable
 
 
 async def note_waits(events: Sequence[DomainMessage[ResearchWaiting]], tx: Transaction) -> None:
-    """Keeps of each keyword the wait that lasts longest; those about nothing of ours, or no longer queued, are let go.
+    """Stores each keyword's longest wait; ignores unknown keywords and those no longer queued.
 
-    Research looks again when a wait is over, so the later of two words is the one with the later end, in whatever order they come.
+    Research tries again when a wait is over. Of two waits the one with the later end holds, in any order of arrival.
     """
     told = [(event.correlation_id, event.payload) for event in events if event.correlation_id is not None]
     await tx.connection.execute(

@@ -1,4 +1,4 @@
-"""What the gateway keeps of an erased brand: asked for last, when nothing of the brand is under way any more, until it is confirmed."""
+"""Erases a brand's data at the gateway, after all other services have confirmed, and retries until the gateway confirms."""
 
 import asyncio
 from datetime import timedelta
@@ -17,17 +17,17 @@ log = structlog.get_logger(__name__)
 
 REST: Final = timedelta(seconds=5)
 _AT_MOST: Final = timedelta(minutes=5)
-"""Between two attempts while the gateway is away."""
+"""Longest pause between two attempts while the gateway is unreachable."""
 _SECONDS: Final = 20.0
 _MAX_BYTES: Final = 100_000
 
 
-class Accounts:
-    """One for the life of the process. The gateway takes no messages: it is asked, and the same twice changes nothing there.
+class GatewayErasure:
+    """Erases brands at the gateway over HTTP. A repeated request changes nothing there.
 
     Args:
-        gateway_url: None: there is none, and nothing of a brand outside.
-        everybody: services that answer before.
+        gateway_url: None: there is no gateway, and no brand data outside.
+        everybody: services that confirm before the gateway.
     """
 
     def __init__(
@@ -45,14 +45,14 @@ class Accounts:
             await self._gateway.aclose()
 
     async def run(self) -> None:
-        """Goes on until it is cancelled."""
+        """Runs until cancelled."""
         pause = REST
         while True:
             pause = REST if await self.finish() else min(pause * 2, _AT_MOST)
             await asyncio.sleep(pause.total_seconds())
 
     async def finish(self) -> bool:
-        """Ends the erasures that only the gateway has still to answer; False if it did not."""
+        """Ends the erasures that wait only for the gateway; False if the gateway did not answer."""
         async with self._database.connection() as connection:
             waiting = await store.waiting_for_the_gateway(connection, self._everybody)
         for erasure in waiting:

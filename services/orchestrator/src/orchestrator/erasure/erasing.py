@@ -1,7 +1,7 @@
-"""How a brand is erased: here at once, in the other services by commands, each of which answers with a receipt.
+"""Erases a brand: here at once, in other services by commands that they confirm with receipts.
 
-The monitor comes first: once it has no dead letter of the brand, nobody can send one again. Then the others, whose commands are younger
-than anything that is still under way about the brand; what comes late is told by that.
+The monitor erases first: without the brand's dead letters, no operator can replay one. The other services follow. Their
+commands are newer than every message about the brand, so they recognise late messages.
 """
 
 import asyncio
@@ -33,17 +33,17 @@ log = structlog.get_logger(__name__)
 FIRST: Final = frozenset({"monitor"})
 THEN: Final = frozenset({"publisher", "research", "social"})
 EVERYBODY: Final = FIRST | THEN
-"""Where there is a gateway, it is asked when these have answered."""
+"""The gateway, if there is one, follows after these."""
 LONGEST_SLEEP: Final = timedelta(minutes=10)
 ELSEWHERE_FOR: Final = timedelta(days=30)
-"""How long it can be read where the brand still is: for whoever takes it away there, and not for ever."""
+"""How long an erased brand's external URLs stay listed."""
 
 
 async def erase(database: Database, slug: str, *, by: str) -> Erasure:
-    """Removes all that the orchestrator has of a brand, and asks the others to. Asked again, it is the erasure that there is.
+    """Erases a brand here and sends commands to the other services. A repeated call returns the existing erasure.
 
     Raises:
-        UnknownBrandError: there is no such brand, and there never was one that was erased.
+        UnknownBrandError: there is no such brand, and none of this name was erased.
     """
     async with database.transaction() as tx:
         exists = await store.lock_brand_for_good(tx.connection, slug)
@@ -66,7 +66,7 @@ async def erase(database: Database, slug: str, *, by: str) -> Erasure:
 async def note_receipts(
     events: Sequence[DomainMessage[BrandErased]], tx: Transaction, *, has_gateway: bool = False
 ) -> None:
-    """Keeps who has answered; asks the next, and ends what all have answered. An answer that comes again changes nothing."""
+    """Stores receipts, sends the next commands, and ends complete erasures. A repeated receipt changes nothing."""
     for event in sorted(events, key=lambda event: event.payload.erasure_id):
         payload = event.payload
         before = await store.lock_erasure(tx.connection, payload.erasure_id)
@@ -93,9 +93,9 @@ async def note_receipts(
 
 
 async def erase_again(events: Sequence[DomainMessage[DatabaseFellBack]], tx: Transaction) -> None:
-    """Asks services that have lost commits once more to erase what they may have back; until they answer, those erasures are not over.
+    """Repeats commands to services that lost commits. Their erasures are open again until they confirm.
 
-    A brand that was made anew under the name since is left alone.
+    A brand created anew under the same name is left alone.
     """
     for event in events:
         service = event.payload.service
@@ -108,21 +108,21 @@ async def erase_again(events: Sequence[DomainMessage[DatabaseFellBack]], tx: Tra
             log.warning("erasure_asked_again", brand=erasure.brand_slug, services=[service])
 
 
-class Reminders:
-    """Asks those once more that have not answered `after` so long: their command may have become a dead letter."""
+class ErasureRetrier:
+    """Repeats commands to services that have not confirmed for `after`: a command may have become a dead letter."""
 
     def __init__(self, database: Database, *, after: timedelta) -> None:
         self._database = database
         self._after = after
 
     async def run(self) -> None:
-        """Goes on until it is cancelled."""
+        """Runs until cancelled."""
         while True:
             await self.remind()
             await asyncio.sleep(min(self._after, LONGEST_SLEEP).total_seconds())
 
     async def remind(self) -> int:
-        """How many erasures somebody was asked about again."""
+        """Repeats overdue commands once; returns the number of erasures concerned."""
         async with self._database.transaction() as tx:
             overdue = await store.overdue(tx.connection, self._after)
             for erasure_id in overdue:
@@ -133,7 +133,7 @@ class Reminders:
     async def _ask_again(self, tx: Transaction, erasure_id: UUID) -> None:
         erasure = await store.lock_erasure(tx.connection, erasure_id)
         assert erasure is not None
-        # Of one that is not over although all have answered, somebody was asked once more after a loss of commits.
+        # An open erasure with all receipts was reopened after a loss of commits.
         missing = _ask(tx, erasure) or _ask_everybody(tx, erasure)
         if missing:
             log.warning("erasure_asked_again", brand=erasure.brand_slug, services=missing)
@@ -146,7 +146,7 @@ def _ask_everybody(tx: Transaction, erasure: Erasure) -> list[str]:
 
 
 def _ask(tx: Transaction, erasure: Erasure) -> list[str]:
-    """Sends their commands to those whose turn it is and who have not answered; who they are."""
+    """Sends commands to the services that are next and have not confirmed; returns their names."""
     stage = THEN if erasure.answered >= FIRST else FIRST
     missing = sorted(stage - erasure.answered)
     for service in missing:

@@ -1,4 +1,4 @@
-"""What the API takes and gives of erasures."""
+"""API bodies and views of erasures."""
 
 from datetime import datetime
 from typing import Annotated, Literal, Self
@@ -11,32 +11,32 @@ from orchestrator.erasure.store import Erasure
 from orchestrator.requests import RequestBody
 
 
-class Erasing(RequestBody):
+class ErasureBody(RequestBody):
     confirm: Annotated[str, Field(max_length=100, examples=["acme-coffee"])]
-    """The brand's slug once more, so that nobody erases another one by mistake."""
+    """The brand's slug again, so that no other brand is erased by mistake."""
 
 
-class ReceiptView(View):
+class ErasureReceiptView(View):
     service: Annotated[str, Field(examples=["publisher"])]
     erased_at: datetime
     removed: dict[str, int]
-    """How many of what."""
+    """Removed rows by kind."""
     elsewhere: tuple[str, ...]
-    """Addresses of what the brand still has on sites and accounts of others, the newest 200; known for 30 days."""
+    """URLs of the brand's content on external sites and accounts, the newest 200; listed for 30 days."""
     elsewhere_count: int
-    """How many there are, those without an address included."""
+    """Their number, those without a URL included."""
 
 
 class ErasureView(View):
     erasure_id: UUID
     brand_slug: Annotated[str, Field(examples=["daily-grind"])]
     state: Literal["erased", "erasing"]
-    """`erased` once every service has answered; then a brand may have the name again."""
+    """`erased` once every service has confirmed; then another brand may take the name."""
     asked_by: str
     asked_at: datetime
     ended_at: datetime | None
-    receipts: tuple[ReceiptView, ...]
-    """Of the services that have answered, in that order."""
+    receipts: tuple[ErasureReceiptView, ...]
+    """One for each service that has confirmed, in that order."""
 
     @classmethod
     def of(cls, erasure: Erasure) -> Self:
@@ -48,7 +48,7 @@ class ErasureView(View):
             asked_at=erasure.asked_at,
             ended_at=erasure.ended_at,
             receipts=tuple(
-                ReceiptView(
+                ErasureReceiptView(
                     service=each.service,
                     erased_at=each.erased_at,
                     removed=dict(each.removed),

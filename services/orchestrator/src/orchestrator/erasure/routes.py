@@ -1,4 +1,4 @@
-"""Requests about the erasure of a brand."""
+"""HTTP routes of brand erasure."""
 
 from http import HTTPStatus
 
@@ -11,7 +11,7 @@ from orchestrator import problem_codes as codes
 from orchestrator.brands import Slug, seen_slug
 from orchestrator.erasure import store
 from orchestrator.erasure.erasing import erase
-from orchestrator.erasure.models import Erasing, ErasureView
+from orchestrator.erasure.models import ErasureBody, ErasureView
 
 
 def erasure_routes(database: Database) -> APIRouter:
@@ -24,8 +24,8 @@ def erasure_routes(database: Database) -> APIRouter:
         response_model=ErasureView,
         responses=UNKNOWN,
     )
-    async def erase_brand(caller: MayAdminister, slug: Slug, request: Erasing) -> ErasureView:
-        """For good, in every service. Here it is gone at once; the others answer one after the other. The same again changes nothing."""
+    async def erase_brand(caller: MayAdminister, slug: Slug, request: ErasureBody) -> ErasureView:
+        """Erases a brand for good: here at once, then in the other services. A repeated request changes nothing."""
         brand = seen_slug(slug, caller)
         if request.confirm != slug:
             raise RefusalError(
@@ -37,7 +37,7 @@ def erasure_routes(database: Database) -> APIRouter:
         "/erasure", summary="How the erasure of a brand goes", response_model=ErasureView, responses=UNKNOWN
     )
     async def get_brand_erasure(caller: MayAdminister, slug: Slug) -> ErasureView:
-        """The latest of a brand of this name, with who has answered."""
+        """The latest erasure of this name, with the receipts so far."""
         brand = seen_slug(slug, caller)
         async with database.connection() as connection:
             found = await store.find_erasure(connection, brand)

@@ -1,4 +1,4 @@
-"""SQL over erasures, and what removes all that the orchestrator has of a brand."""
+"""SQL over erasures, and the removal of a brand's rows."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -15,16 +15,16 @@ GATEWAY: Final = "gateway"
 _OF_THE_BRAND: Final = (
     "schedules", "audits", "links", "link_rounds", "accounts_in_trouble", "subjects", "subject_decisions", "cycles", "content", "former_addresses", "deleted_articles",
 )  # fmt: skip
-"""Tables with a `brand_slug`, in an order in which nothing refers to what is gone; their own parts go with their rows."""
+"""Tables with a `brand_slug`, ordered so that no row refers to a removed one. Dependent rows go with them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class ErasureReceipt:
     service: str
     erased_at: datetime
     removed: Mapping[str, int]
     elsewhere: tuple[str, ...] = ()
-    """Addresses of what the brand still has on sites and accounts of others; forgotten after a while."""
+    """URLs of the brand's content on external sites and accounts; deleted after a time."""
     elsewhere_count: int = 0
 
 
@@ -35,8 +35,8 @@ class Erasure:
     asked_by: str
     asked_at: datetime
     ended_at: datetime | None
-    receipts: tuple[Receipt, ...]
-    """In the order in which they came."""
+    receipts: tuple[ErasureReceipt, ...]
+    """In order of arrival."""
 
     @property
     def answered(self) -> frozenset[str]:
@@ -44,13 +44,13 @@ class Erasure:
 
 
 async def lock_brand_for_good(connection: Connection, slug: str) -> bool:
-    """Whether there is such a brand; nobody stores anything of it until the transaction ends."""
+    """Locks a brand until the transaction ends, so that nothing of it is stored; False if there is no such brand."""
     await lock_storing(connection)
     return await connection.fetchval("select true from brands where slug = $1 for update", slug) is True
 
 
 async def find_erasure(connection: Connection, slug: str) -> Erasure | None:
-    """The latest of a brand of this name."""
+    """The latest erasure of this name."""
     return await _erasure(
         connection, "brand_slug = $1 order by ended_at is null desc, asked_at desc limit 1", slug
     )
@@ -62,7 +62,7 @@ async def lock_erasure(connection: Connection, erasure_id: UUID) -> Erasure | No
 
 
 async def overdue(connection: Connection, after: timedelta) -> Sequence[UUID]:
-    """Those of which a service has not answered for so long; noted as asked again, and locked."""
+    """Locks and returns erasures that some service has not confirmed for `after`, and notes the repeated request."""
     rows = await connection.fetch(
         """
         update erasures set sent_at = clock_timestamp() where erasure_id in (
@@ -76,9 +76,9 @@ async def overdue(connection: Connection, after: timedelta) -> Sequence[UUID]:
 
 
 async def reopen(connection: Connection, service: str, since: datetime) -> Sequence[UUID]:
-    """Erasures that a service has answered since then are not over any more; returns them, locked.
+    """Reopens erasures that a service confirmed since then; returns them, locked.
 
-    Left out are those of names that another brand has, or that were erased again later.
+    Leaves out names that another brand has taken, or that were erased again later.
     """
     rows = await connection.fetch(
         """
@@ -97,7 +97,7 @@ async def reopen(connection: Connection, service: str, since: datetime) -> Seque
 
 
 async def waiting_for_the_gateway(connection: Connection, everybody: Collection[str]) -> list[Erasure]:
-    """Those that all of `everybody` have answered, and that are not over."""
+    """Open erasures that all of `everybody` have confirmed."""
     rows = await connection.fetch(
         """
         select erasure_id from erasures as e where ended_at is null and not exists (
@@ -126,7 +126,7 @@ async def insert_receipt(
     elsewhere: Sequence[str] = (),
     elsewhere_count: int = 0,
 ) -> None:
-    """A later answer of the same service adds what is elsewhere, if the one before did not know."""
+    """Stores a receipt. A second receipt of the service adds the external URLs if the first had none."""
     await connection.execute(
         """
         insert into erasure_receipts as known (erasure_id, service, removed, elsewhere, elsewhere_count)
@@ -144,7 +144,7 @@ async def insert_receipt(
 
 
 async def forget_elsewhere(connection: Connection, after: timedelta) -> int:
-    """Has addresses that were told so long ago known no more; how many stay. Of how many receipts that was."""
+    """Deletes external URLs older than `after`, not their counts; returns the number of receipts changed."""
     status = await connection.execute(
         "update erasure_receipts set elsewhere = '{}' where elsewhere <> '{}' and erased_at < now() - $1::interval",
         after,
@@ -160,7 +160,7 @@ async def end_erasure(connection: Connection, erasure_id: UUID) -> None:
 
 
 async def remove_own(connection: Connection, slug: str) -> dict[str, int]:
-    """Removes all that there is of a brand, itself included, in the caller's transaction; how many of what there were."""
+    """Deletes all rows of a brand in the caller's transaction; returns the counts by kind."""
     await _remove_writings(connection, slug)
     removed = {
         table: _count(await connection.execute(f"delete from {table} where brand_slug = $1", slug))  # noqa: S608
@@ -173,7 +173,7 @@ async def remove_own(connection: Connection, slug: str) -> dict[str, int]:
 
 
 async def _remove_writings(connection: Connection, slug: str) -> None:
-    """What was kept of writing its articles: steps, large results that no other brand's have, waits."""
+    """Deletes the brand's workflow steps and waits, and large results that no other brand uses."""
     rows = await connection.fetch(
         """
         select content_id, max(content_versions.version) as newest from content join content_versions using (content_id)
@@ -219,7 +219,7 @@ async def _remove_writings(connection: Connection, slug: str) -> None:
 
 
 async def _take_from_keys(connection: Connection, slug: str) -> int:
-    """Keys that were for this brand alone are revoked: a later brand of the same name is another one. Others lose it."""
+    """Revokes keys of this brand alone, as a later brand of the name is another one. Other keys lose the brand."""
     revoked = await connection.execute(
         "update api_keys set revoked_at = clock_timestamp(), revoked_by = 'erasure' where brands = array[$1] and revoked_at is null",
         slug,
@@ -248,8 +248,8 @@ async def _erasure(connection: Connection, condition: str, argument: object) -> 
     return Erasure(**row, receipts=tuple(map(_receipt, receipts)))
 
 
-def _receipt(row: Any) -> Receipt:
-    return Receipt(
+def _receipt(row: Any) -> ErasureReceipt:
+    return ErasureReceipt(
         row["service"],
         row["erased_at"],
         json.loads(row["removed"]),
@@ -259,5 +259,5 @@ def _receipt(row: Any) -> Receipt:
 
 
 def _count(status: str) -> int:
-    """Of `DELETE 5`."""
+    """The number in a status such as `DELETE 5`."""
     return int(status.rpartition(" ")[2])

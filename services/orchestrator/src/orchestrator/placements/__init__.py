@@ -1,10 +1,10 @@
-"""Where an article is beside its home: each further target of its brand is asked for it once the home has it."""
+"""Articles at further targets: requested from each further target of the brand once the home has the article."""
 
-from orchestrator.placements.asking import ask_everywhere, placed_as, withdraw
+from orchestrator.placements.commands import set_home, update_all_targets, withdraw
 from orchestrator.placements.domain import Placement, PlacementState, failures
+from orchestrator.placements.further_targets import publish_to_further_targets, record_target_answers
 from orchestrator.placements.models import PlacementView
 from orchestrator.placements.routes import placement_routes
-from orchestrator.placements.spreading import learn, spread
 from orchestrator.placements.store import PLACEMENTS, placements_of, read_placements
 
 __all__ = [
@@ -12,13 +12,13 @@ __all__ = [
     "Placement",
     "PlacementState",
     "PlacementView",
-    "ask_everywhere",
     "failures",
-    "learn",
-    "placed_as",
     "placement_routes",
     "placements_of",
+    "publish_to_further_targets",
     "read_placements",
-    "spread",
+    "record_target_answers",
+    "set_home",
+    "update_all_targets",
     "withdraw",
 ]

@@ -1,4 +1,4 @@
-"""What is known of an article at a target that is not its home. Pure: no I/O, no clock, no randomness."""
+"""The state of an article at a further target. Pure: no I/O, no clock, no randomness."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from enum import StrEnum
 
 class PlacementState(StrEnum):
     ASKED = "asked"
-    """Asked for, and not answered yet."""
+    """Requested, not answered yet."""
     PUBLISHED = "published"
     FAILED = "failed"
-    """As it was asked for last, be it to be published or to be withdrawn."""
+    """The last publication or withdrawal failed."""
     WITHDRAWN = "withdrawn"
-    """Asked to be taken away there; only a failure is answered."""
+    """Withdrawal requested; the target answers only if it fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,11 @@ class Placement:
 
 
 def further(targets: Sequence[str], home: str) -> tuple[str, ...]:
-    """Those beside the article's home."""
+    """The targets without the article's home."""
     return tuple(target for target in targets if target != home)
 
 
 def failures(placements: Sequence[Placement]) -> str | None:
-    """In words, at which targets an article is not as it should be."""
+    """A sentence that names the targets that failed; None if none did."""
     missing = [f"{each.target}: {each.reason}" for each in placements if each.state is PlacementState.FAILED]
     return f"not published at {'; '.join(missing)}" if missing else None

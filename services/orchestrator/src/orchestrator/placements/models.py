@@ -1,4 +1,4 @@
-"""What the API takes and gives of placements."""
+"""API bodies and views of placements."""
 
 from datetime import datetime
 from typing import Annotated, Self
@@ -15,7 +15,7 @@ class PlacementView(View):
 
     target: Annotated[str, Field(examples=["company-blog"])]
     state: PlacementState
-    """`withdrawn`: asked to be taken away there, which is answered only if it fails."""
+    """`withdrawn`: the target was asked to remove it, and answers only if that fails."""
     url: str | None
     reason: str | None
     """Why it failed."""
@@ -37,12 +37,12 @@ class PlacementView(View):
 class PlacementList(View):
     content_id: str
     home: Annotated[str, Field(examples=["site"])]
-    """The target whose address is the canonical one."""
+    """The target with the canonical address."""
     published_url: str | None
-    """Where the article is at home."""
+    """Its URL at the home."""
     items: tuple[PlacementView, ...]
 
 
-class Placing(RequestBody):
+class PlacementBody(RequestBody):
     overwrite: bool = False
-    """Also what somebody has changed at the target since it was written there."""
+    """Overwrite changes that people made at the target."""

@@ -1,4 +1,4 @@
-"""Requests about where an article is: looking, and having one target brought up to date."""
+"""HTTP routes of placements: list them, update one target."""
 
 from http import HTTPStatus
 from typing import Annotated, Final
@@ -13,9 +13,9 @@ from chassis.http.problem_codes import RefusalError
 from messaging import Database
 from orchestrator import problem_codes as codes
 from orchestrator.brands import NAME_PATTERN
-from orchestrator.placements import asking, store
-from orchestrator.placements.models import PlacementList, PlacementView, Placing
-from orchestrator.placements.store import Placed
+from orchestrator.placements import commands, store
+from orchestrator.placements.models import PlacementBody, PlacementList, PlacementView
+from orchestrator.placements.store import ArticlePlacements
 
 NOT_NOW: Final = refusal(HTTPStatus.CONFLICT, "It is not published yet, or waits for a person.")
 
@@ -27,19 +27,19 @@ def placement_routes(database: Database) -> APIRouter:
 
     @routes.get("", summary="See at which targets an article is", responses=UNKNOWN)
     async def list_placements(caller: MayRead, content_id: UUID) -> PlacementList:
-        """Its home, and what each further target of its brand answered."""
+        """The article's home, and its state at each further target."""
         async with database.connection() as connection:
             placed = await _seen(connection, content_id, caller)
             return await _told(connection, placed)
 
     @routes.post("/{target}", summary="Have one target brought up to date", responses={**UNKNOWN, **NOT_NOW})
     async def request_placement(
-        caller: MayOperate, content_id: UUID, target: Target, request: Placing
+        caller: MayOperate, content_id: UUID, target: Target, request: PlacementBody
     ) -> PlacementList:
-        """One that failed, or that the brand has only since then. What is there as it should be is left alone.
+        """Updates one target: one that failed, or that the brand added later. An up-to-date target is left alone.
 
-        What somebody changed at the target is, too, unless the request says to overwrite it. An article that was taken down is taken
-        away there.
+        Changes that people made at the target stay, unless `overwrite` is set. An article that was taken down is
+        withdrawn there.
         """
         async with database.transaction() as tx:
             placed = await _seen(tx.connection, content_id, caller, locked=True)
@@ -56,20 +56,22 @@ def placement_routes(database: Database) -> APIRouter:
                     codes.NOT_YET_PUBLISHED,
                     f"article {content_id} is not published at its home, {placed.home}, yet; the other targets follow that",
                 )
-            await asking.ask(tx, placed, target, overwrite=request.overwrite)
+            await commands.ask(tx, placed, target, overwrite=request.overwrite)
             return await _told(tx.connection, placed)
 
     return routes
 
 
-async def _seen(connection: Connection, content_id: UUID, caller: Caller, *, locked: bool = False) -> Placed:
+async def _seen(
+    connection: Connection, content_id: UUID, caller: Caller, *, locked: bool = False
+) -> ArticlePlacements:
     placed = (await store.find_placed(connection, [content_id], locked=locked)).get(content_id)
     if placed is None or not caller.may_see(placed.brand_slug):
         raise RefusalError(codes.UNKNOWN_ARTICLE, f"there is no article {content_id}")
     return placed
 
 
-async def _told(connection: Connection, placed: Placed) -> PlacementList:
+async def _told(connection: Connection, placed: ArticlePlacements) -> PlacementList:
     found = await store.placements_of(connection, placed.content_id)
     return PlacementList(
         content_id=str(placed.content_id),

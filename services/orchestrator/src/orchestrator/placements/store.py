@@ -18,7 +18,7 @@ PLACEMENTS: Final = """
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class ArticlePlacements:
     """An article with its home and all targets of its brand."""
 
     content_id: UUID
@@ -28,12 +28,12 @@ class Placed:
     published_url: str | None
     taken_down: bool
     waits: bool
-    """For a person, so that nothing of it is published."""
+    """Whether it waits for a person; then nothing of it is published."""
     correlation_id: str | None
 
 
 def read_placements(document: str | None) -> tuple[Placement, ...]:
-    """What `PLACEMENTS` gives."""
+    """Parses the JSON of `PLACEMENTS`."""
     return tuple(
         Placement(
             each["target"],
@@ -48,7 +48,7 @@ def read_placements(document: str | None) -> tuple[Placement, ...]:
 
 
 async def placements_of(connection: Connection, content_id: UUID) -> tuple[Placement, ...]:
-    """By target."""
+    """The placements of an article, by target."""
     return read_placements(
         await connection.fetchval(f"select {PLACEMENTS.format(content_id='$1')}", content_id)
     )
@@ -56,8 +56,8 @@ async def placements_of(connection: Connection, content_id: UUID) -> tuple[Place
 
 async def find_placed(
     connection: Connection, content_ids: Collection[UUID], *, locked: bool = False
-) -> dict[UUID, Placed]:
-    """Those of them that are stored. What is `locked` is not taken down or deleted before the transaction ends."""
+) -> dict[UUID, ArticlePlacements]:
+    """The stored articles among these. With `locked`, they are not taken down or deleted before the transaction ends."""
     rows = await connection.fetch(
         f"""
         select c.content_id, c.brand_slug, c.published_url, c.taken_down_at is not null as taken_down,
@@ -73,7 +73,7 @@ async def find_placed(
         list(content_ids),
     )
     return {
-        row["content_id"]: Placed(
+        row["content_id"]: ArticlePlacements(
             content_id=row["content_id"],
             brand_slug=row["brand_slug"],
             home=row["began_with"] or row["target"],
@@ -88,7 +88,7 @@ async def find_placed(
 
 
 async def targets_of(connection: Connection, content_ids: Collection[UUID]) -> dict[UUID, list[str]]:
-    """The further targets that articles were sent to, withdrawn ones included; articles without any are left out."""
+    """The further targets of articles, withdrawn ones included; articles without further targets are left out."""
     rows = await connection.fetch(
         """
         select content_id, array_agg(target order by target) as targets from placements
@@ -100,7 +100,7 @@ async def targets_of(connection: Connection, content_ids: Collection[UUID]) -> d
 
 
 async def known(connection: Connection, pairs: Collection[tuple[UUID, str]]) -> set[tuple[UUID, str]]:
-    """Those of the pairs of an article and a target that are placements."""
+    """The (article, target) pairs among these that are placements."""
     rows = await connection.fetch(
         """
         select content_id, target from placements
@@ -120,7 +120,7 @@ async def note_asked(
     as_of: datetime | None,
     again: bool = False,
 ) -> list[str]:
-    """Returns those that are to be asked: not those that were asked for this state already, unless that is to be done `again`."""
+    """Marks targets as requested; returns the ones to send to. Skips targets that were sent this state, unless `again`."""
     rows = await connection.fetch(
         """
         insert into placements as p (content_id, target, state, as_of)
@@ -139,7 +139,7 @@ async def note_asked(
 
 
 async def note_withdrawn(connection: Connection, content_id: UUID, target: str | None = None) -> list[str]:
-    """All placements of an article, or one; returns those that there are."""
+    """Marks all placements of an article, or one, as withdrawn; returns their targets."""
     rows = await connection.fetch(
         """
         update placements set state = 'withdrawn', reason = null, asked_at = clock_timestamp(), answered_at = null
@@ -154,7 +154,7 @@ async def note_withdrawn(connection: Connection, content_id: UUID, target: str |
 async def note_answered(
     connection: Connection, content_id: UUID, target: str, *, url: str | None, reason: str | None
 ) -> None:
-    """What a target answered; that it has published what was withdrawn meanwhile is no news."""
+    """Stores a target's answer. Ignores a publication that was withdrawn meanwhile."""
     await connection.execute(
         """
         update placements
@@ -170,7 +170,7 @@ async def note_answered(
 
 
 async def forget(connection: Connection, content_id: UUID, target: str) -> None:
-    """What is an article's home is no placement of it."""
+    """Deletes a placement, as the target became the article's home."""
     await connection.execute(
         "delete from placements where content_id = $1 and target = $2", content_id, target
     )

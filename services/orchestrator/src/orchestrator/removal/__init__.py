@@ -1,4 +1,4 @@
-"""What is left of what was removed for good: bare facts, by which whatever comes late about it is known."""
+"""Records of deleted articles and erased brands, which identify late messages."""
 
 from orchestrator.removal.deleted import (
     DeletedArticle,
@@ -7,16 +7,16 @@ from orchestrator.removal.deleted import (
     find_deleted,
     insert_deleted,
 )
-from orchestrator.removal.erased import BrandErasingError, Late, demand_not_erasing, late_among
+from orchestrator.removal.erased import BrandErasingError, MessageSubject, check_not_erasing, find_late
 
 __all__ = [
     "BrandErasingError",
     "DeletedArticle",
     "DeletedArticleError",
-    "Late",
+    "MessageSubject",
+    "check_not_erasing",
     "deleted_among",
-    "demand_not_erasing",
     "find_deleted",
+    "find_late",
     "insert_deleted",
-    "late_among",
 ]

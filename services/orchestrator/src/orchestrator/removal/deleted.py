@@ -1,4 +1,4 @@
-"""Articles that were deleted: SQL beside the functions that run it."""
+"""Records of deleted articles: SQL beside the functions that run it."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ _COLUMNS: Final = "content_id, brand_slug, address, published_url, deleted_at, d
 
 @dataclass(frozen=True, slots=True)
 class DeletedArticle:
-    """All that is kept of one."""
+    """The record of a deleted article."""
 
     content_id: UUID
     brand_slug: str
     address: str
-    """The last part of its page's."""
+    """The last part of its page's address."""
     published_url: str | None
     deleted_at: datetime
     deleted_by: str
@@ -30,7 +30,7 @@ class DeletedArticle:
 
 
 class DeletedArticleError(LookupError):
-    """What is asked for was deleted; the message says when and by whom."""
+    """The article was deleted; the message says when and by which caller."""
 
     def __init__(self, article: DeletedArticle) -> None:
         super().__init__(str(article))
@@ -39,7 +39,7 @@ class DeletedArticleError(LookupError):
 async def find_deleted(
     connection: Connection, content_id: UUID, brands: Collection[str] | None = None
 ) -> DeletedArticle | None:
-    """What is known of it, if it was deleted; where `brands` are named, if it was one of theirs."""
+    """The record of a deleted article, of one of these `brands` if they are named; None if there is none."""
     row = await connection.fetchrow(
         f"select {_COLUMNS} from deleted_articles"  # noqa: S608  (names of columns)
         " where content_id = $1 and ($2::text[] is null or brand_slug = any ($2))",
@@ -50,7 +50,7 @@ async def find_deleted(
 
 
 async def deleted_among(connection: Connection, content_ids: Collection[UUID]) -> set[UUID]:
-    """Those of them that were deleted."""
+    """The deleted articles among these."""
     rows = await connection.fetch(
         "select content_id from deleted_articles where content_id = any ($1::uuid[])", list(content_ids)
     )

@@ -1,4 +1,4 @@
-"""Brands that were erased, or are being: SQL beside the functions that run it."""
+"""Erased brands, and brands that are being erased: SQL beside the functions that run it."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,7 +9,7 @@ from chassis import Connection
 
 
 class BrandErasingError(ValueError):
-    """Somebody makes a brand under a name that is not free yet; the message says when it will be."""
+    """The brand's name is not free yet; the message says when it will be."""
 
     def __init__(self, slug: str) -> None:
         super().__init__(
@@ -17,24 +17,24 @@ class BrandErasingError(ValueError):
         )
 
 
-async def demand_not_erasing(connection: Connection, slug: str) -> None:
-    """Raises BrandErasingError: not every service has removed what it had of a brand of this name."""
+async def check_not_erasing(connection: Connection, slug: str) -> None:
+    """Raises BrandErasingError: some service has not confirmed the erasure of this name yet."""
     if await connection.fetchval(
         "select exists (select from erasures where brand_slug = $1 and ended_at is null)", slug
     ):
         raise BrandErasingError(slug)
 
 
-class Late(NamedTuple):
-    """What a message is about, to be looked at whether it comes too late."""
+class MessageSubject(NamedTuple):
+    """The subject of a message, to check whether the message is late."""
 
     slug: str
     sent_at: datetime
     content_id: UUID | None = None
 
 
-async def late_among(connection: Connection, messages: Sequence[Late]) -> list[bool]:
-    """Of each message whether a brand of its name was erased after it was sent, or the article that it names was deleted."""
+async def find_late(connection: Connection, messages: Sequence[MessageSubject]) -> list[bool]:
+    """For each message, whether its brand was erased after it was sent, or its article was deleted."""
     rows = await connection.fetch(
         """
         select exists (select from erasures as e where e.brand_slug = m.slug and e.asked_at >= m.sent_at)

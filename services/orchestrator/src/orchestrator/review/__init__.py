@@ -1,18 +1,18 @@
-"""What a person decides about articles: versions, drafts that wait, and what becomes of them."""
+"""Review of articles: versions, drafts that wait, and decisions."""
 
 from orchestrator.review.agent import agent_of, waits_of
-from orchestrator.review.appointments import Dated
-from orchestrator.review.appointments import between as dated_between
-from orchestrator.review.overdue import Returns
 from orchestrator.review.routes import LARGER_TEXTS, answer_refusals, review_routes
-from orchestrator.review.scheduling import Appointments
+from orchestrator.review.scheduled_publications import ScheduledArticle
+from orchestrator.review.scheduled_publications import between as dated_between
+from orchestrator.review.scheduling import PublicationScheduler
+from orchestrator.review.stalled_rewrites import StalledRewriteReaper
 from orchestrator.review.store import count_drafts
 
 __all__ = [
     "LARGER_TEXTS",
-    "Appointments",
-    "Dated",
-    "Returns",
+    "PublicationScheduler",
+    "ScheduledArticle",
+    "StalledRewriteReaper",
     "agent_of",
     "answer_refusals",
     "count_drafts",

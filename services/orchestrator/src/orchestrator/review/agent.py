@@ -1,14 +1,14 @@
-"""How a brand's agent fares: its counters, and whether it waits for a person. Counted from the rows, so that they always agree."""
+"""A brand's counters, and whether it waits for a person. Computed from the rows, so that they always agree."""
 
 from collections.abc import Sequence
 
 from chassis import Connection
-from orchestrator.brands import Agent, Brand, Counters
+from orchestrator.brands import BrandAgentView, BrandCounters, BrandRow
 from orchestrator.cycles import BRAND_WAITS
 from orchestrator.writing import WAITS
 
 
-async def agent_of(connection: Connection, brand: Brand) -> Agent:
+async def agent_of(connection: Connection, brand: BrandRow) -> BrandAgentView:
     row = await connection.fetchrow(
         f"""
         select coalesce(of_cycles.pending_research, 0)::int as pending_research, of_content.drafts_waiting::int,
@@ -34,12 +34,12 @@ async def agent_of(connection: Connection, brand: Brand) -> Agent:
         brand.slug,
     )
     assert row is not None
-    counters = {name: row[name] for name in Counters.model_fields}
-    return Agent(counters=Counters(**counters), waits=row["waits"], looked_at=row["looked_at"])
+    counters = {name: row[name] for name in BrandCounters.model_fields}
+    return BrandAgentView(counters=BrandCounters(**counters), waits=row["waits"], looked_at=row["looked_at"])
 
 
-async def waits_of(connection: Connection, brands: Sequence[Brand]) -> list[str | None]:
-    """Why nothing more is begun for each; None for those that go on by themselves."""
+async def waits_of(connection: Connection, brands: Sequence[BrandRow]) -> list[str | None]:
+    """Why each brand begins nothing more; None for brands that work normally."""
     rows = await connection.fetch(
         f"select b.slug, {BRAND_WAITS} as waits from brands as b where b.slug = any ($1::text[])",  # noqa: S608  (a constant)
         [brand.slug for brand in brands],

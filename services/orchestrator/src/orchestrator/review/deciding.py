@@ -1,7 +1,6 @@
-"""What a person decides, carried out: each decision with all that follows from it in one transaction.
+"""Carries out decisions about drafts, each with its messages in one transaction.
 
-Once it is committed, it holds: what is sent because of it is in the same transaction. A request that comes again changes
-nothing and is answered alike.
+A repeated request changes nothing and gets the same answer.
 """
 
 import asyncio
@@ -16,13 +15,13 @@ import structlog
 from chassis.http.callers import Caller
 from envelope.brand.payloads import ContentGenerate, ContentRefused
 from messaging import Database, Transaction
-from orchestrator.brands import MODEL, Brand, find_brand
-from orchestrator.cycles import Room, give_turns, load_keywords
+from orchestrator.brands import MODEL, BrandRow, find_brand
+from orchestrator.cycles import BrandLimits, dispatch_waiting, load_keywords
 from orchestrator.placements import withdraw
 from orchestrator.removal import DeletedArticleError, find_deleted
-from orchestrator.review import appointments, domain, store
-from orchestrator.review.domain import Draft, Kind
-from orchestrator.review.publishing import fingerprint_of, let_stand, publish
+from orchestrator.review import domain, scheduled_publications, store
+from orchestrator.review.domain import DraftDecisionKind, ReviewedDraft
+from orchestrator.review.publishing import fingerprint_of, publish, put_version_in_force
 from orchestrator.writing import (
     Article,
     Text,
@@ -39,18 +38,18 @@ from orchestrator.writing import (
 log = structlog.get_logger(__name__)
 
 REJECTED: Final = "rejected"
-"""The reason of `content.refused`."""
+"""The reason in `content.refused`."""
 
 
 class UnknownDraftError(LookupError):
-    """There is no such article, or none that the caller may see."""
+    """There is no such article that the caller may see."""
 
     def __init__(self, content_id: UUID) -> None:
         super().__init__(f"there is no article {content_id}; GET /v1/drafts lists those that wait")
 
 
 class CannotRewriteError(ValueError):
-    """A comment would change nothing; the message says what can be done instead."""
+    """The brand's writer does not read comments; the message says what to do instead."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -60,12 +59,12 @@ class CannotRewriteError(ValueError):
 
 
 class UnusableTextError(ValueError):
-    """A person's text cannot be kept as it is; the message says what to change."""
+    """The edited text is not valid; the message says what to change."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """What a person wants a text to be; None leaves a part as it is."""
+class DraftEdit:
+    """The fields of an edit; None keeps a field."""
 
     title: str | None = None
     meta_description: str | None = None
@@ -75,12 +74,12 @@ class Change:
     why: str = ""
 
 
-async def look_at(database: Database, content_id: UUID, brands: Collection[str] | None) -> Draft:
-    """The article as it stands.
+async def get_draft(database: Database, content_id: UUID, brands: Collection[str] | None) -> ReviewedDraft:
+    """The article in its current state.
 
     Raises:
-        UnknownDraftError: there is none, or it is of none of these brands.
-        DeletedArticleError: there was one.
+        UnknownDraftError: there is none in these brands.
+        DeletedArticleError: it was deleted.
     """
     async with database.connection() as connection:
         draft = await store.find_draft(connection, content_id)
@@ -89,38 +88,46 @@ async def look_at(database: Database, content_id: UUID, brands: Collection[str] 
         return seen(draft, content_id, brands)
 
 
-async def look_over(database: Database, brand_slug: str, room: Room) -> datetime | None:
-    """A person has seen all that waits, though nothing is decided: the brand goes on. When that was; None for no brand."""
+async def mark_brand_reviewed(database: Database, brand_slug: str, limits: BrandLimits) -> datetime | None:
+    """Marks all waiting drafts of a brand as reviewed, so that it begins more. Returns the time; None if there is no such brand."""
     async with database.transaction() as tx:
         moment = await store.look(tx.connection, brand_slug)
         if moment is not None:
-            await give_turns(tx, [brand_slug], room, now=moment)
+            await dispatch_waiting(tx, [brand_slug], limits, now=moment)
         return moment
 
 
-async def mark_reviewed(database: Database, content_id: UUID, caller: Caller, room: Room) -> Draft:
-    """A person has reviewed one draft, though nothing is decided: another one may be written in its place.
+async def mark_reviewed(
+    database: Database, content_id: UUID, caller: Caller, limits: BrandLimits
+) -> ReviewedDraft:
+    """Marks one draft as reviewed without a decision; another one may then be written.
 
     Raises:
-        UnknownDraftError: there is none, or it is of none of the caller's brands.
-        DeletedArticleError: there was one.
+        UnknownDraftError: there is none in the caller's brands.
+        DeletedArticleError: it was deleted.
     """
-    await look_at(database, content_id, caller.brands)
+    await get_draft(database, content_id, caller.brands)
     async with database.transaction() as tx:
         draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
-        await go_on(tx, room, draft)
+        await note_review_and_dispatch(tx, limits, draft)
         return draft
 
 
 async def approve(
-    database: Database, content_id: UUID, version: int, caller: Caller, room: Room, *, despite_newer: bool
-) -> Draft:
-    """Has exactly this version published, whatever is written afterwards.
+    database: Database,
+    content_id: UUID,
+    version: int,
+    caller: Caller,
+    limits: BrandLimits,
+    *,
+    despite_newer: bool,
+) -> ReviewedDraft:
+    """Approves and publishes exactly this version, even if newer ones follow.
 
     Raises:
-        UnknownDraftError, NoSuchVersionError, DecidedOtherwiseError: see domain.py.
+        UnknownDraftError, NoSuchVersionError, DraftDecidedError: see domain.py.
     """
-    await look_at(database, content_id, caller.brands)
+    await get_draft(database, content_id, caller.brands)
     async with database.connection() as connection:
         chosen = await find_version(connection, content_id, version)
     own = frozenset[int]() if chosen is None else await asyncio.to_thread(fingerprint_of, chosen.text)
@@ -129,21 +136,21 @@ async def approve(
         if not domain.approve(draft, version, despite_newer=despite_newer):
             return draft
         assert chosen is not None
-        await let_stand(tx, draft, chosen, own)
-        await _note(tx, room, draft, Kind.APPROVED, version, comment="", by=caller.name)
-        return await as_it_is_now(tx, draft)
+        await put_version_in_force(tx, draft, chosen, own)
+        await _note(tx, limits, draft, DraftDecisionKind.APPROVED, version, comment="", by=caller.name)
+        return await log_and_reload(tx, draft)
 
 
 async def send_back(
-    database: Database, content_id: UUID, version: int, caller: Caller, room: Room, *, comment: str
-) -> Draft:
-    """Has a model write a draft again, with what the reviewer said of it.
+    database: Database, content_id: UUID, version: int, caller: Caller, limits: BrandLimits, *, comment: str
+) -> ReviewedDraft:
+    """Returns a draft to a model with the reviewer's comment.
 
     Raises:
-        UnknownDraftError, NoSuchVersionError, DecidedOtherwiseError: see domain.py.
+        UnknownDraftError, NoSuchVersionError, DraftDecidedError: see domain.py.
         CannotRewriteError: its brand's writer does not read comments.
     """
-    await look_at(database, content_id, caller.brands)
+    await get_draft(database, content_id, caller.brands)
     async with database.transaction() as tx:
         draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
         if not domain.send_back(draft, version, comment=comment, by=caller.name):
@@ -152,8 +159,8 @@ async def send_back(
         if brand is None or brand.writer != MODEL:
             raise CannotRewriteError
         row = next(iter(await load_keywords(tx.connection, [], [content_id])), None)
-        await store.set_decision(tx.connection, content_id, Kind.RETURNED)
-        await _note(tx, room, draft, Kind.RETURNED, version, comment=comment, by=caller.name)
+        await store.set_decision(tx.connection, content_id, DraftDecisionKind.RETURNED)
+        await _note(tx, limits, draft, DraftDecisionKind.RETURNED, version, comment=comment, by=caller.name)
         tx.send(
             ContentGenerate(
                 brand_slug=draft.brand_slug,
@@ -165,27 +172,27 @@ async def send_back(
             ),
             correlation_id=None if row is None else row.correlation_id,
         )
-        return await as_it_is_now(tx, draft)
+        return await log_and_reload(tx, draft)
 
 
 async def reject(
-    database: Database, content_id: UUID, version: int, caller: Caller, room: Room, *, reason: str
-) -> Draft:
-    """Ends a draft and its keyword; of an approved article, drops the newer version that waits.
+    database: Database, content_id: UUID, version: int, caller: Caller, limits: BrandLimits, *, reason: str
+) -> ReviewedDraft:
+    """Rejects a draft and ends its keyword; of an approved article, drops the newer version.
 
     Raises:
-        UnknownDraftError, NoSuchVersionError, DecidedOtherwiseError: see domain.py.
+        UnknownDraftError, NoSuchVersionError, DraftDecidedError: see domain.py.
     """
-    await look_at(database, content_id, caller.brands)
+    await get_draft(database, content_id, caller.brands)
     async with database.transaction() as tx:
         draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
         if not domain.reject(draft, version, reason=reason, by=caller.name):
             return draft
-        await _note(tx, room, draft, Kind.REJECTED, version, comment=reason, by=caller.name)
+        await _note(tx, limits, draft, DraftDecisionKind.REJECTED, version, comment=reason, by=caller.name)
         if draft.is_approved:
             await store.offer(tx.connection, content_id, None)
         else:
-            await store.set_decision(tx.connection, content_id, Kind.REJECTED)
+            await store.set_decision(tx.connection, content_id, DraftDecisionKind.REJECTED)
             row = next(iter(await load_keywords(tx.connection, [], [content_id])), None)
             tx.send(
                 ContentRefused(
@@ -197,18 +204,18 @@ async def reject(
                 ),
                 correlation_id=None if row is None else row.correlation_id,
             )
-        return await as_it_is_now(tx, draft)
+        return await log_and_reload(tx, draft)
 
 
 async def take_down(
-    database: Database, content_id: UUID, caller: Caller, room: Room, *, reason: str
-) -> Draft:
-    """Has the page of an article no longer be shown; an approval brings it back.
+    database: Database, content_id: UUID, caller: Caller, limits: BrandLimits, *, reason: str
+) -> ReviewedDraft:
+    """Takes an article's page down; an approval brings it back.
 
     Raises:
-        UnknownDraftError, DecidedOtherwiseError: see domain.py.
+        UnknownDraftError, DraftDecidedError: see domain.py.
     """
-    await look_at(database, content_id, caller.brands)
+    await get_draft(database, content_id, caller.brands)
     async with database.transaction() as tx:
         draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
         if not domain.take_down(draft):
@@ -216,24 +223,26 @@ async def take_down(
         await store.set_taken_down(
             tx.connection, content_id, f"its page was taken down by {caller.name}: {reason}"
         )
-        await _note(tx, room, draft, Kind.TAKEN_DOWN, draft.stands, comment=reason, by=caller.name)
+        await _note(
+            tx, limits, draft, DraftDecisionKind.TAKEN_DOWN, draft.stands, comment=reason, by=caller.name
+        )
         await publish(tx, draft)
         await withdraw(tx, content_id)
-        return await as_it_is_now(tx, draft)
+        return await log_and_reload(tx, draft)
 
 
 async def edit(
-    database: Database, content_id: UUID, version: int, caller: Caller, room: Room, change: Change
-) -> Draft:
-    """Keeps a person's text as the next version. Of a draft that waits it stands at once; of an approved article, once approved.
+    database: Database, content_id: UUID, version: int, caller: Caller, limits: BrandLimits, change: DraftEdit
+) -> ReviewedDraft:
+    """Stores an edit as the next version. It is in force at once for a waiting draft, and after approval for an approved article.
 
-    Measures are taken anew and shown; what they say keeps nobody from approving.
+    Quality is measured again and shown; it does not prevent an approval.
 
     Raises:
-        UnknownDraftError, NoSuchVersionError, DecidedOtherwiseError: see domain.py.
-        UnusableTextError: it cites what is no source of the article, or asks to move its page to where another one is or was.
+        UnknownDraftError, NoSuchVersionError, DraftDecidedError: see domain.py.
+        UnusableTextError: it cites an unknown source, or its address is or was another page's.
     """
-    draft = await look_at(database, content_id, caller.brands)
+    draft = await get_draft(database, content_id, caller.brands)
     async with database.connection() as connection:
         based_on = await find_version(connection, content_id, version)
         brand = await find_brand(connection, draft.brand_slug)
@@ -263,15 +272,15 @@ async def edit(
             # Until it is approved, it keeps no other article from having its address.
             waiting = replace(text, slug=f"{text.slug}-{content_id}")
             await set_standing(tx.connection, content_id, number, waiting, own)
-        await _note(tx, room, draft, Kind.EDITED, number, comment=change.why, by=caller.name)
-        return await as_it_is_now(tx, draft)
+        await _note(tx, limits, draft, DraftDecisionKind.EDITED, number, comment=change.why, by=caller.name)
+        return await log_and_reload(tx, draft)
 
 
-def seen(draft: Draft | None, content_id: UUID, brands: Collection[str] | None) -> Draft:
-    """The article, for a caller who may see it.
+def seen(draft: ReviewedDraft | None, content_id: UUID, brands: Collection[str] | None) -> ReviewedDraft:
+    """The article, if the caller may see it.
 
     Raises:
-        UnknownDraftError: there is none, or it is of none of these brands.
+        UnknownDraftError: there is none in these brands.
     """
     if draft is None or (brands is not None and draft.brand_slug not in brands):
         raise UnknownDraftError(content_id)
@@ -279,24 +288,31 @@ def seen(draft: Draft | None, content_id: UUID, brands: Collection[str] | None) 
 
 
 async def _note(
-    tx: Transaction, room: Room, draft: Draft, kind: Kind, version: int, *, comment: str, by: str
+    tx: Transaction,
+    limits: BrandLimits,
+    draft: ReviewedDraft,
+    kind: DraftDecisionKind,
+    version: int,
+    *,
+    comment: str,
+    by: str,
 ) -> None:
-    """Keeps who decided what. The draft is reviewed: what waited for that goes on. No time that was set before holds, unless it was edited."""
+    """Stores a decision, which also counts as a review. Cancels a scheduled publication, except for an edit."""
     await store.note_decision(tx.connection, draft, kind, version, comment=comment, by=by)
-    if kind is not Kind.EDITED:
-        await appointments.end(tx.connection, draft.content_id, "overtaken", by=by)
-    await go_on(tx, room, draft)
+    if kind is not DraftDecisionKind.EDITED:
+        await scheduled_publications.end(tx.connection, draft.content_id, "overtaken", by=by)
+    await note_review_and_dispatch(tx, limits, draft)
 
 
-async def go_on(tx: Transaction, room: Room, draft: Draft) -> None:
-    """Notes that a person has reviewed this draft, and begins what its brand has room for then. Its brand's lock must be held."""
+async def note_review_and_dispatch(tx: Transaction, limits: BrandLimits, draft: ReviewedDraft) -> None:
+    """Marks the draft as reviewed, and dispatches keywords that its brand now has capacity for. The brand's lock must be held."""
     await store.mark_reviewed(tx.connection, draft.content_id)
     now: datetime = await tx.connection.fetchval("select clock_timestamp()")
-    await give_turns(tx, [draft.brand_slug], room, now=now)
+    await dispatch_waiting(tx, [draft.brand_slug], limits, now=now)
 
 
-async def as_it_is_now(tx: Transaction, before: Draft) -> Draft:
-    """The article after something was decided about it, which is told."""
+async def log_and_reload(tx: Transaction, before: ReviewedDraft) -> ReviewedDraft:
+    """Logs a decision; returns the article after it."""
     after = await store.find_draft(tx.connection, before.content_id)
     assert after is not None
     log.info(
@@ -309,14 +325,14 @@ async def as_it_is_now(tx: Transaction, before: Draft) -> Draft:
     return after
 
 
-async def _demand_free(tx: Transaction, draft: Draft, wanted: str) -> None:
+async def _demand_free(tx: Transaction, draft: ReviewedDraft, wanted: str) -> None:
     if await free_address(tx.connection, draft.brand_slug, draft.content_id, wanted) != wanted:
         raise UnusableTextError(
             f"slug: '{wanted}' is the address of another article, or was once and leads there; choose another"
         )
 
 
-def _changed(text: Text, change: Change) -> Text:
+def _changed(text: Text, change: DraftEdit) -> Text:
     body = text.body_markdown if change.body_markdown is None else change.body_markdown.rstrip() + "\n"
     if body.rstrip() == text.body_markdown.rstrip():
         body = text.body_markdown
@@ -341,7 +357,7 @@ def _changed(text: Text, change: Change) -> Text:
     return edited
 
 
-async def _judged(database: Database, brand: Brand, draft: Draft, text: Text) -> Text:
+async def _judged(database: Database, brand: BrandRow, draft: ReviewedDraft, text: Text) -> Text:
     article = Article(
         title=text.title,
         slug=text.slug,

@@ -1,6 +1,6 @@
-"""Deleting an article: its texts go, here and at the publisher, and the bare fact stays.
+"""Deletes articles: their texts here and at the publisher. A record of the deletion stays.
 
-It is final. What is sent because of it is in the same transaction; a request that comes again finds the fact, and changes nothing.
+A deletion is final. Its messages are in the same transaction; a repeated request finds the record and changes nothing.
 """
 
 from collections.abc import Sequence
@@ -12,23 +12,23 @@ from chassis import Connection
 from chassis.http.callers import Caller
 from envelope.brand.payloads import ContentDelete, ContentRefused
 from messaging import Database
-from orchestrator.cycles import Room, load_keywords
+from orchestrator.cycles import BrandLimits, load_keywords
 from orchestrator.placements import withdraw
 from orchestrator.removal import DeletedArticle, find_deleted, insert_deleted
 from orchestrator.review import store
-from orchestrator.review.deciding import REJECTED, UnknownDraftError, go_on
-from orchestrator.review.domain import MAX_COMMENT, Draft, DraftState
+from orchestrator.review.deciding import REJECTED, UnknownDraftError, note_review_and_dispatch
+from orchestrator.review.domain import MAX_COMMENT, DraftState, ReviewedDraft
 
 log = structlog.get_logger(__name__)
 
 
 async def delete(
-    database: Database, content_id: UUID, caller: Caller, room: Room, *, reason: str
+    database: Database, content_id: UUID, caller: Caller, limits: BrandLimits, *, reason: str
 ) -> DeletedArticle:
     """Deletes an article, whatever its state; its page answers 410 for good, and its address is given to no other.
 
     Raises:
-        UnknownDraftError: there is none, nor was there.
+        UnknownDraftError: there is no such article, and none was deleted.
     """
     async with database.transaction() as tx:
         draft = await store.lock_draft(tx.connection, content_id)
@@ -58,13 +58,13 @@ async def delete(
         tx.send(
             ContentDelete(brand_slug=draft.brand_slug, content_id=content_id), correlation_id=correlation_id
         )
-        await go_on(tx, room, draft)
+        await note_review_and_dispatch(tx, limits, draft)
     log.info("article_deleted", content_id=str(content_id), brand=gone.brand_slug, by=caller.name)
     return gone
 
 
-def _refusal(draft: Draft, caller: Caller, reason: str) -> ContentRefused:
-    """Ends the keyword of an article that waited for a person."""
+def _refusal(draft: ReviewedDraft, caller: Caller, reason: str) -> ContentRefused:
+    """The event that ends the keyword of a waiting article."""
     return ContentRefused(
         brand_slug=draft.brand_slug,
         content_id=draft.content_id,
@@ -74,8 +74,8 @@ def _refusal(draft: Draft, caller: Caller, reason: str) -> ContentRefused:
     )
 
 
-async def _forget(connection: Connection, draft: Draft) -> None:
-    """Removes its text, versions and decisions, and what was kept of writing it; its address stays taken."""
+async def _forget(connection: Connection, draft: ReviewedDraft) -> None:
+    """Deletes the article's text, versions, decisions and workflow steps; its address stays taken."""
     content_id = draft.content_id
     await connection.execute(
         """
@@ -91,7 +91,7 @@ async def _forget(connection: Connection, draft: Draft) -> None:
 
 
 async def _forget_writing(connection: Connection, content_id: UUID, revisions: Sequence[int]) -> None:
-    """The steps of writing it, research that was read for it among them; those of attempts before the last go with the clean-up."""
+    """Deletes its workflow steps, with the research they read. Steps of attempts before the last are left to the clean-up."""
     known = await connection.fetch(
         "delete from writings where content_id = $1 returning event_id, steps_id", content_id
     )
@@ -109,7 +109,7 @@ async def _forget_writing(connection: Connection, content_id: UUID, revisions: S
     digests = await connection.fetch(
         "delete from large_results where workflow_id = any ($1::uuid[]) returning digest", list(workflows)
     )
-    # What another article was written from, too, stays for that.
+    # Research that another article uses, too, stays.
     await connection.execute(
         """
         delete from blobs where digest in (

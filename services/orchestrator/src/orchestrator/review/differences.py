@@ -1,4 +1,4 @@
-"""What is different between two versions of an article. Pure."""
+"""Differences between two versions of an article. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from difflib import unified_diff
 from typing import Final
 
 MAX_LINES: Final = 2_000
-"""Of one version; comparing takes time that grows with their square. What is beyond is not compared."""
+"""Lines of a version that are compared, as the time grows with their square."""
 MAX_CHARACTERS: Final = 200_000
-"""Of a difference; what is beyond is cut off, and said to be."""
+"""Length at which a diff is cut; `is_cut` then says so."""
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class VersionDiff:
     text: str
     """A unified diff; empty if nothing differs."""
     is_cut: bool
@@ -21,19 +21,19 @@ class Difference:
 def document(
     *, title: str, meta_description: str, slug: str, key_points: Iterable[str], body_markdown: str
 ) -> str:
-    """All of a version that people edit or see, as one text."""
+    """A version's fields and text as one document."""
     points = "".join(f"Key point: {point}\n" for point in key_points)
     return f"Title: {title}\nDescription: {meta_description}\nAddress: {slug}\n{points}\n{body_markdown.rstrip()}\n"
 
 
-def difference(before: str, after: str, *, called: tuple[str, str]) -> Difference:
-    """How `before` becomes `after`; `called` is what the two are named in it."""
+def difference(before: str, after: str, *, called: tuple[str, str]) -> VersionDiff:
+    """The diff from `before` to `after`; `called` are the names of the two in it."""
     old, new = before.splitlines(), after.splitlines()
     found: list[str] = []
     length = 0
     for line in unified_diff(old[:MAX_LINES], new[:MAX_LINES], *called, lineterm=""):
         length += len(line) + 1
         if length > MAX_CHARACTERS:
-            return Difference("\n".join(found) + "\n", is_cut=True)
+            return VersionDiff("\n".join(found) + "\n", is_cut=True)
         found.append(line)
-    return Difference("\n".join(found) + "\n" if found else "", is_cut=max(len(old), len(new)) > MAX_LINES)
+    return VersionDiff("\n".join(found) + "\n" if found else "", is_cut=max(len(old), len(new)) > MAX_LINES)

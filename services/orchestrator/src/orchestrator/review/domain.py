@@ -1,7 +1,7 @@
-"""What a person may decide about an article, and what each decision changes. Pure: no I/O, no clock, no randomness.
+"""Decisions about an article, and what each changes. Pure: no I/O, no clock, no randomness.
 
-Two people may decide at the same time, and a request may come twice: the same decision again changes nothing, and whoever
-decides about something that is not so any more hears what happened.
+Two people may decide at the same time, and a request may come twice. The same decision again changes nothing. A decision about
+an outdated state is refused with the reason.
 """
 
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from typing import Final
 from uuid import UUID
 
 WRITER: Final = "writer"
-"""Who makes versions that no person makes."""
+"""Author of versions that no person made."""
 MAX_COMMENT: Final = 2000
 
 
-class Kind(StrEnum):
-    """What was decided."""
+class DraftDecisionKind(StrEnum):
+    """The kind of a decision."""
 
     APPROVED = "approved"
     RETURNED = "returned"
@@ -24,9 +24,9 @@ class Kind(StrEnum):
     REJECTED = "rejected"
     TAKEN_DOWN = "taken_down"
     SCHEDULED = "scheduled"
-    """To be published at a time; like the next, told from the article's appointments and not among the decisions."""
+    """Approved for a time; this and the next come from the scheduled publication, not from the list of decisions."""
     CALLED_OFF = "called_off"
-    """Not to be published then."""
+    """The scheduled publication was cancelled."""
 
     def __str__(self) -> str:
         return self.value.replace("_", " ")
@@ -34,25 +34,25 @@ class Kind(StrEnum):
 
 class DraftState(StrEnum):
     WAITING = "waiting"
-    """Stored, and not published before a person says so."""
+    """Waits for a person's decision."""
     SCHEDULED = "scheduled"
-    """Approved for a time: a version of it is published then."""
+    """Approved for a time."""
     RETURNED = "returned"
-    """Sent back: it is being written again, and waits once it is."""
+    """Returned: a model writes it again, then it waits."""
     REJECTED = "rejected"
     APPROVED = "approved"
-    """On its way to its page, or there; also what never had to wait."""
+    """Published or about to be; also an article that needed no review."""
     CORRECTION = "correction"
-    """Approved, and a newer version waits to be approved, too."""
+    """Approved, and a newer version waits for approval."""
     TAKEN_DOWN = "taken_down"
-    """It was published, and its page is not to be seen any more."""
+    """Its page was taken down."""
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
-    """The latest decision about an article, edits left aside."""
+class LatestDraftDecision:
+    """The latest decision about an article other than an edit."""
 
-    kind: Kind
+    kind: DraftDecisionKind
     version: int
     comment: str
     by: str
@@ -64,8 +64,8 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
-class Appointment:
-    """When which version of an article is to be published."""
+class ScheduledPublication:
+    """The version and time of a scheduled publication."""
 
     version: int
     publish_at: datetime
@@ -74,69 +74,69 @@ class Appointment:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """An article as far as decisions about it depend on it."""
+class ReviewedDraft:
+    """The state of an article that decisions depend on."""
 
     content_id: UUID
     brand_slug: str
     keyword: str
     research_id: UUID
     address: str
-    """The last part of its page's, or what it would be."""
+    """The last part of its page's address, or the one it would get."""
     title: str
     word_count: int
     stands: int
-    """The version that is in force: of a draft that waits the newest, of an approved article the approved one."""
+    """The version in force: the newest of a waiting draft, the approved one of an approved article."""
     newest: int
     newest_by: str
     newest_at: datetime
     held_for: tuple[str, ...]
-    decision: Kind | None
+    decision: DraftDecisionKind | None
     offered: int | None
-    """Of an approved article, a newer version that waits."""
+    """A newer version of an approved article that waits for approval."""
     since: datetime
-    """Since when it waits, or waited."""
+    """When it began to wait."""
     published_url: str | None
-    last: Decided | None
-    appointment: Appointment | None = None
+    last: LatestDraftDecision | None
+    appointment: ScheduledPublication | None = None
 
     @property
     def state(self) -> DraftState:
-        if self.decision is Kind.REJECTED:
+        if self.decision is DraftDecisionKind.REJECTED:
             return DraftState.REJECTED
-        if self.decision is Kind.TAKEN_DOWN:
+        if self.decision is DraftDecisionKind.TAKEN_DOWN:
             return DraftState.TAKEN_DOWN
         if self.appointment is not None:
             return DraftState.SCHEDULED
         if self.held_for:
-            return DraftState.RETURNED if self.decision is Kind.RETURNED else DraftState.WAITING
+            return DraftState.RETURNED if self.decision is DraftDecisionKind.RETURNED else DraftState.WAITING
         return DraftState.APPROVED if self.offered is None else DraftState.CORRECTION
 
     @property
     def is_approved(self) -> bool:
-        """Whether a version of it is let out: to be corrected, taken down, but not to be rejected any more."""
+        """Whether a version is approved. It may then be corrected or taken down, but not rejected."""
         return not self.held_for
 
 
-class DecidedOtherwiseError(ValueError):
-    """It is not as whoever decides believes; the message says what happened and what to do."""
+class DraftDecidedError(ValueError):
+    """The draft's state has changed since the request was made; the message says how, and what to do."""
 
 
 class NoSuchVersionError(LookupError):
-    """The article has no version of that number; the message says which is the newest."""
+    """The article has no version of this number; the message names the newest."""
 
 
-def approve(draft: Draft, version: int, *, despite_newer: bool) -> bool:
+def approve(draft: ReviewedDraft, version: int, *, despite_newer: bool) -> bool:
     """Whether this approval changes anything.
 
     Raises:
-        NoSuchVersionError: nobody can have seen that version.
-        DecidedOtherwiseError: there is a newer version, or it is being written again, and `despite_newer` was not said;
+        NoSuchVersionError: there is no such version.
+        DraftDecidedError: there is a newer version, or a model writes it again, without `despite_newer`;
             or it was rejected.
     """
     _demand_version(draft, version)
     if draft.state is DraftState.REJECTED:
-        raise _decided(draft, "what was rejected stays so: hand in its keyword again")
+        raise _decided(draft, "a rejected draft stays rejected: submit its keyword again")
     if draft.is_approved and draft.stands == version:
         return False
     if not despite_newer:
@@ -148,11 +148,11 @@ def approve(draft: Draft, version: int, *, despite_newer: bool) -> bool:
     return True
 
 
-def schedule(draft: Draft, version: int, publish_at: datetime, *, despite_newer: bool) -> bool:
-    """Whether having this version published at that time changes anything: not if it is so already, nor if it is out.
+def schedule(draft: ReviewedDraft, version: int, publish_at: datetime, *, despite_newer: bool) -> bool:
+    """Whether scheduling this version for that time changes anything; False if it is already scheduled so, or published.
 
     Raises:
-        NoSuchVersionError, DecidedOtherwiseError: as for `approve`; or its page was taken down.
+        NoSuchVersionError, DraftDecidedError: as for `approve`; or its page was taken down.
     """
     if not approve(draft, version, despite_newer=despite_newer):
         return False
@@ -162,11 +162,11 @@ def schedule(draft: Draft, version: int, publish_at: datetime, *, despite_newer:
     return planned is None or (planned.version, planned.publish_at) != (version, publish_at)
 
 
-def unschedule(draft: Draft) -> bool:
-    """Whether calling off what is to be published at a time changes anything: not if nothing is, and nothing was.
+def unschedule(draft: ReviewedDraft) -> bool:
+    """Whether cancelling the scheduled publication changes anything; False if none was scheduled.
 
     Raises:
-        DecidedOtherwiseError: it was decided about otherwise, published perhaps.
+        DraftDecidedError: there is another decision, or it is published.
     """
     if draft.state is DraftState.SCHEDULED:
         return True
@@ -175,15 +175,17 @@ def unschedule(draft: Draft) -> bool:
     return False
 
 
-def send_back(draft: Draft, version: int, *, comment: str, by: str) -> bool:
-    """Whether sending it back changes anything.
+def send_back(draft: ReviewedDraft, version: int, *, comment: str, by: str) -> bool:
+    """Whether returning it changes anything.
 
     Raises:
-        NoSuchVersionError: nobody can have seen that version.
-        DecidedOtherwiseError: there is a newer version, or it does not wait.
+        NoSuchVersionError: there is no such version.
+        DraftDecidedError: there is a newer version, or it does not wait.
     """
     _demand_version(draft, version)
-    if draft.state is DraftState.RETURNED and _is_same(draft, Kind.RETURNED, version, comment, by):
+    if draft.state is DraftState.RETURNED and _is_same(
+        draft, DraftDecisionKind.RETURNED, version, comment, by
+    ):
         return False
     _demand_newest(draft, version, "look at that one first")
     if draft.is_approved or draft.state not in {DraftState.WAITING, DraftState.SCHEDULED}:
@@ -191,15 +193,15 @@ def send_back(draft: Draft, version: int, *, comment: str, by: str) -> bool:
     return True
 
 
-def reject(draft: Draft, version: int, *, reason: str, by: str) -> bool:
-    """Whether rejecting it changes anything. Of an approved article, the newer version is rejected that waits.
+def reject(draft: ReviewedDraft, version: int, *, reason: str, by: str) -> bool:
+    """Whether rejecting it changes anything. For an approved article, this rejects its newer version.
 
     Raises:
-        NoSuchVersionError: nobody can have seen that version.
-        DecidedOtherwiseError: there is a newer version, it was approved, or somebody rejected it for another reason.
+        NoSuchVersionError: there is no such version.
+        DraftDecidedError: there is a newer version, or it was approved, or rejected for another reason.
     """
     _demand_version(draft, version)
-    if draft.offered is None and _is_same(draft, Kind.REJECTED, version, reason, by):
+    if draft.offered is None and _is_same(draft, DraftDecisionKind.REJECTED, version, reason, by):
         return False
     _demand_newest(draft, version, "look at that one first")
     nothing_waits = draft.is_approved and draft.offered is None
@@ -208,11 +210,11 @@ def reject(draft: Draft, version: int, *, reason: str, by: str) -> bool:
     return True
 
 
-def take_down(draft: Draft) -> bool:
-    """Whether taking its page down changes anything: not if it is down already.
+def take_down(draft: ReviewedDraft) -> bool:
+    """Whether taking its page down changes anything; False if it is down already.
 
     Raises:
-        DecidedOtherwiseError: it has no page.
+        DraftDecidedError: it has no page.
     """
     if draft.state is DraftState.TAKEN_DOWN:
         return False
@@ -223,12 +225,12 @@ def take_down(draft: Draft) -> bool:
     return True
 
 
-def edit(draft: Draft, version: int) -> None:
-    """Says whether a new version may be made from this one.
+def edit(draft: ReviewedDraft, version: int) -> None:
+    """Checks whether this version may be edited.
 
     Raises:
-        NoSuchVersionError: nobody can have seen that version.
-        DecidedOtherwiseError: there is a newer version, it is being written again, or it was rejected.
+        NoSuchVersionError: there is no such version.
+        DraftDecidedError: there is a newer version, a model writes it again, or it was rejected.
     """
     _demand_version(draft, version)
     _demand_newest(draft, version, "make your change to that one")
@@ -242,12 +244,12 @@ _EDITED: Final = "A person has edited it."
 
 
 def seen_by_a_person(label: str | None) -> str | None:
-    """What readers are told of how a text came about, once a person has approved it."""
+    """The note to readers about a text's origin, after a person has approved it."""
     return None if label is None else label.replace(_UNSEEN, _SEEN)
 
 
 def edited_by_a_person(label: str | None) -> str | None:
-    """The same of a text that a person has changed."""
+    """The same note, after a person has edited the text."""
     if label is None or _EDITED in label:
         return label
     rest = label.replace(_UNSEEN, "").rstrip(" .")
@@ -258,22 +260,22 @@ def told(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def _demand_version(draft: Draft, version: int) -> None:
+def _demand_version(draft: ReviewedDraft, version: int) -> None:
     if version > draft.newest:
         raise NoSuchVersionError(
             f"there is no version {version} of article {draft.content_id}; the newest is {draft.newest}"
         )
 
 
-def _demand_newest(draft: Draft, version: int, advice: str) -> None:
+def _demand_newest(draft: ReviewedDraft, version: int, advice: str) -> None:
     if version < draft.newest:
-        raise DecidedOtherwiseError(
+        raise DraftDecidedError(
             f"version {draft.newest} was made by {draft.newest_by} on {told(draft.newest_at)}, after version"
             f" {version}: {advice}"
         )
 
 
-def _is_same(draft: Draft, kind: Kind, version: int, comment: str, by: str) -> bool:
+def _is_same(draft: ReviewedDraft, kind: DraftDecisionKind, version: int, comment: str, by: str) -> bool:
     last = draft.last
     return last is not None and (last.kind, last.version, last.comment, last.by) == (
         kind,
@@ -283,6 +285,6 @@ def _is_same(draft: Draft, kind: Kind, version: int, comment: str, by: str) -> b
     )
 
 
-def _decided(draft: Draft, advice: str) -> DecidedOtherwiseError:
+def _decided(draft: ReviewedDraft, advice: str) -> DraftDecidedError:
     what = str(draft.last) if draft.last else f"the article is {draft.state.value}"
-    return DecidedOtherwiseError(f"{what}; {advice}")
+    return DraftDecidedError(f"{what}; {advice}")

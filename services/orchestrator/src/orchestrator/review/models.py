@@ -1,4 +1,4 @@
-"""What the API takes and gives of versions and drafts. Every refusal is a sentence that says what to do."""
+"""API bodies and views of versions and drafts. Each refusal says what to do."""
 
 from dataclasses import asdict
 from datetime import datetime
@@ -11,7 +11,13 @@ from chassis.http.api import View, in_utc
 from envelope.brand.payloads import SLUG_PATTERN
 from orchestrator.removal import DeletedArticle
 from orchestrator.requests import RequestBody, not_blank, prose, visible
-from orchestrator.review.domain import MAX_COMMENT, Decided, Draft, DraftState, Kind
+from orchestrator.review.domain import (
+    MAX_COMMENT,
+    DraftDecisionKind,
+    DraftState,
+    LatestDraftDecision,
+    ReviewedDraft,
+)
 from orchestrator.writing import MeasureView, SourceView, Version, VersionNote
 
 MAX_BODY: Final = 100_000
@@ -46,12 +52,12 @@ def _visible_or_none(text: str | None) -> str | None:
     return None if text is None else visible(text)
 
 
-class VersionNoteView(View):
+class VersionSummaryView(View):
     version: Annotated[int, Field(ge=1, examples=[2])]
     title: str
     word_count: int
     made_by: Annotated[str, Field(examples=["writer"])]
-    """`writer`, or whoever edited it."""
+    """`writer`, or the name of the key that edited it."""
     why: Annotated[str, Field(examples=["written from research"])]
     made_at: datetime
 
@@ -68,17 +74,17 @@ class VersionNoteView(View):
 
 
 class VersionList(View):
-    items: tuple[VersionNoteView, ...]
+    items: tuple[VersionSummaryView, ...]
     next: int | None
-    """The `after` of the page behind this one; null on the last."""
+    """The `after` of the next page; null on the last page."""
     stands: int
-    """The version that `GET /v1/content/{content_id}` shows: of a draft that waits the newest, else the approved one."""
+    """The version that `GET /v1/content/{content_id}` shows: the newest of a waiting draft, else the approved one."""
 
 
-class VersionView(VersionNoteView):
+class VersionView(VersionSummaryView):
     content_id: UUID
     slug: str
-    """The address it asks for."""
+    """The requested last part of its address."""
     meta_description: str
     body_markdown: str
     key_points: tuple[str, ...]
@@ -90,7 +96,7 @@ class VersionView(VersionNoteView):
     def of_version(cls, content_id: UUID, version: Version) -> Self:
         text = version.text
         return cls(
-            **VersionNoteView.of(version).model_dump(),
+            **VersionSummaryView.of(version).model_dump(),
             content_id=content_id,
             slug=text.slug,
             meta_description=text.meta_description,
@@ -108,66 +114,66 @@ class DifferenceView(View):
     diff: Annotated[
         str, Field(examples=["--- version 1\n+++ version 2\n@@ -1 +1 @@\n-Title: Tea\n+Title: Green tea\n"])
     ]
-    """Unified; title, description, address and key points stand before the text. Empty if nothing differs."""
+    """Unified diff; title, description, address and key points come before the text. Empty if nothing differs."""
     is_cut: bool
-    """Whether there is more, which is too long to be compared."""
+    """Whether the diff was cut because it is too long."""
 
 
-class Approving(RequestBody):
-    """Says yes to exactly this version, whatever is written afterwards."""
+class ApproveDraftBody(RequestBody):
+    """Approves exactly this version, even if newer ones follow."""
 
     version: VersionNumber
-    """The one that was looked at."""
+    """The reviewed version."""
     despite_newer: bool = False
-    """Also if there is a newer one, or while it is written again."""
+    """Approve it even if a newer version exists or is being written."""
     publish_at: Annotated[
         Annotated[AwareDatetime, AfterValidator(in_utc)] | None,
         Field(examples=["2027-03-01T09:00:00+01:00"]),
     ] = None
-    """Not before this time, which names its offset; left out: now. Said again with another time, it is moved."""
+    """Publish at this time, which includes its UTC offset; left out: now. A second request moves the time."""
 
 
-class Returning(RequestBody):
+class ReturnDraftBody(RequestBody):
     version: VersionNumber
-    """The one that was looked at; it must be the newest."""
+    """The reviewed version; it must be the newest."""
     comment: Annotated[
         str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(_telling)
     ]
-    """What is to be different; the model is told so."""
+    """The changes that the model should make."""
 
 
-class Rejecting(RequestBody):
+class RejectDraftBody(RequestBody):
     version: VersionNumber
-    """The one that was looked at; it must be the newest."""
+    """The reviewed version; it must be the newest."""
     reason: Annotated[
         str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(_telling)
     ]
-    """Kept with the decision, and shown with the keyword."""
+    """Stored with the decision, and shown with the keyword."""
 
 
-class TakingDown(RequestBody):
+class TakeDownBody(RequestBody):
     reason: Annotated[
         str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(_telling)
     ]
-    """Kept with the decision, and shown with the keyword and its posts."""
+    """Stored with the decision, and shown with the keyword and its posts."""
 
 
-class Deleting(RequestBody):
+class DeleteArticleBody(RequestBody):
     reason: Annotated[
         str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(_telling)
     ]
-    """Kept with the fact that there was an article, and shown with the keyword and its posts."""
+    """Stored in the record of the deletion, and shown with the keyword and its posts."""
 
 
-class DeletedView(View):
-    """All that is kept of an article that was deleted."""
+class DeletedArticleView(View):
+    """The record of a deleted article."""
 
     content_id: UUID
     brand_slug: str
     address: Annotated[str, Field(examples=["cold-brew"])]
-    """The last part of its page's; no other article gets it."""
+    """The last part of its page's address; no other article gets it."""
     published_url: str | None
-    """Where it could be seen; it answers 410."""
+    """Its former URL, which answers 410."""
     deleted_at: datetime
     deleted_by: str
     reason: str
@@ -177,11 +183,11 @@ class DeletedView(View):
         return cls(**asdict(gone))
 
 
-class Editing(RequestBody):
-    """What the next version is to be; parts that are left out stay as they are."""
+class EditDraftBody(RequestBody):
+    """The next version; fields left out stay as they are."""
 
     version: VersionNumber
-    """The one that was changed; it must be the newest."""
+    """The edited version; it must be the newest."""
     title: Annotated[str | None, Field(min_length=1, max_length=300), AfterValidator(_line_or_none)] = None
     meta_description: Annotated[str | None, Field(max_length=1000), AfterValidator(_visible_or_none)] = None
     slug: Annotated[str | None, Field(pattern=SLUG_PATTERN, max_length=80, examples=["cold-brew"])] = None
@@ -192,20 +198,20 @@ class Editing(RequestBody):
         tuple[Annotated[str, Field(min_length=1, max_length=500), AfterValidator(not_blank)], ...] | None,
         Field(max_length=MAX_KEY_POINTS),
     ] = None
-    """What posts are made of."""
+    """The points from which posts are written."""
     comment: Comment = ""
-    """Why; kept with the version."""
+    """The reason, stored with the version."""
 
 
-class DecisionView(View):
-    decision: Kind
+class DraftDecisionView(View):
+    decision: DraftDecisionKind
     version: int
     comment: str
     by: str
     at: datetime
 
     @classmethod
-    def of(cls, decided: Decided) -> Self:
+    def of(cls, decided: LatestDraftDecision) -> Self:
         return cls(
             decision=decided.kind,
             version=decided.version,
@@ -215,14 +221,14 @@ class DecisionView(View):
         )
 
 
-class ScheduledView(View):
+class ScheduledPublicationView(View):
     version: int
     publish_at: datetime
     by: str
 
 
 class DraftView(View):
-    """An article as those see it who decide about it; its text is at `/v1/content/{content_id}/versions/{version}`."""
+    """An article under review; its text is at `/v1/content/{content_id}/versions/{version}`."""
 
     content_id: UUID
     brand_slug: Annotated[str, Field(examples=["daily-grind"])]
@@ -230,10 +236,10 @@ class DraftView(View):
     title: str
     word_count: int
     state: DraftState
-    """`waiting` for a person, `scheduled` to be published at a time, `returned` to be written again, `rejected`, `approved`, or a `correction` of what is
-    approved; `taken_down` from its page."""
+    """`waiting` for a person, `scheduled` for a time, `returned` to a model, `rejected`, `approved`, or a `correction` of an
+    approved article; `taken_down` from its page."""
     version: int
-    """The newest; the one to decide about."""
+    """The newest version, which decisions are about."""
     stands: int
     """The version that is in force."""
     made_by: str
@@ -241,15 +247,15 @@ class DraftView(View):
     held_for: tuple[str, ...]
     """Why it waits."""
     since: datetime
-    """When it began to wait."""
+    """When it began to wait for a person."""
     published_url: str | None
-    scheduled: ScheduledView | None
-    """The version that is to be published at a time; it may not be the newest."""
-    decision: DecisionView | None
-    """The latest, edits left aside."""
+    scheduled: ScheduledPublicationView | None
+    """The scheduled publication; it may not be of the newest version."""
+    decision: DraftDecisionView | None
+    """The latest decision other than an edit."""
 
     @classmethod
-    def of(cls, draft: Draft) -> Self:
+    def of(cls, draft: ReviewedDraft) -> Self:
         return cls(
             content_id=draft.content_id,
             brand_slug=draft.brand_slug,
@@ -265,26 +271,26 @@ class DraftView(View):
             published_url=draft.published_url,
             scheduled=None
             if draft.appointment is None
-            else ScheduledView(
+            else ScheduledPublicationView(
                 version=draft.appointment.version,
                 publish_at=draft.appointment.publish_at,
                 by=draft.appointment.made_by,
             ),
-            decision=None if draft.last is None else DecisionView.of(draft.last),
+            decision=None if draft.last is None else DraftDecisionView.of(draft.last),
         )
 
 
 class DraftList(View):
     items: tuple[DraftView, ...]
     next: UUID | None
-    """The `after` of the page behind this one; null on the last."""
+    """The `after` of the next page; null on the last page."""
 
 
 class DecisionList(View):
-    items: tuple[DecisionView, ...]
-    """The latest first."""
+    items: tuple[DraftDecisionView, ...]
+    """Latest first."""
 
 
-class Looked(View):
+class ReviewMarkView(View):
     brand_slug: str
     looked_at: datetime

@@ -1,4 +1,4 @@
-"""How a version of an article comes to stand, and the page to show it. Whoever decides holds the article's row lock."""
+"""Puts a version in force and publishes it. The caller must hold the article's row lock."""
 
 from dataclasses import replace
 
@@ -7,9 +7,9 @@ from envelope.brand.payloads import ContentGenerated, ContentPublish
 from messaging import Transaction
 from orchestrator.brands import find_brand
 from orchestrator.cycles import KeywordRow, load_keywords
-from orchestrator.placements import placed_as
+from orchestrator.placements import set_home
 from orchestrator.review import domain, store
-from orchestrator.review.domain import Draft
+from orchestrator.review.domain import ReviewedDraft
 from orchestrator.writing import (
     Text,
     Version,
@@ -22,8 +22,10 @@ from orchestrator.writing import (
 )
 
 
-async def let_stand(tx: Transaction, draft: Draft, chosen: Version, own: frozenset[int]) -> None:
-    """Makes a version of an article, which is locked, the one that stands, and sends it on its way; `own` is its fingerprint."""
+async def put_version_in_force(
+    tx: Transaction, draft: ReviewedDraft, chosen: Version, own: frozenset[int]
+) -> None:
+    """Puts a version of a locked article in force, and publishes it; `own` is its fingerprint."""
     address = await _settled(tx, draft, chosen.text.slug)
     approved = replace(chosen.text, slug=address, label=domain.seen_by_a_person(chosen.text.label))
     await set_standing(tx.connection, draft.content_id, chosen.version, approved, own)
@@ -31,13 +33,13 @@ async def let_stand(tx: Transaction, draft: Draft, chosen: Version, own: frozens
     await _send_on_its_way(tx, draft, chosen.word_count)
 
 
-async def publish(tx: Transaction, draft: Draft) -> None:
-    """Has the publisher bring the page up to date with the article, whatever that says by then; further targets follow."""
+async def publish(tx: Transaction, draft: ReviewedDraft) -> None:
+    """Asks the publisher to update the page to the article's state at that time; further targets follow."""
     row = next(iter(await load_keywords(tx.connection, [], [draft.content_id])), None)
     brand = await find_brand(tx.connection, draft.brand_slug)
     assert brand is not None
     home = brand.target if row is None else row.facts.target
-    await placed_as(tx, draft.content_id, home)
+    await set_home(tx, draft.content_id, home)
     tx.send(
         ContentPublish(brand_slug=draft.brand_slug, content_id=draft.content_id, target=home),
         correlation_id=None if row is None else row.correlation_id,
@@ -46,17 +48,17 @@ async def publish(tx: Transaction, draft: Draft) -> None:
 
 
 def _trace_of(tx: Transaction, row: KeywordRow | None) -> TraceHeaders | None:
-    """That of the request that decides; that of the keyword, where its time has come and nobody asks."""
+    """The trace of the deciding request; for a scheduled publication, that of the keyword."""
     return None if row is None else tx.trace_under_way(row.correlation_id) or row.trace
 
 
 def fingerprint_of(text: Text) -> frozenset[int]:
-    """What tells near-duplicates; takes a while."""
+    """The fingerprint that detects near-duplicates; slow."""
     return fingerprint(prose_of(text.body_markdown))
 
 
-async def _send_on_its_way(tx: Transaction, draft: Draft, word_count: int) -> None:
-    """Tells the router that the article is there; or the publisher, if the router is past that or knows no keyword of it."""
+async def _send_on_its_way(tx: Transaction, draft: ReviewedDraft, word_count: int) -> None:
+    """Sends the article's event to the router; or a command to the publisher, if the keyword is past writing or unknown."""
     row = next(iter(await load_keywords(tx.connection, [], [draft.content_id])), None)
     if row is not None and not row.facts.generated and not draft.is_approved:
         generated = ContentGenerated(
@@ -70,8 +72,8 @@ async def _send_on_its_way(tx: Transaction, draft: Draft, word_count: int) -> No
     await publish(tx, draft)
 
 
-async def _settled(tx: Transaction, draft: Draft, wanted: str) -> str:
-    """The address an approved article gets; a page that has one moves only if another is asked for."""
+async def _settled(tx: Transaction, draft: ReviewedDraft, wanted: str) -> str:
+    """The address of an approved article; an existing page keeps its address unless another is wanted."""
     if not draft.is_approved and draft.published_url is None:
         return await free_address(tx.connection, draft.brand_slug, draft.content_id, wanted)
     standing = await find_version(tx.connection, draft.content_id, draft.stands)

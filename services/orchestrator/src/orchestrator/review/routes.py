@@ -1,4 +1,4 @@
-"""Requests about drafts: what waits for a person, and what the person decides."""
+"""HTTP routes of drafts: lists and decisions."""
 
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
@@ -15,24 +15,24 @@ from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from orchestrator import problem_codes as codes
 from orchestrator.brands import Slug, UnknownBrandError, find_brand, seen_slug
-from orchestrator.cycles import Room
+from orchestrator.cycles import BrandLimits
 from orchestrator.removal import DeletedArticleError
 from orchestrator.review import deciding, deletion, scheduling, store
-from orchestrator.review.deciding import CannotRewriteError, Change, UnknownDraftError, UnusableTextError
-from orchestrator.review.domain import DecidedOtherwiseError, DraftState, NoSuchVersionError
+from orchestrator.review.deciding import CannotRewriteError, DraftEdit, UnknownDraftError, UnusableTextError
+from orchestrator.review.domain import DraftDecidedError, DraftState, NoSuchVersionError
 from orchestrator.review.models import (
-    Approving,
+    ApproveDraftBody,
     DecisionList,
-    DecisionView,
-    DeletedView,
-    Deleting,
+    DeleteArticleBody,
+    DeletedArticleView,
+    DraftDecisionView,
     DraftList,
     DraftView,
-    Editing,
-    Looked,
-    Rejecting,
-    Returning,
-    TakingDown,
+    EditDraftBody,
+    RejectDraftBody,
+    ReturnDraftBody,
+    ReviewMarkView,
+    TakeDownBody,
 )
 from orchestrator.review.scheduling import PastTimeError
 from orchestrator.review.version_routes import version_routes
@@ -41,24 +41,22 @@ MAX_DECISIONS: Final = 100
 LARGER_TEXTS: Final = {"/v1/drafts/{content_id}/edit": 1_500_000}
 """100,000 characters, each written as two JSON escapes, come to 1.2 MB."""
 GONE: Final = refusal(HTTPStatus.GONE, "It was deleted; `detail` says when and by whom.")
-OVERTAKEN: Final = refusal(
-    HTTPStatus.CONFLICT, "It is not as you believe: somebody was faster; `detail` says what happened."
-)
+OVERTAKEN: Final = refusal(HTTPStatus.CONFLICT, "The draft has changed since you read it; `detail` says how.")
 
 
-def review_routes(database: Database, room: Room) -> APIRouter:
+def review_routes(database: Database, limits: BrandLimits) -> APIRouter:
     routes = APIRouter()
-    add_routes(routes, version_routes(database), _looking(database, room), _deciding(database, room))
+    add_routes(routes, version_routes(database), _looking(database, limits), _deciding(database, limits))
     return routes
 
 
 def answer_refusals(app: FastAPI) -> None:
-    """Has the application answer what is wrong with a decision by a sentence."""
+    """Registers the answers to refused decisions."""
     for error, code in (
         (UnknownDraftError, codes.UNKNOWN_DRAFT),
         (DeletedArticleError, codes.ARTICLE_DELETED),
         (NoSuchVersionError, codes.UNKNOWN_VERSION),
-        (DecidedOtherwiseError, codes.DECIDED_OTHERWISE),
+        (DraftDecidedError, codes.DECIDED_OTHERWISE),
         (CannotRewriteError, codes.CANNOT_REWRITE),
         (UnusableTextError, codes.UNUSABLE_TEXT),
         (PastTimeError, codes.PAST_TIME),
@@ -73,7 +71,7 @@ def _refused_with(code: ProblemCode) -> Callable[[Request, Exception], Awaitable
     return refused
 
 
-def _looking(database: Database, room: Room) -> APIRouter:
+def _looking(database: Database, limits: BrandLimits) -> APIRouter:
     routes = router(tags=["drafts"])
 
     @routes.get("/drafts", summary="List drafts", response_model=DraftList)
@@ -86,7 +84,7 @@ def _looking(database: Database, room: Room) -> APIRouter:
         after: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> DraftList:
-        """What waits for a person, is written again, or is offered as a correction, in the order in which it was begun."""
+        """Drafts that wait, are being rewritten or offer a correction; oldest first."""
         brands = None if caller.brands is None else sorted(caller.brands)
         if brand is not None:
             brands = [brand] if caller.may_see(brand) else []
@@ -109,7 +107,7 @@ def _looking(database: Database, room: Room) -> APIRouter:
         after: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> DraftList:
-        """All of them, whatever their state, in the order in which they were begun."""
+        """All articles of a brand in any state, oldest first."""
         checked = seen_slug(slug, caller)
         async with database.connection() as connection:
             if await find_brand(connection, checked) is None:
@@ -127,8 +125,8 @@ def _looking(database: Database, room: Room) -> APIRouter:
         responses={**UNKNOWN, **GONE},
     )
     async def get_draft(caller: MayRead, content_id: UUID) -> DraftView:
-        """Also of an article that never waited."""
-        return DraftView.of(await deciding.look_at(database, content_id, caller.brands))
+        """One article under review, or one that never waited."""
+        return DraftView.of(await deciding.get_draft(database, content_id, caller.brands))
 
     @routes.get(
         "/drafts/{content_id}/decisions",
@@ -137,30 +135,30 @@ def _looking(database: Database, room: Room) -> APIRouter:
         responses={**UNKNOWN, **GONE},
     )
     async def list_draft_decisions(caller: MayRead, content_id: UUID) -> DecisionList:
-        """The latest hundred, edits included."""
-        await deciding.look_at(database, content_id, caller.brands)
+        """The latest hundred decisions, edits included."""
+        await deciding.get_draft(database, content_id, caller.brands)
         async with database.connection() as connection:
             found = await store.decisions_of(connection, content_id, MAX_DECISIONS)
-        return DecisionList(items=tuple(map(DecisionView.of, found)))
+        return DecisionList(items=tuple(map(DraftDecisionView.of, found)))
 
     @routes.post(
         "/brands/{slug}/looked",
         summary="Say that a person has looked",
-        response_model=Looked,
+        response_model=ReviewMarkView,
         responses=UNKNOWN,
     )
-    async def mark_brand_reviewed(caller: MayReview, slug: Slug) -> Looked:
-        """All that waits has been seen, though nothing is decided: the brand goes on."""
+    async def mark_brand_reviewed(caller: MayReview, slug: Slug) -> ReviewMarkView:
+        """Marks all waiting drafts as reviewed without a decision, so that the brand begins more."""
         checked = seen_slug(slug, caller)
-        moment = await deciding.look_over(database, checked, room)
+        moment = await deciding.mark_brand_reviewed(database, checked, limits)
         if moment is None:
             raise UnknownBrandError(slug)
-        return Looked(brand_slug=slug, looked_at=moment)
+        return ReviewMarkView(brand_slug=slug, looked_at=moment)
 
     return routes
 
 
-def _deciding(database: Database, room: Room) -> APIRouter:
+def _deciding(database: Database, limits: BrandLimits) -> APIRouter:
     routes = router("/drafts/{content_id}", tags=["drafts"])
 
     @routes.post(
@@ -169,22 +167,22 @@ def _deciding(database: Database, room: Room) -> APIRouter:
         response_model=DraftView,
         responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
-    async def approve_draft(caller: MayReview, content_id: UUID, request: Approving) -> DraftView:
-        """Exactly this version is published, now or at the time given. The same again changes nothing."""
+    async def approve_draft(caller: MayReview, content_id: UUID, request: ApproveDraftBody) -> DraftView:
+        """Publishes exactly this version, now or at the given time. A repeated request changes nothing."""
         if request.publish_at is not None:
             draft = await scheduling.schedule(
                 database,
                 content_id,
                 request.version,
                 caller,
-                room,
+                limits,
                 publish_at=request.publish_at,
                 despite_newer=request.despite_newer,
             )
             return DraftView.of(draft)
         return DraftView.of(
             await deciding.approve(
-                database, content_id, request.version, caller, room, despite_newer=request.despite_newer
+                database, content_id, request.version, caller, limits, despite_newer=request.despite_newer
             )
         )
 
@@ -195,8 +193,8 @@ def _deciding(database: Database, room: Room) -> APIRouter:
         responses={**UNKNOWN, **GONE},
     )
     async def mark_reviewed(caller: MayReview, content_id: UUID) -> DraftView:
-        """This draft has been seen, though nothing is decided: another one may be written in its place."""
-        return DraftView.of(await deciding.mark_reviewed(database, content_id, caller, room))
+        """Marks this draft as reviewed without a decision, so that another one may be written."""
+        return DraftView.of(await deciding.mark_reviewed(database, content_id, caller, limits))
 
     @routes.post(
         "/unschedule",
@@ -205,7 +203,7 @@ def _deciding(database: Database, room: Room) -> APIRouter:
         responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
     async def unschedule_draft(caller: MayReview, content_id: UUID) -> DraftView:
-        """What was to be published at a time waits for a person again."""
+        """Cancels the scheduled publication; the draft waits for a person again."""
         return DraftView.of(await scheduling.unschedule(database, content_id, caller))
 
     @routes.post(
@@ -214,10 +212,12 @@ def _deciding(database: Database, room: Room) -> APIRouter:
         response_model=DraftView,
         responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
-    async def reject_draft(caller: MayReview, content_id: UUID, request: Rejecting) -> DraftView:
-        """Ends its keyword, for good; of an approved article, drops the correction that waits."""
+    async def reject_draft(caller: MayReview, content_id: UUID, request: RejectDraftBody) -> DraftView:
+        """Rejects the draft and ends its keyword for good; of an approved article, drops the correction."""
         return DraftView.of(
-            await deciding.reject(database, content_id, request.version, caller, room, reason=request.reason)
+            await deciding.reject(
+                database, content_id, request.version, caller, limits, reason=request.reason
+            )
         )
 
     @routes.post(
@@ -226,11 +226,11 @@ def _deciding(database: Database, room: Room) -> APIRouter:
         response_model=DraftView,
         responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
-    async def return_draft(caller: MayReview, content_id: UUID, request: Returning) -> DraftView:
-        """A model writes it again and is told the comment. A digest cannot be sent back: it is edited or rejected."""
+    async def return_draft(caller: MayReview, content_id: UUID, request: ReturnDraftBody) -> DraftView:
+        """Returns the draft to a model with the comment. A digest cannot be returned: edit or reject it."""
         return DraftView.of(
             await deciding.send_back(
-                database, content_id, request.version, caller, room, comment=request.comment
+                database, content_id, request.version, caller, limits, comment=request.comment
             )
         )
 
@@ -240,17 +240,19 @@ def _deciding(database: Database, room: Room) -> APIRouter:
         response_model=DraftView,
         responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
-    async def take_down_article(caller: MayReview, content_id: UUID, request: TakingDown) -> DraftView:
-        """Its address answers 410 from now on, and no list, feed or site map names it. An approval brings it back."""
+    async def take_down_article(caller: MayReview, content_id: UUID, request: TakeDownBody) -> DraftView:
+        """Takes the page down: it answers 410 and leaves lists, feeds and site maps. An approval brings it back."""
         return DraftView.of(
-            await deciding.take_down(database, content_id, caller, room, reason=request.reason)
+            await deciding.take_down(database, content_id, caller, limits, reason=request.reason)
         )
 
-    @routes.post("/delete", summary="Delete an article", response_model=DeletedView, responses=UNKNOWN)
-    async def delete_article(caller: MayAdminister, content_id: UUID, request: Deleting) -> DeletedView:
-        """For good: its text, versions and decisions are removed, and its page answers 410. Again, it says who did it and when."""
-        return DeletedView.of(
-            await deletion.delete(database, content_id, caller, room, reason=request.reason)
+    @routes.post("/delete", summary="Delete an article", response_model=DeletedArticleView, responses=UNKNOWN)
+    async def delete_article(
+        caller: MayAdminister, content_id: UUID, request: DeleteArticleBody
+    ) -> DeletedArticleView:
+        """Deletes its text, versions and decisions for good; its page answers 410. A repeated request names the first caller and time."""
+        return DeletedArticleView.of(
+            await deletion.delete(database, content_id, caller, limits, reason=request.reason)
         )
 
     @routes.post(
@@ -259,9 +261,9 @@ def _deciding(database: Database, room: Room) -> APIRouter:
         response_model=DraftView,
         responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
-    async def edit_draft(caller: MayReview, content_id: UUID, request: Editing) -> DraftView:
-        """Makes a new version, which is measured, and waits to be approved. The same again makes no other."""
-        change = Change(
+    async def edit_draft(caller: MayReview, content_id: UUID, request: EditDraftBody) -> DraftView:
+        """Stores a new version, measures it, and lets it wait for approval. A repeated request stores nothing."""
+        change = DraftEdit(
             title=request.title,
             meta_description=request.meta_description,
             slug=request.slug,
@@ -269,6 +271,8 @@ def _deciding(database: Database, room: Room) -> APIRouter:
             key_points=request.key_points,
             why=request.comment,
         )
-        return DraftView.of(await deciding.edit(database, content_id, request.version, caller, room, change))
+        return DraftView.of(
+            await deciding.edit(database, content_id, request.version, caller, limits, change)
+        )
 
     return routes

@@ -1,7 +1,7 @@
-"""Approving a version for a time: made, moved and called off by people, and kept by every replica, by the database's clock.
+"""Scheduled publications: made, moved and cancelled by people; published by any replica, by the database's clock.
 
-What is kept is an approval like any other, in one transaction with the row that says so: a crash leaves all of it or nothing, and
-whoever comes second finds that it was done.
+A publication is an approval in one transaction with its row: a crash leaves all of it or nothing, and a second replica finds it
+done.
 """
 
 import asyncio
@@ -14,24 +14,24 @@ import structlog
 from chassis.database.pool import DatabaseUnavailableError
 from chassis.http.callers import Caller
 from messaging import Database
-from orchestrator.cycles import Room
-from orchestrator.review import appointments, domain, store
-from orchestrator.review.deciding import as_it_is_now, go_on, look_at, seen
-from orchestrator.review.domain import Draft, Kind
-from orchestrator.review.publishing import fingerprint_of, let_stand
+from orchestrator.cycles import BrandLimits
+from orchestrator.review import domain, scheduled_publications, store
+from orchestrator.review.deciding import get_draft, log_and_reload, note_review_and_dispatch, seen
+from orchestrator.review.domain import DraftDecisionKind, ReviewedDraft
+from orchestrator.review.publishing import fingerprint_of, put_version_in_force
 from orchestrator.writing import find_version
 
 log = structlog.get_logger(__name__)
 
 AT_ONCE: Final = 100
-"""Articles of one round."""
+"""Articles published in one round."""
 LONGEST_SLEEP: Final = timedelta(seconds=15)
-"""How late an appointment that was made on another replica may be seen, and how soon one that failed is tried again."""
+"""How late a publication scheduled on another replica may be noticed, and the pause before a failed one is tried again."""
 AS_SCHEDULED: Final = "as scheduled"
 
 
 class PastTimeError(ValueError):
-    """The time has gone by."""
+    """The requested time is past."""
 
     def __init__(self) -> None:
         super().__init__("publish_at: lies in the past; leave it out to have it published now")
@@ -42,61 +42,63 @@ async def schedule(
     content_id: UUID,
     version: int,
     caller: Caller,
-    room: Room,
+    limits: BrandLimits,
     *,
     publish_at: datetime,
     despite_newer: bool,
-) -> Draft:
-    """Has exactly this version published at a time, whatever is written until then; another time or version takes the place of this one.
+) -> ReviewedDraft:
+    """Schedules exactly this version, even if newer ones follow; a second call replaces time and version.
 
     Raises:
-        UnknownDraftError, NoSuchVersionError, DecidedOtherwiseError: see domain.py.
-        PastTimeError: it can be published now, but not then.
+        UnknownDraftError, NoSuchVersionError, DraftDecidedError: see domain.py.
+        PastTimeError: the time is past.
     """
-    await look_at(database, content_id, caller.brands)
+    await get_draft(database, content_id, caller.brands)
     async with database.transaction() as tx:
         draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
         if not domain.schedule(draft, version, publish_at, despite_newer=despite_newer):
             return draft
-        if not await appointments.make(tx.connection, content_id, version, publish_at, by=caller.name):
+        if not await scheduled_publications.make(
+            tx.connection, content_id, version, publish_at, by=caller.name
+        ):
             raise PastTimeError
         await store.expect_nothing(tx.connection, content_id)
-        await go_on(tx, room, draft)
-        return await as_it_is_now(tx, draft)
+        await note_review_and_dispatch(tx, limits, draft)
+        return await log_and_reload(tx, draft)
 
 
-async def unschedule(database: Database, content_id: UUID, caller: Caller) -> Draft:
-    """Calls off what was to be published at a time: the draft waits again.
+async def unschedule(database: Database, content_id: UUID, caller: Caller) -> ReviewedDraft:
+    """Cancels the scheduled publication: the draft waits again.
 
     Raises:
-        UnknownDraftError, DecidedOtherwiseError: see domain.py.
+        UnknownDraftError, DraftDecidedError: see domain.py.
     """
-    await look_at(database, content_id, caller.brands)
+    await get_draft(database, content_id, caller.brands)
     async with database.transaction() as tx:
         draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
         if not domain.unschedule(draft):
             return draft
-        await appointments.end(tx.connection, content_id, "called_off", by=caller.name)
-        return await as_it_is_now(tx, draft)
+        await scheduled_publications.end(tx.connection, content_id, "called_off", by=caller.name)
+        return await log_and_reload(tx, draft)
 
 
-class Appointments:
-    """Publishes what is due."""
+class PublicationScheduler:
+    """Publishes scheduled articles when they are due."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def run(self) -> None:
-        """Goes on until it is cancelled, asleep until the next is due."""
+        """Runs until cancelled; sleeps until the next one is due."""
         while True:
             kept = await self.keep()
             if kept < AT_ONCE:
                 await asyncio.sleep((await self._rest()).total_seconds())
 
     async def keep(self) -> int:
-        """One round, the longest due first; returns how many were kept. One that fails keeps no other waiting."""
+        """Publishes due articles, the longest due first; returns their number. A failure does not delay the others."""
         async with self._database.connection() as connection:
-            due = await appointments.due(connection, AT_ONCE)
+            due = await scheduled_publications.due(connection, AT_ONCE)
         kept = 0
         for content_id, version in due:
             try:
@@ -115,27 +117,34 @@ class Appointments:
         own = await asyncio.to_thread(fingerprint_of, chosen.text)
         async with self._database.transaction() as tx:
             draft = await store.lock_draft(tx.connection, content_id)
-            appointment = await appointments.due_of(tx.connection, content_id)
+            appointment = await scheduled_publications.due_of(tx.connection, content_id)
             if draft is None or appointment is None or appointment.version != version:
-                return False  # another replica has published it, or somebody has decided otherwise
-            # A replica of the version before knows no appointments: what it lets a person decide ends none.
-            stands = draft.last is not None and draft.last.kind is Kind.SCHEDULED
+                return False  # another replica has published it, or a person has made another decision
+            # A replica of an older version knows no scheduled publications, so its decisions end none.
+            stands = draft.last is not None and draft.last.kind is DraftDecisionKind.SCHEDULED
             if not stands or not domain.approve(draft, version, despite_newer=True):
-                await appointments.end(tx.connection, content_id, "overtaken", by=appointment.made_by)
+                await scheduled_publications.end(
+                    tx.connection, content_id, "overtaken", by=appointment.made_by
+                )
                 return False
-            await let_stand(tx, draft, chosen, own)
+            await put_version_in_force(tx, draft, chosen, own)
             if draft.newest > version:
                 await store.offer(tx.connection, content_id, draft.newest)
             await store.note_decision(
-                tx.connection, draft, Kind.APPROVED, version, comment=AS_SCHEDULED, by=appointment.made_by
+                tx.connection,
+                draft,
+                DraftDecisionKind.APPROVED,
+                version,
+                comment=AS_SCHEDULED,
+                by=appointment.made_by,
             )
-            await appointments.end(tx.connection, content_id, "kept", by=appointment.made_by)
-            await as_it_is_now(tx, draft)
+            await scheduled_publications.end(tx.connection, content_id, "kept", by=appointment.made_by)
+            await log_and_reload(tx, draft)
         return True
 
     async def _rest(self) -> timedelta:
         async with self._database.connection() as connection:
-            due = await appointments.until_next(connection)
+            due = await scheduled_publications.until_next(connection)
         if due is None:
             return LONGEST_SLEEP
         return min(max(due, timedelta(milliseconds=20)), LONGEST_SLEEP)

@@ -1,6 +1,6 @@
 """SQL over drafts and decisions, beside the functions that run it.
 
-Whoever decides holds the article's row lock and that of its brand, in the order of `lock_draft`.
+A decision needs the row locks of the article and its brand, in the order of `lock_draft`.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,13 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
-from orchestrator.review.domain import Appointment, Decided, Draft, DraftState, Kind
+from orchestrator.review.domain import (
+    DraftDecisionKind,
+    DraftState,
+    LatestDraftDecision,
+    ReviewedDraft,
+    ScheduledPublication,
+)
 from orchestrator.writing import lock_storing
 
 _SCHEDULED: Final = (
@@ -30,7 +36,7 @@ OPEN: Final = (
     "((c.held_for <> '{}' and c.decision is distinct from 'rejected' or c.offered_version is not null)"
     " and c.decision is distinct from 'taken_down')"
 )
-"""As in the partial index content_waiting: what waits, is being written again, or is offered as a correction."""
+"""SQL, as in the partial index content_waiting: drafts that wait, are being rewritten, or offer a correction."""
 
 _COUNTED: Final = (DraftState.WAITING, DraftState.SCHEDULED, DraftState.RETURNED, DraftState.CORRECTION)
 
@@ -42,7 +48,7 @@ _DECIDED: Final = """
     union all
     select 'called_off', version, '', ended_by, ended_at from appointments where content_id = {content_id} and ended_as = 'called_off'
 """
-"""All that was decided about an article. To the version before, decisions are those of its own kinds."""
+"""SQL: all decisions about an article. An older version reads only the kinds that it knows."""
 
 _DRAFTS: Final = f"""
     select c.content_id, c.brand_slug, c.keyword, c.research_id, c.slug as address, n.title, n.word_count, c.version as stands, n.version as newest,
@@ -64,10 +70,10 @@ _DRAFTS: Final = f"""
 """  # noqa: S608  (constants of this module)
 
 
-async def lock_draft(connection: Connection, content_id: UUID) -> Draft | None:
-    """The article, locked with its brand until the transaction ends; None if there is none.
+async def lock_draft(connection: Connection, content_id: UUID) -> ReviewedDraft | None:
+    """Locks an article and its brand until the transaction ends; None if there is none.
 
-    The lock on storing comes first, as whoever stores articles takes it before the row of any.
+    The lock on storing comes first, as `storing` takes it before any article's row.
     """
     await lock_storing(connection)
     await connection.execute(
@@ -78,7 +84,7 @@ async def lock_draft(connection: Connection, content_id: UUID) -> Draft | None:
     return await find_draft(connection, content_id)
 
 
-async def find_draft(connection: Connection, content_id: UUID) -> Draft | None:
+async def find_draft(connection: Connection, content_id: UUID) -> ReviewedDraft | None:
     row = await connection.fetchrow(f"{_DRAFTS} c.content_id = $1", content_id)
     return None if row is None else _draft(row)
 
@@ -90,8 +96,8 @@ async def drafts(
     state: DraftState | None,
     after: UUID | None,
     limit: int,
-) -> list[Draft]:
-    """Of these brands, or of all, in the order in which they were begun; those of one state, or else all about which something is open."""
+) -> list[ReviewedDraft]:
+    """A page of drafts of these brands or of all, oldest first; in one state, or in any open state."""
     condition = OPEN if state is None else f"({STATES[state]})"
     rows = await connection.fetch(
         f"""{_DRAFTS} {condition} and ($1::text[] is null or c.brand_slug = any ($1)) and ($2::uuid is null or c.content_id > $2)
@@ -103,8 +109,10 @@ async def drafts(
     return [_draft(row) for row in rows]
 
 
-async def articles(connection: Connection, brand: str, *, after: UUID | None, limit: int) -> list[Draft]:
-    """All of a brand, whatever their state, in the order in which they were begun."""
+async def articles(
+    connection: Connection, brand: str, *, after: UUID | None, limit: int
+) -> list[ReviewedDraft]:
+    """A page of a brand's articles in any state, oldest first."""
     rows = await connection.fetch(
         f"""{_DRAFTS} c.brand_slug = $1 and ($2::uuid is null or c.content_id > $2) order by c.content_id limit $3""",
         brand,
@@ -115,25 +123,31 @@ async def articles(connection: Connection, brand: str, *, after: UUID | None, li
 
 
 async def count_drafts(connection: Connection) -> dict[str, float]:
-    """How many articles there are about which something is open, by their state."""
+    """Counts open drafts by state."""
     counted = ", ".join(f"count(*) filter (where {STATES[state]}) as {state}" for state in _COUNTED)
     row = await connection.fetchrow(f"select {counted} from content as c where {OPEN}")  # noqa: S608  (constants)
     assert row is not None
     return {state.value: float(row[state.value]) for state in _COUNTED}
 
 
-async def decisions_of(connection: Connection, content_id: UUID, limit: int) -> list[Decided]:
-    """The latest ones, edits included; the latest first."""
+async def decisions_of(connection: Connection, content_id: UUID, limit: int) -> list[LatestDraftDecision]:
+    """The latest decisions, edits included; latest first."""
     rows = await connection.fetch(
         f"{_DECIDED.format(content_id='$1')} order by made_at desc limit $2",
         content_id,
         limit,
     )
-    return [Decided(Kind(row[0]), *row[1:]) for row in map(tuple, rows)]
+    return [LatestDraftDecision(DraftDecisionKind(row[0]), *row[1:]) for row in map(tuple, rows)]
 
 
 async def note_decision(
-    connection: Connection, draft: Draft, kind: Kind, version: int, *, comment: str, by: str
+    connection: Connection,
+    draft: ReviewedDraft,
+    kind: DraftDecisionKind,
+    version: int,
+    *,
+    comment: str,
+    by: str,
 ) -> None:
     await connection.execute(
         "insert into decisions (content_id, version, decision, comment, made_by) values ($1, $2, $3, $4, $5)",
@@ -146,14 +160,14 @@ async def note_decision(
 
 
 async def mark_reviewed(connection: Connection, content_id: UUID) -> None:
-    """Notes that a person has reviewed this article, as it waits now; others of its brand stay as they are."""
+    """Marks this article as reviewed in its current state; others of its brand stay as they are."""
     await connection.execute(
         "update content set reviewed_at = clock_timestamp() where content_id = $1", content_id
     )
 
 
 async def look(connection: Connection, brand_slug: str) -> datetime | None:
-    """Notes that a person has seen all that waits of a brand; None if there is no such brand."""
+    """Marks all waiting drafts of a brand as reviewed; returns the time, or None if there is no such brand."""
     moment: datetime | None = await connection.fetchval(
         "update brands set looked_at = clock_timestamp() where slug = $1 returning looked_at", brand_slug
     )
@@ -172,7 +186,7 @@ async def set_approved(connection: Connection, content_id: UUID) -> None:
 
 
 async def set_taken_down(connection: Connection, content_id: UUID, why: str) -> None:
-    """From now on the publisher finds that the article is not to be seen; to a version that does not know that, it is a draft."""
+    """Marks the article as taken down for the publisher; an older version sees a draft."""
     await connection.execute(
         """
         update content set held_for = $2, decision = 'taken_down', offered_version = null,
@@ -184,31 +198,35 @@ async def set_taken_down(connection: Connection, content_id: UUID, why: str) -> 
     )
 
 
-async def set_decision(connection: Connection, content_id: UUID, kind: Kind) -> None:
+async def set_decision(connection: Connection, content_id: UUID, kind: DraftDecisionKind) -> None:
     await connection.execute("update content set decision = $2 where content_id = $1", content_id, kind.value)
 
 
 async def expect_nothing(connection: Connection, content_id: UUID) -> None:
-    """A draft that was sent back waits for its writer no longer: what comes after all is dropped."""
+    """Cancels the rewrite of a returned draft: a late result is dropped."""
     await connection.execute(
         "update content set decision = null where content_id = $1 and decision = 'returned'", content_id
     )
 
 
 async def offer(connection: Connection, content_id: UUID, version: int | None) -> None:
-    """A newer version of an approved article waits to be approved; None: no more."""
+    """Sets the newer version of an approved article that waits for approval, or removes it (None)."""
     await connection.execute(
         "update content set offered_version = $2 where content_id = $1", content_id, version
     )
 
 
-def _draft(row: asyncpg.Record) -> Draft:
+def _draft(row: asyncpg.Record) -> ReviewedDraft:
     last = None
     if row["last_kind"] is not None:
-        last = Decided(
-            Kind(row["last_kind"]), row["last_version"], row["comment"], row["made_by"], row["made_at"]
+        last = LatestDraftDecision(
+            DraftDecisionKind(row["last_kind"]),
+            row["last_version"],
+            row["comment"],
+            row["made_by"],
+            row["made_at"],
         )
-    return Draft(
+    return ReviewedDraft(
         content_id=row["content_id"],
         brand_slug=row["brand_slug"],
         keyword=row["keyword"],
@@ -221,12 +239,14 @@ def _draft(row: asyncpg.Record) -> Draft:
         newest_by=row["newest_by"],
         newest_at=row["newest_at"],
         held_for=tuple(row["held_for"]),
-        decision=None if row["decision"] is None else Kind(row["decision"]),
+        decision=None if row["decision"] is None else DraftDecisionKind(row["decision"]),
         offered=row["offered"],
         since=row["since"],
         published_url=row["published_url"],
         last=last,
         appointment=None
         if row["publish_at"] is None
-        else Appointment(row["planned_version"], row["publish_at"], row["planned_by"], row["planned_at"]),
+        else ScheduledPublication(
+            row["planned_version"], row["publish_at"], row["planned_by"], row["planned_at"]
+        ),
     )

@@ -1,4 +1,4 @@
-"""Requests about versions of articles."""
+"""HTTP routes of article versions."""
 
 import asyncio
 from typing import Annotated, Final
@@ -13,7 +13,7 @@ from chassis.http.problem_codes import RefusalError
 from messaging import Database
 from orchestrator import problem_codes as codes
 from orchestrator.review.differences import difference, document
-from orchestrator.review.models import DifferenceView, VersionList, VersionNoteView, VersionView
+from orchestrator.review.models import DifferenceView, VersionList, VersionSummaryView, VersionView
 from orchestrator.writing import Version, find_content, find_version, versions_of
 
 MAX_VERSION: Final = 2**31 - 1
@@ -37,7 +37,7 @@ def version_routes(database: Database) -> APIRouter:
         after: Annotated[int, Query(description="`next` of the page before.", ge=0, le=MAX_VERSION)] = 0,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> VersionList:
-        """Who made each, when and why, the first one first."""
+        """All versions with their author, time and reason, first one first."""
         async with database.connection() as connection:
             content = await find_content(connection, content_id, caller.brands)
             notes = (
@@ -48,7 +48,7 @@ def version_routes(database: Database) -> APIRouter:
         if content is None:
             raise unknown_article(content_id)
         return VersionList(
-            items=tuple(map(VersionNoteView.of, notes[:limit])),
+            items=tuple(map(VersionSummaryView.of, notes[:limit])),
             next=notes[limit - 1].version if len(notes) > limit else None,
             stands=content.version,
         )
@@ -77,7 +77,7 @@ def version_routes(database: Database) -> APIRouter:
         first: Annotated[NumberAsked, Query(alias="from")],
         second: Annotated[NumberAsked, Query(alias="to")],
     ) -> DifferenceView:
-        """Line by line, as people compare texts."""
+        """A line diff of two versions."""
         before, after = [await _known(database, content_id, each, caller) for each in (first, second)]
         found = await asyncio.to_thread(
             difference,

@@ -1,4 +1,4 @@
-"""When a schedule is due, and what becomes of it when it has fired or failed. Pure: no I/O, no clock, no randomness.
+"""When a schedule is due, and its state after a firing. Pure: no I/O, no clock, no randomness.
 
 The times of a cron expression are those of Debian's cron, daylight saving included: of a job at a fixed hour, a wall-clock time that
 does not exist fires once, when the clock has been put forward, and one that exists twice fires once, the first time. A job
@@ -19,44 +19,44 @@ from chassis.time_zones import UntimelyError, zone_called
 
 FIELDS: Final = 5
 RETRIES: Final = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=30))
-"""Pauses before a firing that failed is tried again; when it fails once more, it is parked."""
+"""Pauses before a failed firing is tried again; after the last, it is given up."""
 WEEKLY_AUDIT: Final = "weekly-audit"
-"""What the schedule of each brand is called that has it looked over."""
+"""Name of each brand's schedule that starts its audit."""
 AUDIT_CRON: Final = "0 6 * * SUN"
-"""When that is, until somebody says otherwise; in UTC."""
+"""Default times of the audit, in UTC."""
 MOST_MISSED: Final = 1000
-"""Missed firings are counted up to here: of every minute of a year, nobody needs the number."""
+"""Missed firings are counted up to this number."""
 
 
-class Kind(StrEnum):
-    """What a schedule does."""
+class ScheduleKind(StrEnum):
+    """The action of a schedule."""
 
     RESEARCH = "research"
-    """Hands in its keywords."""
+    """Submits its keywords."""
     AUDIT = "audit"
-    """Has its brand looked over; each brand has one, which hands in nothing."""
+    """Starts an audit; each brand has one such schedule."""
 
 
 class ScheduleState(StrEnum):
     ACTIVE = "active"
     PAUSED = "paused"
-    """By a person, until a person resumes it."""
+    """Paused until a person resumes it."""
     PARKED = "parked"
-    """Its one firing failed and was tried again in vain: it waits for a person."""
+    """Its only firing failed, retries included: it waits for a person."""
     ENDED = "ended"
-    """It has fired for the last time: it was due once, its list is used up, or its expression names no further time."""
+    """It has fired for the last time: once only, at the end of its list, or at its expression's last time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timetable:
-    """A cron expression of five fields, read by the clocks of a time zone."""
+    """A cron expression of five fields, in a time zone."""
 
     cron: str
     zone: ZoneInfo
 
     @classmethod
     def read(cls, cron: str, zone_name: str) -> Self:
-        """Raises UntimelyError: it is no expression of five fields, names no time, or there is no such zone."""
+        """Raises UntimelyError: the expression is invalid or names no time, or there is no such time zone."""
         fields = cron.split()
         if len(fields) != FIELDS:
             raise UntimelyError(
@@ -73,18 +73,18 @@ class Timetable:
         return timetable
 
     def following(self, moment: datetime, count: int) -> tuple[datetime, ...]:
-        """The next times after a moment, in UTC, the first first; fewer if there are no more within 50 years."""
+        """The next times after a moment, in UTC, earliest first; fewer if 50 years hold no more."""
         return tuple(islice(self._times(moment), count))
 
     def following_all(self, moment: datetime) -> Iterator[datetime]:
-        """All times after a moment, in UTC, the first first, each looked for when it is asked for."""
+        """Iterates over the times after a moment, in UTC, earliest first."""
         return self._times(moment)
 
     def after(self, moment: datetime) -> datetime | None:
         return next(iter(self.following(moment, 1)), None)
 
     def missed(self, due_at: datetime, now: datetime) -> int:
-        """How many times there were after `due_at` and up to now, counted up to `MOST_MISSED`."""
+        """The number of times after `due_at` up to `now`, at most `MOST_MISSED`."""
         count = 0
         for time in islice(self._times(due_at), MOST_MISSED):
             if time > now:
@@ -95,7 +95,7 @@ class Timetable:
     def _times(self, moment: datetime) -> Iterator[datetime]:
         latest = moment
         for time in CronSim(self._expression, moment.astimezone(self.zone)):
-            # Begun within an hour that the clock shows twice, it also names times of the first pass, which are over.
+            # A start within an hour that the clock shows twice also yields times of the first pass, which are over.
             if (found := time.astimezone(UTC)) > latest:
                 latest = found
                 yield found
@@ -111,22 +111,22 @@ class Timetable:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """Where a schedule stands: when it is due, when that is tried, and which of its keywords come next."""
+class ScheduleProgress:
+    """The progress of a schedule: its next due time, retries, and position in its list."""
 
     state: ScheduleState
     due_at: datetime
     try_at: datetime
     position: int = 0
-    """Keywords of the list that have been handed in; always 0 where all of them are each time."""
+    """Keywords of the list that were submitted; 0 if each firing submits all."""
     failures: int = 0
-    """Of the firing that is due."""
+    """Failures of the current firing."""
     reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What a schedule does: hands in its keywords, all of them or the next few, at times or once."""
+class SchedulePlan:
+    """The plan of a schedule: which keywords it submits, and when."""
 
     keywords: tuple[str, ...]
     take: int | None
@@ -136,11 +136,11 @@ class Plan:
     def next_keywords(self, position: int) -> tuple[str, ...]:
         return self.keywords if self.take is None else self.keywords[position : position + self.take]
 
-    def begun(self, first: datetime) -> Standing:
-        return Standing(ScheduleState.ACTIVE, first, first)
+    def begun(self, first: datetime) -> ScheduleProgress:
+        return ScheduleProgress(ScheduleState.ACTIVE, first, first)
 
-    def fired(self, standing: Standing, now: datetime) -> Standing:
-        """Times that went by while nothing ran are caught up by this one firing."""
+    def fired(self, standing: ScheduleProgress, now: datetime) -> ScheduleProgress:
+        """The progress after a firing, which also stands for times missed before it."""
         position = standing.position if self.take is None else standing.position + self.take
         if self.take is not None and position >= len(self.keywords):
             return replace(
@@ -148,8 +148,8 @@ class Plan:
             )
         return self._onward(replace(standing, position=position, failures=0, reason=None), now)
 
-    def failed(self, standing: Standing, why: str, now: datetime) -> Standing:
-        """The firing is tried again, then given up: what recurs goes on with its next time, what was due once is parked."""
+    def failed(self, standing: ScheduleProgress, why: str, now: datetime) -> ScheduleProgress:
+        """The progress after a failure: retried, then given up. A recurring schedule continues; a single one is parked."""
         failures = standing.failures + 1
         if failures <= len(RETRIES):
             return replace(standing, failures=failures, try_at=now + RETRIES[failures - 1], reason=why)
@@ -157,8 +157,8 @@ class Plan:
             return replace(standing, state=ScheduleState.PARKED, failures=failures, reason=why)
         return self._onward(replace(standing, failures=0, reason=why), now)
 
-    def resumed(self, standing: Standing, now: datetime) -> Standing:
-        """What recurs goes on with its next time; what was due once and was not done is due now."""
+    def resumed(self, standing: ScheduleProgress, now: datetime) -> ScheduleProgress:
+        """The progress after a resume: a recurring schedule continues at its next time; an undone single one is due now."""
         active = replace(standing, state=ScheduleState.ACTIVE, failures=0, reason=None)
         if self.timetable is None or standing.due_at > now:
             return replace(active, try_at=max(standing.due_at, now))
@@ -167,16 +167,16 @@ class Plan:
     def missed(self, due_at: datetime, now: datetime) -> int:
         return self.timetable.missed(due_at, now) if self.timetable else 0
 
-    def next_times(self, standing: Standing, count: int) -> tuple[datetime, ...]:
-        """The next firings as they are planned; none unless it is active."""
+    def next_times(self, standing: ScheduleProgress, count: int) -> tuple[datetime, ...]:
+        """The next planned firings; none unless it is active."""
         if standing.state is not ScheduleState.ACTIVE:
             return ()
         following = self.timetable.following(standing.due_at, count - 1) if self.timetable else ()
         times = (standing.due_at, *following)
         return times[: self._firings_left(standing)]
 
-    def firings_from(self, standing: Standing, begin: datetime) -> Iterator[datetime]:
-        """All firings as they are planned, from a time on; none unless it is active."""
+    def firings_from(self, standing: ScheduleProgress, begin: datetime) -> Iterator[datetime]:
+        """Iterates over planned firings from a time on; none unless it is active."""
         if standing.state is not ScheduleState.ACTIVE:
             return
         left = self._firings_left(standing)
@@ -187,12 +187,12 @@ class Plan:
         times = islice(chain((standing.due_at,), following), left)
         yield from dropwhile(lambda time: time < begin, times)
 
-    def _firings_left(self, standing: Standing) -> int | None:
+    def _firings_left(self, standing: ScheduleProgress) -> int | None:
         if self.take is None:
             return None
         return -(-(len(self.keywords) - standing.position) // self.take)
 
-    def _onward(self, standing: Standing, now: datetime) -> Standing:
+    def _onward(self, standing: ScheduleProgress, now: datetime) -> ScheduleProgress:
         due_at = self.timetable.after(max(now, standing.due_at)) if self.timetable else None
         if due_at is None:
             return replace(standing, state=ScheduleState.ENDED)
@@ -200,5 +200,5 @@ class Plan:
 
 
 def local(times: Sequence[datetime], zone: ZoneInfo) -> tuple[datetime, ...]:
-    """The same moments as the clocks of the zone show them."""
+    """The moments in a time zone."""
     return tuple(time.astimezone(zone) for time in times)

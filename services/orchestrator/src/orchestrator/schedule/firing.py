@@ -1,8 +1,7 @@
-"""Firing what is due. Every replica does; row locks share it out, and only the database's clock counts.
+"""Fires due schedules. Every replica does; row locks share the work, and only the database's clock counts.
 
-A due time is claimed, its cycle is begun and its messages are put into the outbox, or its audit is made, and the next time is set, in
-one transaction: a crash leaves
-either all of it or nothing.
+One transaction claims a due time, begins its cycle with its messages or makes its audit, and sets the next time: a crash
+leaves all of it or nothing.
 """
 
 import asyncio
@@ -15,30 +14,32 @@ from chassis.database.pool import DatabaseUnavailableError
 from envelope import new_event_id
 from messaging import Database, Transaction
 from orchestrator.audits import BY_THE_CLOCK, audit_in
-from orchestrator.cycles import DEFAULT_ROOM, CycleId, NewCycle, Room, begin_cycle_in, readable
+from orchestrator.cycles import DEFAULT_LIMITS, BrandLimits, CycleId, NewCycle, begin_cycle_in, readable
 from orchestrator.schedule import store
-from orchestrator.schedule.domain import Kind, ScheduleState
+from orchestrator.schedule.domain import ScheduleKind, ScheduleState
 from orchestrator.schedule.store import Firing, Schedule
 
 log = structlog.get_logger(__name__)
 
 AT_ONCE: Final = 100
-"""Firings of one tick, before anything else is looked at."""
+"""Firings of one tick."""
 LONGEST_SLEEP: Final = timedelta(seconds=15)
-"""How late a schedule that was made on another replica may be seen."""
+"""How late this replica may notice a schedule that was made on another replica."""
 CLEANED_AT_ONCE: Final = 1000
 
 
 class Scheduler:
-    """Fires schedules until it is cancelled; `keep_firings` is how long it is told what became of a due time."""
+    """Fires due schedules; `keep_firings` is how long records of firings are kept."""
 
-    def __init__(self, database: Database, room: Room = DEFAULT_ROOM, *, keep_firings: timedelta) -> None:
+    def __init__(
+        self, database: Database, limits: BrandLimits = DEFAULT_LIMITS, *, keep_firings: timedelta
+    ) -> None:
         self._database = database
-        self._room = room
+        self._limits = limits
         self._keep_firings = keep_firings
 
     async def run(self) -> None:
-        """Goes on until it is cancelled, asleep until the next schedule is due."""
+        """Runs until cancelled; sleeps until the next schedule is due."""
         while True:
             fired = await self.tick()
             if fired < AT_ONCE:
@@ -46,7 +47,7 @@ class Scheduler:
                 await asyncio.sleep((await self._rest()).total_seconds())
 
     async def tick(self) -> int:
-        """Fires what is due, the oldest first, `AT_ONCE` at most; returns how many it tried."""
+        """Fires due schedules, the oldest first, at most `AT_ONCE`; returns how many it tried."""
         for count in range(AT_ONCE):
             if not await self._fire_next():
                 return count
@@ -89,10 +90,10 @@ class Scheduler:
 
     async def _carry_out(self, tx: Transaction, schedule: Schedule, now: datetime, missed: int) -> Firing:
         match schedule.kind:
-            case Kind.RESEARCH:
+            case ScheduleKind.RESEARCH:
                 return await self._hand_in(tx, schedule, now, missed)
-            case Kind.AUDIT:
-                audit, _ = await audit_in(tx, schedule.brand_slug, self._room, by=BY_THE_CLOCK)
+            case ScheduleKind.AUDIT:
+                audit, _ = await audit_in(tx, schedule.brand_slug, self._limits, by=BY_THE_CLOCK)
                 return Firing(schedule.standing.due_at, now, None, audit.audit_id, 0, missed, None)
             case _ as unreachable:
                 assert_never(unreachable)
@@ -115,7 +116,7 @@ class Scheduler:
                 submitted_by=f"schedule {schedule.name}",
                 distinct=schedule.distinct.intersection(keywords),
             ),
-            self._room,
+            self._limits,
             together=False,
         )
         return Firing(schedule.standing.due_at, now, cycle_id, None, len(keywords), missed, None)
@@ -125,7 +126,7 @@ class Scheduler:
         async with self._database.transaction() as tx:
             schedule = await store.lock(tx.connection, tried.brand_slug, tried.name)
             if schedule is None or schedule.standing != tried.standing:
-                return  # somebody has changed it, or another replica has fired it
+                return  # a person has changed it, or another replica has fired it
             now: datetime = await tx.connection.fetchval("select now()")
             after = schedule.plan.failed(schedule.standing, why, now)
             await store.stand(tx.connection, schedule.schedule_id, after)

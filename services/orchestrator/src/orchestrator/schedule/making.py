@@ -1,4 +1,4 @@
-"""How a schedule is made, changed, paused and resumed."""
+"""Creates, changes, pauses and resumes schedules."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -8,42 +8,48 @@ from chassis import Connection
 from envelope import new_event_id
 from orchestrator.brands import BrandSlug
 from orchestrator.schedule import store
-from orchestrator.schedule.domain import WEEKLY_AUDIT, Kind, Plan, ScheduleState, Standing
+from orchestrator.schedule.domain import (
+    WEEKLY_AUDIT,
+    ScheduleKind,
+    SchedulePlan,
+    ScheduleProgress,
+    ScheduleState,
+)
 from orchestrator.schedule.models import ScheduleRequest
 from orchestrator.schedule.store import Schedule
 
 MAX_SCHEDULES: Final = 200
-"""Of one brand."""
+"""Schedules of one brand."""
 
 
-class PastError(ValueError):
-    """What is to happen once lies behind us."""
+class PastScheduleError(ValueError):
+    """The time of a single firing is past."""
 
 
-class MisplacedError(ValueError):
-    """What is asked for does not go with the name of the schedule; the message says what does."""
+class ScheduleConflictError(ValueError):
+    """The request does not fit the schedule's name; the message says what does."""
 
 
-class TooManyError(ValueError):
-    """The brand has as many schedules as one may have."""
+class TooManySchedulesError(ValueError):
+    """The brand has the highest number of schedules."""
 
 
 async def put(
     connection: Connection, slug: BrandSlug, name: str, request: ScheduleRequest
 ) -> tuple[Schedule, bool]:
-    """The schedule as stored, and whether it is new. The brand has to exist.
+    """Creates or changes a schedule of an existing brand; returns it, and whether it is new.
 
     Raises:
-        MisplacedError: it has no keywords, or it has some and its name is that of the weekly audit.
-        PastError: it is to happen once, at a time that has passed.
-        TooManyError: the brand has `MAX_SCHEDULES`.
+        ScheduleConflictError: it has no keywords, or it has some under the name of the weekly audit.
+        PastScheduleError: its only time is past.
+        TooManySchedulesError: the brand has `MAX_SCHEDULES`.
     """
     kind = _kind_of(name, request)
     plan = request.plan()
     now: datetime = await connection.fetchval("select now()")
     standing = await store.lock(connection, slug, name)
     if standing is not None and standing.kind is not kind:
-        raise MisplacedError(
+        raise ScheduleConflictError(
             f"'{name}' hands in keywords: remove it first, and the weekly audit takes its place"
         )
     if standing is not None and _asks_for(request, plan, standing):
@@ -67,51 +73,51 @@ async def put(
     if standing is not None:
         await store.replace_with(connection, wanted)
         return wanted, False
-    if kind is Kind.RESEARCH and await store.count_of(connection, slug) >= MAX_SCHEDULES:
-        raise TooManyError(
+    if kind is ScheduleKind.RESEARCH and await store.count_of(connection, slug) >= MAX_SCHEDULES:
+        raise TooManySchedulesError(
             f"'{slug}' has {MAX_SCHEDULES} schedules, which is the limit; remove one that has ended"
         )
     if not await store.insert(connection, wanted):
-        # Made by somebody else at this very moment; the second statement sees it.
+        # Another request has just created it; the second statement sees it.
         return await put(connection, slug, name, request)
     return wanted, True
 
 
 async def pause(connection: Connection, schedule: Schedule) -> Schedule:
-    """The schedule must be locked."""
+    """The caller must hold the schedule's lock."""
     if schedule.standing.state is not ScheduleState.ACTIVE:
         return schedule
     return await _stand(connection, schedule, replace(schedule.standing, state=ScheduleState.PAUSED))
 
 
 async def resume(connection: Connection, schedule: Schedule) -> Schedule:
-    """The schedule must be locked."""
+    """The caller must hold the schedule's lock."""
     if schedule.standing.state not in {ScheduleState.PAUSED, ScheduleState.PARKED}:
         return schedule
     now: datetime = await connection.fetchval("select now()")
     return await _stand(connection, schedule, schedule.plan.resumed(schedule.standing, now))
 
 
-def _kind_of(name: str, request: ScheduleRequest) -> Kind:
+def _kind_of(name: str, request: ScheduleRequest) -> ScheduleKind:
     if name == WEEKLY_AUDIT:
         if request.keywords or request.cron is None:
-            raise MisplacedError(
+            raise ScheduleConflictError(
                 f"'{WEEKLY_AUDIT}' has the brand looked over: give it a cron expression and a time zone, and no keywords; keywords"
                 " go into a schedule of another name"
             )
-        return Kind.AUDIT
+        return ScheduleKind.AUDIT
     if not request.keywords:
-        raise MisplacedError("keywords: give at least one to hand in")
-    return Kind.RESEARCH
+        raise ScheduleConflictError("keywords: give at least one to hand in")
+    return ScheduleKind.RESEARCH
 
 
-async def _stand(connection: Connection, schedule: Schedule, standing: Standing) -> Schedule:
+async def _stand(connection: Connection, schedule: Schedule, standing: ScheduleProgress) -> Schedule:
     await store.stand(connection, schedule.schedule_id, standing)
     return replace(schedule, standing=standing)
 
 
-def _asks_for(request: ScheduleRequest, plan: Plan, schedule: Schedule) -> bool:
-    """Whether the schedule is what is asked for already, whatever has become of it since."""
+def _asks_for(request: ScheduleRequest, plan: SchedulePlan, schedule: Schedule) -> bool:
+    """Whether the stored schedule already equals the request, whatever its progress."""
     same_time = request.at is None or request.at == schedule.standing.due_at
     return same_time and (
         plan,
@@ -130,18 +136,20 @@ def _asks_for(request: ScheduleRequest, plan: Plan, schedule: Schedule) -> bool:
     )
 
 
-def _begun(plan: Plan, request: ScheduleRequest, former: Schedule | None, now: datetime) -> Standing:
+def _begun(
+    plan: SchedulePlan, request: ScheduleRequest, former: Schedule | None, now: datetime
+) -> ScheduleProgress:
     if plan.timetable is None:
         assert request.at is not None
         if request.at <= now:
-            raise PastError(
+            raise PastScheduleError(
                 f"at: {request.at.isoformat()} has passed; give a time to come, or leave the keywords to a cycle"
             )
         first = request.at
     else:
         following = plan.timetable.after(now)
         if following is None:
-            raise PastError("cron: names no time to come; correct the expression")
+            raise PastScheduleError("cron: names no time to come; correct the expression")
         first = following
     begun = plan.begun(first)
     if former is None:

@@ -1,4 +1,4 @@
-"""What the API takes and gives of schedules."""
+"""API bodies and views of schedules."""
 
 from datetime import datetime
 from typing import Annotated, Any, Final, Self
@@ -11,7 +11,7 @@ from chassis.time_zones import zone_called
 from envelope.brand.payloads import Priority
 from orchestrator.cycles import Keyword, distinct_among, fold_duplicates
 from orchestrator.requests import RequestBody
-from orchestrator.schedule.domain import Kind, Plan, ScheduleState, Timetable, local
+from orchestrator.schedule.domain import ScheduleKind, SchedulePlan, ScheduleState, Timetable, local
 from orchestrator.schedule.store import Firing, Schedule
 
 MAX_KEYWORDS: Final = 1000
@@ -39,33 +39,34 @@ def _countable(keywords: Any) -> Any:
 
 
 class ScheduleRequest(RequestBody):
-    """What is to be done and when: at the times of `cron`, or once, `at`."""
+    """A schedule's keywords and times: those of `cron`, or once, `at`."""
 
     keywords: Annotated[
         tuple[Keyword, ...],
         Field(max_length=MAX_KEYWORDS, examples=[["pour over ratio", "cold brew"]]),
         BeforeValidator(_countable),
     ] = ()
-    """1 to 1,000, each once but for case and spacing. Handed in each time, or `take` of them after the other. None for `weekly-audit`, and for it alone."""
+    """1 to 1,000 keywords; duplicates that differ only in case and spacing are folded. Each firing submits all, or the next `take`. Empty for
+    `weekly-audit` alone."""
     take: Annotated[int | None, Field(ge=1, le=MAX_KEYWORDS, examples=[1])] = None
-    """So many of the list at a time, until it is used up; without it, all of them every time."""
+    """Keywords per firing, until the list is used up; left out: all every time."""
     priority: Priority = Priority.NORMAL
     priorities: Annotated[tuple[Priority | None, ...], Field(max_length=MAX_KEYWORDS)] = ()
-    """One for each keyword where they differ; null is `priority`."""
+    """One for each keyword, if they differ; null means `priority`."""
     distinct: bool = False
-    """Whether the keywords are subjects of their own, as `distinct` of a cycle says."""
+    """Whether the keywords are subjects of their own, like `distinct` of a cycle."""
     each_distinct: Annotated[tuple[bool | None, ...], Field(max_length=MAX_KEYWORDS)] = ()
-    """One for each keyword where they differ; null is `distinct`."""
+    """One for each keyword, if they differ; null means `distinct`."""
     refresh: bool = False
-    """Whether articles that stand on the keywords are written anew; without it, such keywords end with the article that stands."""
+    """Whether existing articles on the keywords are rewritten; without it, such keywords end with the existing article."""
     cron: Annotated[str | None, Field(max_length=200, examples=["0 6 * * SUN"])] = None
-    """Minute, hour, day of the month, month, day of the week; by the clocks of `time_zone`."""
+    """Minute, hour, day of the month, month, day of the week; in `time_zone`."""
     time_zone: Annotated[str, Field(max_length=60, examples=["Europe/Berlin"])] = "UTC"
     at: Annotated[
         Annotated[AwareDatetime, AfterValidator(_in_any_zone)] | None,
         Field(examples=["2027-03-01T09:00:00+01:00"]),
     ] = None
-    """Once at this time, which names its offset."""
+    """Fires once at this time, which includes its UTC offset."""
 
     @model_validator(mode="after")
     def _one_kind_of_time(self) -> Self:
@@ -88,11 +89,11 @@ class ScheduleRequest(RequestBody):
     def timetable(self) -> Timetable | None:
         return Timetable.read(self.cron, self.time_zone) if self.cron is not None else None
 
-    def plan(self) -> Plan:
-        return Plan(tuple(self._each_once()), self.take, self.timetable())
+    def plan(self) -> SchedulePlan:
+        return SchedulePlan(tuple(self._each_once()), self.take, self.timetable())
 
     def own_priorities(self) -> dict[str, Priority]:
-        """The priorities of the keywords that have another one than the schedule."""
+        """Priorities of keywords that differ from the schedule's."""
         return {
             keyword: priority
             for keyword, priority in self._each_once().items()
@@ -110,27 +111,27 @@ class ScheduleRequest(RequestBody):
         )
 
 
-class ScheduleLine(View):
+class ScheduleListItem(View):
     """A schedule in a list."""
 
     name: Annotated[str, Field(examples=["weekly-basics"])]
-    kind: Kind
-    """What it does: hands in keywords (`research`), or has the brand looked over (`audit`)."""
+    kind: ScheduleKind
+    """`research`: submits keywords; `audit`: starts an audit."""
     state: ScheduleState
-    """`paused` by a person; `parked`: what was due once failed again and again; `ended`: it has fired for the last time."""
+    """`paused` by a person; `parked`: its only firing failed, retries included; `ended`: it has fired for the last time."""
     reason: str | None
-    """Why the last firing failed, if it did."""
+    """Why the last firing failed; null if it did not."""
     cron: Annotated[str | None, Field(examples=["0 6 * * SUN"])]
     time_zone: Annotated[str, Field(examples=["Europe/Berlin"])]
     priority: Priority
     refresh: bool
     keywords: Annotated[int, Field(examples=[52])]
-    """How many the list has."""
+    """Keywords in the list."""
     take: int | None
     handed_in: int
-    """How many of the list have been handed in; 0 where all are every time."""
+    """Keywords of the list that were submitted; 0 if each firing submits all."""
     next: tuple[datetime, ...]
-    """The next firings, three at most; none unless it is active."""
+    """The next three firings; none unless it is active."""
     created_at: datetime
     updated_at: datetime
 
@@ -139,13 +140,13 @@ class ScheduleLine(View):
         return cls(**_shown(schedule))
 
 
-class ScheduleView(ScheduleLine):
+class ScheduleView(ScheduleListItem):
     keyword_list: tuple[str, ...]
-    """The whole list; those before `handed_in` have been handed in."""
+    """The whole list; the first `handed_in` were submitted."""
     priorities: dict[str, Priority]
-    """Of keywords that have another one than `priority`."""
+    """Priorities of keywords that differ from `priority`."""
     distinct_keywords: tuple[str, ...]
-    """Those of the list that are subjects of their own, in its order."""
+    """Keywords that are subjects of their own, in the list's order."""
 
     @classmethod
     def of(cls, schedule: Schedule) -> Self:
@@ -155,24 +156,24 @@ class ScheduleView(ScheduleLine):
 
 
 class ScheduleList(View):
-    items: tuple[ScheduleLine, ...]
+    items: tuple[ScheduleListItem, ...]
     next: str | None
     """`after` of the next page; none if this is the last."""
 
 
 class FiringView(View):
-    """What became of a due time."""
+    """The outcome of a due time."""
 
     due_at: datetime
     at: datetime
-    """When it fired, or was given up."""
+    """When it fired or was given up."""
     cycle_id: UUID | None
-    """What it began; none if it was given up, or is an audit."""
+    """The cycle it began; null if it was given up or is an audit."""
     audit_id: UUID | None
-    """The audit, if it is one."""
+    """The audit it made, if any."""
     keywords: int
     missed: int
-    """Due times that went by while nothing ran, for all of which this firing stands."""
+    """Missed due times that this firing stands for."""
     failure: str | None
     """Why it was given up."""
 
@@ -191,7 +192,7 @@ class FiringView(View):
 
 class FiringList(View):
     items: tuple[FiringView, ...]
-    """The latest first."""
+    """Latest first."""
     next: datetime | None
     """`after` of the next page; none if this is the last."""
 

@@ -1,4 +1,4 @@
-"""Requests about schedules: made, read, paused, resumed and removed by name."""
+"""HTTP routes of schedules: create, read, pause, resume, delete."""
 
 from http import HTTPStatus
 from typing import Annotated, Final
@@ -35,13 +35,20 @@ from orchestrator.brands import (
     seen_slug,
 )
 from orchestrator.schedule import store
-from orchestrator.schedule.domain import Kind
-from orchestrator.schedule.making import MisplacedError, PastError, TooManyError, pause, put, resume
+from orchestrator.schedule.domain import ScheduleKind
+from orchestrator.schedule.making import (
+    PastScheduleError,
+    ScheduleConflictError,
+    TooManySchedulesError,
+    pause,
+    put,
+    resume,
+)
 from orchestrator.schedule.models import (
     FiringList,
     FiringView,
-    ScheduleLine,
     ScheduleList,
+    ScheduleListItem,
     ScheduleRequest,
     ScheduleView,
 )
@@ -88,17 +95,17 @@ def _making(database: Database) -> APIRouter:
     async def set_schedule(
         caller: MaySubmit, slug: Slug, name: Name, request: ScheduleRequest, response: Response
     ) -> ScheduleView:
-        """Sending the same again changes nothing. Another plan holds from now on.
+        """Creates or changes a schedule. The same request again changes nothing; a changed plan holds from now on.
 
-        A list that is taken a few at a time goes on where it was, if it begins with the keywords that have been handed in.
+        A list with `take` continues at its position if it begins with the keywords already submitted.
         """
         try:
             async with database.transaction() as tx:
                 brand = await _brand(tx.connection, slug, caller)
                 schedule, is_new = await put(tx.connection, brand, name, request)
-        except (MisplacedError, PastError) as error:
+        except (ScheduleConflictError, PastScheduleError) as error:
             raise RefusalError(codes.INVALID_SCHEDULE, str(error)) from error
-        except TooManyError as error:
+        except TooManySchedulesError as error:
             raise RefusalError(codes.TOO_MANY_SCHEDULES, str(error)) from error
         if is_new:
             response.status_code = HTTPStatus.CREATED
@@ -114,11 +121,11 @@ def _making(database: Database) -> APIRouter:
         responses={**UNKNOWN, **refusal(HTTPStatus.CONFLICT, "It is the weekly audit, which stays.")},
     )
     async def delete_schedule(caller: MaySubmit, slug: Slug, name: Name) -> None:
-        """What it has begun goes on. Removing what is not there is no error."""
+        """Deletes the schedule; its running cycles continue. Deleting an unknown schedule is no error."""
         async with database.transaction() as tx:
             brand = await _brand(tx.connection, slug, caller)
             schedule = await store.lock(tx.connection, brand, name)
-            if schedule is not None and schedule.kind is Kind.AUDIT:
+            if schedule is not None and schedule.kind is ScheduleKind.AUDIT:
                 raise RefusalError(
                     codes.SCHEDULE_NOT_REMOVABLE,
                     f"'{name}' cannot be removed; pause it with POST /v1/brands/{slug}/schedules/{name}/pause",
@@ -127,7 +134,7 @@ def _making(database: Database) -> APIRouter:
 
     @routes.post("/{name}/pause", summary="Pause a schedule", responses=UNKNOWN)
     async def pause_schedule(caller: MaySubmit, slug: Slug, name: Name) -> ScheduleView:
-        """It does not fire until it is resumed. What has ended stays as it is."""
+        """Stops its firings until it is resumed. An ended schedule stays as it is."""
         async with database.transaction() as tx:
             return ScheduleView.of(
                 await pause(tx.connection, await _locked(tx.connection, slug, name, caller))
@@ -135,7 +142,7 @@ def _making(database: Database) -> APIRouter:
 
     @routes.post("/{name}/resume", summary="Resume a schedule", responses=UNKNOWN)
     async def resume_schedule(caller: MaySubmit, slug: Slug, name: Name) -> ScheduleView:
-        """What recurs goes on with its next time; what was due once, and has not been done, is due now."""
+        """Resumes the schedule: a recurring one at its next time, an undone single one now."""
         async with database.transaction() as tx:
             return ScheduleView.of(
                 await resume(tx.connection, await _locked(tx.connection, slug, name, caller))
@@ -155,13 +162,13 @@ def _watching(database: Database) -> APIRouter:
         limit: PageLimit = PAGE,
         if_none_match: IfNoneMatch = None,
     ) -> Response:
-        """By name."""
+        """All schedules of a brand, by name."""
         async with database.connection() as connection:
             brand = await _brand(connection, slug, caller)
             found = await store.schedules_of(connection, brand, after=after or "", limit=limit + 1)
         page = found[:limit]
         answer = ScheduleList(
-            items=tuple(ScheduleLine.of(each) for each in page),
+            items=tuple(ScheduleListItem.of(each) for each in page),
             next=page[-1].name if len(found) > limit else None,
         )
         return conditional(answer.model_dump_json(), if_none_match)
@@ -177,7 +184,7 @@ def _watching(database: Database) -> APIRouter:
 
     @routes.get(
         "/{name}/firings",
-        summary="What became of a schedule's due times",
+        summary="Outcomes of a schedule's due times",
         response_model=FiringList,
         responses={**READ, **UNKNOWN},
     )
@@ -189,7 +196,7 @@ def _watching(database: Database) -> APIRouter:
         limit: PageLimit = PAGE,
         if_none_match: IfNoneMatch = None,
     ) -> Response:
-        """The latest first."""
+        """Firings of a schedule, latest first."""
         schedule = await _known(database, slug, name, caller)
         async with database.connection() as connection:
             found = await store.firings_of(connection, schedule.schedule_id, before=after, limit=limit + 1)

@@ -1,4 +1,4 @@
-"""SQL over schedules and what became of their due times, beside the functions that run it."""
+"""SQL over schedules and their firings, beside the functions that run it."""
 
 import json
 from collections.abc import Mapping
@@ -16,10 +16,10 @@ from orchestrator.brands import BrandSlug
 from orchestrator.schedule.domain import (
     AUDIT_CRON,
     WEEKLY_AUDIT,
-    Kind,
-    Plan,
+    ScheduleKind,
+    SchedulePlan,
+    ScheduleProgress,
     ScheduleState,
-    Standing,
     Timetable,
 )
 
@@ -33,11 +33,11 @@ _MAY_FIRE: Final = (
     "state = 'active' and brand_slug not in"
     " (select slug from brands where paused_at is not null or quiet_from <= now())"
 )
-"""Those of a brand that is paused, or keeps quiet hours, are caught up afterwards."""
+"""SQL: whether a schedule may fire. Those of a paused or quiet brand are caught up afterwards."""
 
 
 class AlreadyFiredError(RuntimeError):
-    """A due time was about to fire for the second time."""
+    """A due time would have fired a second time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,25 +45,25 @@ class Schedule:
     schedule_id: UUID
     brand_slug: BrandSlug
     name: str
-    kind: Kind
+    kind: ScheduleKind
     priority: Priority
     priorities: Mapping[str, Priority]
-    """Of the keywords that have another one than the schedule."""
+    """Priorities of keywords that differ from the schedule's."""
     distinct: frozenset[str]
     """The keywords that are subjects of their own."""
     refresh: bool
-    """Whether articles that stand on its keywords are written anew."""
+    """Whether existing articles on its keywords are rewritten."""
     cron: str | None
     time_zone: str
-    plan: Plan
-    standing: Standing
+    plan: SchedulePlan
+    standing: ScheduleProgress
     created_at: datetime
     updated_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Firing:
-    """What became of a due time."""
+    """The outcome of a due time."""
 
     due_at: datetime
     at: datetime
@@ -79,12 +79,12 @@ async def find(connection: Connection, slug: str, name: str) -> Schedule | None:
 
 
 async def lock(connection: Connection, slug: str, name: str) -> Schedule | None:
-    """As `find`, and nobody else changes or fires it until the transaction ends."""
+    """Finds a schedule and locks it against changes and firings until the transaction ends."""
     return await _one(connection, "where brand_slug = $1 and name = $2 for update", slug, name)
 
 
 async def schedules_of(connection: Connection, slug: str, *, after: str, limit: int) -> list[Schedule]:
-    """Those of a brand whose names come after `after`, by name."""
+    """A page of a brand's schedules by name, after `after`."""
     rows = await connection.fetch(
         f"{_COLUMNS} where brand_slug = $1 and name > $2 order by name limit $3", slug, after, limit
     )
@@ -92,7 +92,7 @@ async def schedules_of(connection: Connection, slug: str, *, after: str, limit: 
 
 
 async def active_of(connection: Connection, slug: str) -> list[Schedule]:
-    """Those of a brand that fire, by name."""
+    """The active schedules of a brand, by name."""
     rows = await connection.fetch(
         f"{_COLUMNS} where brand_slug = $1 and state = 'active' order by name", slug
     )
@@ -100,7 +100,7 @@ async def active_of(connection: Connection, slug: str) -> list[Schedule]:
 
 
 async def count_of(connection: Connection, slug: str) -> int:
-    """Of a brand's schedules, those that somebody has made."""
+    """Number of a brand's schedules that people made."""
     count: int = await connection.fetchval(
         "select count(*) from schedules where brand_slug = $1 and kind = 'research'", slug
     )
@@ -108,7 +108,7 @@ async def count_of(connection: Connection, slug: str) -> int:
 
 
 async def insert(connection: Connection, schedule: Schedule) -> bool:
-    """False, and nothing stored, if the brand has one of this name."""
+    """Stores a new schedule; False, and nothing stored, if the brand has one of this name."""
     plan, standing = schedule.plan, schedule.standing
     return bool(
         await connection.fetchval(
@@ -144,7 +144,7 @@ async def insert(connection: Connection, schedule: Schedule) -> bool:
 
 
 async def replace_with(connection: Connection, schedule: Schedule) -> None:
-    """Stores it in place of the one with its id."""
+    """Replaces the stored schedule with this id."""
     plan, standing = schedule.plan, schedule.standing
     await connection.execute(
         """
@@ -173,7 +173,7 @@ async def replace_with(connection: Connection, schedule: Schedule) -> None:
 
 
 async def make_audits(connection: Connection) -> int:
-    """Gives each brand that has none its weekly audit; returns to how many."""
+    """Creates missing weekly audits; returns the number of brands that got one."""
     now: datetime = await connection.fetchval("select now()")
     first = Timetable.read(AUDIT_CRON, "UTC").after(now)
     status = await connection.execute(
@@ -195,7 +195,7 @@ async def delete(connection: Connection, slug: str, name: str) -> None:
 
 
 async def claim(connection: Connection) -> tuple[Schedule, datetime] | None:
-    """The one that is due the longest, locked, and the database's time; None if none is due that nobody else has claimed."""
+    """Locks the schedule that is due the longest and is not claimed; returns it and the database's time, or None."""
     row = await connection.fetchrow(
         f"""
         {_COLUMNS} where {_MAY_FIRE} and try_at <= now() order by try_at, schedule_id limit 1
@@ -208,8 +208,8 @@ async def claim(connection: Connection) -> tuple[Schedule, datetime] | None:
     return _schedule(row), now
 
 
-async def stand(connection: Connection, schedule_id: UUID, standing: Standing) -> None:
-    """Where a schedule stands from now on."""
+async def stand(connection: Connection, schedule_id: UUID, standing: ScheduleProgress) -> None:
+    """Stores a schedule's progress."""
     await connection.execute(
         """
         update schedules set state = $2, due_at = $3, try_at = $4, position = $5, failures = $6, reason = $7
@@ -226,10 +226,10 @@ async def stand(connection: Connection, schedule_id: UUID, standing: Standing) -
 
 
 async def insert_firing(connection: Connection, schedule_id: UUID, firing: Firing) -> None:
-    """In place of one that was given up, if there is one.
+    """Stores a firing, in place of one that was given up.
 
     Raises:
-        AlreadyFiredError: it has fired at this due time.
+        AlreadyFiredError: the schedule has fired at this due time.
     """
     stored = await connection.fetchval(
         """
@@ -255,7 +255,7 @@ async def insert_firing(connection: Connection, schedule_id: UUID, firing: Firin
 async def firings_of(
     connection: Connection, schedule_id: UUID, *, before: datetime | None, limit: int
 ) -> list[Firing]:
-    """The latest first; only those due before `before`, if given."""
+    """A page of firings, latest first; only those due before `before`, if given."""
     rows = await connection.fetch(
         """
         select due_at, at, cycle_id, audit_id, keywords, missed, failure from firings
@@ -269,7 +269,7 @@ async def firings_of(
 
 
 async def until_next(connection: Connection) -> timedelta | None:
-    """How long until one is due (negative: overdue); None while none may fire."""
+    """Time until the next schedule is due (negative: overdue); None if none may fire."""
     due: timedelta | None = await connection.fetchval(
         f"select min(try_at) - clock_timestamp() from schedules where {_MAY_FIRE}"  # noqa: S608
     )
@@ -277,7 +277,7 @@ async def until_next(connection: Connection) -> timedelta | None:
 
 
 async def delete_old_firings(connection: Connection, older_than: timedelta, limit: int) -> int:
-    """Returns how many went."""
+    """Deletes old firings; returns their number."""
     status = await connection.execute(
         """
         delete from firings where (schedule_id, due_at) in (
@@ -292,7 +292,7 @@ async def delete_old_firings(connection: Connection, older_than: timedelta, limi
 
 
 async def count_states(connection: Connection) -> dict[str, float]:
-    """How many schedules there are in each state; `overdue` are those of the active that should have fired two minutes ago."""
+    """Counts schedules by state; `overdue` are active ones that should have fired two minutes ago."""
     rows = await connection.fetch(
         f"""
         select case when {_MAY_FIRE} and try_at < now() - interval '2 minutes' then 'overdue' else state end as what,
@@ -316,15 +316,15 @@ def _schedule(row: asyncpg.Record) -> Schedule:
         schedule_id=row["schedule_id"],
         brand_slug=row["brand_slug"],
         name=row["name"],
-        kind=Kind(row["kind"]),
+        kind=ScheduleKind(row["kind"]),
         priority=Priority(row["priority"]),
         priorities={keyword: Priority(own) for keyword, own in json.loads(row["priorities"]).items()},
         distinct=frozenset(row["distinct_keywords"]),
         refresh=row["refresh"],
         cron=cron,
         time_zone=zone,
-        plan=Plan(tuple(row["keywords"]), row["take"], timetable),
-        standing=Standing(
+        plan=SchedulePlan(tuple(row["keywords"]), row["take"], timetable),
+        standing=ScheduleProgress(
             ScheduleState(row["state"]),
             row["due_at"],
             row["try_at"],

@@ -12,7 +12,14 @@ from uuid import UUID
 from chassis.http.callers import Caller
 from envelope.brand.payloads import ContentGenerate
 from messaging import Database, Transaction
-from orchestrator.cycles import KeywordRow, Room, cancel_writing, load_keywords, lock_brand, write_again
+from orchestrator.cycles import (
+    BrandLimits,
+    KeywordRow,
+    cancel_writing,
+    load_keywords,
+    lock_brand,
+    write_again,
+)
 from orchestrator.workflows import store
 from orchestrator.workflows.domain import WorkflowState
 from orchestrator.workflows.store import Workflow
@@ -79,7 +86,7 @@ async def retry(
 
 
 async def cancel(
-    database: Database, content_id: UUID, caller: Caller, *, room: Room, stuck_after: timedelta
+    database: Database, content_id: UUID, caller: Caller, *, limits: BrandLimits, stuck_after: timedelta
 ) -> Controlled:
     """Ends an article that is not written yet, and its keyword. A step that is under way ends, and nothing follows from it.
 
@@ -104,7 +111,7 @@ async def cancel(
             case WorkflowState.WAITING | WorkflowState.RUNNING | WorkflowState.FAILED | WorkflowState.STUCK:
                 now = await lock_brand(tx.connection, workflow.brand_slug)
                 await store.enter_cancellation(tx.connection, content_id, by=caller.name)
-                await cancel_writing(tx, row, room, by=caller.name, now=now)
+                await cancel_writing(tx, row, limits, by=caller.name, now=now)
             case _ as unreachable:
                 assert_never(unreachable)
         return Controlled(await _now(tx, content_id, stuck_after), changed=True)

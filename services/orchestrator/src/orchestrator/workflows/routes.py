@@ -24,7 +24,7 @@ from chassis.http.problems import ProblemResponse
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from orchestrator import problem_codes as codes
-from orchestrator.cycles import Room
+from orchestrator.cycles import BrandLimits
 from orchestrator.workflows import control, store
 from orchestrator.workflows.control import NotNowError, UnknownWorkflowError
 from orchestrator.workflows.domain import WorkflowState
@@ -34,7 +34,7 @@ MAX_STEP: Final = 200
 NOT_NOW: Final = refusal(HTTPStatus.CONFLICT, "As it stands, this cannot be done; `detail` says what can.")
 
 
-def workflow_routes(database: Database, room: Room, stuck_after: timedelta) -> APIRouter:
+def workflow_routes(database: Database, limits: BrandLimits, stuck_after: timedelta) -> APIRouter:
     routes = router(tags=["workflows"])
 
     @routes.get("/workflows", summary="List workflows", response_model=WorkflowList)
@@ -118,7 +118,7 @@ def workflow_routes(database: Database, room: Room, stuck_after: timedelta) -> A
     )
     async def cancel_workflow(caller: MayOperate, content_id: UUID) -> ControlledView:
         """One that is not written yet. Its keyword ends as cancelled; what its writer is at ends, and nothing follows from it."""
-        done = await control.cancel(database, content_id, caller, room=room, stuck_after=stuck_after)
+        done = await control.cancel(database, content_id, caller, limits=limits, stuck_after=stuck_after)
         return ControlledView(changed=done.changed, workflow=note_of(done.workflow))
 
     return routes

@@ -8,7 +8,7 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
-from orchestrator.brands import Approval, Brand
+from orchestrator.brands import ApprovalPolicy, BrandRow
 from orchestrator.subjects import SubjectKey, key_articles, load_names, rekey_articles_of
 
 EVERYTHING = "its brand wants to see every article before it is published"
@@ -56,22 +56,22 @@ class Stance:
     """Whether there is one that a person approved or that needed none."""
 
 
-async def wish_to_see(connection: Connection, brand: Brand, keyword: str) -> tuple[str, ...]:
+async def wish_to_see(connection: Connection, brand: BrandRow, keyword: str) -> tuple[str, ...]:
     """Why a new article of the brand waits for a person, however good it is; empty if it need not."""
     names = await load_names(connection, [brand.slug])
     named = brand.slug, names[brand.slug].key(keyword)
     return wishes(brand, (await stances_on(connection, [named]))[named])
 
 
-def wishes(brand: Brand, stance: Stance) -> tuple[str, ...]:
+def wishes(brand: BrandRow, stance: Stance) -> tuple[str, ...]:
     """As `wish_to_see`, given what has become of its articles on the subject."""
     unwanted = () if stance.unwanted_id is None else (f"{UNWANTED} (/v1/drafts/{stance.unwanted_id})",)
     match brand.approves:
-        case Approval.EVERYTHING:
+        case ApprovalPolicy.EVERYTHING:
             return (EVERYTHING, *unwanted)
-        case Approval.FIRST:
+        case ApprovalPolicy.FIRST:
             return (*(() if stance.has_article else (FIRST,)), *unwanted)
-        case Approval.NOTHING:
+        case ApprovalPolicy.NOTHING:
             return unwanted
 
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 from pydantic import TypeAdapter
 
 from messaging import Database, WaitFor
-from orchestrator.brands import Brand
+from orchestrator.brands import BrandRow
 from orchestrator.writing.durable import Command, Workflow, is_ours
 from orchestrator.writing.store import latest_titles
 
@@ -43,7 +43,7 @@ class CommandDesk:
         self,
         database: Database,
         steps: Callable[[], Awaitable[Workflow]],
-        brand: Brand,
+        brand: BrandRow,
         command: Command,
         comment: str,
         turn: Turn,

@@ -14,9 +14,9 @@ from chassis import DatabaseUnavailableError
 from envelope import DomainMessage
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database, Record, Together, Transaction, Unprocessable, WaitFor
-from orchestrator.brands import Brand, UnwritableError, check_writer
+from orchestrator.brands import BrandRow, UnusableWriterError, check_writer
 from orchestrator.computing import Computing
-from orchestrator.tallies import Tally
+from orchestrator.counters import LabelledCounter
 from orchestrator.writing.article import Article, Source
 from orchestrator.writing.command_desk import TURN, CommandDesk, NotOursError, Turn
 from orchestrator.writing.desk import Quick, WriterAt
@@ -70,7 +70,7 @@ class ContentWorkflow:
         self._fetch_research = fetch_research
         self._writers = writers
         self._turn_seconds = turn_seconds
-        self.refusals = Tally(
+        self.refusals = LabelledCounter(
             "articles_refused", "Articles that ended without a publication, by reason.", "reason", REASONS
         )
         self._places = asyncio.Semaphore(at_once)
@@ -124,7 +124,7 @@ class ContentWorkflow:
         return Together(write_down, ended)
 
     @asynccontextmanager
-    async def _place(self, brand: Brand, context: Context) -> AsyncIterator[None]:
+    async def _place(self, brand: BrandRow, context: Context) -> AsyncIterator[None]:
         """With a writer who takes minutes, only so many articles are worked on: what waits for long is better off with another replica."""
         if context.alone or isinstance(self._writers.get(brand.writer), Quick):
             yield
@@ -143,7 +143,7 @@ class ContentWorkflow:
         self,
         message: DomainMessage[ContentGenerate],
         context: Context,
-        brand: Brand,
+        brand: BrandRow,
         delivered: Command,
         steps_id: UUID,
         workflow: Workflow,
@@ -187,7 +187,7 @@ class ContentWorkflow:
         self,
         message: DomainMessage[ContentGenerate],
         context: Context,
-        brand: Brand,
+        brand: BrandRow,
         delivered: Command,
         workflow: Workflow,
         result: Written | NoArticleError,
@@ -201,13 +201,13 @@ class ContentWorkflow:
         message: DomainMessage[ContentGenerate],
         context: Context,
         sources: tuple[Source, ...],
-        brand: Brand,
+        brand: BrandRow,
         delivered: Command,
         steps_id: UUID,
     ) -> Article:
         try:
             check_writer(brand.writer, brand.language, self._writers.keys())
-        except UnwritableError as error:
+        except UnusableWriterError as error:
             raise Unprocessable(f"{error}; then replay") from error
         # By the command and not by the article: what comes again goes on, and a replay begins anew.
         steps = partial(Workflow.resume, self._database, steps_id)

@@ -14,9 +14,9 @@ from envelope import DeadLetterResolved, DomainMessage
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentPublish, ContentRefused
 from messaging import Transaction
-from orchestrator.brands import Brand, find_brands
-from orchestrator.placements import placed_as
-from orchestrator.removal import Late, deleted_among, late_among
+from orchestrator.brands import BrandRow, find_brands
+from orchestrator.placements import set_home
+from orchestrator.removal import MessageSubject, deleted_among, find_late
 from orchestrator.subjects import KeywordOfContent, SubjectKey, name_contents
 from orchestrator.writing.approval import Stance, stances_on, wishes
 from orchestrator.writing.article import Source
@@ -66,7 +66,7 @@ class Ended:
 
     message: Message
     delivered: Command
-    brand: Brand
+    brand: BrandRow
     """As it was when the command began."""
     workflow: Workflow
     result: Written | NoArticleError
@@ -144,8 +144,10 @@ async def write_down(tx: Transaction, ended: Sequence[Ended]) -> None:
 async def _too_late(tx: Transaction, ended: Sequence[Ended]) -> set[Ended]:
     if not ended:
         return set()
-    about = [Late(each.command.brand_slug, each.message.timestamp, each.content_id) for each in ended]
-    found = await late_among(tx.connection, about)
+    about = [
+        MessageSubject(each.command.brand_slug, each.message.timestamp, each.content_id) for each in ended
+    ]
+    found = await find_late(tx.connection, about)
     return {each for each, is_late in zip(ended, found, strict=True) if is_late}
 
 
@@ -189,7 +191,7 @@ class _Storing:
     def __init__(
         self,
         tx: Transaction,
-        brands: Mapping[str, Brand],
+        brands: Mapping[str, BrandRow],
         late: Mapping[str, Sequence[Other]],
         stances: Mapping[tuple[str, SubjectKey], Stance],
         keys: Mapping[UUID, tuple[SubjectKey, bool]],
@@ -368,7 +370,7 @@ async def _renew(
         why = f"{written}, which waits to be approved (/v1/drafts/{content_id}): {reasons}"
     else:
         why = f"{written} ({renewed.published_url})"
-        await placed_as(tx, content_id, target)
+        await set_home(tx, content_id, target)
         tx.send(
             ContentPublish(brand_slug=ended.command.brand_slug, content_id=content_id, target=target),
             caused_by=ended.message,

@@ -1,4 +1,4 @@
-"""Who sends a request: whoever has an API key, or the service key."""
+"""Identifies the caller of a request by its API key or the service key."""
 
 from typing import Final
 
@@ -11,29 +11,29 @@ from chassis.http.callers import Caller
 from chassis.http.problem_codes import UNAUTHORIZED, RefusalError
 from messaging import Database
 from orchestrator.api.keys import store
-from orchestrator.api.keys.lookup import LockLookup
+from orchestrator.api.keys.lookup import KeyLookup
 
 CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="Brand Engine"'}
 
 
 class ClosedKeyError(ValueError):
-    """An API key that opens nothing, and why."""
+    """The API key is not valid; the message says why."""
 
 
 class KeyHolders:
-    """Looks keys up with each request, so that one that is revoked is so at once on every replica."""
+    """Looks up each request's key in the database, so that a revocation holds at once on every replica."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._locks = LockLookup(database)
+        self._locks = KeyLookup(database)
         self._noted: dict[str, int] = {}
-        """By id, the minute of which this process has noted that the key was used."""
+        """Minutes in which this process has recorded a use, by key id."""
 
     async def holder_of(self, key_id: str, hashed: bytes) -> Caller:
-        """Who has the key of which this is shown.
+        """The caller that owns a key, by the key's id and its secret's hash.
 
         Raises:
-            ClosedKeyError: it opens nothing.
+            ClosedKeyError: the key is unknown, revoked or expired.
         """
         found = await self._locks.find(key_id)
         if not is_one_of(hashed, *(found.hashes if found else (None, None))) or found is None:
@@ -50,12 +50,12 @@ class KeyHolders:
         return found.caller
 
 
-class KnownCallers:
-    """Knows who sends an API key, and whoever sends the service key.
+class RequestAuthenticator:
+    """Identifies callers by API keys and by the service key.
 
     Args:
         database: of the service.
-        service_key: opens everything; the way in before there is any other.
+        service_key: allows everything; the only way in before the first API key exists.
     """
 
     def __init__(self, database: Database, service_key: ServiceKey) -> None:

@@ -1,4 +1,4 @@
-"""How often a key may ask, unless it was said otherwise. No input or output."""
+"""Default rate limits of API keys. Pure: no I/O."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -12,9 +12,9 @@ PER_MINUTE: Final = {
     Scope.REVIEW: 120,
     Scope.ADMIN: 60,
 }
-"""What a key may ask that was made without a limit of its own: as much as the most generous of its scopes gives."""
+"""Requests per minute of a key without a limit of its own: the highest of its scopes' limits."""
 MOST: Final = 100_000
-"""A minute, that a key may be given."""
+"""The highest limit per minute that a key may have."""
 
 
 def usual_limit(scopes: Iterable[Scope]) -> int:

@@ -1,7 +1,7 @@
-"""Looking keys up together: whatever number of requests wait for it, one statement is under way.
+"""Looks up API keys in batches: only one statement runs at a time, however many requests wait.
 
-A stranger can make any number of keys that look right. Looked up one by one, they would take the connections of everybody;
-so they cost a few statements, and a right key among them is found in the same one as they are.
+A stranger can send any number of well-formed keys. Separate lookups would take every database connection.
+Batched, they cost a few statements, and a valid key among them is found by the same statement.
 """
 
 import asyncio
@@ -10,22 +10,22 @@ import contextvars
 from chassis.database.pool import DatabaseUnavailableError
 from messaging import Database
 from orchestrator.api.keys import store
-from orchestrator.api.keys.store import Lock
+from orchestrator.api.keys.store import KeyCredentials
 
 
-class LockLookup:
-    """Finds keys by their ids. Each is read after it was asked for, never from memory."""
+class KeyLookup:
+    """Finds keys by their ids. Each lookup reads the database after it was requested; nothing is cached."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._next: _Batch | None = None
         self._reading: asyncio.Task[None] | None = None
 
-    async def find(self, key_id: str) -> Lock | None:
+    async def find(self, key_id: str) -> KeyCredentials | None:
         """The key's lock; None: there is no such key.
 
         Raises:
-            DatabaseUnavailableError: the database is away.
+            DatabaseUnavailableError: the database is unreachable.
         """
         if self._next is None:
             self._next = _Batch()
@@ -56,11 +56,11 @@ class LockLookup:
 
 
 class _Batch:
-    """Keys that the next statement reads."""
+    """The keys of the next statement."""
 
     def __init__(self) -> None:
         self.key_ids: set[str] = set()
-        self.found: dict[str, Lock] = {}
+        self.found: dict[str, KeyCredentials] = {}
         self.error: Exception | None = DatabaseUnavailableError("the keys were not looked up")
         """Until they were."""
         self.read = asyncio.Event()

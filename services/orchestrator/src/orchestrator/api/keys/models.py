@@ -1,4 +1,4 @@
-"""What the API takes and gives of keys."""
+"""API bodies and views of API keys."""
 
 from datetime import datetime, timedelta
 from typing import Annotated, Final, Self
@@ -27,23 +27,23 @@ def _distinct(slugs: tuple[str, ...] | None) -> tuple[str, ...] | None:
 
 class KeyRequest(RequestBody):
     name: Annotated[str, Field(pattern=NAME_PATTERN, max_length=MAX_NAME, examples=["newsroom"])]
-    """Whose it is; what is done with it is done in this name. Two keys that are not revoked never share one."""
+    """The owner's name, recorded with every change made with the key. Two keys that are not revoked never share a name."""
     scopes: Annotated[
         tuple[Scope, ...], Field(min_length=1, max_length=len(Scope), examples=[["read", "submit"]])
     ]
-    """What it opens; none includes another."""
+    """What the key allows; no scope includes another."""
     brands: Annotated[
         tuple[BrandSlug, ...] | None,
         Field(min_length=1, max_length=MAX_BRANDS, examples=[["daily-grind"]]),
         AfterValidator(_distinct),
     ] = None
-    """Slugs of the brands that it is for: for who has it, there is no other. Left out: all of them."""
+    """Slugs of the only brands that the key sees. Left out: all brands."""
     expires_at: Annotated[
         Annotated[AwareDatetime, AfterValidator(in_utc)] | None, Field(examples=["2030-01-01T00:00:00Z"])
     ] = None
-    """Left out: it does not."""
+    """When the key expires. Left out: never."""
     per_minute: PerMinute | None = None
-    """Requests; left out: as the most generous of its scopes has it."""
+    """Requests per minute; left out: the highest limit of its scopes."""
 
     @model_validator(mode="after")
     def _is_sound(self) -> Self:
@@ -57,14 +57,14 @@ class KeyRequest(RequestBody):
         return self
 
 
-class ChangeRequest(RequestBody):
+class KeyLimitRequest(RequestBody):
     per_minute: PerMinute | None
-    """Requests; null: as the most generous of its scopes has it."""
+    """Requests per minute; null: the highest limit of its scopes."""
 
 
-class RotateRequest(RequestBody):
+class KeyRotationRequest(RequestBody):
     grace_seconds: Annotated[int, Field(ge=0, le=LONGEST_GRACE.total_seconds(), examples=[86400])] = 86_400
-    """For how long the secret it has now opens beside the new one."""
+    """Seconds for which the current secret stays valid beside the new one."""
 
 
 class KeyView(View):
@@ -73,20 +73,20 @@ class KeyView(View):
     name: str
     scopes: tuple[Scope, ...]
     brands: tuple[str, ...] | None
-    """Null: all of them."""
+    """Null: all brands."""
     created_at: datetime
     created_by: str
     rotated_at: datetime | None
     former_until: datetime | None
-    """Until then the secret before the last rotation opens, too."""
+    """Until when the former secret is valid, too."""
     expires_at: datetime | None
     is_expired: bool
     revoked_at: datetime | None
     revoked_by: str | None
     last_used_at: datetime | None
-    """To the minute; null if never."""
+    """Rounded to the minute; null if never used."""
     per_minute: int
-    """Requests that it may be used for in a minute."""
+    """The key's limit of requests per minute."""
 
     @classmethod
     def of(cls, key: KeyRow) -> Self:
@@ -95,15 +95,15 @@ class KeyView(View):
 
 
 class Introspection(View):
-    """Who has a key, as RFC 7662 tells it of tokens; of one that opens nothing only why."""
+    """The caller that owns a key, in the form of RFC 7662 (token introspection); for an invalid key only the reason."""
 
     active: bool
     detail: str | None = None
-    """Why it opens nothing."""
+    """Why the key is invalid."""
     name: str | None = None
     scopes: tuple[Scope, ...] = ()
     brands: tuple[str, ...] | None = None
-    """Null: all of them."""
+    """Null: all brands."""
     per_minute: int | None = None
 
     @classmethod
@@ -119,7 +119,7 @@ class Introspection(View):
 
 class NewKeyView(View):
     key: Annotated[str, Field(examples=["be_4fX0w8QbVn2L_…"])]
-    """To be sent as `Authorization: Bearer …`. It is shown here and never again."""
+    """Send it as `Authorization: Bearer …`. The API shows it here and never again."""
     about: KeyView
 
 

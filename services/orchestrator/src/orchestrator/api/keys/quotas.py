@@ -1,7 +1,7 @@
-"""How often each key may ask, counted by all replicas together.
+"""Rate limits of API keys, shared by all replicas.
 
-Of a minute, counted by the database's clock, a replica takes a part of what the key may ask, and spends it without asking anybody. The
-parts become smaller as it is used up, so that what is left unspent elsewhere when a caller is refused is little.
+Each replica takes a share of the key's requests for the current minute, by the database's clock, and spends it locally.
+Shares shrink as the limit comes near, so that little is left unspent elsewhere when a caller is refused.
 """
 
 import asyncio
@@ -20,35 +20,35 @@ _SWEPT_FROM: Final = 1_000
 
 
 @dataclass(slots=True)
-class _Part:
-    """What this replica has taken of a key's minute."""
+class _LocalShare:
+    """This replica's share of a key's requests in the current minute."""
 
     quota: int
     left: int
     elsewhere: int
-    """What nobody had taken at the time."""
+    """Requests that no replica had taken at that time."""
     until: float
 
 
 class KeyQuotas:
-    """Counts a request of a caller who has a limit.
+    """Counts the requests of callers that have a limit.
 
     Args:
         database: of the service.
-        clock: seconds that only grow.
+        clock: monotonic seconds.
     """
 
     def __init__(self, database: Database, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._database = database
         self._clock = clock
-        self._parts: dict[str, _Part] = {}
+        self._parts: dict[str, _LocalShare] = {}
         self._taking: dict[str, asyncio.Lock] = {}
 
     async def __call__(self, caller: Caller) -> QuotaState | None:
-        """Where the caller's key stands; None: it has no limit.
+        """Counts one request; returns the state of the caller's quota, or None for a caller without a limit.
 
         Raises:
-            DatabaseUnavailableError: the database is away.
+            DatabaseUnavailableError: the database is unreachable.
         """
         if caller.per_minute is None:
             return None
@@ -61,14 +61,14 @@ class KeyQuotas:
         resets_in = max(1, math.ceil(part.until - self._clock()))
         return QuotaState(part.quota, part.left + part.elsewhere, resets_in, is_exceeded)
 
-    def _current(self, caller: Caller) -> _Part | None:
-        """None if it is used up while there is more to be had, or of another minute, or of another limit."""
+    def _current(self, caller: Caller) -> _LocalShare | None:
+        """The share in hand; None if it is used up and more is available, or if it is of another minute or limit."""
         part = self._parts.get(caller.key_id)
         if part is None or part.quota != caller.per_minute or self._clock() >= part.until:
             return None
         return part if part.left or not part.elsewhere else None
 
-    async def _taken(self, caller: Caller) -> _Part:
+    async def _taken(self, caller: Caller) -> _LocalShare:
         assert caller.per_minute is not None
         # Of many that come at once, one asks for all.
         async with self._taking.setdefault(caller.key_id, asyncio.Lock()):
@@ -76,7 +76,9 @@ class KeyQuotas:
                 return part
             async with self._database.connection() as connection:
                 share = await store.take_share(connection, caller.key_id, caller.per_minute)
-            part = _Part(caller.per_minute, share.taken, share.left, until=self._clock() + share.seconds_left)
+            part = _LocalShare(
+                caller.per_minute, share.taken, share.left, until=self._clock() + share.seconds_left
+            )
             self._parts[caller.key_id] = part
         if len(self._parts) > _SWEPT_FROM:
             self._sweep()

@@ -18,19 +18,19 @@ from orchestrator.answers import LOCATION
 from orchestrator.api.keys import store
 from orchestrator.api.keys.callers import ClosedKeyError, KeyHolders
 from orchestrator.api.keys.models import (
-    ChangeRequest,
     Introspection,
+    KeyLimitRequest,
     KeyList,
     KeyRequest,
+    KeyRotationRequest,
     KeyView,
     NewKeyView,
-    RotateRequest,
 )
 from orchestrator.api.keys.store import TakenNameError
 from orchestrator.brands import find_brand
 
 SHOWN_ONCE: Final = ("/v1/keys", "/v1/keys/{key_id}/rotate")
-"""Routes that answer with a key."""
+"""Routes that answer with a secret."""
 _TAKEN: Final = refusal(HTTPStatus.CONFLICT, "Another key has the name.")
 _OVER: Final = refusal(HTTPStatus.CONFLICT, "The key was revoked.")
 
@@ -44,7 +44,7 @@ def key_routes(database: Database) -> APIRouter:
 
 
 def _making(database: Database) -> APIRouter:
-    """What answers with a key."""
+    """Routes that answer with a secret."""
     routes = router("/keys", tags=["keys"])
 
     @routes.post(
@@ -57,7 +57,7 @@ def _making(database: Database) -> APIRouter:
         },
     )
     async def create_key(caller: MayAdminister, request: KeyRequest, response: Response) -> NewKeyView:
-        """An answer that is lost loses the key: rotate it then, by its name in the list."""
+        """Creates a key and shows its secret once. If the answer is lost, rotate the key, which the list shows by name."""
         _of_no_brand(caller)
         key = ApiKey.make()
         async with database.transaction() as tx:
@@ -85,12 +85,12 @@ def _making(database: Database) -> APIRouter:
 
     @routes.post("/{key_id}/rotate", summary="Give an API key another secret", responses={**UNKNOWN, **_OVER})
     async def rotate_key(
-        caller: MayAdminister, key_id: KeyId, request: RotateRequest | None = None
+        caller: MayAdminister, key_id: KeyId, request: KeyRotationRequest | None = None
     ) -> NewKeyView:
-        """Two secrets open until the grace is over. Rotating again meanwhile ends the older of them at once."""
+        """Replaces the secret. The former one stays valid for the grace period; a second rotation ends the oldest at once."""
         _of_no_brand(caller)
         key = ApiKey.make(key_id)
-        grace = timedelta(seconds=(request or RotateRequest()).grace_seconds)
+        grace = timedelta(seconds=(request or KeyRotationRequest()).grace_seconds)
         async with database.transaction() as tx:
             rotated = await store.rotate_key(tx.connection, key, grace)
             if rotated is None and await store.find_key(tx.connection, key_id) is None:
@@ -113,7 +113,7 @@ def _looking_after(database: Database) -> APIRouter:
         after: Annotated[str, Query(description="`next` of the page before.", pattern="^[0-9A-Za-z]*$")] = "",
         limit: PageLimit = DEFAULT_PAGE,
     ) -> KeyList:
-        """Those that were revoked, too. No answer has anything of a secret."""
+        """All keys, revoked ones included, without their secrets."""
         _of_no_brand(caller)
         async with database.connection() as connection:
             found = await store.list_keys(connection, after=after, limit=limit + 1)
@@ -132,8 +132,8 @@ def _looking_after(database: Database) -> APIRouter:
         return KeyView.of(found)
 
     @routes.patch("/{key_id}", summary="Change how often an API key may be used", responses=UNKNOWN)
-    async def update_key(caller: MayAdminister, key_id: KeyId, request: ChangeRequest) -> KeyView:
-        """From the next minute on at the latest, on every replica."""
+    async def update_key(caller: MayAdminister, key_id: KeyId, request: KeyLimitRequest) -> KeyView:
+        """Changes the limit on every replica, within a minute."""
         _of_no_brand(caller)
         async with database.transaction() as tx:
             changed = await store.set_limit(tx.connection, key_id, request.per_minute)
@@ -148,7 +148,7 @@ def _looking_after(database: Database) -> APIRouter:
         responses=UNKNOWN,
     )
     async def revoke_key(caller: MayAdminister, key_id: KeyId) -> None:
-        """From the next request on, on every replica, nothing is answered to who sends it. Again changes nothing."""
+        """Revokes the key on every replica from the next request on. A second call changes nothing."""
         _of_no_brand(caller)
         async with database.transaction() as tx:
             revoked = await store.revoke_key(tx.connection, key_id, by=caller.name)
@@ -175,7 +175,7 @@ def _telling(database: Database) -> APIRouter:
             ),
         ] = "",
     ) -> Introspection:
-        """For services that take API keys and keep none: whoever shows the hash of the secret was shown the key."""
+        """Validates a key for another service. A caller proves that it saw the key by sending the hash of its secret."""
         _of_no_brand(caller)
         try:
             return Introspection.of(await holders.holder_of(key_id, bytes.fromhex(hashed)))

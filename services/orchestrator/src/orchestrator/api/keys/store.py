@@ -14,7 +14,7 @@ from orchestrator.api.keys.domain import usual_limit
 
 @dataclass(frozen=True, slots=True)
 class KeyRow:
-    """A key as it is spoken of; nothing of its secret."""
+    """A key without its secret."""
 
     key_id: str
     name: str
@@ -24,46 +24,46 @@ class KeyRow:
     created_by: str
     rotated_at: datetime | None
     former_until: datetime | None
-    """Until then the secret before the last rotation opens, too; None if there is none any more."""
+    """Until when the former secret is valid, too; None if there is no former secret."""
     expires_at: datetime | None
     is_expired: bool
     revoked_at: datetime | None
     revoked_by: str | None
     last_used_at: datetime | None
     per_minute: int | None
-    """Requests; None: as its scopes have it."""
+    """Requests per minute; None: the highest limit of its scopes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lock:
-    """What a secret is held against."""
+class KeyCredentials:
+    """The hashes and limits against which a secret is checked."""
 
     hashes: tuple[bytes, bytes | None]
-    """Of the secret, and of the former one while it opens."""
+    """SHA-256 of the secret and, while valid, of the former one."""
     caller: Caller
     is_revoked: bool
     expired_at: datetime | None
     minute: int
-    """Which it is now, counted by the database."""
+    """The current minute by the database's clock."""
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """What one replica may spend of a key's minute."""
+class QuotaShare:
+    """Requests that one replica may spend in the current minute."""
 
     taken: int
     left: int
-    """What nobody has taken yet."""
+    """Requests that no replica has taken yet."""
     seconds_left: float
-    """Of the minute."""
+    """Seconds until the minute ends."""
 
 
 class TakenNameError(ValueError):
-    """A key that is not revoked has the name already."""
+    """Another key that is not revoked has this name."""
 
 
-async def find_locks(connection: Connection, key_ids: Collection[str]) -> dict[str, Lock]:
-    """Those that there are, by their ids."""
+async def find_locks(connection: Connection, key_ids: Collection[str]) -> dict[str, KeyCredentials]:
+    """The known keys among these, by id."""
     rows = await connection.fetch(
         """
         select key_id, name, scopes, brands, per_minute, secret_hash, case when former_until > now() then former_hash end as former_hash,
@@ -76,10 +76,10 @@ async def find_locks(connection: Connection, key_ids: Collection[str]) -> dict[s
     return {row["key_id"]: _lock(row) for row in rows}
 
 
-def _lock(row: asyncpg.Record) -> Lock:
+def _lock(row: asyncpg.Record) -> KeyCredentials:
     brands = None if row["brands"] is None else frozenset(row["brands"])
     scopes = frozenset(map(Scope, row["scopes"]))
-    return Lock(
+    return KeyCredentials(
         hashes=(row["secret_hash"], row["former_hash"]),
         caller=Caller(
             row["name"],
@@ -95,7 +95,7 @@ def _lock(row: asyncpg.Record) -> Lock:
 
 
 async def note_use(connection: Connection, key_id: str) -> None:
-    """Notes the minute, unless another replica has."""
+    """Stores the minute of the key's last use, unless another replica has."""
     await connection.execute(
         """
         update api_keys set last_used_at = date_trunc('minute', now())
@@ -105,8 +105,8 @@ async def note_use(connection: Connection, key_id: str) -> None:
     )
 
 
-async def take_share(connection: Connection, key_id: str, quota: int) -> Share:
-    """A twentieth of what the key may ask in a minute, less towards its end; nothing once all is taken."""
+async def take_share(connection: Connection, key_id: str, quota: int) -> QuotaShare:
+    """Takes a twentieth of the key's limit for this minute, less near its end; nothing once all is taken."""
     row = await connection.fetchrow(
         """
         insert into api_key_minutes as known (key_id, minute, share, taken)
@@ -124,11 +124,11 @@ async def take_share(connection: Connection, key_id: str, quota: int) -> Share:
         quota,
     )
     assert row is not None
-    return Share(row["share"], max(quota - row["taken"], 0), max(row["seconds_left"], 0.0))
+    return QuotaShare(row["share"], max(quota - row["taken"], 0), max(row["seconds_left"], 0.0))
 
 
 async def set_limit(connection: Connection, key_id: str, per_minute: int | None) -> KeyRow | None:
-    """How often a key may ask from now on; None: as its scopes have it. Returns None if there is no such key."""
+    """Sets a key's requests per minute; None: the limit of its scopes. Returns None if there is no such key."""
     statement = "update api_keys set per_minute = $2 where key_id = $1 returning *"
     return _one(await _rows(connection, statement, key_id, per_minute))
 
@@ -177,13 +177,13 @@ async def find_key(connection: Connection, key_id: str) -> KeyRow | None:
 
 
 async def list_keys(connection: Connection, *, after: str, limit: int) -> list[KeyRow]:
-    """By id, beginning behind `after`; revoked ones, too."""
+    """A page of keys by id, after `after`; revoked ones included."""
     statement = "select * from api_keys where key_id > $1 order by key_id limit $2"
     return await _rows(connection, statement, after, limit)
 
 
 async def rotate_key(connection: Connection, key: ApiKey, grace: timedelta) -> KeyRow | None:
-    """Gives a key another secret. The one before opens for so long yet, and the one before that no more.
+    """Replaces a key's secret. The former secret stays valid for `grace`; the one before that ends now.
 
     Returns:
         None if there is no such key, or it was revoked.
@@ -196,7 +196,7 @@ async def rotate_key(connection: Connection, key: ApiKey, grace: timedelta) -> K
 
 
 async def revoke_key(connection: Connection, key_id: str, *, by: str) -> KeyRow | None:
-    """Ends a key for good; one that has ended stays as it is. None: there is none."""
+    """Revokes a key for good; a revoked key stays as it is. Returns None if there is no such key."""
     statement = """
         update api_keys set revoked_at = coalesce(revoked_at, now()), revoked_by = coalesce(revoked_by, $2)
         where key_id = $1 returning *
@@ -205,7 +205,7 @@ async def revoke_key(connection: Connection, key_id: str, *, by: str) -> KeyRow 
 
 
 async def _rows(connection: Connection, statement: str, *values: object) -> list[KeyRow]:
-    """The keys that a statement finds, or has changed."""
+    """The keys that a statement selects or returns."""
     rows = await connection.fetch(
         f"""
         with found as ({statement})

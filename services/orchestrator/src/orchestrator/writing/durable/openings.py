@@ -8,8 +8,8 @@ from uuid import UUID
 from chassis import DatabaseUnavailableError
 from chassis.coalescing import RequestCoalescer
 from messaging import Database
-from orchestrator.brands import Brand, find_brands
-from orchestrator.removal import Late, late_among
+from orchestrator.brands import BrandRow, find_brands
+from orchestrator.removal import MessageSubject, find_late
 from orchestrator.writing.durable.commands import Command, stand_back, take_up_all
 from orchestrator.writing.durable.results import results_of_all
 from orchestrator.writing.durable.workflow import Workflow
@@ -34,7 +34,7 @@ class Opening:
 
     late: bool = False
     """Its article was deleted, or its brand erased: it is not taken up."""
-    brand: Brand | None = None
+    brand: BrandRow | None = None
     """None: there is none, and it is not taken up either."""
     steps_id: UUID | None = None
     """The id under which the writer keeps its steps; None if the command is not to be carried out."""
@@ -87,8 +87,9 @@ class Openings:
 
     async def _take_up(self, asked: Sequence[Asked]) -> dict[Asked, Opening]:
         async with self._database.connection() as connection:
-            late = await late_among(
-                connection, [Late(each.brand_slug, each.sent_at, each.command.content_id) for each in asked]
+            late = await find_late(
+                connection,
+                [MessageSubject(each.brand_slug, each.sent_at, each.command.content_id) for each in asked],
             )
             brands = await find_brands(connection, {each.brand_slug for each in asked})
             begin = [

@@ -7,7 +7,7 @@ from functools import partial
 from uuid import UUID
 
 from messaging import Database
-from orchestrator.brands import Brand
+from orchestrator.brands import BrandRow
 from orchestrator.computing import Computing
 from orchestrator.writing.article import Article, Source
 from orchestrator.writing.body import Body, prose_of
@@ -63,7 +63,7 @@ class Judged:
 async def judge(
     others: Others,
     computing: Computing,
-    brand: Brand,
+    brand: BrandRow,
     *,
     own_ids: Collection[UUID],
     keyword: str,
@@ -116,7 +116,7 @@ async def judge(
 
 async def measure_edited(
     database: Database,
-    brand: Brand,
+    brand: BrandRow,
     *,
     content_id: UUID,
     keyword: str,

@@ -10,7 +10,7 @@ import structlog
 from pydantic import TypeAdapter
 
 from messaging import Unprocessable
-from orchestrator.tallies import Tally
+from orchestrator.counters import LabelledCounter
 from orchestrator.writing.article import Article, Draft, Source
 from orchestrator.writing.desk import Desk
 from orchestrator.writing.model import prompts
@@ -58,7 +58,7 @@ class ModelWriter:
     desk: Desk
     context_tokens: int
     judge: Chat | None = None
-    sentences: Tally | None = None
+    sentences: LabelledCounter | None = None
 
     async def write(
         self, *, keyword: str, sources: Sequence[Source], brand_name: str, language: str

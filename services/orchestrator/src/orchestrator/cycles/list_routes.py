@@ -1,4 +1,4 @@
-"""A route that takes keywords as a list of text, too: it reaches the route as the JSON that says the same."""
+"""A route that also takes keyword lists as text or CSV, and converts them to JSON."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from starlette.types import Message
 from chassis.http.guard import media_type
 from chassis.http.problem_codes import RefusalError
 from orchestrator import problem_codes as codes
-from orchestrator.cycles.lists import Listed, ListError, read_lines, read_table
+from orchestrator.cycles.lists import KeywordLine, KeywordListError, read_lines, read_table
 from orchestrator.cycles.models import checked_keyword
 
 READERS: Final = {"text/plain": read_lines, "text/csv": read_table}
@@ -31,7 +31,7 @@ LISTS: Final[dict[str, Any]] = {
 """`openapi_extra` of such a route."""
 
 
-class TakesLists(APIRoute):
+class KeywordListRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
 
@@ -41,20 +41,20 @@ class TakesLists(APIRoute):
                 return await handle(request)
             try:
                 body = await asyncio.to_thread(_as_json, read, await request.body())
-            except ListError as error:
+            except KeywordListError as error:
                 raise RefusalError(codes.INVALID_LIST, str(error)) from error
             return await handle(_with_json(request, body))
 
         return handler
 
 
-def _as_json(read: Callable[[bytes], list[Listed]], text: bytes) -> bytes:
+def _as_json(read: Callable[[bytes], list[KeywordLine]], text: bytes) -> bytes:
     listed = read(text)
     for each in listed:
         try:
             checked_keyword(each.keyword)
         except ValueError as error:
-            raise ListError(f"line {each.line}: {error}") from error
+            raise KeywordListError(f"line {each.line}: {error}") from error
     told: dict[str, Any] = {"keywords": [each.keyword for each in listed]}
     if any(each.priority for each in listed):
         told["priorities"] = [each.priority for each in listed]

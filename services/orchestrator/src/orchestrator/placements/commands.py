@@ -1,4 +1,4 @@
-"""Asking the publisher for one target, or to have an article away from all of them."""
+"""Commands to the publisher: bring an article to a target, or withdraw it."""
 
 from collections.abc import Collection
 from uuid import UUID
@@ -7,18 +7,18 @@ from envelope.brand.payloads import ContentPublish
 from messaging import Transaction
 from orchestrator.brands import BUILT_IN_SITE
 from orchestrator.placements import store
-from orchestrator.placements.store import Placed
+from orchestrator.placements.store import ArticlePlacements
 
 
-async def placed_as(tx: Transaction, content_id: UUID, home: str) -> None:
-    """Its home is this target from now on: what that answers is told of the article itself."""
+async def set_home(tx: Transaction, content_id: UUID, home: str) -> None:
+    """Makes this target the article's home; its answers then concern the article itself."""
     await store.forget(tx.connection, content_id, home)
 
 
 async def withdraw(tx: Transaction, content_id: UUID, *, deleting: bool = False) -> None:
-    """Has an article that was taken down go from the further targets.
+    """Withdraws an article from its further targets.
 
-    Of one that is about to be deleted, its home is asked, too; the built-in site is not: it is told of deletions by their own command.
+    Before a deletion, withdraws it from its home, too, unless that is the built-in site, which gets a command of its own.
     """
     placed = (await store.find_placed(tx.connection, [content_id])).get(content_id)
     if placed is None:
@@ -31,8 +31,8 @@ async def withdraw(tx: Transaction, content_id: UUID, *, deleting: bool = False)
         _send(tx, placed, target)
 
 
-async def ask(tx: Transaction, placed: Placed, target: str, *, overwrite: bool) -> None:
-    """Has one target brought up to date with an article, which is locked, be it its home or not."""
+async def ask(tx: Transaction, placed: ArticlePlacements, target: str, *, overwrite: bool) -> None:
+    """Updates one target, the home or another, to the current state of a locked article."""
     content_id = placed.content_id
     if target != placed.home:
         if placed.taken_down:
@@ -42,10 +42,10 @@ async def ask(tx: Transaction, placed: Placed, target: str, *, overwrite: bool) 
     _send(tx, placed, target, overwrite=overwrite)
 
 
-async def ask_everywhere(tx: Transaction, content_ids: Collection[UUID]) -> set[UUID]:
-    """Has articles brought up to date wherever they are, or are to be gone from; returns those that are stored.
+async def update_all_targets(tx: Transaction, content_ids: Collection[UUID]) -> set[UUID]:
+    """Updates all targets of articles, withdrawals included; returns the ids of the stored articles.
 
-    What waits for a person and was never published is asked of nobody.
+    Skips drafts that were never published.
     """
     found = await store.find_placed(tx.connection, content_ids, locked=True)
     asked = await store.targets_of(tx.connection, found)
@@ -59,7 +59,7 @@ async def ask_everywhere(tx: Transaction, content_ids: Collection[UUID]) -> set[
     return set(found)
 
 
-def _send(tx: Transaction, placed: Placed, target: str, *, overwrite: bool = False) -> None:
+def _send(tx: Transaction, placed: ArticlePlacements, target: str, *, overwrite: bool = False) -> None:
     tx.send(
         ContentPublish(
             brand_slug=placed.brand_slug,

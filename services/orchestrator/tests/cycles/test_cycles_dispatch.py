@@ -18,23 +18,23 @@ from envelope.brand.payloads import (
 from messaging import Database
 from orchestrator.brands import BrandSlug, upsert_brand
 from orchestrator.cycles import (
+    BrandLimits,
     Cycle,
     CycleId,
     Housekeeping,
     NewCycle,
-    Room,
     begin_cycle,
     keyword_rows,
     note_waits,
     route,
     store,
 )
+from orchestrator.cycles.dispatch import dispatch_overlooked
 from orchestrator.cycles.models import NOT_ITS_TURN, CycleView
-from orchestrator.cycles.turns import give_overlooked_turns
 from orchestrator.writing.durable import Command, put_down_to_wait, take_up
 
 AT_ONCE = 4
-ROOM = Room(articles=AT_ONCE)
+LIMITS = BrandLimits(articles=AT_ONCE)
 MessageOf = Callable[..., DomainMessage[Any]]
 
 
@@ -67,7 +67,7 @@ class Desk:
             None,
             b"digest",
         )
-        cycle = self.cycles[slug] = await begin_cycle(self._database, wanted, ROOM)
+        cycle = self.cycles[slug] = await begin_cycle(self._database, wanted, LIMITS)
         await self.tell(
             *(ResearchCompleted(brand_slug=slug, research_id=UUID(int=7), keyword=each) for each in keywords),
             chain=cycle.correlation_id,
@@ -75,7 +75,7 @@ class Desk:
 
     async def tell(self, *payloads: Payload, chain: str | None = None) -> None:
         async with self._database.transaction() as tx:
-            await route([self._message_of(each, chain) for each in payloads], tx, room=ROOM)
+            await route([self._message_of(each, chain) for each in payloads], tx, limits=LIMITS)
 
     async def asked(self) -> Counter[str]:
         """Keywords whose article was sent to be written, and how often."""
@@ -186,7 +186,7 @@ async def test_a_keyword_that_waits_is_not_taken_for_stalled_and_gets_the_turn_o
         stall_after=timedelta(hours=1),
         keep_cycles=timedelta(days=1),
         longest_sleep=timedelta(hours=1),
-        room=ROOM,
+        limits=LIMITS,
     )
     await housekeeping.tidy()
     assert Counter((await desk.asked()).values()) == {2: AT_ONCE - 1, 1: 1}
@@ -213,14 +213,14 @@ async def test_a_keyword_that_waits_is_not_taken_for_stalled_and_gets_the_turn_o
 async def test_what_waits_for_money_keeps_no_room_from_what_does_not(
     orchestrator_database: Database, message_of: MessageOf
 ) -> None:
-    room = Room(research=3)
+    limits = BrandLimits(research=3)
     desk = Desk(orchestrator_database, message_of)
     await desk.hand_in("paid", 0)
     keywords = tuple(f"keyword {letter}" for letter in "abcdefghij")
     wanted = NewCycle(
         CycleId(new_event_id()), "chain", BrandSlug("paid"), Priority.NORMAL, keywords, None, b"digest"
     )
-    await begin_cycle(orchestrator_database, wanted, room)
+    await begin_cycle(orchestrator_database, wanted, limits)
 
     async def asked_after(*waiting: str) -> list[str]:
         until = datetime.now(UTC) + timedelta(hours=1)
@@ -232,7 +232,7 @@ async def test_what_waits_for_money_keeps_no_room_from_what_does_not(
         ]
         async with orchestrator_database.transaction() as tx:
             await note_waits(told, tx)
-        await give_overlooked_turns(orchestrator_database, room)
+        await dispatch_overlooked(orchestrator_database, limits)
         async with orchestrator_database.connection() as connection:
             rows = await connection.fetch(
                 "select keyword from keywords where not awaits_turn order by position"

@@ -1,4 +1,4 @@
-"""Drafts that were sent back and of which nothing came: they wait for a person again. Every replica looks after them."""
+"""Returned drafts that no model rewrote in time: they wait for a person again. Every replica runs the reaper."""
 
 import asyncio
 from datetime import timedelta
@@ -15,8 +15,8 @@ log = structlog.get_logger(__name__)
 NOTHING_CAME: Final = "it was sent back, and nothing came of it; its dead letter, if there is one, says why"
 
 
-class Returns:
-    """Gives back what nobody has written again `after` so long, not counting time in which it was known to wait."""
+class StalledRewriteReaper:
+    """Ends rewrites that take longer than `after`, known waits not counted."""
 
     def __init__(self, database: Database, *, after: timedelta, longest_sleep: timedelta) -> None:
         self._database = database
@@ -24,21 +24,21 @@ class Returns:
         self._sleep = min(after, longest_sleep)
 
     async def run(self) -> None:
-        """Goes on until it is cancelled."""
+        """Runs until cancelled."""
         while True:
-            await self.give_back()
+            await self.reset_stalled_rewrites()
             await asyncio.sleep(self._sleep.total_seconds())
 
-    async def give_back(self) -> int:
-        """How many drafts wait again."""
+    async def reset_stalled_rewrites(self) -> int:
+        """Ends overdue rewrites; returns the number of drafts that wait again."""
         async with self._database.transaction() as tx:
-            given = await _give_back(tx.connection, self._after)
+            given = await _reset_stalled(tx.connection, self._after)
         for content_id in given:
             log.warning("draft_not_written_again", content_id=str(content_id))
         return len(given)
 
 
-async def _give_back(connection: Connection, after: timedelta) -> list[UUID]:
+async def _reset_stalled(connection: Connection, after: timedelta) -> list[UUID]:
     rows = await connection.fetch(
         """
         update content set decision = null, waits_since = clock_timestamp(), updated_at = clock_timestamp(),

@@ -1,4 +1,4 @@
-"""Counts of what happened in this process, by kind, for Prometheus. Counted where it happens."""
+"""Counters of events in this process, by kind, for Prometheus."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -9,14 +9,14 @@ from prometheus_client.registry import Collector
 from chassis.observing.metrics import Families
 
 
-class Tally:
-    """One counter.
+class LabelledCounter:
+    """A Prometheus counter with one label.
 
     Args:
-        name: of the metric.
-        told: what it counts, for people.
-        label: what the kinds are called.
-        kinds: all there are, shown from the start: a rate needs something to begin with.
+        name: the metric's name.
+        told: the metric's help text.
+        label: the label's name.
+        kinds: all values of the label, exported from the start, as a rate needs a first value.
     """
 
     def __init__(self, name: str, told: str, label: str, kinds: Iterable[str]) -> None:
@@ -29,8 +29,8 @@ class Tally:
         self._counts[kind] += times
 
     def shown(self, families: Families) -> Collector:
-        """As a metric of the process."""
-        return _Shown(self, families)
+        """A collector that exports this counter."""
+        return _TallyCollector(self, families)
 
     def collected(self, families: Families) -> Metric:
         counter = families.counter(self._name, self._told, self._label)
@@ -39,8 +39,8 @@ class Tally:
         return counter
 
 
-class _Shown(Collector):
-    def __init__(self, tally: Tally, families: Families) -> None:
+class _TallyCollector(Collector):
+    def __init__(self, tally: LabelledCounter, families: Families) -> None:
         self._tally = tally
         self._families = families
 

@@ -1,6 +1,6 @@
-"""Articles that a person has approved for a time: SQL over appointments, beside the functions that run it.
+"""Scheduled publications: SQL beside the functions that run it.
 
-Whoever makes, ends or keeps one holds the article's row lock (`lock_draft` of store.py).
+The functions that change one need the article's row lock (`lock_draft` of store.py).
 """
 
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from typing import Final
 from uuid import UUID
 
 from chassis import Connection
-from orchestrator.review.domain import Appointment
+from orchestrator.review.domain import ScheduledPublication
 
 _DUE: Final = "p.ended_at is null and p.publish_at <= clock_timestamp() and b.paused_at is null"
-"""Of appointments p with brands b. A paused brand's wait until it goes on."""
+"""SQL: whether appointment p of brand b is due. Those of a paused brand wait until it is resumed."""
 _OF_BRANDS: Final = (
     "appointments as p join content as c using (content_id) join brands as b on b.slug = c.brand_slug"
 )
@@ -21,7 +21,7 @@ _OF_BRANDS: Final = (
 async def make(
     connection: Connection, content_id: UUID, version: int, publish_at: datetime, *, by: str
 ) -> bool:
-    """Has a version published at a time, in place of what was to be before. False, and nothing made, if that time is past."""
+    """Schedules a version in place of the former schedule. False, and nothing stored, if that time is past."""
     if not await connection.fetchval("select $1::timestamptz > clock_timestamp()", publish_at):
         return False
     await end(connection, content_id, "moved", by=by)
@@ -36,7 +36,7 @@ async def make(
 
 
 async def end(connection: Connection, content_id: UUID, how: str, *, by: str) -> None:
-    """Ends the appointment that stands, if one does."""
+    """Ends the article's open scheduled publication, if any."""
     await connection.execute(
         """
         update appointments set ended_at = clock_timestamp(), ended_as = $2, ended_by = $3
@@ -49,7 +49,7 @@ async def end(connection: Connection, content_id: UUID, how: str, *, by: str) ->
 
 
 async def due(connection: Connection, limit: int) -> list[tuple[UUID, int]]:
-    """Articles with the versions that are to be published now, the longest due first."""
+    """Due articles with their versions, the longest due first."""
     rows = await connection.fetch(
         f"select content_id, p.version from {_OF_BRANDS} where {_DUE} order by p.publish_at, content_id limit $1",  # noqa: S608
         limit,
@@ -57,8 +57,8 @@ async def due(connection: Connection, limit: int) -> list[tuple[UUID, int]]:
     return [(row["content_id"], row["version"]) for row in rows]
 
 
-async def due_of(connection: Connection, content_id: UUID) -> Appointment | None:
-    """The one of an article, if it is due."""
+async def due_of(connection: Connection, content_id: UUID) -> ScheduledPublication | None:
+    """The article's scheduled publication, if it is due."""
     row = await connection.fetchrow(
         f"""
         select p.version, p.publish_at, p.made_by, p.made_at from {_OF_BRANDS}
@@ -66,12 +66,12 @@ async def due_of(connection: Connection, content_id: UUID) -> Appointment | None
         """,  # noqa: S608
         content_id,
     )
-    return None if row is None else Appointment(*row)
+    return None if row is None else ScheduledPublication(*row)
 
 
 @dataclass(frozen=True, slots=True)
-class Dated:
-    """An article that is to be published at a time."""
+class ScheduledArticle:
+    """An article with a scheduled publication."""
 
     content_id: UUID
     publish_at: datetime
@@ -81,15 +81,15 @@ class Dated:
     made_by: str
     made_at: datetime
     moves: int
-    """How often it had another time before."""
+    """How often its time was changed."""
 
 
 async def between(
     connection: Connection, brand: str, begin: datetime, end: datetime, *, after: UUID | None, limit: int
-) -> list[Dated]:
-    """A brand's articles that are to be published from one time to before another one, the earliest first.
+) -> list[ScheduledArticle]:
+    """A brand's scheduled articles from `begin` to before `end`, earliest first.
 
-    Of those at `begin` itself, only those behind the article `after`.
+    At `begin` itself, only articles behind `after`.
     """
     rows = await connection.fetch(
         """
@@ -107,11 +107,11 @@ async def between(
         after,
         limit,
     )
-    return [Dated(**dict(row)) for row in rows]
+    return [ScheduledArticle(**dict(row)) for row in rows]
 
 
 async def until_next(connection: Connection) -> timedelta | None:
-    """How long until the next is due; None if none is to come. What has been due for long was tried already."""
+    """Time until the next one is due; None if there is none. Publications that failed before do not count."""
     rest: timedelta | None = await connection.fetchval(
         f"""
         select min(p.publish_at) - clock_timestamp() from {_OF_BRANDS}

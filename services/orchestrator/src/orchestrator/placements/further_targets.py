@@ -1,7 +1,7 @@
-"""From an article's home to the further targets of its brand, and what these answer.
+"""Sends articles from their home to further targets, and stores the answers.
 
-The home goes first: the others name its address as the canonical one. While it cannot be published there, they are not asked. What
-a further target answers changes nothing about the article's keyword, which is completed by its home.
+The home goes first, as the others name its address as the canonical one. If publishing there fails, the others get nothing. Answers
+of further targets change nothing about the keyword, which the home completes.
 """
 
 from collections.abc import Sequence
@@ -24,8 +24,8 @@ Answer: TypeAlias = ContentPublished | ContentPublishFailed | DeadLetterRecorded
 MessageT = TypeVar("MessageT", bound=DomainMessage)  # type: ignore[type-arg]
 
 
-async def learn(tx: Transaction, events: Sequence[MessageT]) -> list[MessageT]:
-    """Notes what further targets answered; returns the events that are about something else."""
+async def record_target_answers(tx: Transaction, events: Sequence[MessageT]) -> list[MessageT]:
+    """Stores the answers of further targets; returns the other events."""
     about = {id(event): place for event in events if (place := _place(event.payload))}
     if not about:
         return list(events)
@@ -44,8 +44,8 @@ async def learn(tx: Transaction, events: Sequence[MessageT]) -> list[MessageT]:
     return others
 
 
-async def spread(tx: Transaction, events: Sequence[DomainMessage]) -> None:  # type: ignore[type-arg]
-    """Asks the further targets for articles that their homes have published; once for each state of an article."""
+async def publish_to_further_targets(tx: Transaction, events: Sequence[DomainMessage]) -> None:  # type: ignore[type-arg]
+    """Sends articles that their home has published to further targets, once for each state of an article."""
     at_home = {
         event.payload.content_id: event for event in events if isinstance(event.payload, ContentPublished)
     }
@@ -69,7 +69,7 @@ async def spread(tx: Transaction, events: Sequence[DomainMessage]) -> None:  # t
 
 
 def _place(payload: object) -> tuple[UUID, str] | None:
-    """The article and the target that an event may be about."""
+    """The article and the target that an event names, if any."""
     match payload:
         case ContentPublished(content_id=UUID() as content_id, target=str() as target):
             return content_id, target
@@ -90,5 +90,5 @@ def _why(answer: object) -> str:
         case ContentPublishFailed():
             why = f"{answer.reason}: {answer.detail}" if answer.detail else answer.reason
         case _:
-            why = "no reason was told"
+            why = "no reason was given"
     return why if len(why) <= MAX_REASON else f"{why[: MAX_REASON - 1]}…"

@@ -1,7 +1,7 @@
-"""`drafts.waiting`: reminds of drafts and posts that a person has to decide about.
+"""`drafts.waiting`: the reminder of drafts and posts that wait for a decision.
 
-A brand is told of when the first waits, once a day as long as any does, and at once when drafts hold it up. It is told of at once again only
-when a person has reviewed all of those: each decision lets one more be written, which holds it up as well. A row per brand makes it once, on any number of replicas; only the database's clock counts.
+A brand gets it when the first one waits, then daily, and at once when drafts pause the brand. A second immediate reminder needs
+a review of all those drafts first. A row per brand makes it unique among replicas; only the database's clock counts.
 """
 
 from datetime import timedelta
@@ -21,11 +21,11 @@ EVERY: Final = timedelta(days=1)
 POSTS_WAIT: Final = (
     """jsonb_path_exists(k.posts, '$[*] ? (@.url == null && @.reason starts with "needs_review")')"""
 )
-"""Of keywords k: whether a post about its article waits at social, as it has said; as in the index keywords_with_waiting_posts."""
+"""SQL: whether keyword k has a post that waits at social; as in the index keywords_with_waiting_posts."""
 
 
-async def remind(tx: Transaction) -> int:
-    """Tells of the brands whose time it is; returns how many. One that is being decided about is left for the next time."""
+async def announce_waiting_drafts(tx: Transaction) -> int:
+    """Publishes the reminders that are due; returns their number. Locked brands are left for the next round."""
     rows = await tx.connection.fetch(
         f"""
         with promoted as (

@@ -1,4 +1,4 @@
-"""Asks the gateway which accounts end soon. Every replica would; one of them does each hour."""
+"""Fetches from the gateway which accounts soon expire. All replicas run the poller; one of them fetches each hour."""
 
 import asyncio
 from datetime import timedelta
@@ -10,12 +10,12 @@ from pydantic import AwareDatetime, BaseModel, SecretStr, StringConstraints, Val
 from chassis.http.client import PassingError, Peer, ServiceClient, UnusableAnswerError
 from messaging import Database
 from orchestrator.accounts import store
-from orchestrator.accounts.store import SeenAccount
+from orchestrator.accounts.store import ReportedAccount
 
 log = structlog.get_logger(__name__)
 
 REST: Final = timedelta(minutes=1)
-"""Between two looks whether it is time."""
+"""Pause between two checks whether the hour is over."""
 _SECONDS: Final = 20.0
 _MAX_BYTES: Final = 16_000_000
 _MAX_DETAIL: Final = 300
@@ -24,7 +24,7 @@ _Word = Annotated[str, StringConstraints(max_length=200)]
 
 
 class _Account(BaseModel):
-    """What the gateway says of one, as far as it is of interest here."""
+    """The fields of a gateway account that this service uses."""
 
     name: _Word
     kind: _Word
@@ -33,17 +33,17 @@ class _Account(BaseModel):
     detail: str | None = None
     expires_at: AwareDatetime | None = None
 
-    def seen(self) -> SeenAccount:
+    def seen(self) -> ReportedAccount:
         detail = (self.detail or "")[:_MAX_DETAIL]
-        return SeenAccount(self.name, self.kind, self.brands, self.state, detail, self.expires_at)
+        return ReportedAccount(self.name, self.kind, self.brands, self.state, detail, self.expires_at)
 
 
 class _Accounts(BaseModel):
     items: tuple[_Account, ...]
 
 
-class Watching:
-    """One for the life of the process. `gateway_url` None: there are no accounts."""
+class AccountHealthPoller:
+    """Stores the state of all accounts every hour. `gateway_url` None: there are no accounts."""
 
     def __init__(self, database: Database, gateway_url: str | None, key: SecretStr) -> None:
         self._database = database
@@ -57,17 +57,17 @@ class Watching:
             await self._gateway.aclose()
 
     async def run(self) -> None:
-        """Goes on until it is cancelled; without a gateway there is nothing to do."""
+        """Runs until cancelled; returns at once without a gateway."""
         while self._gateway is not None:
             await self.look()
             await asyncio.sleep(REST.total_seconds())
 
     async def look(self) -> bool:
-        """Asks and keeps what is said, if an hour is over; whether something new is known."""
+        """Fetches and stores the accounts if an hour is over; returns whether something was stored."""
         if self._gateway is None:
             return False
         async with self._database.transaction() as tx:
-            if not await store.take_round(tx.connection):
+            if not await store.claim_check(tx.connection):
                 return False
         try:
             reply = await self._gateway.ask("GET", "/v1/accounts")

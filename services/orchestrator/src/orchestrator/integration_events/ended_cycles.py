@@ -1,7 +1,7 @@
-"""`cycle.completed`: told once of each cycle, when the last of its keywords has ended.
+"""`cycle.completed`: published once for each cycle, when its last keyword has ended.
 
-One whose draft waits for a person has not ended. A row that says whether it was told makes it once, on any number of replicas. A keyword that goes on after all (research comes late) takes its cycle up again, which ends
-again; that is not told a second time.
+A cycle with a waiting draft has not ended. A row per cycle makes the event unique among replicas. A late result may reopen a
+keyword and its cycle; the second end publishes nothing.
 """
 
 import json
@@ -18,17 +18,17 @@ log = structlog.get_logger(__name__)
 ENDED_AS: Final = (
     "case when cancelled > 0 then 'cancelled' when completed > 0 then 'completed' else 'failed' end"
 )
-"""Of cycles that have ended: their state, in SQL."""
+"""State of an ended cycle, in SQL."""
 AT_ONCE: Final = 500
 
 _STATES: Final = ("completed", "refused", "rejected", "failed", "cancelled")
-"""Those that keywords end in, which are columns of their cycle."""
+"""End states of keywords; each is a column of `cycles`."""
 
 
-async def tell_of_ends(tx: Transaction, brands: Collection[str] | None = None) -> int:
-    """Tells of cycles that have ended and were not told of, of some brands or of all; returns how many, `AT_ONCE` at most.
+async def announce_ended_cycles(tx: Transaction, brands: Collection[str] | None = None) -> int:
+    """Publishes the ends of cycles, of some brands or all; returns their number, `AT_ONCE` at most.
 
-    Called in the transaction that ends keywords, and now and then for what a replica of the version before has ended.
+    Called in the transaction that ends keywords, and by the poller for cycles that an older replica ended.
     """
     rows = await tx.connection.fetch(
         f"""

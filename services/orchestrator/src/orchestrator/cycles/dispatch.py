@@ -1,8 +1,7 @@
-"""Whose turn it is: which keywords are sent to research, and which articles to the writers.
+"""Dispatches waiting keywords to research and to the writers, brand by brand.
 
-Of a brand only so much is in hand at a time, and what has no room yet is stored as such (`awaits_turn`). So no brand stands
-in front of the others in a queue, a keyword that matters more overtakes one that matters less, and what has not been sent can
-still be held back.
+A brand has a limited number of keywords under way; the others are stored as waiting (`awaits_turn`). So no brand blocks
+others in a queue, urgent keywords overtake others, and unsent ones can still be held back.
 """
 
 from collections import Counter
@@ -17,34 +16,34 @@ import asyncpg
 
 from chassis import Connection
 from messaging import Database, Transaction
-from orchestrator.brands import Approval, approval_of
+from orchestrator.brands import ApprovalPolicy, approval_of
 from orchestrator.cycles.domain import BRAND_ARTICLES, BRAND_RESEARCH, take_turn
 from orchestrator.cycles.keyword_rows import KeywordRow, load_rows, stored_trace
 from orchestrator.cycles.store import MAY_STEP
-from orchestrator.outside import tell_of_ends
+from orchestrator.integration_events import announce_ended_cycles
 from orchestrator.subjects import Candidate, settle, take_in_hand
 from orchestrator.writing import RETURNED_DRAFTS, UNREVIEWED_DRAFTS
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """How much of one brand may be in hand at a time."""
+class BrandLimits:
+    """How much work of one brand may be under way at a time."""
 
     research: int = BRAND_RESEARCH
-    """Keywords at research, and those that it is done with and that wait for a writer."""
+    """Keywords at research, or researched and waiting for a writer."""
     articles: int = BRAND_ARTICLES
-    """Articles being written or queued for it."""
+    """Articles being written or queued for a writer."""
 
 
-DEFAULT_ROOM: Final = Room()
+DEFAULT_LIMITS: Final = BrandLimits()
 _MOST_ROUNDS: Final = 20
 _AT_ONCE: Final = 500
-"""So often so many keywords are looked at that are not sent, as their subject is in hand or has its article; then others have their turn."""
+"""Rounds and keywords per round in which unsent keywords are skipped, as their subject has an article or is under way."""
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What of a brand is in hand, and what waits."""
+class BrandLoad:
+    """A brand's work under way, and its waiting keywords."""
 
     researching: int
     writing: int
@@ -53,28 +52,28 @@ class Standing:
     following: int = 0
     """Keywords that wait for another one on their subject."""
     waiting: int = 0
-    """Of those at research: those of which it said that they wait, for a budget or a provider that is away, and until when."""
+    """Keywords at research that wait for a budget or an unreachable provider, with a known end."""
     drafts_left: int | None = None
-    """How many more drafts may wait for review, those that are in hand included; None where not every article waits."""
+    """How many more drafts may wait for review, those being written included; None if not every article is reviewed."""
 
-    def room_for_articles(self, room: Room) -> int:
-        most = room.articles if self.drafts_left is None else min(room.articles, self.drafts_left)
+    def room_for_articles(self, limits: BrandLimits) -> int:
+        most = limits.articles if self.drafts_left is None else min(limits.articles, self.drafts_left)
         return max(most - self.writing, 0)
 
-    def room_for_research(self, room: Room, *, articles: int = 0) -> int:
-        """With so many `articles` sent to the writers just now.
+    def room_for_research(self, limits: BrandLimits, *, articles: int = 0) -> int:
+        """Free capacity for research, after `articles` were sent to the writers.
 
-        What waits for money takes no room from what a folder may answer: so at most twice as much is at research.
+        Keywords that wait for a budget leave capacity to those that the corpus may answer, so at most twice the limit is at research.
         """
-        busy = self.researching - min(self.waiting, room.research)
-        return max(room.research - busy - (self.awaiting_writing - articles), 0)
+        busy = self.researching - min(self.waiting, limits.research)
+        return max(limits.research - busy - (self.awaiting_writing - articles), 0)
 
 
-NOTHING_IN_HAND: Final = Standing(0, 0, 0, 0)
+NO_LOAD: Final = BrandLoad(0, 0, 0, 0)
 
 
-async def standings(connection: Connection, slugs: Sequence[str]) -> dict[str, Standing]:
-    """How the brands stand. What may not go on is nobody's turn, and is left out."""
+async def brand_loads(connection: Connection, slugs: Sequence[str]) -> dict[str, BrandLoad]:
+    """The work of brands under way and waiting. Paused and held-up keywords are left out."""
     rows = await connection.fetch(
         f"""
         select b.slug, b.approval, b.writer, b.target, b.further_targets,
@@ -93,7 +92,7 @@ async def standings(connection: Connection, slugs: Sequence[str]) -> dict[str, S
         list(slugs),
     )
     return {
-        row["slug"]: Standing(
+        row["slug"]: BrandLoad(
             row["researching"],
             row["writing"],
             row["awaiting_research"],
@@ -107,33 +106,35 @@ async def standings(connection: Connection, slugs: Sequence[str]) -> dict[str, S
 
 
 def _every_article_waits(brand: asyncpg.Record) -> bool:
-    """Whether a person sees each article first, as far as one can know before it is written: the first on a keyword counts, too."""
+    """Whether a person reviews each article. Counts the first article on a keyword, as that is unknown before it is written."""
     targets = (brand["target"], *brand["further_targets"])
-    return approval_of(brand["approval"], writer=brand["writer"], targets=targets) is not Approval.NOTHING
+    return (
+        approval_of(brand["approval"], writer=brand["writer"], targets=targets) is not ApprovalPolicy.NOTHING
+    )
 
 
-async def give_turns(
+async def dispatch_waiting(
     tx: Transaction,
     slugs: Collection[str],
-    room: Room,
+    limits: BrandLimits,
     *,
     now: datetime,
 ) -> int:
-    """Sends what waits as far as its brand has room for it, what matters most first; returns how many.
+    """Sends waiting keywords within their brands' limits, by priority; returns their number.
 
-    Keywords whose subject has its article, or is in hand, end with that or wait for it instead. The brands' locks must be held.
-    Each goes on in the trace that was kept with it, whatever makes room for it: that is not about it. Where none was kept, one begins,
-    linked to the one that its cycle began in.
+    Keywords on a subject with an article end with it; those on a subject under way wait. The brands' locks must be held.
+    Each keyword continues its stored trace, not that of the current message. Without a stored trace it begins one,
+    linked to its cycle's.
     """
     if not slugs:
         return 0
     have_ended = await settle(tx.connection, sorted(slugs), now=now)
-    standing = await standings(tx.connection, sorted(slugs))
+    standing = await brand_loads(tx.connection, sorted(slugs))
     writing = {
-        slug: min(each.room_for_articles(room), each.awaiting_writing) for slug, each in standing.items()
+        slug: min(each.room_for_articles(limits), each.awaiting_writing) for slug, each in standing.items()
     }
     research = {
-        slug: min(each.room_for_research(room, articles=writing[slug]), each.awaiting_research)
+        slug: min(each.room_for_research(limits, articles=writing[slug]), each.awaiting_research)
         for slug, each in standing.items()
     }
     send = partial(_send, tx, now=now)
@@ -155,14 +156,14 @@ async def give_turns(
     if begun:
         await _note_begun(tx.connection, sorted(begun), now)
     if have_ended:
-        await tell_of_ends(tx, slugs)
+        await announce_ended_cycles(tx, slugs)
     return len(written) + begun.total()
 
 
 async def _in_hand(
-    connection: Connection, rows: Sequence[KeywordRow], room: Mapping[str, int], now: datetime
+    connection: Connection, rows: Sequence[KeywordRow], capacity: Mapping[str, int], now: datetime
 ) -> tuple[list[KeywordRow], bool]:
-    """Those that are to be researched, as many as there is room for, and whether others have ended; some may wait for another one now."""
+    """The keywords to research, within `capacity`, and whether others have ended; some may now wait for another one."""
     candidates = [
         Candidate(
             row.facts.brand_slug,
@@ -174,7 +175,7 @@ async def _in_hand(
         )
         for row in rows
     ]
-    taken = await take_in_hand(connection, candidates, room, now=now)
+    taken = await take_in_hand(connection, candidates, capacity, now=now)
     going = [
         replace(row, facts=replace(row.facts, renews=taken.going[place]))
         for row in rows
@@ -202,18 +203,18 @@ async def _send(tx: Transaction, rows: Sequence[KeywordRow], *, now: datetime) -
         await _note_turns(tx.connection, rows, commands, kept, now)
 
 
-async def give_overlooked_turns(database: Database, room: Room) -> None:
-    """Sends what waits though its brand has room.
+async def dispatch_overlooked(database: Database, limits: BrandLimits) -> None:
+    """Sends waiting keywords of brands with free capacity.
 
-    Keywords that stalled leave such behind, days in which a brand may begin no more, and replicas of the version before.
+    Stalled keywords, daily limits and replicas of an older version leave such keywords behind.
     """
     async with database.transaction() as tx:
         slugs, now = await _lock_brands_with_turns(tx.connection)
-        await give_turns(tx, slugs, room, now=now)
+        await dispatch_waiting(tx, slugs, limits, now=now)
 
 
 async def _lock_brands_with_turns(connection: Connection) -> tuple[list[str], datetime]:
-    """Locks the brands of which keywords wait for a turn, leaving out those that someone else is deciding about.
+    """Locks the brands with waiting keywords, without brands that another transaction has locked.
 
     Returns:
         Their slugs, and the database's time.
@@ -234,7 +235,7 @@ async def _lock_brands_with_turns(connection: Connection) -> tuple[list[str], da
 
 
 async def next_release(connection: Connection) -> timedelta | None:
-    """How long until a brand with a rate may begin its next keyword; None if none waits for that."""
+    """Time until a brand with a daily rate may begin its next keyword; None if no keyword waits for that."""
     due: timedelta | None = await connection.fetchval(
         f"""
         select min(b.released_at + interval '1 day' / b.articles_per_day) - clock_timestamp()
@@ -249,7 +250,7 @@ async def next_release(connection: Connection) -> timedelta | None:
 
 
 async def _within_rates(connection: Connection, wanted: Mapping[str, int], now: datetime) -> dict[str, int]:
-    """How many keywords the brands may begin now, of those wanted."""
+    """How many of the wanted keywords the daily rates allow now."""
     slugs = [slug for slug, count in wanted.items() if count]
     if not slugs:
         return {}
@@ -274,7 +275,7 @@ async def _note_begun(connection: Connection, slugs: Sequence[str], now: datetim
 
 
 async def _next(connection: Connection, state: str, counts: Mapping[str, int]) -> list[KeywordRow]:
-    """So many keywords of each brand that wait in this state: by rank, then the longest waiting."""
+    """Waiting keywords in this state, up to `counts` of each brand: by rank, then longest waiting first."""
     wanted = {slug: count for slug, count in counts.items() if count}
     if not wanted:
         return []
