@@ -31,7 +31,7 @@ from messaging import QueuePolicy, Service, Transaction, on_batch, on_each
 from orchestrator.accounts import Watching
 from orchestrator.api import KnownCallers, http_api
 from orchestrator.brands import EXTRACTIVE, MODEL, QuietPeriods
-from orchestrator.computing import Computing
+from orchestrator.computing import ComputeThread
 from orchestrator.cycles import (
     AnswerConfirmation,
     Housekeeping,
@@ -43,14 +43,14 @@ from orchestrator.cycles import (
     waiting,
 )
 from orchestrator.erasure import EVERYBODY, Accounts, Reminders, erase_again, note_receipts
-from orchestrator.links import Asking, Checking
+from orchestrator.links import LinkChecker, LinkProbe
 from orchestrator.outside import Announcements, let_go
 from orchestrator.review import Appointments, Returns, count_drafts
 from orchestrator.schedule import Scheduler, count_states
 from orchestrator.settings import Settings
 from orchestrator.tallies import Tally
 from orchestrator.workflows import in_states
-from orchestrator.writing import ContentWorkflow, Quick, ResearchClient, WriterAt
+from orchestrator.writing import ContentWorkflow, ResearchClient, StatelessWriter, WriterFactory
 from orchestrator.writing.extractive import ExtractiveWriter
 
 ASKED_WHOSE_A_KEY_IS: Final = "GET /v1/keys/{key_id}/introspection"
@@ -71,7 +71,7 @@ QUICKLY_WRITTEN: Final = 32
 """Articles in hand at the same time: what writers who take milliseconds have in hand together is read and stored together."""
 
 
-def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = None) -> Service:
+def build(settings: Settings, *, other_writers: Mapping[str, WriterFactory] | None = None) -> Service:
     """The service; `other_writers` are there beside ours, or in the place of the one with their name."""
     service = Service("orchestrator", settings, CATALOGUE)
     research = ResearchClient(
@@ -81,7 +81,7 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = 
         research=service.dependency("research", outages=(UnavailableError,)),
     )
     service.closes(research)
-    computing = Computing()
+    computing = ComputeThread()
     in_hand = max(settings.writers, QUICKLY_WRITTEN)
     writers = {**_writers(service, settings, computing), **(other_writers or {})}
     workflow = ContentWorkflow(
@@ -174,9 +174,9 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = 
     service.closes(accounts)
     service.background("erased accounts", accounts.run)
     service.background("erasures", Reminders(service.database, after=settings.stall_after).run)
-    asking = Asking(settings.gateway_url, settings.pages_url, settings.key_for_gateway)
+    asking = LinkProbe(settings.gateway_url, settings.pages_url, settings.key_for_gateway)
     service.closes(asking)
-    service.background("links", Checking(service.database, asking).run)
+    service.background("links", LinkChecker(service.database, asking).run)
     watching = Watching(service.database, settings.gateway_url, settings.key_for_gateway)
     service.closes(watching)
     service.background("accounts", watching.run)
@@ -200,20 +200,20 @@ def judges(settings: Settings) -> bool:
     return settings.model_judge
 
 
-def _writers(service: Service, settings: Settings, computing: Computing) -> dict[str, WriterAt]:
+def _writers(service: Service, settings: Settings, computing: ComputeThread) -> dict[str, WriterFactory]:
     """By the names that brands choose them by. Without a model's address there is no dependency on one either."""
-    writers: dict[str, WriterAt] = {EXTRACTIVE: Quick(ExtractiveWriter(computing))}
+    writers: dict[str, WriterFactory] = {EXTRACTIVE: StatelessWriter(ExtractiveWriter(computing))}
     if settings.model_url is not None:
         writers[MODEL] = _model_writer(service, settings, settings.model_url)
     return writers
 
 
-def _model_writer(service: Service, settings: Settings, url: str) -> WriterAt:
+def _model_writer(service: Service, settings: Settings, url: str) -> WriterFactory:
     # Where no model is, its writer would take 2.4 MB for nothing.
-    from orchestrator.writing.model import VERDICTS, Chat, ModelWriter  # noqa: PLC0415
+    from orchestrator.writing.model import VERDICTS, ChatClient, ModelWriter  # noqa: PLC0415
 
-    def chat(name: str, what: str) -> Chat:
-        made = Chat(
+    def chat(name: str, what: str) -> ChatClient:
+        made = ChatClient(
             url,
             settings.key_for_gateway,
             model=name,

@@ -12,7 +12,7 @@ GOES_ON: Final = 0.02
 ResultT = TypeVar("ResultT")
 
 
-class Computing:
+class ComputeThread:
     """One thread: a second one would only quarrel with it and with the event loop. What waits for it is done in one go.
 
     So what waited together ends together, and what follows from it can be written together.

@@ -5,8 +5,8 @@ from uuid import uuid4
 
 from orchestrator.audits.domain import (
     MOST_OF_A_KIND,
+    AuditFacts,
     FindingKind,
-    Known,
     ParkedSchedule,
     PublishedArticle,
     report,
@@ -15,8 +15,10 @@ from orchestrator.audits.domain import (
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def known(compared: tuple[PublishedArticle, ...] = (), parked: tuple[ParkedSchedule, ...] = ()) -> Known:
-    return Known(stale=(), compared=compared, lost=(), dead=(), drafts=(), parked=parked, pages=(), links=())
+def known(compared: tuple[PublishedArticle, ...] = (), parked: tuple[ParkedSchedule, ...] = ()) -> AuditFacts:
+    return AuditFacts(
+        stale=(), compared=compared, lost=(), dead=(), drafts=(), parked=parked, pages=(), links=()
+    )
 
 
 def article(title: str, *runs: range) -> PublishedArticle:

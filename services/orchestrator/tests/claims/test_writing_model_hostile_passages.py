@@ -10,8 +10,8 @@ import pytest
 
 from orchestrator.writing.model.claims import (
     TOO_MUCH,
+    ClaimVerdict,
     Evidence,
-    Verdict,
     alignment,
     check,
     checking,
@@ -19,7 +19,12 @@ from orchestrator.writing.model.claims import (
     readings,
     work,
 )
-from orchestrator.writing.model.claims.work import CHECK_STEPS, PASSAGE_STEPS, TooMuchWorkError, Work
+from orchestrator.writing.model.claims.work import (
+    CHECK_STEPS,
+    PASSAGE_STEPS,
+    ComparisonBudget,
+    TooMuchWorkError,
+)
 from orchestrator.writing.model.drafting import MAX_PASSAGE
 
 LINES_A_STEP = 8
@@ -67,7 +72,7 @@ HOSTILE = {
 }
 
 
-def lines_of(sentence: str, cited: Sequence[Evidence]) -> tuple[Verdict, int]:
+def lines_of(sentence: str, cited: Sequence[Evidence]) -> tuple[ClaimVerdict, int]:
     """The verdict, and how many lines were run for it: what work there was, on any machine."""
     counted = {module.__file__ for module in (alignment, checking, omissions, readings, work)}
     lines = 0
@@ -123,7 +128,7 @@ def test_honest_sentences_are_far_from_the_bound() -> None:
 
 
 def test_work_is_refused_before_it_is_done() -> None:
-    some = Work(10)
+    some = ComparisonBudget(10)
     some.spend(6)
     with pytest.raises(TooMuchWorkError):
         some.spend(5)

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from orchestrator.writing.body import Body
-from orchestrator.writing.linking import MAX_LINKS, Published, linked
+from orchestrator.writing.linking import MAX_LINKS, LinkableArticle, linked
 
 SITE = "https://site.test/sites/daily-grind/"
-GRINDER = Published("burr grinder", "Burr grinders: sizes and steps", f"{SITE}burr-grinder")
-FILTER = Published("paper filter", "Paper filter", f"{SITE}paper-filter")
-COLD_BREW = Published("cold brew", "Cold brew: ratio and time", f"{SITE}cold-brew")
+GRINDER = LinkableArticle("burr grinder", "Burr grinders: sizes and steps", f"{SITE}burr-grinder")
+FILTER = LinkableArticle("paper filter", "Paper filter", f"{SITE}paper-filter")
+COLD_BREW = LinkableArticle("cold brew", "Cold brew: ratio and time", f"{SITE}cold-brew")
 FIRST = "Pour-over is a way of brewing with a burr grinder. [1]"
 
 
@@ -37,7 +37,7 @@ def read(markdown: str) -> tuple[str, list[tuple[str, str]]]:
 
 
 def links_in(
-    *paragraphs: str, keyword: str = "pour-over coffee", to: tuple[Published, ...] = ()
+    *paragraphs: str, keyword: str = "pour-over coffee", to: tuple[LinkableArticle, ...] = ()
 ) -> list[str]:
     """The words that became links in what follows the opening paragraph."""
     markdown = "\n\n".join((FIRST, *paragraphs)) + "\n"
@@ -102,13 +102,13 @@ def test_an_article_is_never_linked_with_its_own_subject() -> None:
 
 
 def test_the_longer_name_wins_and_a_paragraph_has_one_link() -> None:
-    narrower = Published("burr grinder settings", "Settings", f"{SITE}settings")
+    narrower = LinkableArticle("burr grinder settings", "Settings", f"{SITE}settings")
     paragraph = "The burr grinder settings of a burr grinder go with a paper filter. [1]"
     assert links_in(paragraph, to=(GRINDER, narrower, FILTER)) == ["burr grinder settings"]
 
 
 def test_there_are_at_most_a_few_links() -> None:
-    many = tuple(Published(f"subject {n}", "", f"{SITE}{n}") for n in range(20))
+    many = tuple(LinkableArticle(f"subject {n}", "", f"{SITE}{n}") for n in range(20))
     paragraphs = [f"This is about subject {n} and its uses. [1]" for n in range(20)]
     assert links_in(*paragraphs, to=many) == [f"subject {n}" for n in range(MAX_LINKS)]
 
@@ -141,7 +141,7 @@ HOSTILE = (
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_nothing_of_another_article_gets_into_this_one(name: str) -> None:
-    hostile = Published(name, name, "https://site.test/a b)<x>[y](z)&copy=1\\")
+    hostile = LinkableArticle(name, name, "https://site.test/a b)<x>[y](z)&copy=1\\")
     body = f"{FIRST}\n\nA paper filter alert click script of evil test aaaa {'a' * 40} takes out oil. [2]\n"
 
     result, count = linked(Body(body), keyword="pour-over coffee", published=(hostile,))
@@ -163,6 +163,6 @@ def test_a_link_never_changes_what_is_read(text: str, name: str) -> None:
     result, _ = linked(
         Body(body),
         keyword="pour-over coffee",
-        published=(Published(name * 2, "aaaa", GRINDER.url), Published("bbbb", "", FILTER.url)),
+        published=(LinkableArticle(name * 2, "aaaa", GRINDER.url), LinkableArticle("bbbb", "", FILTER.url)),
     )
     assert read(result)[0] == read(body)[0]

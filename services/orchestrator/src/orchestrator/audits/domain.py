@@ -74,7 +74,7 @@ class ParkedSchedule:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class AuditFacts:
     """What is known of a brand: of each kind as much as is told and one more, the most urgent first."""
 
     stale: Sequence[PublishedArticle]
@@ -101,7 +101,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class AuditFinding:
     kind: FindingKind
     subject: str
     """The keyword, the title of the article, the name of the schedule or of the account."""
@@ -115,8 +115,8 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    findings: tuple[Finding, ...]
+class AuditReport:
+    findings: tuple[AuditFinding, ...]
     """By kind; of each kind the most urgent first."""
     cut: tuple[FindingKind, ...]
     """Kinds of which there are more than are told."""
@@ -132,7 +132,7 @@ class Report:
         return counts
 
 
-def report(brand_slug: str, known: Known) -> Report:
+def report(brand_slug: str, known: AuditFacts) -> AuditReport:
     """What is found in what is known."""
     by_kind = {
         FindingKind.STALE_ARTICLE: [
@@ -147,21 +147,21 @@ def report(brand_slug: str, known: Known) -> Report:
         FindingKind.SCHEDULE_PARKED: [_parked(brand_slug, each) for each in known.parked],
         FindingKind.ACCOUNT_EXPIRING: [_expiring(each) for each in known.accounts],
     }
-    return Report(
+    return AuditReport(
         findings=tuple(found for findings in by_kind.values() for found in findings[:MOST_OF_A_KIND]),
         cut=tuple(kind for kind, findings in by_kind.items() if len(findings) > MOST_OF_A_KIND),
         notes=known.notes,
     )
 
 
-def _stale(brand_slug: str, article: PublishedArticle, cycle_id: UUID | None) -> Finding:
+def _stale(brand_slug: str, article: PublishedArticle, cycle_id: UUID | None) -> AuditFinding:
     todo = (
         f"read whether it still holds; then have it written anew (brandctl submit {brand_slug} '{article.keyword}' --refresh), correct it"
         f" (brandctl drafts edit {article.content_id}) or take it down"
         if cycle_id is None
         else f"it is being written anew: brandctl watch {cycle_id}"
     )
-    return Finding(
+    return AuditFinding(
         FindingKind.STALE_ARTICLE,
         article.title,
         str(article.content_id),
@@ -171,8 +171,8 @@ def _stale(brand_slug: str, article: PublishedArticle, cycle_id: UUID | None) ->
     )
 
 
-def _unanswered(page: BrokenLink) -> Finding:
-    return Finding(
+def _unanswered(page: BrokenLink) -> AuditFinding:
+    return AuditFinding(
         FindingKind.PAGE_UNANSWERED,
         page.title,
         str(page.content_id),
@@ -182,8 +182,8 @@ def _unanswered(page: BrokenLink) -> Finding:
     )
 
 
-def _dead_link(link: BrokenLink) -> Finding:
-    return Finding(
+def _dead_link(link: BrokenLink) -> AuditFinding:
+    return AuditFinding(
         FindingKind.DEAD_LINK,
         link.title,
         str(link.content_id),
@@ -194,7 +194,7 @@ def _dead_link(link: BrokenLink) -> Finding:
     )
 
 
-def _near_duplicates(articles: Sequence[PublishedArticle]) -> Iterator[Finding]:
+def _near_duplicates(articles: Sequence[PublishedArticle]) -> Iterator[AuditFinding]:
     """Each pair once, told of the newer one; those that say most of each other first."""
     pairs = []
     for newer, older in combinations(articles, 2):
@@ -204,7 +204,7 @@ def _near_duplicates(articles: Sequence[PublishedArticle]) -> Iterator[Finding]:
         if share >= NEAR_DUPLICATE:
             pairs.append((share, newer, older))
     for share, newer, older in sorted(pairs, key=lambda pair: -pair[0]):
-        yield Finding(
+        yield AuditFinding(
             FindingKind.NEAR_DUPLICATE,
             newer.title,
             str(newer.content_id),
@@ -215,7 +215,7 @@ def _near_duplicates(articles: Sequence[PublishedArticle]) -> Iterator[Finding]:
         )
 
 
-def _without_article(lost: LostKeyword) -> Finding:
+def _without_article(lost: LostKeyword) -> AuditFinding:
     todo = (
         "give research more sources on it and hand it in again, or leave it"
         if lost.is_refused
@@ -224,13 +224,13 @@ def _without_article(lost: LostKeyword) -> Finding:
     return _of_keyword(FindingKind.KEYWORD_WITHOUT_ARTICLE, lost, todo)
 
 
-def _dead(lost: LostKeyword) -> Finding:
+def _dead(lost: LostKeyword) -> AuditFinding:
     todo = "see brandctl dead-letters list, mend the cause and have it replayed"
     return _of_keyword(FindingKind.DEAD_LETTER, lost, todo)
 
 
-def _of_keyword(kind: FindingKind, lost: LostKeyword, todo: str) -> Finding:
-    return Finding(
+def _of_keyword(kind: FindingKind, lost: LostKeyword, todo: str) -> AuditFinding:
+    return AuditFinding(
         kind,
         lost.keyword,
         str(lost.cycle_id),
@@ -240,9 +240,9 @@ def _of_keyword(kind: FindingKind, lost: LostKeyword, todo: str) -> Finding:
     )
 
 
-def _waiting(draft: WaitingDraft) -> Finding:
+def _waiting(draft: WaitingDraft) -> AuditFinding:
     what = "correction" if draft.is_correction else "draft"
-    return Finding(
+    return AuditFinding(
         FindingKind.DRAFT_WAITING,
         draft.title,
         str(draft.content_id),
@@ -252,8 +252,8 @@ def _waiting(draft: WaitingDraft) -> Finding:
     )
 
 
-def _parked(brand_slug: str, schedule: ParkedSchedule) -> Finding:
-    return Finding(
+def _parked(brand_slug: str, schedule: ParkedSchedule) -> AuditFinding:
+    return AuditFinding(
         FindingKind.SCHEDULE_PARKED,
         schedule.name,
         schedule.name,
@@ -263,11 +263,11 @@ def _parked(brand_slug: str, schedule: ParkedSchedule) -> Finding:
     )
 
 
-def _expiring(account: AccountInTrouble) -> Finding:
+def _expiring(account: AccountInTrouble) -> AuditFinding:
     ends = "" if account.expires_at is None else f" on {account.expires_at:%Y-%m-%d}"
     when = "can't be used any more" if account.is_over else f"ends{ends}, and nothing goes out by it then"
     why = f" ({account.detail})" if account.detail else ""
-    return Finding(
+    return AuditFinding(
         FindingKind.ACCOUNT_EXPIRING,
         account.account,
         account.account,

@@ -15,17 +15,16 @@ from orchestrator.audits.domain import (
     DRAFTS_WAIT,
     KEYWORDS_WITHIN,
     MOST_OF_A_KIND,
-    Finding,
+    AuditFacts,
+    AuditFinding,
+    AuditReport,
     FindingKind,
-    Known,
     LostKeyword,
     ParkedSchedule,
     PublishedArticle,
-    Report,
     WaitingDraft,
 )
-from orchestrator.links import Kind as LinkKind
-from orchestrator.links import broken_links, trouble_with
+from orchestrator.links import LinkKind, broken_links, trouble_with
 
 COMPARED: Final = 500
 """Published articles, the newest, that are compared with each other; as many as a new one is compared with."""
@@ -57,11 +56,11 @@ class AuditNote:
 @dataclass(frozen=True, slots=True)
 class Audit(AuditNote):
     findings: tuple[Mapping[str, Any], ...]
-    """Each a `Finding` as JSON."""
+    """Each a `AuditFinding` as JSON."""
     notes: tuple[str, ...]
 
 
-async def known_of(connection: Connection, slug: str, stale_after: timedelta) -> Known:
+async def known_of(connection: Connection, slug: str, stale_after: timedelta) -> AuditFacts:
     most = MOST_OF_A_KIND + 1
     stale = await connection.fetch(
         f"""
@@ -104,7 +103,7 @@ async def known_of(connection: Connection, slug: str, stale_after: timedelta) ->
         slug,
         most,
     )
-    return Known(
+    return AuditFacts(
         stale=[PublishedArticle(**row) for row in stale],
         pages=await broken_links(connection, slug, LinkKind.PAGE, rounds=1, limit=most),
         # Sites are away for a while, and come back: what is gone two weeks in a row is gone.
@@ -173,7 +172,7 @@ async def find_recent(connection: Connection, slug: str, within: timedelta) -> A
 
 
 async def insert_audit(
-    connection: Connection, audit_id: UUID, slug: str, report: Report, *, by: str
+    connection: Connection, audit_id: UUID, slug: str, report: AuditReport, *, by: str
 ) -> Audit:
     """Stores it; of the brand's earlier ones, the newest are kept."""
     counts = {kind: count for kind, count in report.counts.items() if kind not in _BESIDE}
@@ -232,7 +231,7 @@ async def audits_of(connection: Connection, slug: str, *, after: UUID | None, li
     return [AuditNote(**_values(row)) for row in rows]
 
 
-def _as_json(findings: Iterable[Finding]) -> str:
+def _as_json(findings: Iterable[AuditFinding]) -> str:
     return json.dumps([{**asdict(finding), "since": finding.since.isoformat()} for finding in findings])
 
 

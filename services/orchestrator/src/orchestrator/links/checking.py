@@ -8,7 +8,7 @@ import structlog
 
 from messaging import Database
 from orchestrator.links import store
-from orchestrator.links.asking import Asking, LaterError, NobodyToAskError
+from orchestrator.links.asking import LinkProbe, ProbeLaterError, ProberUnavailableError
 from orchestrator.links.store import DueLink
 
 log = structlog.get_logger(__name__)
@@ -19,10 +19,10 @@ WITHOUT_ANYBODY: Final = timedelta(minutes=10)
 """Before somebody is asked again who was away."""
 
 
-class Checking:
+class LinkChecker:
     """One for the life of the process."""
 
-    def __init__(self, database: Database, asking: Asking) -> None:
+    def __init__(self, database: Database, asking: LinkProbe) -> None:
         self._database = database
         self._asking = asking
 
@@ -51,11 +51,11 @@ class Checking:
             return False
         try:
             answer = await self._asking.look(link.kind, link.address)
-        except LaterError as later:
+        except ProbeLaterError as later:
             async with self._database.transaction() as tx:
                 await store.put_back(tx.connection, link, later.after)
             return True
-        except NobodyToAskError as error:
+        except ProberUnavailableError as error:
             await self._wait(link, str(error))
             return False
         async with self._database.transaction() as tx:

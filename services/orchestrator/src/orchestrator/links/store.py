@@ -6,12 +6,12 @@ from typing import Final
 from uuid import UUID
 
 from chassis import Connection
-from orchestrator.links.domain import Answer, Kind, Outcome, Standing, judge
+from orchestrator.links.domain import LinkKind, LinkStatus, ProbeAnswer, ProbeOutcome, judge
 
 A_ROUND: Final = timedelta(days=7)
 IN_HAND: Final = timedelta(minutes=5)
 """Longer than one look may take."""
-LOOKED_AT: Final = {Kind.PAGE: 500, Kind.SOURCE: 200}
+LOOKED_AT: Final = {LinkKind.PAGE: 500, LinkKind.SOURCE: 200}
 """Links of a kind that are looked at in a round of a brand, those first that were looked at longest ago."""
 _LONGEST: Final = 2_000
 """Bytes of an address; the gateway reads none that is longer either, and an index holds no more."""
@@ -33,7 +33,7 @@ class DueLink:
     """One that a replica has in hand."""
 
     brand_slug: str
-    kind: Kind
+    kind: LinkKind
     address: str
     in_hand_until: datetime
 
@@ -105,7 +105,7 @@ async def take_due(connection: Connection) -> DueLink | None:
     )
     if row is None:
         return None
-    return DueLink(row["brand_slug"], Kind(row["kind"]), row["address"], row["in_hand_until"])
+    return DueLink(row["brand_slug"], LinkKind(row["kind"]), row["address"], row["in_hand_until"])
 
 
 async def put_back(connection: Connection, link: DueLink, after: timedelta) -> None:
@@ -122,7 +122,7 @@ async def put_back(connection: Connection, link: DueLink, after: timedelta) -> N
     )
 
 
-async def note_answer(connection: Connection, link: DueLink, answer: Answer) -> None:
+async def note_answer(connection: Connection, link: DueLink, answer: ProbeAnswer) -> None:
     """Keeps how it answered, and that its brand's links can be looked at; nothing if it is no link of the brand any more."""
     row = await connection.fetchrow(
         """
@@ -137,8 +137,8 @@ async def note_answer(connection: Connection, link: DueLink, answer: Answer) -> 
         return
     before = None
     if row["outcome"] is not None:
-        before = Standing(
-            Outcome(row["outcome"]), row["detail"], row["since"], row["rounds"], row["looked_at"]
+        before = LinkStatus(
+            ProbeOutcome(row["outcome"]), row["detail"], row["since"], row["rounds"], row["looked_at"]
         )
     after = judge(before, answer, row["now"])
     await connection.execute(
@@ -168,7 +168,7 @@ async def note_trouble(connection: Connection, brand_slug: str, trouble: str | N
 
 
 async def broken_links(
-    connection: Connection, brand_slug: str, kind: Kind, *, rounds: int, limit: int
+    connection: Connection, brand_slug: str, kind: LinkKind, *, rounds: int, limit: int
 ) -> list[BrokenLink]:
     """Those of published articles that have been gone for so many rounds, and pages that nobody could be sure of for twice as many; the longest first."""
     rows = await connection.fetch(

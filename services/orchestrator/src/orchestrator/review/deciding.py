@@ -25,7 +25,7 @@ from orchestrator.review.domain import Draft, Kind
 from orchestrator.review.publishing import fingerprint_of, let_stand, publish
 from orchestrator.writing import (
     Article,
-    Text,
+    ArticleText,
     Version,
     cited_in,
     find_version,
@@ -316,7 +316,7 @@ async def _demand_free(tx: Transaction, draft: Draft, wanted: str) -> None:
         )
 
 
-def _changed(text: Text, change: Change) -> Text:
+def _changed(text: ArticleText, change: Change) -> ArticleText:
     body = text.body_markdown if change.body_markdown is None else change.body_markdown.rstrip() + "\n"
     if body.rstrip() == text.body_markdown.rstrip():
         body = text.body_markdown
@@ -341,7 +341,7 @@ def _changed(text: Text, change: Change) -> Text:
     return edited
 
 
-async def _judged(database: Database, brand: Brand, draft: Draft, text: Text) -> Text:
+async def _judged(database: Database, brand: Brand, draft: Draft, text: ArticleText) -> ArticleText:
     article = Article(
         title=text.title,
         slug=text.slug,
@@ -363,9 +363,9 @@ async def _judged(database: Database, brand: Brand, draft: Draft, text: Text) ->
     return replace(text, measures=measures)
 
 
-def _said(text: Text) -> tuple[str, str, str, str, Sequence[str]]:
+def _said(text: ArticleText) -> tuple[str, str, str, str, Sequence[str]]:
     return text.title, text.meta_description, text.slug, text.body_markdown, text.key_points
 
 
-def _is_same(following: Version, text: Text, by: str) -> bool:
+def _is_same(following: Version, text: ArticleText, by: str) -> bool:
     return following.made_by == by and _said(following.text) == _said(text)

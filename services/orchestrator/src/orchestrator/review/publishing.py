@@ -11,7 +11,7 @@ from orchestrator.placements import placed_as
 from orchestrator.review import domain, store
 from orchestrator.review.domain import Draft
 from orchestrator.writing import (
-    Text,
+    ArticleText,
     Version,
     find_version,
     fingerprint,
@@ -50,7 +50,7 @@ def _trace_of(tx: Transaction, row: KeywordRow | None) -> TraceHeaders | None:
     return None if row is None else tx.trace_under_way(row.correlation_id) or row.trace
 
 
-def fingerprint_of(text: Text) -> frozenset[int]:
+def fingerprint_of(text: ArticleText) -> frozenset[int]:
     """What tells near-duplicates; takes a while."""
     return fingerprint(prose_of(text.body_markdown))
 

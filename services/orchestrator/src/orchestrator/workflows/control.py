@@ -15,7 +15,7 @@ from messaging import Database, Transaction
 from orchestrator.cycles import KeywordRow, Room, cancel_writing, load_keywords, lock_brand, write_again
 from orchestrator.workflows import store
 from orchestrator.workflows.domain import WorkflowState
-from orchestrator.workflows.store import Workflow
+from orchestrator.workflows.store import ArticleWorkflow
 
 
 class UnknownWorkflowError(LookupError):
@@ -27,20 +27,20 @@ class UnknownWorkflowError(LookupError):
         )
 
 
-class NotNowError(ValueError):
+class WorkflowStateError(ValueError):
     """As it stands, this cannot be done; the message says what can."""
 
 
 @dataclass(frozen=True, slots=True)
-class Controlled:
-    workflow: Workflow
+class ControlledWorkflow:
+    workflow: ArticleWorkflow
     """As it is now."""
     changed: bool
 
 
 async def retry(
     database: Database, content_id: UUID, caller: Caller, *, anew: bool, stuck_after: timedelta
-) -> Controlled:
+) -> ControlledWorkflow:
     """Has an article written that failed or stands still; what is under way is left alone.
 
     It goes on behind the last result that is stored. With `anew` its writer begins anew: a model is asked, and paid, again.
@@ -53,19 +53,21 @@ async def retry(
         workflow, row = await _locked(tx, content_id, caller, stuck_after)
         match workflow.state:
             case WorkflowState.WAITING | WorkflowState.RUNNING:
-                return Controlled(workflow, changed=False)
+                return ControlledWorkflow(workflow, changed=False)
             case WorkflowState.DONE:
-                raise NotNowError("its article is written; send the draft back to have it written again")
+                raise WorkflowStateError(
+                    "its article is written; send the draft back to have it written again"
+                )
             case WorkflowState.REFUSED:
-                raise NotNowError(
+                raise WorkflowStateError(
                     "its sources give no article; hand in its keyword again once there is more to write from"
                 )
             case WorkflowState.CANCELLED:
-                raise NotNowError(f"it was {row.facts.reason}; hand in its keyword again")
+                raise WorkflowStateError(f"it was {row.facts.reason}; hand in its keyword again")
             case WorkflowState.FAILED | WorkflowState.STUCK:
                 if row.in_cancelled_cycle or row.held_up is not None:
                     why = row.held_up or "its cycle was cancelled: hand in its keyword again"
-                    raise NotNowError(f"nothing of it may be begun now; {why}")
+                    raise WorkflowStateError(f"nothing of it may be begun now; {why}")
                 event_id = await _send_again(tx, workflow, row)
                 sent_before = event_id if row.command is None else row.command.event_id
                 steps_id = event_id if anew else workflow.steps_id or sent_before
@@ -75,12 +77,12 @@ async def retry(
                 )
             case _ as unreachable:
                 assert_never(unreachable)
-        return Controlled(await _now(tx, content_id, stuck_after), changed=True)
+        return ControlledWorkflow(await _now(tx, content_id, stuck_after), changed=True)
 
 
 async def cancel(
     database: Database, content_id: UUID, caller: Caller, *, room: Room, stuck_after: timedelta
-) -> Controlled:
+) -> ControlledWorkflow:
     """Ends an article that is not written yet, and its keyword. A step that is under way ends, and nothing follows from it.
 
     Raises:
@@ -91,13 +93,13 @@ async def cancel(
         workflow, row = await _locked(tx, content_id, caller, stuck_after)
         match workflow.state:
             case WorkflowState.CANCELLED:
-                return Controlled(workflow, changed=False)
+                return ControlledWorkflow(workflow, changed=False)
             case WorkflowState.DONE:
-                raise NotNowError("its article is written; a draft that waits can be rejected")
+                raise WorkflowStateError("its article is written; a draft that waits can be rejected")
             case WorkflowState.REFUSED:
-                raise NotNowError("it has ended without an article")
+                raise WorkflowStateError("it has ended without an article")
             case _ if workflow.revision is not None:
-                raise NotNowError(
+                raise WorkflowStateError(
                     "its draft was sent back; approve it as it is with"
                     ' "despite_newer": true, and nothing comes of writing it again'
                 )
@@ -107,12 +109,12 @@ async def cancel(
                 await cancel_writing(tx, row, room, by=caller.name, now=now)
             case _ as unreachable:
                 assert_never(unreachable)
-        return Controlled(await _now(tx, content_id, stuck_after), changed=True)
+        return ControlledWorkflow(await _now(tx, content_id, stuck_after), changed=True)
 
 
 async def _locked(
     tx: Transaction, content_id: UUID, caller: Caller, stuck_after: timedelta
-) -> tuple[Workflow, KeywordRow]:
+) -> tuple[ArticleWorkflow, KeywordRow]:
     brands = None if caller.brands is None else sorted(caller.brands)
     known = await store.find_workflow(tx.connection, content_id, brands, stuck_after=stuck_after)
     if known is None:
@@ -125,14 +127,14 @@ async def _locked(
     return await _now(tx, content_id, stuck_after), rows[0]
 
 
-async def _now(tx: Transaction, content_id: UUID, stuck_after: timedelta) -> Workflow:
+async def _now(tx: Transaction, content_id: UUID, stuck_after: timedelta) -> ArticleWorkflow:
     workflow = await store.find_workflow(tx.connection, content_id, None, stuck_after=stuck_after)
     if workflow is None:
         raise UnknownWorkflowError(content_id)
     return workflow
 
 
-async def _send_again(tx: Transaction, workflow: Workflow, row: KeywordRow) -> UUID:
+async def _send_again(tx: Transaction, workflow: ArticleWorkflow, row: KeywordRow) -> UUID:
     if workflow.revision is None:
         return await write_again(tx, row, now=await lock_brand(tx.connection, workflow.brand_slug))
     research_id, comment = await store.sent_back(tx.connection, workflow.content_id)

@@ -52,7 +52,7 @@ _OF_THE_NEXT: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class FinishedStep:
     """A step that has a result."""
 
     name: str
@@ -67,26 +67,26 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WorkflowStep:
     name: str
     state: StepState
-    finished: Finished | None = None
+    finished: FinishedStep | None = None
 
 
-def in_order(finished: Sequence[Finished], state: WorkflowState) -> tuple[Step, ...]:
+def in_order(finished: Sequence[FinishedStep], state: WorkflowState) -> tuple[WorkflowStep, ...]:
     """All steps that are known of a workflow: those that are done, and those of every workflow that are not."""
     known = {each.name: each for each in finished}
     own = sorted(
         (each for each in finished if each.name not in {*FIRST, *LAST}),
         key=lambda each: (each.finished_at, each.name),
     )
-    steps: list[Step] = []
+    steps: list[WorkflowStep] = []
     following = _OF_THE_NEXT[state]
     for name in (*FIRST, *(each.name for each in own), *LAST):
         if name in known:
-            steps.append(Step(name, StepState.DONE, known[name]))
+            steps.append(WorkflowStep(name, StepState.DONE, known[name]))
         else:
-            steps.append(Step(name, following))
+            steps.append(WorkflowStep(name, following))
             following = StepState.PENDING
     return tuple(steps)
 

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from chassis.http.api import View
 from orchestrator.requests import RequestBody
-from orchestrator.workflows.domain import Finished, Step, StepState, WorkflowState, in_order
-from orchestrator.workflows.store import Workflow
+from orchestrator.workflows.domain import FinishedStep, StepState, WorkflowState, WorkflowStep, in_order
+from orchestrator.workflows.store import ArticleWorkflow
 
 
 class ResultView(View):
@@ -42,7 +42,7 @@ class StepView(View):
     result: ResultView | None
 
     @classmethod
-    def of(cls, step: Step, content_id: UUID) -> Self:
+    def of(cls, step: WorkflowStep, content_id: UUID) -> Self:
         done = step.finished
         return cls(
             name=step.name,
@@ -100,7 +100,7 @@ class WorkflowView(WorkflowNoteView):
     """In their order."""
 
     @classmethod
-    def of_workflow(cls, workflow: Workflow, finished: Sequence[Finished]) -> Self:
+    def of_workflow(cls, workflow: ArticleWorkflow, finished: Sequence[FinishedStep]) -> Self:
         return cls(
             **note_of(workflow).model_dump(),
             tokens=_tokens(finished),
@@ -110,7 +110,7 @@ class WorkflowView(WorkflowNoteView):
         )
 
 
-class Retrying(RequestBody):
+class WorkflowRetry(RequestBody):
     anew: bool = False
     """Whether the brand's writer begins anew: a model is asked, and paid, again. Otherwise it goes on behind the last result that is stored."""
 
@@ -128,11 +128,11 @@ class WorkflowList(View):
     """`after` of the next page; null if this is the last one."""
 
 
-def note_of(workflow: Workflow) -> WorkflowNoteView:
+def note_of(workflow: ArticleWorkflow) -> WorkflowNoteView:
     return WorkflowNoteView.model_validate(workflow, from_attributes=True)
 
 
-def _tokens(finished: Sequence[Finished]) -> TokensView | None:
+def _tokens(finished: Sequence[FinishedStep]) -> TokensView | None:
     counted = [each for each in finished if each.prompt_tokens is not None]
     if not counted:
         return None

@@ -26,9 +26,9 @@ from messaging import Database
 from orchestrator import problem_codes as codes
 from orchestrator.cycles import Room
 from orchestrator.workflows import control, store
-from orchestrator.workflows.control import NotNowError, UnknownWorkflowError
+from orchestrator.workflows.control import UnknownWorkflowError, WorkflowStateError
 from orchestrator.workflows.domain import WorkflowState
-from orchestrator.workflows.models import ControlledView, Retrying, WorkflowList, WorkflowView, note_of
+from orchestrator.workflows.models import ControlledView, WorkflowList, WorkflowRetry, WorkflowView, note_of
 
 MAX_STEP: Final = 200
 NOT_NOW: Final = refusal(HTTPStatus.CONFLICT, "As it stands, this cannot be done; `detail` says what can.")
@@ -106,7 +106,7 @@ def workflow_routes(database: Database, room: Room, stuck_after: timedelta) -> A
         summary="Write an article again",
         responses={**UNKNOWN, **NOT_NOW},
     )
-    async def retry_workflow(caller: MayOperate, content_id: UUID, request: Retrying) -> ControlledView:
+    async def retry_workflow(caller: MayOperate, content_id: UUID, request: WorkflowRetry) -> ControlledView:
         """One that failed or stands still. It goes on behind the last result that is stored; what is under way is left alone."""
         done = await control.retry(database, content_id, caller, anew=request.anew, stuck_after=stuck_after)
         return ControlledView(changed=done.changed, workflow=note_of(done.workflow))
@@ -127,7 +127,7 @@ def workflow_routes(database: Database, room: Room, stuck_after: timedelta) -> A
 def answer_refusals(app: FastAPI) -> None:
     """Has the application answer what cannot be done with a workflow by a sentence."""
     app.add_exception_handler(UnknownWorkflowError, _unknown_workflow)
-    app.add_exception_handler(NotNowError, _not_now)
+    app.add_exception_handler(WorkflowStateError, _not_now)
 
 
 async def _unknown_workflow(_: Request, error: Exception) -> Response:

@@ -9,7 +9,7 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
-from orchestrator.workflows.domain import Finished, WorkflowState, workflow_id
+from orchestrator.workflows.domain import FinishedStep, WorkflowState, workflow_id
 
 _TURN: Final = "waits for its turn: its brand has as many articles in hand as any may have at a time"
 
@@ -63,7 +63,7 @@ _POSSIBLE: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Workflow:
+class ArticleWorkflow:
     """How the writing of an article goes; the latest one, if it was written again."""
 
     content_id: UUID
@@ -95,7 +95,7 @@ class Workflow:
 
 async def find_workflow(
     connection: Connection, content_id: UUID, brands: Sequence[str] | None, *, stuck_after: timedelta
-) -> Workflow | None:
+) -> ArticleWorkflow | None:
     """The article's; where `brands` are named, it must be one of theirs."""
     row = await connection.fetchrow(
         f"{_SELECT} and k.content_id = $2 and ($3::text[] is null or c.brand_slug = any ($3))",
@@ -114,7 +114,7 @@ async def workflows(
     after: UUID | None,
     limit: int,
     stuck_after: timedelta,
-) -> list[Workflow]:
+) -> list[ArticleWorkflow]:
     """Of these brands, or of all, in the order in which they were begun."""
     possible = "true" if state is None else _POSSIBLE.get(state, "true")
     rows = await connection.fetch(
@@ -143,7 +143,7 @@ async def in_states(connection: Connection, stuck_after: timedelta) -> dict[str,
     return {**counts, **{row["state"]: float(row["workflows"]) for row in rows if row["state"] in counts}}
 
 
-async def finished_steps(connection: Connection, workflow: Workflow) -> list[Finished]:
+async def finished_steps(connection: Connection, workflow: ArticleWorkflow) -> list[FinishedStep]:
     """The steps that have a result, the writer's own included."""
     rows = await connection.fetch(
         """
@@ -159,10 +159,10 @@ async def finished_steps(connection: Connection, workflow: Workflow) -> list[Fin
         """,
         _ids(workflow),
     )
-    return [Finished(**row) for row in rows]
+    return [FinishedStep(**row) for row in rows]
 
 
-async def step_result(connection: Connection, workflow: Workflow, step: str) -> str | None:
+async def step_result(connection: Connection, workflow: ArticleWorkflow, step: str) -> str | None:
     """The result of a step as JSON; None if it has none."""
     result: str | None = await connection.fetchval(
         """
@@ -184,7 +184,7 @@ async def lock_writing(connection: Connection, content_id: UUID) -> None:
 
 async def enter_command(
     connection: Connection,
-    workflow: Workflow,
+    workflow: ArticleWorkflow,
     event_id: UUID,
     steps_id: UUID,
     *,
@@ -252,15 +252,15 @@ async def sent_back(connection: Connection, content_id: UUID) -> tuple[UUID, str
     return row["research_id"], row["comment"]
 
 
-def _ids(workflow: Workflow) -> list[UUID]:
+def _ids(workflow: ArticleWorkflow) -> list[UUID]:
     own = workflow_id(workflow.content_id, workflow.revision)
     return [own] if workflow.steps_id is None else [own, workflow.steps_id]
 
 
-def _workflow(row: asyncpg.Record) -> Workflow:
+def _workflow(row: asyncpg.Record) -> ArticleWorkflow:
     values = dict(row)
     state = WorkflowState(values.pop("state"))
     waits = _TURN if values.pop("awaits_turn") else values["waits"]
     if state is not WorkflowState.WAITING:
         waits, values["waits_until"] = None, None
-    return Workflow(**{**values, "state": state, "waits": waits})
+    return ArticleWorkflow(**{**values, "state": state, "waits": waits})

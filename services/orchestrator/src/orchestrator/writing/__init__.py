@@ -1,4 +1,4 @@
-"""Articles: from research to a stored text, and where they can be read."""
+"""Writes articles from research, stores them and serves them over the API."""
 
 from orchestrator.writing.approval import (
     HELD_UP_BY_DRAFTS,
@@ -8,9 +8,9 @@ from orchestrator.writing.approval import (
     UNREVIEWED_SINCE,
     WAITS,
 )
-from orchestrator.writing.article import Article, Passage, Source
+from orchestrator.writing.article import Article, ArticleSource, SourcePassage
 from orchestrator.writing.body import cited_in, prose_of
-from orchestrator.writing.desk import Desk, Quick, WriterAt
+from orchestrator.writing.desk import StatelessWriter, WriterFactory, WritingContext
 from orchestrator.writing.domain import ContentId
 from orchestrator.writing.durable import delete_old_workflows
 from orchestrator.writing.handlers import ContentWorkflow
@@ -27,7 +27,7 @@ from orchestrator.writing.store import (
     stored_outcomes,
 )
 from orchestrator.writing.versions import (
-    Text,
+    ArticleText,
     Version,
     VersionNote,
     find_version,
@@ -53,24 +53,24 @@ __all__ = [
     "UNREVIEWED_SINCE",
     "WAITS",
     "Article",
+    "ArticleSource",
+    "ArticleText",
     "ContentId",
     "ContentWorkflow",
-    "Desk",
     "Fingerprint",
     "InsufficientSourcesError",
     "MeasureView",
     "NoArticleError",
-    "Passage",
-    "Quick",
     "ResearchClient",
-    "Source",
+    "SourcePassage",
     "SourceView",
-    "Text",
+    "StatelessWriter",
     "UnsupportedDraftError",
     "Version",
     "VersionNote",
     "Writer",
-    "WriterAt",
+    "WriterFactory",
+    "WritingContext",
     "article_contexts",
     "cited_in",
     "content_routes",

@@ -1,4 +1,4 @@
-"""What a writer works at: durable steps of its own for one article, and what the brand has written already."""
+"""The context that a writer gets for one article: brand preferences, durable steps, earlier titles."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from orchestrator.writing.writer import Writer
 ResultT = TypeVar("ResultT")
 
 
-class Desk(Protocol):
+class WritingContext(Protocol):
     @property
     def brand_slug(self) -> str: ...
 
@@ -20,50 +20,50 @@ class Desk(Protocol):
 
     @property
     def tone(self) -> str:
-        """How the brand wants its articles to read, in its own words; empty if it does not say."""
+        """The tone that the brand asks for, as free text; empty if it sets none."""
         ...
 
     @property
     def audience(self) -> str:
-        """Whom it writes for, in its own words; empty if it does not say."""
+        """The readers that the brand writes for, as free text; empty if it sets none."""
         ...
 
     @property
     def words(self) -> int | None:
-        """How long it wants them."""
+        """The wanted length in words; None if the brand sets none."""
         ...
 
     @property
     def comment(self) -> str:
-        """What a reviewer said of the draft that this article is to replace; empty if there is none."""
+        """The reviewer's comment on the returned draft that this article replaces; empty for a first draft."""
         ...
 
     async def step(
         self, name: str, result_type: TypeAdapter[ResultT], work: Callable[[str], Awaitable[ResultT]]
     ) -> ResultT:
-        """The result of a step of this piece of writing, from its row or else from doing the work.
+        """Returns the stored result of a step, or runs `work` and stores its result.
 
-        `work` gets a key that is the same whenever this step is done again for the same command.
+        `work` gets a key that is the same each time this step runs for the same command.
         """
         ...
 
     async def earlier_titles(self) -> tuple[str, ...]:
-        """Of the brand's latest articles, the newest first."""
+        """Returns the titles of the brand's latest articles, the newest first."""
         ...
 
 
-WriterAt: TypeAlias = Callable[[Desk], Writer]
-"""Makes the writer of one article."""
+WriterFactory: TypeAlias = Callable[[WritingContext], Writer]
+"""Creates the writer of one article."""
 
 
 @dataclass(frozen=True, slots=True)
-class Quick:
-    """As `WriterAt`: one writer for all articles, which takes milliseconds for one and keeps no steps of its own.
+class StatelessWriter:
+    """A writer factory that returns the same fast writer for every article; that writer stores no steps.
 
-    Nothing of its work is kept before the article is stored: a crash costs less than rows before would.
+    After a crash the work is repeated, which takes milliseconds and costs less than storing steps.
     """
 
     writer: Writer
 
-    def __call__(self, _: Desk) -> Writer:
+    def __call__(self, _: WritingContext) -> Writer:
         return self.writer

@@ -1,4 +1,4 @@
-"""The content workflow: `content.generate` in, an article and `content.generated` out."""
+"""Handles `content.generate`: fetches the research, writes the article and stores it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -15,29 +15,36 @@ from envelope import DomainMessage
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database, Record, Together, Transaction, Unprocessable, WaitFor
 from orchestrator.brands import Brand, UnwritableError, check_writer
-from orchestrator.computing import Computing
+from orchestrator.computing import ComputeThread
 from orchestrator.tallies import Tally
-from orchestrator.writing.article import Article, Source
-from orchestrator.writing.command_desk import TURN, CommandDesk, NotOursError, Turn
-from orchestrator.writing.desk import Quick, WriterAt
+from orchestrator.writing.article import Article, ArticleSource
+from orchestrator.writing.command_desk import TURN, DurableWritingContext, SupersededError, TimeSlice
+from orchestrator.writing.desk import StatelessWriter, WriterFactory
 from orchestrator.writing.durable import (
-    Asked,
-    Command,
-    Openings,
-    Workflow,
+    ClaimBatcher,
+    DeliveredCommand,
+    DurableWorkflow,
+    WritingCommand,
     note_problem,
     put_down_to_wait,
 )
-from orchestrator.writing.judging import Others, judge
-from orchestrator.writing.storing import MAX_DETAIL, REASONS, Ended, Written, tell_too_late, write_down
+from orchestrator.writing.judging import SiblingArticles, judge
+from orchestrator.writing.storing import (
+    MAX_DETAIL,
+    REASONS,
+    FinishedArticle,
+    WritingOutcome,
+    tell_too_late,
+    write_down,
+)
 from orchestrator.writing.writer import NoArticleError
 
-FetchResearch: TypeAlias = Callable[[UUID, str], Awaitable[tuple[Source, ...]]]
+FetchResearch: TypeAlias = Callable[[UUID, str], Awaitable[tuple[ArticleSource, ...]]]
 
-SOURCES = TypeAdapter(tuple[Source, ...])
+SOURCES = TypeAdapter(tuple[ArticleSource, ...])
 ARTICLE = TypeAdapter(Article)
 PATIENCE: Final = 15.0
-"""Seconds that an article waits here for its place at a writer who takes minutes."""
+"""Seconds that an article waits in this process for a free place at a slow writer."""
 
 
 class ContentWorkflow:
@@ -45,13 +52,13 @@ class ContentWorkflow:
 
     Args:
         database: the orchestrator's.
-        fetch_research: reads what research found.
-        writers: by the names that brands choose them by.
-        turn_seconds: after which an article is put down between two steps of its writer, and goes on behind the others that
-            wait: a slow model would keep its message from being acknowledged, and other articles from being written.
-        hold_seconds: how long one delivery may take at most; another command for the same article waits for that long.
-        at_once: articles that writers who are not quick have in hand. Of others of theirs, each waits a moment for its place, and
-            is then put down.
+        fetch_research: reads the sources of a research.
+        writers: by the names with which brands choose them.
+        turn_seconds: the article is released between two steps after this time, and continues behind the others that
+            wait. Otherwise a slow model would delay the message's acknowledgement and other articles.
+        hold_seconds: longest time of one delivery; another command for the same article waits that long.
+        at_once: articles that slow writers work on at the same time. Further ones wait `PATIENCE` for a place, and are
+            then released.
         computing: where articles are judged; by default a thread of its own.
     """
 
@@ -59,12 +66,12 @@ class ContentWorkflow:
         self,
         database: Database,
         fetch_research: FetchResearch,
-        writers: Mapping[str, WriterAt],
+        writers: Mapping[str, WriterFactory],
         *,
         turn_seconds: float = 300.0,
         hold_seconds: float = 600.0,
         at_once: int = 8,
-        computing: Computing | None = None,
+        computing: ComputeThread | None = None,
     ) -> None:
         self._database = database
         self._fetch_research = fetch_research
@@ -74,23 +81,23 @@ class ContentWorkflow:
             "articles_refused", "Articles that ended without a publication, by reason.", "reason", REASONS
         )
         self._places = asyncio.Semaphore(at_once)
-        self._openings = Openings(database, timedelta(seconds=hold_seconds))
-        self._others = Others(database)
-        self._computing = computing or Computing()
+        self._openings = ClaimBatcher(database, timedelta(seconds=hold_seconds))
+        self._others = SiblingArticles(database)
+        self._computing = computing or ComputeThread()
 
     async def generate(
         self, message: DomainMessage[ContentGenerate], context: Context
-    ) -> Record | Together[Ended]:
-        """Writes the article of a `content.generate`; it ends with `content.refused` if there is none or it has to wait.
+    ) -> Record | Together[WritingOutcome]:
+        """Writes the article of a `content.generate`; it ends with `content.refused` if there is none or it needs approval.
 
         Raises:
-            WaitFor: research or the model is away, there is no money for it, or this article had its turn.
+            WaitFor: research or the model is away, the budget is spent, or the article's time slice is over.
             RetryLater: this research cannot be read, or the writer cannot write, at the moment.
             Unprocessable: the brand is unknown, or research's answer cannot be used.
         """
         payload = message.payload
-        command = Command(payload.content_id, message.event_id, payload.revision, context.attempt)
-        asked = Asked(command, payload.brand_slug, message.timestamp, _workflow_id(payload))
+        command = DeliveredCommand(payload.content_id, message.event_id, payload.revision, context.attempt)
+        asked = WritingCommand(command, payload.brand_slug, message.timestamp, _workflow_id(payload))
         opening = await self._openings.of(asked)
         if opening.late:
             tell_too_late(message)
@@ -105,7 +112,7 @@ class ContentWorkflow:
         try:
             async with self._place(brand, context):
                 ended = await self._generate(message, context, brand, command, steps_id, workflow)
-        except NotOursError:
+        except SupersededError:
             context.log.info("article_given_up", content_id=str(command.content_id))
             return _nothing
         except WaitFor as wait:
@@ -125,8 +132,8 @@ class ContentWorkflow:
 
     @asynccontextmanager
     async def _place(self, brand: Brand, context: Context) -> AsyncIterator[None]:
-        """With a writer who takes minutes, only so many articles are worked on: what waits for long is better off with another replica."""
-        if context.alone or isinstance(self._writers.get(brand.writer), Quick):
+        """Limits the articles in work at slow writers; raises WaitFor if no place becomes free, so that another replica can help."""
+        if context.alone or isinstance(self._writers.get(brand.writer), StatelessWriter):
             yield
             return
         try:
@@ -144,12 +151,12 @@ class ContentWorkflow:
         message: DomainMessage[ContentGenerate],
         context: Context,
         brand: Brand,
-        delivered: Command,
+        delivered: DeliveredCommand,
         steps_id: UUID,
-        workflow: Workflow,
-    ) -> Ended:
+        workflow: DurableWorkflow,
+    ) -> WritingOutcome:
         command = message.payload
-        quick = isinstance(self._writers.get(brand.writer), Quick)
+        quick = isinstance(self._writers.get(brand.writer), StatelessWriter)
         sources = await workflow.step(
             "fetch_research",
             SOURCES,
@@ -181,18 +188,18 @@ class ContentWorkflow:
             sources=sources,
         )
         cited = [source for source in sources if source.n in article.cited]
-        return self._ended(message, context, brand, delivered, workflow, Written(judged, cited))
+        return self._ended(message, context, brand, delivered, workflow, FinishedArticle(judged, cited))
 
     def _ended(
         self,
         message: DomainMessage[ContentGenerate],
         context: Context,
         brand: Brand,
-        delivered: Command,
-        workflow: Workflow,
-        result: Written | NoArticleError,
-    ) -> Ended:
-        return Ended(
+        delivered: DeliveredCommand,
+        workflow: DurableWorkflow,
+        result: FinishedArticle | NoArticleError,
+    ) -> WritingOutcome:
+        return WritingOutcome(
             message, delivered, brand, workflow, result, log=context.log, note_refusal=self.refusals.count
         )
 
@@ -200,20 +207,20 @@ class ContentWorkflow:
         self,
         message: DomainMessage[ContentGenerate],
         context: Context,
-        sources: tuple[Source, ...],
+        sources: tuple[ArticleSource, ...],
         brand: Brand,
-        delivered: Command,
+        delivered: DeliveredCommand,
         steps_id: UUID,
     ) -> Article:
         try:
             check_writer(brand.writer, brand.language, self._writers.keys())
         except UnwritableError as error:
             raise Unprocessable(f"{error}; then replay") from error
-        # By the command and not by the article: what comes again goes on, and a replay begins anew.
-        steps = partial(Workflow.resume, self._database, steps_id)
-        turn = Turn(0.0 if context.alone else self._turn_seconds)
+        # By command, not by article: a redelivery continues its steps, and a replay starts over.
+        steps = partial(DurableWorkflow.resume, self._database, steps_id)
+        turn = TimeSlice(0.0 if context.alone else self._turn_seconds)
         writer = self._writers[brand.writer](
-            CommandDesk(self._database, steps, brand, delivered, message.payload.comment, turn)
+            DurableWritingContext(self._database, steps, brand, delivered, message.payload.comment, turn)
         )
         return await writer.write(
             keyword=message.payload.keyword, sources=sources, brand_name=brand.name, language=brand.language
@@ -221,11 +228,11 @@ class ContentWorkflow:
 
 
 async def _nothing(_: Transaction) -> None:
-    """What is left to be written of a command that is not carried out any more."""
+    """Stores nothing: the command is cancelled, superseded or too late."""
 
 
 def _workflow_id(command: ContentGenerate) -> UUID:
-    """The article's own; of each further time that it is written, one that is always the same."""
+    """Returns the article's id; for a revision, an id derived from the article and the revision's number."""
     if command.revision is None:
         return command.content_id
     return uuid5(command.content_id, f"revision {command.revision}")

@@ -24,7 +24,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class DeliveredCommand:
     """A `content.generate` as it was delivered."""
 
     content_id: UUID
@@ -34,7 +34,7 @@ class Command:
     """From 1; waits are not counted."""
 
 
-async def take_up(connection: Connection, command: Command, hold: timedelta) -> UUID | None:
+async def take_up(connection: Connection, command: DeliveredCommand, hold: timedelta) -> UUID | None:
     """Takes the article in hand for `hold` at most; what it waited for is forgotten.
 
     The same command takes up again what it had in hand: whoever worked on it is gone.
@@ -51,7 +51,7 @@ async def take_up(connection: Connection, command: Command, hold: timedelta) -> 
     return taken and taken.steps_id
 
 
-class Taken(NamedTuple):
+class ClaimedCommand(NamedTuple):
     """A command that was taken up."""
 
     steps_id: UUID
@@ -61,10 +61,10 @@ class Taken(NamedTuple):
 
 
 async def take_up_all(
-    connection: Connection, commands: Sequence[Command], hold: timedelta
-) -> dict[Command, Taken]:
+    connection: Connection, commands: Sequence[DeliveredCommand], hold: timedelta
+) -> dict[DeliveredCommand, ClaimedCommand]:
     """As `take_up`, for commands that begin at the same time; those that have to `stand_back` are left out."""
-    taken: dict[Command, Taken] = {}
+    taken: dict[DeliveredCommand, ClaimedCommand] = {}
     waiting = list(commands)
     while waiting:
         # Of several for one article, each is to find what the one before it left.
@@ -111,12 +111,12 @@ async def take_up_all(
             [command.attempt for command in first.values()],
             hold,
         )
-        taken |= {first[row["content_id"]]: Taken(row["steps_id"], row["is_first"]) for row in rows}
+        taken |= {first[row["content_id"]]: ClaimedCommand(row["steps_id"], row["is_first"]) for row in rows}
         waiting = [command for command in waiting if first[command.content_id] is not command]
     return taken
 
 
-async def is_ours(connection: Connection, command: Command) -> bool:
+async def is_ours(connection: Connection, command: DeliveredCommand) -> bool:
     """Whether the command is still the one to be carried out: it was neither cancelled, nor did another take over."""
     ours: bool = await connection.fetchval(
         "select exists (select from writings where content_id = $1 and event_id = $2 and cancelled_at is null)",
@@ -127,7 +127,7 @@ async def is_ours(connection: Connection, command: Command) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class PutDown:
+class ReleasedWriting:
     """What is known of the writing of an article whose command was carried out."""
 
     event_id: UUID
@@ -142,7 +142,9 @@ class PutDown:
         return sorted({self.event_id, *self.former_ids} - {event_id})
 
 
-async def put_down(connection: Connection, commands: Sequence[Command]) -> dict[UUID, PutDown]:
+async def put_down(
+    connection: Connection, commands: Sequence[DeliveredCommand]
+) -> dict[UUID, ReleasedWriting]:
     """Notes, in the transaction of what commands led to, that they are carried out. Until it ends, nobody removes what is kept of the writing.
 
     Returns:
@@ -160,12 +162,14 @@ async def put_down(connection: Connection, commands: Sequence[Command]) -> dict[
         [command.event_id for command in commands],
     )
     return {
-        row["content_id"]: PutDown(row["event_id"], row["cancelled"], frozenset(row["former_ids"]))
+        row["content_id"]: ReleasedWriting(row["event_id"], row["cancelled"], frozenset(row["former_ids"]))
         for row in rows
     }
 
 
-async def put_down_to_wait(connection: Connection, command: Command, reason: str, wait: timedelta) -> None:
+async def put_down_to_wait(
+    connection: Connection, command: DeliveredCommand, reason: str, wait: timedelta
+) -> None:
     """Notes why the writing of an article waits, and for how long from now; if it was given up meanwhile, it waits for nothing."""
     await connection.execute(
         """
@@ -184,7 +188,9 @@ async def put_down_to_wait(connection: Connection, command: Command, reason: str
     )
 
 
-async def note_problem(connection: Connection, command: Command, problem: str, *, final: bool) -> None:
+async def note_problem(
+    connection: Connection, command: DeliveredCommand, problem: str, *, final: bool
+) -> None:
     """Notes over what an attempt failed, and whether it was the last one."""
     await connection.execute(
         """
@@ -200,7 +206,7 @@ async def note_problem(connection: Connection, command: Command, problem: str, *
     )
 
 
-async def stand_back(connection: Connection, command: Command) -> None:
+async def stand_back(connection: Connection, command: DeliveredCommand) -> None:
     """Says why a command could not be taken up: it is not to be carried out any more.
 
     Raises:

@@ -10,18 +10,18 @@ from chassis.gathering import Gathering
 from messaging import Database
 from orchestrator.brands import Brand, find_brands
 from orchestrator.removal import Late, late_among
-from orchestrator.writing.durable.commands import Command, stand_back, take_up_all
+from orchestrator.writing.durable.commands import DeliveredCommand, stand_back, take_up_all
 from orchestrator.writing.durable.results import results_of_all
-from orchestrator.writing.durable.workflow import Workflow
+from orchestrator.writing.durable.workflow import DurableWorkflow
 
 AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class WritingCommand:
     """A command that is to begin."""
 
-    command: Command
+    command: DeliveredCommand
     brand_slug: str
     sent_at: datetime
     workflow_id: UUID
@@ -29,7 +29,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class CommandState:
     """What is known of a command as it begins."""
 
     late: bool = False
@@ -42,15 +42,15 @@ class Opening:
     """As JSON, of those steps that are done."""
 
 
-class Openings:
+class ClaimBatcher:
     """Takes commands up; `hold` as of `take_up`."""
 
     def __init__(self, database: Database, hold: timedelta) -> None:
         self._database = database
         self._hold = hold
-        self._gathering: Gathering[Asked, Opening] = Gathering(self._begin, limit=AT_ONCE)
+        self._gathering: Gathering[WritingCommand, CommandState] = Gathering(self._begin, limit=AT_ONCE)
 
-    async def of(self, asked: Asked) -> Opening:
+    async def of(self, asked: WritingCommand) -> CommandState:
         """Takes the command up, unless it is too late or its brand is unknown.
 
         Raises:
@@ -62,11 +62,13 @@ class Openings:
                 await stand_back(connection, asked.command)
         return opening
 
-    def workflow(self, asked: Asked, opening: Opening) -> Workflow:
+    def workflow(self, asked: WritingCommand, opening: CommandState) -> DurableWorkflow:
         """The command's, to go on with."""
-        return Workflow(self._database, asked.workflow_id, dict(opening.results or {}))
+        return DurableWorkflow(self._database, asked.workflow_id, dict(opening.results or {}))
 
-    async def _begin(self, asked: Sequence[Asked]) -> Mapping[Asked, Opening | Exception]:
+    async def _begin(
+        self, asked: Sequence[WritingCommand]
+    ) -> Mapping[WritingCommand, CommandState | Exception]:
         try:
             return await self._take_up(asked)
         except DatabaseUnavailableError:
@@ -75,7 +77,7 @@ class Openings:
             if len(asked) == 1:
                 raise
         # What is wrong with one of them, or in whose way it stood, is no matter of the others.
-        alone: dict[Asked, Opening | Exception] = {}
+        alone: dict[WritingCommand, CommandState | Exception] = {}
         for each in asked:
             try:
                 alone |= await self._take_up([each])
@@ -85,7 +87,7 @@ class Openings:
                 alone[each] = error
         return alone
 
-    async def _take_up(self, asked: Sequence[Asked]) -> dict[Asked, Opening]:
+    async def _take_up(self, asked: Sequence[WritingCommand]) -> dict[WritingCommand, CommandState]:
         async with self._database.connection() as connection:
             late = await late_among(
                 connection, [Late(each.brand_slug, each.sent_at, each.command.content_id) for each in asked]
@@ -105,9 +107,9 @@ class Openings:
             ]
             results = await results_of_all(connection, further) if further else {}
         return {
-            each: Opening(late=True)
+            each: CommandState(late=True)
             if is_late
-            else Opening(
+            else CommandState(
                 brand=brands.get(each.brand_slug),
                 steps_id=taken[each.command].steps_id if each.command in taken else None,
                 results=results.get(each.workflow_id),

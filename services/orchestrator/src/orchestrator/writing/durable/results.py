@@ -90,7 +90,7 @@ async def insert_result(
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class UnsavedStep:
     """A step that is done and has no row yet."""
 
     step: str
@@ -102,7 +102,9 @@ class Done:
     """Since it was done."""
 
 
-async def finish_steps(connection: Connection, steps: Sequence[tuple[UUID, Done]]) -> set[tuple[UUID, str]]:
+async def finish_steps(
+    connection: Connection, steps: Sequence[tuple[UUID, UnsavedStep]]
+) -> set[tuple[UUID, str]]:
     """Notes that steps of workflows are done; returns those that had no row before."""
     rows = await connection.fetch(
         """

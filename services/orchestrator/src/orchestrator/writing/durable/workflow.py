@@ -35,7 +35,7 @@ from chassis import Connection
 from messaging import Database, WaitFor
 from orchestrator.writing.durable.results import (
     LARGE,
-    Done,
+    UnsavedStep,
     delete_results,
     finish_steps,
     insert_result,
@@ -56,14 +56,14 @@ class StoredMeanwhileError(WaitFor):
         )
 
 
-class Workflow:
+class DurableWorkflow:
     """One run of a workflow; made by `resume`. `workflow_id` is its identity over crashes and replicas."""
 
     def __init__(self, database: Database, workflow_id: UUID, results: dict[str, str]) -> None:
         self._database = database
         self.workflow_id = workflow_id
         self._results = results
-        self._unstored: list[tuple[float, Done]] = []
+        self._unstored: list[tuple[float, UnsavedStep]] = []
         """Steps without a row yet, and when they were done."""
 
     @classmethod
@@ -98,7 +98,7 @@ class Workflow:
             took = timedelta(seconds=done - begun)
             stored = result_type.dump_json(result)
             if quick and done - begun < QUICK and len(stored) <= LARGE:
-                self._unstored.append((done, Done(name, stored.decode(), took)))
+                self._unstored.append((done, UnsavedStep(name, stored.decode(), took)))
                 return result
             async with self._database.connection() as connection:
                 faster = await insert_result(connection, self.workflow_id, name, stored.decode(), took)
@@ -116,7 +116,7 @@ class Workflow:
         return set(names) if await finish(connection, [(self, names)]) else set()
 
     @property
-    def unstored(self) -> list[Done]:
+    def unstored(self) -> list[UnsavedStep]:
         """What was quick, and has no row yet."""
         now = monotonic()
         return [replace(done, ago=timedelta(seconds=now - since)) for since, done in self._unstored]
@@ -127,8 +127,8 @@ class Workflow:
 
 
 async def finish(
-    connection: Connection, workflows: Sequence[tuple[Workflow, Sequence[str]]]
-) -> list[Workflow]:
+    connection: Connection, workflows: Sequence[tuple[DurableWorkflow, Sequence[str]]]
+) -> list[DurableWorkflow]:
     """Marks steps without a result as done, in the caller's transaction, and stores what was quick; a workflow's all or none.
 
     Returns:
@@ -140,10 +140,10 @@ async def finish(
     done = [
         (workflow.workflow_id, each)
         for workflow, names in workflows
-        for each in (*workflow.unstored, *map(Done, names))
+        for each in (*workflow.unstored, *map(UnsavedStep, names))
     ]
     found = await finish_steps(connection, done) if done else set()
-    fresh: list[Workflow] = []
+    fresh: list[DurableWorkflow] = []
     for workflow, names in workflows:
         mine = {(workflow.workflow_id, name) for name in names}
         unstored = {(workflow.workflow_id, each.step) for each in workflow.unstored}

@@ -13,9 +13,9 @@ from datetime import date
 
 from slugify import slugify
 
-from orchestrator.writing.article import MAX_META_DESCRIPTION, MIN_SOURCES, MIN_WORDS, Article, Source
+from orchestrator.writing.article import MAX_META_DESCRIPTION, MIN_SOURCES, MIN_WORDS, Article, ArticleSource
 from orchestrator.writing.extractive.headings import cut, title_of
-from orchestrator.writing.extractive.layout import Section, markdown, sections_of
+from orchestrator.writing.extractive.layout import LayoutSection, markdown, sections_of
 from orchestrator.writing.extractive.selection import DUPLICATE, choose, lead_of
 from orchestrator.writing.extractive.sentences import jaccard, shingles
 from orchestrator.writing.extractive.topic import Topic, clean
@@ -37,7 +37,7 @@ MAX_SLUG = 80
 _CAPITALISED = re.compile(r"(?<=[a-z,;] )[A-Z][\w-]*")
 
 
-def compose(*, keyword: str, sources: Sequence[Source], language: str, today: date) -> Article:
+def compose(*, keyword: str, sources: Sequence[ArticleSource], language: str, today: date) -> Article:
     """Write the article. `language` is a BCP 47 tag: what is in another language is not quoted.
 
     `today` is what the age of a source is counted to.
@@ -77,7 +77,7 @@ def compose(*, keyword: str, sources: Sequence[Source], language: str, today: da
     )
 
 
-def _demand_quotable(offered: Sequence[Source], quotable: Sequence[Source]) -> None:
+def _demand_quotable(offered: Sequence[ArticleSource], quotable: Sequence[ArticleSource]) -> None:
     if len(quotable) < len(offered) and independent(quotable) < MIN_SOURCES:
         raise InsufficientSourcesError(
             f"only {len(quotable)} of the {len(offered)} sources may be quoted by the paragraph: a digest prints what was given"
@@ -99,7 +99,9 @@ def _demand_enough(keyword: str, chosen: Sequence[Unit]) -> None:
         )
 
 
-def _title(topic: Topic, sections: Sequence[Section], sources: Sequence[Source], language: str) -> str:
+def _title(
+    topic: Topic, sections: Sequence[LayoutSection], sources: Sequence[ArticleSource], language: str
+) -> str:
     headings = [section.heading for section in sections[1:] if section.heading]
     texts = (passage.text for source in sources for passage in source.passages)
     proper = frozenset(word for text in texts for word in _CAPITALISED.findall(text))

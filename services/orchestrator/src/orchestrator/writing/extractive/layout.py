@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from orchestrator.writing.extractive.blocks import Block, Kind
+from orchestrator.writing.extractive.blocks import PassageBlock, PassageBlockKind
 from orchestrator.writing.extractive.headings import comparable, is_book, tells, tidy
 from orchestrator.writing.extractive.topic import Topic
 from orchestrator.writing.extractive.units import Unit
@@ -22,45 +22,45 @@ _FENCE = re.compile(r"`{3,}")
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class LayoutSection:
     """`heading` is None for what follows the opening without one."""
 
     heading: str | None
     units: tuple[Unit, ...]
 
 
-def sections_of(topic: Topic, lead: Unit, chosen: Sequence[Unit], *, more: str) -> list[Section]:
+def sections_of(topic: Topic, lead: Unit, chosen: Sequence[Unit], *, more: str) -> list[LayoutSection]:
     """The opening, then a section for each source, the plain ones first; what is too short for one comes under `more`."""
     by_source: dict[int, list[Unit]] = {}
     for unit in sorted(chosen[1:], key=lambda each: each.key):
         by_source.setdefault(unit.source.n, []).append(unit)
     # What goes on about the keyword itself under the lead's own heading continues the introduction.
     own = [unit for unit in by_source.get(lead.source.n, []) if _continues(lead, unit)]
-    opening = Section(None, (lead, *own))
+    opening = LayoutSection(None, (lead, *own))
     taken = {comparable(topic.name)}
-    sections: list[Section] = []
+    sections: list[LayoutSection] = []
     rest: list[Unit] = []
     for units in by_source.values():
         left = [unit for unit in units if unit not in own]
         for group in _under_their_own_headings(left):
-            sections.append(Section(None, tuple(group)))
+            sections.append(LayoutSection(None, tuple(group)))
             left = [unit for unit in left if unit not in group]
         if sum(unit.words for unit in left) < SECTION_WORDS:
             rest += left
         elif left:
-            sections.append(Section(None, tuple(left)))
+            sections.append(LayoutSection(None, tuple(left)))
     sections.sort(key=lambda section: (_detail(section), section.units[0].source.n))
-    named: list[Section] = []
+    named: list[LayoutSection] = []
     for section in sections:
         heading = _heading(section.units, taken)
         if heading is None:
             rest += section.units
         else:
             taken.add(comparable(heading))
-            named.append(Section(heading, section.units))
+            named.append(LayoutSection(heading, section.units))
     if rest:
         rest.sort(key=lambda unit: (unit.technicality, unit.key))
-        named.append(Section(more if named else None, tuple(rest)))
+        named.append(LayoutSection(more if named else None, tuple(rest)))
     return [opening, *named]
 
 
@@ -82,7 +82,7 @@ def _continues(lead: Unit, unit: Unit) -> bool:
     return unit.place > lead.place and (introduces or unit.heading == lead.heading)
 
 
-def _detail(section: Section) -> float:
+def _detail(section: LayoutSection) -> float:
     """How much is for those who know already, in steps; within a step the order of the sources holds."""
     words = sum(unit.words for unit in section.units)
     return round(4 * sum(unit.technicality * unit.words for unit in section.units) / words) / 4
@@ -105,7 +105,7 @@ def _heading(units: Sequence[Unit], taken: set[str]) -> str | None:
     return None
 
 
-def markdown(sections: Sequence[Section]) -> str:
+def markdown(sections: Sequence[LayoutSection]) -> str:
     blocks: list[str] = []
     for section in sections:
         if section.heading is not None:
@@ -120,29 +120,29 @@ def _unit(unit: Unit) -> Iterator[str]:
     term = f"**{escape(unit.term)}:** " if unit.term else ""
     for block in unit.blocks:
         match block.kind:
-            case Kind.PARAGRAPH:
+            case PassageBlockKind.PARAGRAPH:
                 yield f"{term}{escape(block.lines[0])}{mark}" if term else _line(block.lines[0]) + mark
-            case Kind.LIST:
+            case PassageBlockKind.LIST:
                 yield "\n".join(f"- {_line(line)}{mark}" for line in block.lines)
-            case Kind.NUMBERED_LIST:
+            case PassageBlockKind.NUMBERED_LIST:
                 yield "\n".join(
                     f"{number}. {_line(line)}{mark}"
                     for number, line in enumerate(block.lines, start=block.start)
                 )
-            case Kind.LISTING:
+            case PassageBlockKind.LISTING:
                 yield _listing(block)
-            case Kind.TABLE:
+            case PassageBlockKind.TABLE:
                 yield _table(block)
 
 
-def _listing(block: Block) -> str:
+def _listing(block: PassageBlock) -> str:
     """Fenced by more backquotes than it has in a row; the paragraph before it carries the citation."""
     text = "\n".join(block.lines)
     fence = "`" * max(3, *(len(run) + 1 for run in _FENCE.findall(text)), 3)
     return f"{fence}\n{text}\n{fence}"
 
 
-def _table(block: Block) -> str:
+def _table(block: PassageBlock) -> str:
     head, *rows = ([escape(cell) for cell in line.split("\t")] for line in block.lines)
     lines = [head, ["---"] * len(head), *(row[: len(head)] for row in rows)]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

@@ -10,7 +10,7 @@ from typing import Final
 from orchestrator.writing.extractive.sentences import (
     MAX_CHARACTERS,
     MAX_PARAGRAPH,
-    Standing,
+    SentenceContext,
     balanced,
     is_language,
     judge,
@@ -103,7 +103,7 @@ _KNOWN: Final = frozenset(
 class Quotable:
     """What of a paragraph is quoted: sentences that follow each other, as they stand there."""
 
-    standing: Standing
+    standing: SentenceContext
     text: str = ""
     leads: bool = False
     """Whether it ends in what leads up to the list, listing or table behind it."""
@@ -119,9 +119,9 @@ def quotable(text: str, *, leads: bool, known: AbstractSet[str]) -> Quotable:
     """
     for run in (_whole_runs if len(text) <= _LONGEST_REMEMBERED else _whole_runs.__wrapped__)(text, leads):
         found = _opening(run.first, leads=run.leads and run.is_alone, known=known)
-        if found is Standing.INDEPENDENT or (found is Standing.DEPENDENT and run.begins):
+        if found is SentenceContext.INDEPENDENT or (found is SentenceContext.DEPENDENT and run.begins):
             return Quotable(found, run.text, run.leads, run.is_closed)
-    return Quotable(Standing.UNUSABLE)
+    return Quotable(SentenceContext.UNUSABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ def _away(sentence: str, leads: bool) -> bool:
     return points_away(told) or _ELSEWHERE.search(told) is not None
 
 
-def _opening(sentence: str, *, leads: bool, known: AbstractSet[str]) -> Standing:
+def _opening(sentence: str, *, leads: bool, known: AbstractSet[str]) -> SentenceContext:
     """How the paragraph's first sentence stands, and so the whole."""
     told = _LEADING_WORDS.sub("some", sentence).removesuffix(":") + "." if leads else sentence
     first, space, rest = told.partition(" ")
@@ -231,8 +231,8 @@ def _opening(sentence: str, *, leads: bool, known: AbstractSet[str]) -> Standing
         # A name that is written so: "asyncio is a library".
         told = f"{first.capitalize()}{space}{rest}"
     found = judge(told, alone=False)
-    if found is Standing.INDEPENDENT and (_NARRATOR.match(sentence) or _is_unknown(sentence, known)):
-        return Standing.DEPENDENT
+    if found is SentenceContext.INDEPENDENT and (_NARRATOR.match(sentence) or _is_unknown(sentence, known)):
+        return SentenceContext.DEPENDENT
     return found
 
 

@@ -9,7 +9,7 @@ from datetime import date
 from operator import mul
 from typing import Final
 
-from orchestrator.writing.extractive.blocks import Kind
+from orchestrator.writing.extractive.blocks import PassageBlockKind
 from orchestrator.writing.extractive.sentences import jaccard, shingles, split
 from orchestrator.writing.extractive.times import weight
 from orchestrator.writing.extractive.topic import DEFINES, DOES, Topic
@@ -72,7 +72,7 @@ def _answers(topic: Topic, unit: Unit) -> float:
         return first
     if _ORDER.match(unit.opening):
         return 0.0
-    begin = [split(block.text)[0] for block in unit.blocks if block.kind is Kind.PARAGRAPH]
+    begin = [split(block.text)[0] for block in unit.blocks if block.kind is PassageBlockKind.PARAGRAPH]
     soon = max(topic.definition(sentence, named=named) for sentence in (*unit.sentences[:3], *begin))
     if soon >= DEFINES:
         return 0.6 * soon

@@ -24,7 +24,7 @@ _STEMS = 4096
 _SENTENCES = 2048
 
 
-class Standing(Enum):
+class SentenceContext(Enum):
     """Whether a reader who sees only this sentence understands it."""
 
     INDEPENDENT = "independent"
@@ -207,26 +207,26 @@ _COMMON = frozenset(
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 
-def judge(text: str, *, alone: bool = True) -> Standing:
+def judge(text: str, *, alone: bool = True) -> SentenceContext:
     """Whether a sentence is understood by somebody who sees nothing else of its source.
 
     `alone`: it will stand without its paragraph too, and so has to be plain prose.
     """
-    return Standing.UNUSABLE if len(text) > MAX_CHARACTERS else _judged(text, alone)
+    return SentenceContext.UNUSABLE if len(text) > MAX_CHARACTERS else _judged(text, alone)
 
 
 @lru_cache(_SENTENCES)
-def _judged(text: str, alone: bool) -> Standing:
+def _judged(text: str, alone: bool) -> SentenceContext:
     if (
         not MIN_WORDS <= len(text.split()) <= MAX_WORDS
         or _is_fragment(text)
         or points_away(text)
         or (alone and (_CODE.search(text) or not is_language(text)))
     ):
-        return Standing.UNUSABLE
+        return SentenceContext.UNUSABLE
     if _TAKES_UP.match(text.lstrip("\"'“‘")) or _DEICTIC.search(text):  # noqa: RUF001
-        return Standing.DEPENDENT
-    return Standing.INDEPENDENT
+        return SentenceContext.DEPENDENT
+    return SentenceContext.INDEPENDENT
 
 
 def _is_fragment(text: str) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import Final
 
-from orchestrator.writing.article import Source
+from orchestrator.writing.article import ArticleSource
 from orchestrator.writing.extractive.headings import capitalised, comparable, is_shouted, spelling, tidy
 from orchestrator.writing.extractive.sentences import stem, stems_of, words_of
 
@@ -83,7 +83,7 @@ _ASIDE = re.compile(r"\s*\([^()]{0,80}\)|, or [^,.;:]{1,60},|, also (?:called|kn
 class Topic:
     """The keyword as a matcher."""
 
-    def __init__(self, keyword: str, sources: Sequence[Source]) -> None:
+    def __init__(self, keyword: str, sources: Sequence[ArticleSource]) -> None:
         self.keyword = keyword
         # Ranking looks at the same sentences and headings time and again.
         self._shares: dict[str, float] = {}
@@ -129,7 +129,9 @@ class Topic:
         self.name = capitalised(self.word, code=code)
         """As the beginning of a title; `word` is how it is written in a sentence."""
 
-    def _introduced_abbreviation(self, spelled: str, sources: Sequence[Source]) -> re.Pattern[str] | None:
+    def _introduced_abbreviation(
+        self, spelled: str, sources: Sequence[ArticleSource]
+    ) -> re.Pattern[str] | None:
         """The short name that a source introduces, as in "Write-Ahead Logging (WAL)"."""
         initials = "".join(word[0] for word in words_of(self.keyword)).upper()
         introduction = re.compile(rf"(?i:{spelled})\s*\({re.escape(initials)}\)")
@@ -140,7 +142,7 @@ class Topic:
             return None
         return re.compile(rf"\b{re.escape(initials)}\b")
 
-    def _spelled(self, sources: Sequence[Source]) -> str:
+    def _spelled(self, sources: Sequence[ArticleSource]) -> str:
         """The keyword as the sources spell it ("postgresql" → "PostgreSQL")."""
         # Who asked may write it with capitals, and has reasons.
         if any(map(str.isupper, self.keyword)):

@@ -4,22 +4,22 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 
-from orchestrator.computing import Computing
-from orchestrator.writing.article import Article, Source
+from orchestrator.computing import ComputeThread
+from orchestrator.writing.article import Article, ArticleSource
 from orchestrator.writing.extractive.composer import compose
 
 
 class ExtractiveWriter:
     """Composes in a thread: long sources take a while, during which other messages have to be served."""
 
-    def __init__(self, computing: Computing | None = None) -> None:
-        self._computing = computing or Computing()
+    def __init__(self, computing: ComputeThread | None = None) -> None:
+        self._computing = computing or ComputeThread()
 
     async def write(
         self,
         *,
         keyword: str,
-        sources: Sequence[Source],
+        sources: Sequence[ArticleSource],
         brand_name: str,  # noqa: ARG002 - it quotes, and says nothing of the brand
         language: str,
     ) -> Article:

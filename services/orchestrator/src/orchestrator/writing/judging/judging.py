@@ -8,17 +8,17 @@ from uuid import UUID
 
 from messaging import Database
 from orchestrator.brands import Brand
-from orchestrator.computing import Computing
-from orchestrator.writing.article import Article, Source
+from orchestrator.computing import ComputeThread
+from orchestrator.writing.article import Article, ArticleSource
 from orchestrator.writing.body import Body, prose_of
-from orchestrator.writing.judging.others import Other, Others, bodies_of, others_of
-from orchestrator.writing.linking import Published, linked
+from orchestrator.writing.judging.others import SiblingArticle, SiblingArticles, bodies_of, others_of
+from orchestrator.writing.linking import LinkableArticle, linked
 from orchestrator.writing.quality import (
     QUOTED,
     WRITTEN,
     Fingerprint,
     Measure,
-    Nearest,
+    NearestArticle,
     estimate,
     fingerprint,
     independent,
@@ -35,7 +35,7 @@ NEAR_ENOUGH = 0.4
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedArticle:
     """An article as it will be stored."""
 
     article: Article
@@ -44,7 +44,7 @@ class Judged:
     fingerprint: Fingerprint
     compared: frozenset[UUID]
     """The articles that it was compared with."""
-    nearest: Nearest | None = None
+    nearest: NearestArticle | None = None
     """The one of them that says most of it."""
 
     @property
@@ -61,19 +61,19 @@ class Judged:
 
 
 async def judge(
-    others: Others,
-    computing: Computing,
+    others: SiblingArticles,
+    computing: ComputeThread,
     brand: Brand,
     *,
     own_ids: Collection[UUID],
     keyword: str,
     article: Article,
-    sources: Sequence[Source],
-) -> Judged:
+    sources: Sequence[ArticleSource],
+) -> JudgedArticle:
     """Measures the article, and links it with what the brand has published, but for those that are the article itself."""
     all_others = [each for each in await others.of(brand.slug) if each.content_id not in own_ids]
 
-    def judged(reading: _Reading) -> Judged:
+    def judged(reading: _ParsedArticle) -> JudgedArticle:
         body, nearest = reading.body, reading.likeness.nearest
         figures = measure(
             article,
@@ -86,12 +86,12 @@ async def judge(
             body=body,
         )
         published = [
-            Published(each.keyword, each.title, each.published_url)
+            LinkableArticle(each.keyword, each.title, each.published_url)
             for each in all_others
             if each.published_url
         ]
         markdown, links = linked(body, keyword=keyword, published=published)
-        return Judged(
+        return JudgedArticle(
             article=replace(article, body_markdown=markdown),
             measures=(*figures, Measure("links", links, f"{links} to other articles of the brand")),
             fingerprint=reading.fingerprint,
@@ -99,16 +99,16 @@ async def judge(
             nearest=nearest,
         )
 
-    def begin() -> Judged | _Reading:
+    def begin() -> JudgedArticle | _ParsedArticle:
         reading = _read(article, all_others)
         return reading if reading.likeness.close else judged(reading)
 
-    def end(reading: _Reading, bodies: Mapping[UUID, str]) -> Judged:
+    def end(reading: _ParsedArticle, bodies: Mapping[UUID, str]) -> JudgedArticle:
         reading.likeness.confirm(bodies, reading.body.prose)
         return judged(reading)
 
     found = await computing.do(begin)
-    if isinstance(found, Judged):
+    if isinstance(found, JudgedArticle):
         return found
     bodies = await others.bodies(found.likeness.close)
     return await computing.do(partial(end, found, bodies))
@@ -151,16 +151,16 @@ async def measure_edited(
 
 
 async def judge_again(
-    judged: Judged,
-    newcomers: Sequence[Other],
+    judged: JudgedArticle,
+    newcomers: Sequence[SiblingArticle],
     read: Callable[[Sequence[UUID]], Awaitable[Mapping[UUID, str]]],
-) -> Judged:
+) -> JudgedArticle:
     """Compares it with what was stored since, whose Markdown `read` gives.
 
     Nobody else may store any (`lock_storing`) from looking for `newcomers` until it is stored, in the same transaction: so of
     two near-duplicates that are written at the same time, the second to be stored waits.
     """
-    likeness = _Likeness(judged.fingerprint, newcomers)
+    likeness = _SiblingComparison(judged.fingerprint, newcomers)
     if close := likeness.close:
         bodies = await read(close)
         await asyncio.to_thread(likeness.confirm, bodies, prose_of(judged.article.body_markdown))
@@ -172,10 +172,10 @@ async def judge_again(
     return replace(judged, measures=measures, nearest=nearest)
 
 
-class _Likeness:
+class _SiblingComparison:
     """How much of an article others say: what fingerprints tell, and of those that are close, once it is confirmed, what their texts do."""
 
-    def __init__(self, own: Fingerprint, others: Sequence[Other]) -> None:
+    def __init__(self, own: Fingerprint, others: Sequence[SiblingArticle]) -> None:
         self._shares = {each.content_id: estimate(own, each.fingerprint) for each in others}
         self._ranked = sorted(others, key=lambda each: -self._shares[each.content_id])[:CONFIRMED]
 
@@ -190,11 +190,11 @@ class _Likeness:
             self._shares[content_id] = said_by(prose_of(markdown), text)
 
     @property
-    def nearest(self) -> Nearest | None:
+    def nearest(self) -> NearestArticle | None:
         """The one that says most of it; None if there are none."""
         return max(
             (
-                Nearest(
+                NearestArticle(
                     each.title,
                     each.address,
                     self._shares[each.content_id],
@@ -209,15 +209,15 @@ class _Likeness:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _ParsedArticle:
     """An article as it is read to be judged."""
 
     body: Body
     fingerprint: Fingerprint
-    likeness: _Likeness
+    likeness: _SiblingComparison
 
 
-def _read(article: Article, others: Sequence[Other]) -> _Reading:
+def _read(article: Article, others: Sequence[SiblingArticle]) -> _ParsedArticle:
     body = Body(article.body_markdown)
     own = fingerprint(body.prose)
-    return _Reading(body, own, _Likeness(own, others))
+    return _ParsedArticle(body, own, _SiblingComparison(own, others))

@@ -25,7 +25,7 @@ _BRANDS_AT_ONCE: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Other:
+class SiblingArticle:
     """An article of the brand, as far as another one is compared and linked with it."""
 
     content_id: UUID
@@ -41,20 +41,22 @@ class Other:
         return self.published_url or f"/v1/content/{self.content_id}"
 
 
-Known = Mapping[UUID, Other]
+Known = Mapping[UUID, SiblingArticle]
 """What was read of articles before; of one that says the same still, this is not read again."""
 
 
-class Others:
+class SiblingArticles:
     """Brands' articles as they are at the time. What they say is remembered, and read again where another version stands."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._known: OrderedDict[str, dict[UUID, Other]] = OrderedDict()
+        self._known: OrderedDict[str, dict[UUID, SiblingArticle]] = OrderedDict()
         """By brand, the one that was asked for last at the end."""
-        self._gathering: Gathering[str, Sequence[Other]] = Gathering(self._look, limit=_BRANDS_AT_ONCE)
+        self._gathering: Gathering[str, Sequence[SiblingArticle]] = Gathering(
+            self._look, limit=_BRANDS_AT_ONCE
+        )
 
-    async def of(self, brand_slug: str) -> Sequence[Other]:
+    async def of(self, brand_slug: str) -> Sequence[SiblingArticle]:
         """All but drafts that wait, the newest first."""
         return await self._gathering.get(brand_slug)
 
@@ -63,7 +65,7 @@ class Others:
         async with self._database.connection() as connection:
             return await bodies_of(connection, content_ids)
 
-    async def _look(self, slugs: Sequence[str]) -> Mapping[str, Sequence[Other]]:
+    async def _look(self, slugs: Sequence[str]) -> Mapping[str, Sequence[SiblingArticle]]:
         known = {
             content_id: other for slug in slugs for content_id, other in self._known.get(slug, {}).items()
         }
@@ -80,7 +82,7 @@ class Others:
 
 async def others_of(
     connection: Connection, slugs: Collection[str], *, but: Collection[UUID] = (), known: Known | None = None
-) -> dict[str, list[Other]]:
+) -> dict[str, list[SiblingArticle]]:
     """Of each of the brands its articles, without those named and without drafts that wait; the newest first."""
     before = known or {}
     rows = await connection.fetch(
@@ -106,7 +108,7 @@ async def others_of(
         list(before),
         [each.version for each in before.values()],
     )
-    found: dict[str, list[Other]] = {slug: [] for slug in slugs}
+    found: dict[str, list[SiblingArticle]] = {slug: [] for slug in slugs}
     for row in rows:
         other = before[row["content_id"]] if row["title"] is None else _other(row)
         if other.published_url != row["published_url"]:
@@ -115,9 +117,9 @@ async def others_of(
     return found
 
 
-def _other(row: asyncpg.Record) -> Other:
+def _other(row: asyncpg.Record) -> SiblingArticle:
     stored = row["fingerprint"]
-    return Other(
+    return SiblingArticle(
         row["content_id"],
         row["version"],
         row["keyword"],

@@ -7,24 +7,24 @@ from typing import Any, Final, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from orchestrator.writing.desk import Desk
-from orchestrator.writing.model.answers import Brief, Front, Shape, json_schema
-from orchestrator.writing.model.chat import Chat, Completion, Message, Request
+from orchestrator.writing.desk import WritingContext
+from orchestrator.writing.model.answers import AnswerShape, Brief, Front, json_schema
+from orchestrator.writing.model.chat import ChatClient, ChatCompletion, ChatRequest, Message
 from orchestrator.writing.model.prompts import REPAIR
 
-COMPLETION: Final = TypeAdapter(Completion)
+COMPLETION: Final = TypeAdapter(ChatCompletion)
 MAX_PROBLEM: Final = 500
 SHORT_TOKENS: Final = 2_000
 """Of a short answer, at least, where there are so many: models that think before they answer count that, too."""
 
-ShapeT = TypeVar("ShapeT", bound=Shape)
+ShapeT = TypeVar("ShapeT", bound=AnswerShape)
 
 
-class UnusableAnswerError(Exception):
+class UnusableModelAnswerError(Exception):
     """The model gave no answer of the shape asked for, though asked twice; or it refused."""
 
 
-class Asking:
+class ModelSession:
     """The model's answers for one article, and what they cost together.
 
     Args:
@@ -34,7 +34,9 @@ class Asking:
         compact: whether answers have the bounds of a small context.
     """
 
-    def __init__(self, chat: Chat, desk: Desk, max_tokens: int, *, compact: bool = False) -> None:
+    def __init__(
+        self, chat: ChatClient, desk: WritingContext, max_tokens: int, *, compact: bool = False
+    ) -> None:
         self._chat = chat
         self._desk = desk
         self.max_tokens = max_tokens
@@ -73,21 +75,21 @@ class Asking:
         try:
             return _read(second, shape)
         except ValueError as error:
-            raise UnusableAnswerError(
+            raise UnusableModelAnswerError(
                 f"the model's answer to “{step}” cannot be used, twice: {error}"
             ) from error
 
-    def _tokens_of(self, shape: type[Shape]) -> int:
+    def _tokens_of(self, shape: type[AnswerShape]) -> int:
         """Less for what is short, so that less money is set aside for it and a model that repeats itself ends sooner."""
         short = max(self.max_tokens // 2, SHORT_TOKENS) if shape in {Brief, Front} else self.max_tokens
         return min(self.max_tokens, short)
 
     async def _complete(
         self, step: str, messages: tuple[Message, ...], response_format: dict[str, Any], max_tokens: int
-    ) -> Completion:
-        async def work(key: str) -> Completion:
+    ) -> ChatCompletion:
+        async def work(key: str) -> ChatCompletion:
             return await self._chat.complete(
-                Request(
+                ChatRequest(
                     brand_slug=self._desk.brand_slug,
                     # A key is good for one question. Another version of ours, or of the brand, may ask another one at this step.
                     key=f"{key.replace(' ', '-')}:{_digest(messages, response_format, max_tokens)}",
@@ -102,13 +104,13 @@ class Asking:
         self.prompt_tokens += completion.usage.prompt_tokens
         self.completion_tokens += completion.usage.completion_tokens
         if completion.refused:
-            raise UnusableAnswerError(
+            raise UnusableModelAnswerError(
                 f"the model refused to answer “{step}”: {completion.refusal or completion.finish_reason}"
             )
         return completion
 
 
-def _read(completion: Completion, shape: type[ShapeT]) -> ShapeT:
+def _read(completion: ChatCompletion, shape: type[ShapeT]) -> ShapeT:
     """Raises ValueError: it was cut off, or is not of the shape; the message tells the model what is wrong."""
     if completion.finish_reason == "length":
         raise ValueError("it was cut off at the limit of its length")

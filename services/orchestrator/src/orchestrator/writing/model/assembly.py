@@ -7,11 +7,11 @@ from typing import Final
 
 from slugify import slugify
 
-from orchestrator.writing.article import MAX_META_DESCRIPTION, MAX_TITLE, Article, Draft
+from orchestrator.writing.article import MAX_META_DESCRIPTION, MAX_TITLE, Article, ModelDraftCounts
 from orchestrator.writing.model.answers import Front
 from orchestrator.writing.model.claims import Evidence, check
 from orchestrator.writing.model.claims.wording import normal
-from orchestrator.writing.model.drafting import Kept, fits_heading, is_clean
+from orchestrator.writing.model.drafting import SupportedSentence, fits_heading, is_clean
 
 MAX_SLUG: Final = 80
 MAX_KEY_POINTS: Final = 5
@@ -20,17 +20,17 @@ _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class AssembledSection:
     heading: str | None
     """None for the one that opens the article."""
-    paragraphs: tuple[tuple[Kept, ...], ...]
+    paragraphs: tuple[tuple[SupportedSentence, ...], ...]
 
     @property
-    def sentences(self) -> tuple[Kept, ...]:
+    def sentences(self) -> tuple[SupportedSentence, ...]:
         return tuple(kept for paragraph in self.paragraphs for kept in paragraph)
 
 
-def sentences_in(sections: Sequence[Section]) -> tuple[str, ...]:
+def sentences_in(sections: Sequence[AssembledSection]) -> tuple[str, ...]:
     return tuple(kept.text for section in sections for kept in section.sentences)
 
 
@@ -44,12 +44,12 @@ def whole_words(text: str, limit: int) -> str:
 
 def assemble(
     keyword: str,
-    sections: Sequence[Section],
+    sections: Sequence[AssembledSection],
     front: Front | None,
     *,
     model: str,
     sources: int,
-    draft: Draft,
+    draft: ModelDraftCounts,
     judge: str | None = None,
 ) -> Article:
     """The article. `judge` is the model that read it a second time, if one did. What of `front` the sentences do not support is left out, and taken from them instead."""
@@ -104,7 +104,7 @@ def _says(kept: Sequence[str], text: str) -> bool:
     return is_clean(text) and all(one in kept or check(one, said).holds for one in ones)
 
 
-def _markdown(section: Section) -> str:
+def _markdown(section: AssembledSection) -> str:
     paragraphs = [
         " ".join(f"{_escaped(kept.text)} {' '.join(f'[{n}]' for n in kept.sources)}" for kept in paragraph)
         for paragraph in section.paragraphs

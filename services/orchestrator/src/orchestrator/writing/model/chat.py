@@ -25,43 +25,43 @@ _MODELS: Final = "/models"
 Message: TypeAlias = Mapping[str, str]
 
 
-class Usage(BaseModel):
+class TokenUsage(BaseModel):
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
 
-class Completion(BaseModel):
+class ChatCompletion(BaseModel):
     """One answer as it is kept: what was said, how it ended, what it cost."""
 
     content: str
     finish_reason: str
     refusal: str | None = None
     model: str
-    usage: Usage
+    usage: TokenUsage
 
     @property
     def refused(self) -> bool:
         return self.refusal is not None or self.finish_reason == FILTERED
 
 
-class _Said(BaseModel):
+class _ResponseMessage(BaseModel):
     content: str | None = None
     refusal: str | None = None
 
 
 class _Choice(BaseModel):
-    message: _Said
+    message: _ResponseMessage
     finish_reason: str | None = None
 
 
 class _Answer(BaseModel):
     choices: Annotated[tuple[_Choice, ...], Field(min_length=1)]
     model: str | None = None
-    usage: Usage | None = None
+    usage: TokenUsage | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ChatRequest:
     """One question. `key` is the same when the same is asked again, so that whoever counts money takes it once."""
 
     brand_slug: str
@@ -71,7 +71,7 @@ class Request:
     max_tokens: int
 
 
-class Chat:
+class ChatClient:
     """One for the life of the process.
 
     Args:
@@ -101,7 +101,7 @@ class Chat:
     async def aclose(self) -> None:
         await self._origin.aclose()
 
-    async def complete(self, request: Request) -> Completion:
+    async def complete(self, request: ChatRequest) -> ChatCompletion:
         """Asks once.
 
         Raises:
@@ -120,10 +120,10 @@ class Chat:
         if refused is None:
             return self._read(body)
         if is_filtered(body):
-            return Completion(content="", finish_reason=FILTERED, model=self.model, usage=Usage())
+            return ChatCompletion(content="", finish_reason=FILTERED, model=self.model, usage=TokenUsage())
         raise refused
 
-    async def _post(self, request: Request) -> tuple[int, str | None, bytes]:
+    async def _post(self, request: ChatRequest) -> tuple[int, str | None, bytes]:
         """Whatever is answered: status, `Retry-After`, body.
 
         Raises:
@@ -155,7 +155,7 @@ class Chat:
             return False
         return True
 
-    async def _exchange(self, request: Request, exchange: Exchange) -> tuple[int, str | None, bytes]:
+    async def _exchange(self, request: ChatRequest, exchange: Exchange) -> tuple[int, str | None, bytes]:
         # What another command was answered is not asked for: a replay is there to get another answer.
         headers = {
             "Idempotency-Key": request.key,
@@ -180,16 +180,16 @@ class Chat:
                     raise FailedError(f"the model's answer is larger than {MAX_BYTES} bytes")
             return response.status, header(response, b"retry-after"), bytes(body)
 
-    def _read(self, body: bytes) -> Completion:
+    def _read(self, body: bytes) -> ChatCompletion:
         try:
             answer = _Answer.model_validate_json(body)
         except ValidationError as error:
             raise RetryLater(f"the model's answer is no chat completion: {excerpt(body)}") from error
         choice = answer.choices[0]
-        return Completion(
+        return ChatCompletion(
             content=(choice.message.content or "").replace("\x00", ""),
             finish_reason=choice.finish_reason or "stop",
             refusal=choice.message.refusal or None,
             model=answer.model or self.model,
-            usage=answer.usage or Usage(),
+            usage=answer.usage or TokenUsage(),
         )

@@ -17,13 +17,13 @@ QUOTATION: Final = re.compile(r"“([^“”]*)”|\"([^\"]*)\"")
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class SourceRuns:
     """The words of all sources, ready to be looked up in runs."""
 
     runs: dict[int, frozenset[tuple[str, ...]]]
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> "Sources":
+    def of(cls, texts: Iterable[str]) -> "SourceRuns":
         words = [plain_words(text) for text in texts]
         return cls(
             {

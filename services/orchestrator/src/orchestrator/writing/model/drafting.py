@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from orchestrator.writing.article import Source
+from orchestrator.writing.article import ArticleSource
 from orchestrator.writing.model import injection
 from orchestrator.writing.model.answers import DraftSentence
 from orchestrator.writing.model.claims import TOO_MUCH, Evidence, check, problems
 from orchestrator.writing.model.claims.wording import NEGATIONS, normal, sentences_of, tokens_of
-from orchestrator.writing.model.copying import LONGEST_QUOTATION, Sources, quotations, unquoted
+from orchestrator.writing.model.copying import LONGEST_QUOTATION, SourceRuns, quotations, unquoted
 
 MAX_PASSAGE: Final = 4_000
 """Characters of a passage; the rest of a longer one is not used."""
@@ -27,7 +27,7 @@ _MARKUP: Final = re.compile(
 _ENDS: Final = re.compile(r"[.!][\"”’)]*$")  # noqa: RUF001
 
 
-class Reason(StrEnum):
+class RejectionReason(StrEnum):
     """Who refused a sentence, and why."""
 
     WORDS = "words"
@@ -43,7 +43,7 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class SupportedSentence:
     """A sentence that stands, with the numbers of the sources that support it."""
 
     text: str
@@ -55,7 +55,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
+class RejectedSentence:
     text: str
     passages: tuple[str, ...]
     problem: str
@@ -63,26 +63,26 @@ class Rejected:
     """What its passages say instead, as far as that can be told."""
     conceivable: bool = False
     """Whether its passages might say it in other words, so that it is the judge's to confirm."""
-    reason: Reason = Reason.WORDS
+    reason: RejectionReason = RejectionReason.WORDS
     loss: str = ""
     """The problem without what a model said of it; empty if it said nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class WritingMaterial:
     """The passages that may be written from, by id."""
 
     evidence: Mapping[str, Evidence]
-    source_of: Mapping[str, Source]
-    copies: Sources
+    source_of: Mapping[str, ArticleSource]
+    copies: SourceRuns
     set_aside: tuple[str, ...] = field(default=())
     """Passages that carry instructions to a model, as `s2p1 (ignore)`."""
 
     @classmethod
-    def of(cls, sources: Sequence[Source], *, max_characters: int) -> "Material":
+    def of(cls, sources: Sequence[ArticleSource], *, max_characters: int) -> "WritingMaterial":
         """The best passages of each source in turn, as many as there is room for."""
         evidence: dict[str, Evidence] = {}
-        source_of: dict[str, Source] = {}
+        source_of: dict[str, ArticleSource] = {}
         set_aside: list[str] = []
         room = max_characters
         offered = [(place, source.n, source) for source in sources for place in range(len(source.passages))]
@@ -99,12 +99,12 @@ class Material:
             room -= len(text)
             evidence[name] = Evidence(name, passage.heading, text)
             source_of[name] = source
-        copies = Sources.of(passage.text for source in sources for passage in source.passages)
+        copies = SourceRuns.of(passage.text for source in sources for passage in source.passages)
         return cls(evidence, source_of, copies, tuple(set_aside))
 
     def judge(
         self, draft: DraftSentence, offered: frozenset[str], forbidden: Sequence[str]
-    ) -> Kept | Rejected:
+    ) -> SupportedSentence | RejectedSentence:
         """Keeps the sentence if it is one, is clean, is not copied, and holds by what it cites among `offered`."""
         text = normal(draft.text)
         problem = _unclean(text, forbidden)
@@ -116,7 +116,7 @@ class Material:
         if problem is None and (run := self.copies.too_long_a_run(text)):
             problem = f"it copies more than 12 words in a row: “{run} …”"
         if problem is not None:
-            return Rejected(text, draft.passages, problem)
+            return RejectedSentence(text, draft.passages, problem)
         cited = [self.evidence[each] for each in dict.fromkeys(draft.passages)]
         given, wrong = self._quoted(text, cited)
         verdict = check(text, cited, given=given)
@@ -125,9 +125,11 @@ class Material:
         against = None if wrong or given else next(problems(text, cited), None)
         if problem is not None or against is not None:
             conceivable = not (wrong or against or given or problem == TOO_MUCH)
-            return Rejected(text, draft.passages, problem or against or "", verdict.nearest, conceivable)
+            return RejectedSentence(
+                text, draft.passages, problem or against or "", verdict.nearest, conceivable
+            )
         sources = {self.source_of[each].n for each in verdict.passages}
-        return Kept(text, tuple(sorted(sources)), draft.passages)
+        return SupportedSentence(text, tuple(sorted(sources)), draft.passages)
 
     def _is_term(self, words: str, cited: Sequence[Evidence]) -> bool:
         """Whether the passage has the very words in quotation marks of its own: a name of something, and nobody's statement."""

@@ -9,11 +9,18 @@ from typing import Any, Final
 
 from orchestrator.writing.model import prompts
 from orchestrator.writing.model.answers import DraftSentence, MendedSentences, PlannedSection, SectionDraft
-from orchestrator.writing.model.asking import Asking, UnusableAnswerError
-from orchestrator.writing.model.assembly import Section
+from orchestrator.writing.model.asking import ModelSession, UnusableModelAnswerError
+from orchestrator.writing.model.assembly import AssembledSection
 from orchestrator.writing.model.chat import Message
 from orchestrator.writing.model.claims.wording import sentences_of
-from orchestrator.writing.model.drafting import Kept, Material, Reason, Rejected, fits_heading, is_clean
+from orchestrator.writing.model.drafting import (
+    RejectedSentence,
+    RejectionReason,
+    SupportedSentence,
+    WritingMaterial,
+    fits_heading,
+    is_clean,
+)
 from orchestrator.writing.model.judge import Judge
 from orchestrator.writing.quality import REPEATED, alike
 
@@ -22,17 +29,17 @@ NEAREST_SHARE: Final = 8
 HELD: Final = "held"
 CONFIRMED: Final = "confirmed"
 REPEATED_BEFORE: Final = "repeated"
-VERDICTS: Final = (HELD, CONFIRMED, REPEATED_BEFORE, *Reason)
+VERDICTS: Final = (HELD, CONFIRMED, REPEATED_BEFORE, *RejectionReason)
 """What may become of a sentence: it holds, it took the judge to keep it, it says again what was said, or why it was refused."""
 KEPT_SHARE: Final = 0.5
 """A section that loses more than the rest of its sentences was not written from its passages."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SectionOutcome:
     """A section that stands, or None; and what was given up, with why."""
 
-    section: Section | None
+    section: AssembledSection | None
     losses: tuple[str, ...]
     verdicts: Counter[str] = field(default_factory=Counter)
     """Of the sentences that the model wrote for it, kept or not, by what became of them (`VERDICTS`)."""
@@ -46,22 +53,22 @@ def _one_by_one(said: DraftSentence) -> Iterator[DraftSentence]:
         yield DraftSentence(text=text, passages=said.passages)
 
 
-def _promises(verdict: Kept | Rejected | None) -> int:
+def _promises(verdict: SupportedSentence | RejectedSentence | None) -> int:
     """Of several sentences in place of one, the one that holds is taken, or else one that may be confirmed."""
     match verdict:
         case None:
             return 0
-        case Kept():
+        case SupportedSentence():
             return 3
-        case Rejected(conceivable=conceivable):
+        case RejectedSentence(conceivable=conceivable):
             return 1 + conceivable
 
 
 class SectionWriter:
     def __init__(
         self,
-        asking: Asking,
-        material: Material,
+        asking: ModelSession,
+        material: WritingMaterial,
         keyword: str,
         forbidden: Sequence[str],
         *,
@@ -83,12 +90,14 @@ class SectionWriter:
         self._judge = judge
         self._room_for_nearest = room // NEAREST_SHARE
 
-    async def write(self, number: int, plan: PlannedSection, before: Sequence[Section]) -> Outcome:
+    async def write(
+        self, number: int, plan: PlannedSection, before: Sequence[AssembledSection]
+    ) -> SectionOutcome:
         """The section in its place, 1-based, after those that stand already."""
         name = f"section {number}"
         offered = tuple(each for each in dict.fromkeys(plan.passages) if each in self._material.evidence)
         if not offered:
-            return Outcome(None, (f"{name} has no passage",))
+            return SectionOutcome(None, (f"{name} has no passage",))
         passages = prompts.quoted([self._material.evidence[each] for each in offered])
         about = {
             "keyword": self._keyword,
@@ -113,31 +122,35 @@ class SectionWriter:
             ]
             judged = await self._read(name, [each for paragraph in checked for each in paragraph])
             judged = await self._mend(name, judged, offered, passages)
-        except UnusableAnswerError as error:
-            return Outcome(None, (str(error),))
+        except UnusableModelAnswerError as error:
+            return SectionOutcome(None, (str(error),))
         sentences = iter(judged)
         paragraphs = [list(islice(sentences, len(paragraph))) for paragraph in checked]
         return self._settle(name, plan.heading if before else None, paragraphs, before)
 
-    async def _read(self, name: str, sentences: Sequence[Kept | Rejected]) -> list[Kept | Rejected]:
+    async def _read(
+        self, name: str, sentences: Sequence[SupportedSentence | RejectedSentence]
+    ) -> list[SupportedSentence | RejectedSentence]:
         return await self._judge.read(name, sentences) if self._judge else list(sentences)
 
-    async def _check(self, sentence: DraftSentence, offered: Sequence[str]) -> Kept | Rejected:
+    async def _check(
+        self, sentence: DraftSentence, offered: Sequence[str]
+    ) -> SupportedSentence | RejectedSentence:
         """In a thread, sentence by sentence: a thread goes on when its task is cancelled, and has little left to do then."""
         return await asyncio.to_thread(self._material.judge, sentence, frozenset(offered), self._forbidden)
 
     async def _mend(
         self,
         name: str,
-        judged: list[Kept | Rejected],
+        judged: list[SupportedSentence | RejectedSentence],
         offered: Sequence[str],
         passages: list[dict[str, str]],
-    ) -> list[Kept | Rejected]:
+    ) -> list[SupportedSentence | RejectedSentence]:
         """Sends what was rejected back, once; the rest stays as it is.
 
         An unusable answer to that leaves things as they are.
         """
-        rejected = {at: each for at, each in enumerate(judged, 1) if isinstance(each, Rejected)}
+        rejected = {at: each for at, each in enumerate(judged, 1) if isinstance(each, RejectedSentence)}
         if not rejected:
             return judged
         listed: list[dict[str, Any]] = []
@@ -156,9 +169,9 @@ class SectionWriter:
                 self._tell(prompts.MEND, sentences=listed, passages=passages),
                 passages=offered,
             )
-        except UnusableAnswerError:
+        except UnusableModelAnswerError:
             return judged
-        mended: dict[int, Kept | Rejected] = {}
+        mended: dict[int, SupportedSentence | RejectedSentence] = {}
         for again in answer.sentences:
             if again.number not in rejected:
                 continue
@@ -171,16 +184,20 @@ class SectionWriter:
         return [mended.get(at, each) for at, each in enumerate(judged, 1)]
 
     def _settle(
-        self, name: str, heading: str | None, judged: list[list[Kept | Rejected]], before: Sequence[Section]
-    ) -> Outcome:
+        self,
+        name: str,
+        heading: str | None,
+        judged: list[list[SupportedSentence | RejectedSentence]],
+        before: Sequence[AssembledSection],
+    ) -> SectionOutcome:
         said = [kept.text for section in before for kept in section.sentences]
         losses: list[str] = []
         verdicts: Counter[str] = Counter()
-        paragraphs: list[tuple[Kept, ...]] = []
+        paragraphs: list[tuple[SupportedSentence, ...]] = []
         for paragraph in judged:
-            stands: list[Kept] = []
+            stands: list[SupportedSentence] = []
             for each in paragraph:
-                if isinstance(each, Rejected):
+                if isinstance(each, RejectedSentence):
                     verdicts[each.reason] += 1
                     losses.append(f"{name}: {each.loss or each.problem}")
                 elif any(alike(each.text, other) >= REPEATED for other in said):
@@ -194,14 +211,14 @@ class SectionWriter:
                 paragraphs.append(tuple(stands))
         kept = sum(map(len, paragraphs))
         if kept < KEPT_SHARE * verdicts.total() or not kept:
-            return Outcome(None, (*losses, f"{name} lost too many of its sentences"), verdicts)
+            return SectionOutcome(None, (*losses, f"{name} lost too many of its sentences"), verdicts)
         if heading is not None and not self._heads(heading, paragraphs):
             heading = self._keyword[:1].upper() + self._keyword[1:]
         taken = {section.heading.casefold() for section in before if section.heading}
         if heading is not None and heading.casefold() in taken:
             heading = None
-        return Outcome(Section(heading, tuple(paragraphs)), tuple(losses), verdicts)
+        return SectionOutcome(AssembledSection(heading, tuple(paragraphs)), tuple(losses), verdicts)
 
-    def _heads(self, heading: str, paragraphs: Sequence[Sequence[Kept]]) -> bool:
+    def _heads(self, heading: str, paragraphs: Sequence[Sequence[SupportedSentence]]) -> bool:
         kept = [each.text for paragraph in paragraphs for each in paragraph]
         return is_clean(heading) and fits_heading(heading, kept, self._keyword)

@@ -11,15 +11,15 @@ from pydantic import TypeAdapter
 
 from messaging import Unprocessable
 from orchestrator.tallies import Tally
-from orchestrator.writing.article import Article, Draft, Source
-from orchestrator.writing.desk import Desk
+from orchestrator.writing.article import Article, ArticleSource, ModelDraftCounts
+from orchestrator.writing.desk import WritingContext
 from orchestrator.writing.model import prompts
 from orchestrator.writing.model.answers import MAX_LINE, MAX_PASSAGES, Brief, Front, Outline, PlannedSection
-from orchestrator.writing.model.asking import Asking, UnusableAnswerError
-from orchestrator.writing.model.assembly import Section, assemble, sentences_in
-from orchestrator.writing.model.chat import Chat, Message
+from orchestrator.writing.model.asking import ModelSession, UnusableModelAnswerError
+from orchestrator.writing.model.assembly import AssembledSection, assemble, sentences_in
+from orchestrator.writing.model.chat import ChatClient, Message
 from orchestrator.writing.model.claims.wording import normal
-from orchestrator.writing.model.drafting import Kept, Material
+from orchestrator.writing.model.drafting import SupportedSentence, WritingMaterial
 from orchestrator.writing.model.judge import Judge
 from orchestrator.writing.model.sections import SectionWriter
 from orchestrator.writing.writer import InsufficientSourcesError, UnsupportedDraftError
@@ -54,14 +54,14 @@ class ModelWriter:
         sentences: counts what becomes of them (`VERDICTS`).
     """
 
-    chat: Chat
-    desk: Desk
+    chat: ChatClient
+    desk: WritingContext
     context_tokens: int
-    judge: Chat | None = None
+    judge: ChatClient | None = None
     sentences: Tally | None = None
 
     async def write(
-        self, *, keyword: str, sources: Sequence[Source], brand_name: str, language: str
+        self, *, keyword: str, sources: Sequence[ArticleSource], brand_name: str, language: str
     ) -> Article:
         """As `Writer` has it.
 
@@ -73,7 +73,7 @@ class ModelWriter:
             UnsupportedDraftError: too little of the draft is supported; with what was wrong.
         """
         keyword = normal(keyword)
-        material = await asyncio.to_thread(Material.of, sources, max_characters=self._room())
+        material = await asyncio.to_thread(WritingMaterial.of, sources, max_characters=self._room())
         if material.set_aside:
             _log.warning("passages_set_aside", passages=material.set_aside)
         if not material.evidence:
@@ -89,7 +89,7 @@ class ModelWriter:
             self._count(verdicts)
             _demand_enough(sections, losses)
             front = await self._front(asking, sections, keyword, language)
-        except UnusableAnswerError as error:
+        except UnusableModelAnswerError as error:
             raise Unprocessable(
                 f"{error}; try another model (MODEL_NAME) or give the brand the extractive writer, then replay"
             ) from error
@@ -112,7 +112,7 @@ class ModelWriter:
             front,
             model=asking.model,
             sources=len(cited),
-            draft=Draft(
+            draft=ModelDraftCounts(
                 sentences=verdicts.total(),
                 dropped=verdicts.total() - len(kept),
                 copied=copied,
@@ -121,8 +121,8 @@ class ModelWriter:
             judge=reading.model if reading else None,
         )
 
-    def _asking(self, chat: Chat) -> Asking:
-        return Asking(chat, self.desk, self.context_tokens // ANSWER_SHARE, compact=self._small)
+    def _asking(self, chat: ChatClient) -> ModelSession:
+        return ModelSession(chat, self.desk, self.context_tokens // ANSWER_SHARE, compact=self._small)
 
     def _count(self, verdicts: Counter[str]) -> None:
         """Once the last section stands: what is taken up again counts its sentences no second time before that."""
@@ -157,13 +157,13 @@ class ModelWriter:
 
     async def _sections(
         self,
-        asking: Asking,
+        asking: ModelSession,
         judge: Judge | None,
-        material: Material,
+        material: WritingMaterial,
         keyword: str,
         brand_name: str,
         language: str,
-    ) -> tuple[list[Section], list[str], Counter[str]]:
+    ) -> tuple[list[AssembledSection], list[str], Counter[str]]:
         """The sections that stand, what was given up and why, and what became of the sentences that the model wrote."""
         passages = prompts.quoted(list(material.evidence.values()))
         about: dict[str, Any] = {
@@ -188,7 +188,7 @@ class ModelWriter:
             room=self._room(),
             judge=judge,
         )
-        sections: list[Section] = []
+        sections: list[AssembledSection] = []
         losses: list[str] = []
         verdicts: Counter[str] = Counter()
         for number, plan in enumerate(outline.sections, 1):
@@ -200,7 +200,11 @@ class ModelWriter:
         return sections, losses, verdicts
 
     async def _outline(
-        self, asking: Asking, material: Material, about: dict[str, Any], passages: list[dict[str, str]]
+        self,
+        asking: ModelSession,
+        material: WritingMaterial,
+        about: dict[str, Any],
+        passages: list[dict[str, str]],
     ) -> Outline:
         earlier = await self.desk.step("earlier_titles", TITLES, self._earlier)
         brief = await asking.ask(
@@ -214,7 +218,7 @@ class ModelWriter:
         )
 
     async def _front(
-        self, asking: Asking, sections: Sequence[Section], keyword: str, language: str
+        self, asking: ModelSession, sections: Sequence[AssembledSection], keyword: str, language: str
     ) -> Front | None:
         """None if the model has no usable answer: the sentences of the article serve then."""
         article = [
@@ -229,15 +233,15 @@ class ModelWriter:
                     prompts.FRONT, keyword=keyword, language=language, article=article, **self._wishes(None)
                 ),
             )
-        except UnusableAnswerError:
+        except UnusableModelAnswerError:
             return None
 
 
-def _all(sections: Sequence[Section]) -> Iterator[Kept]:
+def _all(sections: Sequence[AssembledSection]) -> Iterator[SupportedSentence]:
     return (kept for section in sections for kept in section.sentences)
 
 
-def _plain_outline(material: Material, keyword: str) -> Outline:
+def _plain_outline(material: WritingMaterial, keyword: str) -> Outline:
     """The passages in turn. What a small model plans says nothing, and what it writes then repeats that."""
     names = tuple(material.evidence)
     size = -(-len(names) // SMALL_SECTIONS)
@@ -253,7 +257,7 @@ def _plain_outline(material: Material, keyword: str) -> Outline:
     )
 
 
-def _demand_enough(sections: Sequence[Section], losses: Sequence[str]) -> None:
+def _demand_enough(sections: Sequence[AssembledSection], losses: Sequence[str]) -> None:
     """Raises UnsupportedDraftError if what is left is no draft, with the losses that came most often."""
     words = sum(len(sentence.split()) for sentence in sentences_in(sections))
     if words >= MIN_DRAFT:

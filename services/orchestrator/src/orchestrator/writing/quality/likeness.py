@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Final, TypeAlias, TypeVar
 
-from orchestrator.writing.article import Source
+from orchestrator.writing.article import ArticleSource
 
 RUN: Final = 3
 """Words of a run where articles are compared."""
@@ -82,7 +82,7 @@ def estimate(ours: Fingerprint, theirs: Iterable[int]) -> float:
     return len(ours.intersection(theirs)) / len(ours) if ours else 0.0
 
 
-def independent(sources: Sequence[Source]) -> int:
+def independent(sources: Sequence[ArticleSource]) -> int:
     """The number of sources, copies of each other counted once: another format or version of a text is no other source."""
     said = tuple(tuple(passage.text[:_LONGEST] for passage in source.passages) for source in sources)
     length = sum(len(text) for texts in said for text in texts)

@@ -10,7 +10,7 @@ from typing import Final
 from uuid import UUID
 
 from orchestrator.writing.article import MAX_META_DESCRIPTION, MAX_TITLE, MIN_SOURCES, MIN_WORDS, Article
-from orchestrator.writing.body import Body, Section
+from orchestrator.writing.body import Body, MarkdownSection
 from orchestrator.writing.quality.likeness import Runs, jaccard, runs_of, words_of
 
 OPENING: Final = 0.6
@@ -45,15 +45,15 @@ _ADDRESS: Final = re.compile(r"https?://|www\.", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class MeasureBounds:
     """What depends on who writes. What is quoted is as long as its author made it."""
 
     mean_sentence: float
     longest_paragraph: int
 
 
-WRITTEN: Final = Bounds(mean_sentence=26, longest_paragraph=140)
-QUOTED: Final = Bounds(mean_sentence=32, longest_paragraph=220)
+WRITTEN: Final = MeasureBounds(mean_sentence=26, longest_paragraph=140)
+QUOTED: Final = MeasureBounds(mean_sentence=32, longest_paragraph=220)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
-class Nearest:
+class NearestArticle:
     """The article of the brand that says most of what this one says."""
 
     title: str
@@ -87,8 +87,8 @@ def measure(
     keyword: str,
     sources: int,
     forbidden: Sequence[str],
-    nearest: Nearest | None,
-    bounds: Bounds,
+    nearest: NearestArticle | None,
+    bounds: MeasureBounds,
     asked: int | None = None,
     body: Body | None = None,
 ) -> tuple[Measure, ...]:
@@ -128,7 +128,7 @@ def problems(measures: Sequence[Measure]) -> tuple[str, ...]:
     return tuple(each.problem for each in measures if each.problem is not None)
 
 
-def near(nearest: Nearest | None) -> Measure:
+def near(nearest: NearestArticle | None) -> Measure:
     if nearest is None:
         return Measure("likeness", 0.0, "the brand's first article", most=NEAR_DUPLICATE)
     shown = f"{nearest.share:.0%} of it stands in “{nearest.title}”"
@@ -142,7 +142,7 @@ def near(nearest: Nearest | None) -> Measure:
     )
 
 
-def _opening(keyword: str, sections: Sequence[Section]) -> Measure:
+def _opening(keyword: str, sections: Sequence[MarkdownSection]) -> Measure:
     opening = sections[0].paragraphs[0].shown.text if sections and sections[0].paragraphs else ""
     wanted, said = _weighing(keyword), set(words_of(opening))
     found = sum(any(_same(word, other) for other in said) for word in wanted)
@@ -187,7 +187,7 @@ def _sources(sources: int) -> Measure:
     return Measure("sources", sources, f"{sources}", least=MIN_SOURCES, problem=problem)
 
 
-def _sentences(sections: Sequence[Sequence[str]], bounds: Bounds) -> Measure:
+def _sentences(sections: Sequence[Sequence[str]], bounds: MeasureBounds) -> Measure:
     lengths = [len(sentence.split()) for section in sections for sentence in section]
     mean = round(sum(lengths) / max(1, len(lengths)), 1)
     return Measure(
@@ -201,7 +201,7 @@ def _sentences(sections: Sequence[Sequence[str]], bounds: Bounds) -> Measure:
     )
 
 
-def _paragraphs(sections: Sequence[Section], bounds: Bounds) -> Measure:
+def _paragraphs(sections: Sequence[MarkdownSection], bounds: MeasureBounds) -> Measure:
     lengths = [len(each.shown.text.split()) for section in sections for each in section.paragraphs]
     longest = max(lengths, default=0)
     return Measure(
@@ -215,7 +215,7 @@ def _paragraphs(sections: Sequence[Section], bounds: Bounds) -> Measure:
     )
 
 
-def _headings(sections: Sequence[Section]) -> Measure:
+def _headings(sections: Sequence[MarkdownSection]) -> Measure:
     headings = [section.heading for section in sections if section.heading is not None]
     weak = [why for at, heading in enumerate(headings) if (why := _weak(heading, headings[:at]))]
     return Measure(
@@ -294,7 +294,7 @@ def _line(name: str, text: str, most: int) -> Measure:
     return Measure(name, len(text), f"{len(text)} characters", least=1, most=most, problem=problem)
 
 
-def _forbidden(article: Article, sections: Sequence[Section], forbidden: Sequence[str]) -> Measure:
+def _forbidden(article: Article, sections: Sequence[MarkdownSection], forbidden: Sequence[str]) -> Measure:
     printed = [article.title, article.meta_description, *article.key_points]
     for section in sections:
         printed += [section.heading or "", *(each.shown.text for each in section.paragraphs)]

@@ -11,17 +11,17 @@ from orchestrator.writing.model.claims.wording import (
     MOVABLE,
     PREPOSITIONS,
     PRONOUNS,
-    Kind,
     Token,
+    WordKind,
 )
-from orchestrator.writing.model.claims.work import Work
+from orchestrator.writing.model.claims.work import ComparisonBudget
 
 _JOINS: Final = frozenset({"and", "or"})
 _ENDS_PHRASE: Final = _JOINS | {"is", "are", "was", "were", "when", "where", "than", "that"}
 _CONNECTS: Final = frozenset({"hence", "thus", "therefore", "so", "also", "furthermore", "moreover"})
 
 
-def tightest(order: Sequence[Token], text: Sequence[Token], work: Work) -> list[int]:
+def tightest(order: Sequence[Token], text: Sequence[Token], work: ComparisonBudget) -> list[int]:
     """Places in `text` of the longest run of `order` that occurs there in order, in as narrow a span as there is."""
     ours = [token.key for token in order]
     wanted = set(ours)
@@ -77,7 +77,11 @@ def words_elsewhere(order: Sequence[Token], taken: Sequence[Token]) -> list[Toke
 def takes_up(part: Sequence[Token]) -> bool:
     """Whether a sentence speaks of the subject of the one before it."""
     first = next(
-        (token for token in part if token.kind is not Kind.BREAK and token.text.casefold() not in _CONNECTS),
+        (
+            token
+            for token in part
+            if token.kind is not WordKind.BREAK and token.text.casefold() not in _CONNECTS
+        ),
         None,
     )
     return first is not None and first.text.casefold() in PRONOUNS
@@ -102,7 +106,7 @@ def _bounds(token: Token) -> bool:
 
 
 def phrase_near(
-    text: Sequence[Token], phrase: Sequence[Token], taken: Sequence[int], work: Work
+    text: Sequence[Token], phrase: Sequence[Token], taken: Sequence[int], work: ComparisonBudget
 ) -> tuple[int, ...] | None:
     """Where the phrase stands as it is, in the clause of `taken`; the words that weigh."""
     introduced = phrase[0].text.casefold()
@@ -128,7 +132,7 @@ def bounds_clause(text: Sequence[Token], at: int) -> bool:
 
 
 def begins(part: Sequence[Token]) -> int | None:
-    return next((at for at, token in enumerate(part) if token.kind is Kind.CONTENT), None)
+    return next((at for at, token in enumerate(part) if token.kind is WordKind.CONTENT), None)
 
 
 def is_subject(part: Sequence[Token], taken: set[int]) -> bool:
@@ -150,7 +154,7 @@ def attached(tokens: Sequence[Token], at: int, taken: Container[int]) -> str | N
         passes = (
             word in ARTICLES
             or word == "("
-            or (token.kind in {Kind.CONTENT, Kind.NUMBER} and before not in taken)
+            or (token.kind in {WordKind.CONTENT, WordKind.NUMBER} and before not in taken)
         )
         if not passes:
             return None
@@ -158,4 +162,4 @@ def attached(tokens: Sequence[Token], at: int, taken: Container[int]) -> str | N
 
 
 def parts_clauses(token: Token) -> bool:
-    return token.kind is Kind.BREAK or token.key in CLAUSES
+    return token.kind is WordKind.BREAK or token.key in CLAUSES

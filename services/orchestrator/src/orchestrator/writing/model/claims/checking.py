@@ -34,13 +34,18 @@ from orchestrator.writing.model.claims.wording import (
     PRONOUNS,
     RETRACTIONS,
     UNIT_KEYS,
-    Kind,
     Token,
+    WordKind,
     normal,
     sentences_of,
     tokens_of,
 )
-from orchestrator.writing.model.claims.work import CHECK_STEPS, PASSAGE_STEPS, TooMuchWorkError, Work
+from orchestrator.writing.model.claims.work import (
+    CHECK_STEPS,
+    PASSAGE_STEPS,
+    ComparisonBudget,
+    TooMuchWorkError,
+)
 
 FREELY_PLACED: Final = 8
 """In a sentence of so many such words, one that is no name and no number may stand elsewhere."""
@@ -89,7 +94,7 @@ def _stated(sentences: Sequence[str]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ClaimVerdict:
     """`problem` is None if the sentence holds, and `passages` are then those of the cited ones that support it."""
 
     passages: tuple[str, ...] = ()
@@ -102,7 +107,7 @@ class Verdict:
         return self.problem is None
 
 
-def check(sentence: str, cited: Sequence[Evidence], *, given: frozenset[str] = frozenset()) -> Verdict:
+def check(sentence: str, cited: Sequence[Evidence], *, given: frozenset[str] = frozenset()) -> ClaimVerdict:
     """Holds a sentence against the passages that it cites.
 
     Args:
@@ -111,7 +116,7 @@ def check(sentence: str, cited: Sequence[Evidence], *, given: frozenset[str] = f
         given: keys of words that need no support, such as those of a source's title in front of a quotation.
     """
     tokens = tokens_of(normal(sentence))
-    budget = Work(CHECK_STEPS)
+    budget = ComparisonBudget(CHECK_STEPS)
     whole = _held(_Claim(tokens, given), cited, budget)
     if whole.holds:
         return whole
@@ -123,31 +128,31 @@ def check(sentence: str, cited: Sequence[Evidence], *, given: frozenset[str] = f
         other = _held(_Claim(second, given, begins=True), cited, budget) if one.holds else one
         if other.holds:
             supporting = {*one.passages, *other.passages}
-            return Verdict(tuple(each.id for each in cited if each.id in supporting))
+            return ClaimVerdict(tuple(each.id for each in cited if each.id in supporting))
     return whole
 
 
-def _held(claim: "_Claim", cited: Sequence[Evidence], budget: Work) -> Verdict:
+def _held(claim: "_Claim", cited: Sequence[Evidence], budget: ComparisonBudget) -> ClaimVerdict:
     if claim.problem:
-        return Verdict(problem=claim.problem)
+        return ClaimVerdict(problem=claim.problem)
     supporting: list[str] = []
-    nearest = _Found(0.0, UNRELATED)
+    nearest = _ClaimMatch(0.0, UNRELATED)
     for evidence in cited:
         work = budget.part(PASSAGE_STEPS)
         try:
             found = claim.against_all(evidence, work)
         except TooMuchWorkError:
-            found = _Found(1.0, TOO_MUCH)
+            found = _ClaimMatch(1.0, TOO_MUCH)
         if found.problem is None:
             supporting.append(evidence.id)
         nearest = max(nearest, found, key=lambda each: each.share)
     if supporting:
-        return Verdict(tuple(supporting))
-    return Verdict(problem=nearest.problem, nearest=nearest.said)
+        return ClaimVerdict(tuple(supporting))
+    return ClaimVerdict(problem=nearest.problem, nearest=nearest.said)
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _ClaimMatch:
     share: float
     """How near it comes, 0 to 2."""
     problem: str | None
@@ -177,27 +182,27 @@ class _Claim:
         self._names = {
             token.key
             for at, token in enumerate(self._tokens)
-            if at and token.kind is Kind.CONTENT and token.text[0].isupper()
+            if at and token.kind is WordKind.CONTENT and token.text[0].isupper()
         }
         self.problem = unfit(self._tokens, given)
 
-    def against_all(self, evidence: Evidence, work: Work) -> _Found:
+    def against_all(self, evidence: Evidence, work: ComparisonBudget) -> _ClaimMatch:
         """What of the passage supports the claim or, if nothing does, comes nearest.
 
         Raises:
             TooMuchWorkError: it cannot be told with so much work.
         """
-        nearest = _Found(0.0, UNRELATED)
+        nearest = _ClaimMatch(0.0, UNRELATED)
         # What a passage says twice need not be looked at twice.
         for window in dict.fromkeys(evidence.windows()):
             share, problem = self._against(window, work)
-            found = _Found(share, problem, " ".join(window))
+            found = _ClaimMatch(share, problem, " ".join(window))
             if problem is None:
                 return found
             nearest = max(nearest, found, key=lambda each: each.share)
         return nearest
 
-    def _against(self, window: Sequence[str], work: Work) -> tuple[float, str | None]:
+    def _against(self, window: Sequence[str], work: ComparisonBudget) -> tuple[float, str | None]:
         parts = [tokens_of(sentence) for sentence in window]
         work.spend(sum(map(len, parts)))
         readings = list(variants(parts))
@@ -224,7 +229,7 @@ class _Claim:
         return share + 1, first
 
     def _aligned(
-        self, order: Sequence[Token], parts: Sequence[Sequence[Token]], work: Work
+        self, order: Sequence[Token], parts: Sequence[Sequence[Token]], work: ComparisonBudget
     ) -> tuple[str | None, frozenset[str]]:
         """What is wrong with the order, and the words of phrases that stand elsewhere without harm."""
         text = [token for part in parts for token in part]
@@ -239,7 +244,7 @@ class _Claim:
         elif left_over:
             free = len(whole) >= FREELY_PLACED and len(left_over) == 1
             token = left_over[0]
-            if not (free and token.kind is Kind.CONTENT and token.key not in self._names | UNIT_KEYS):
+            if not (free and token.kind is WordKind.CONTENT and token.key not in self._names | UNIT_KEYS):
                 return (
                     f"“{token.text}” stands elsewhere in its passage: keep to its order, who does what to whom"
                 ), moved
@@ -271,7 +276,7 @@ class _Claim:
         return spanned(second, in_second, elsewhere, said)
 
     def _with_phrases_moved(
-        self, order: Sequence[Token], text: Sequence[Token], work: Work
+        self, order: Sequence[Token], text: Sequence[Token], work: ComparisonBudget
     ) -> tuple[list[int], frozenset[str]] | None:
         """Places of all words if one phrase, such as “in 2004”, or two of them were moved within a clause.
 
@@ -322,7 +327,7 @@ def _hung(
             continue
         place = at
         at = next(places, None)
-        if token.kind not in {Kind.CONTENT, Kind.NUMBER}:
+        if token.kind not in {WordKind.CONTENT, WordKind.NUMBER}:
             continue
         ours, theirs = attached(order, own, everywhere), attached(text, place, chosen)
         if _is_past(said := token.text.casefold()) != _is_past(there := text[place].text.casefold()):
@@ -337,7 +342,7 @@ def _is_past(word: str) -> bool:
 
 
 def _unsaid(missing: Sequence[Token]) -> str:
-    numbers = [token.text for token in missing if token.kind is Kind.NUMBER]
+    numbers = [token.text for token in missing if token.kind is WordKind.NUMBER]
     if numbers:
         return f"its passages do not have the number {', '.join(numbers)}"
     return f"its passages do not say {', '.join(f'“{token.text}”' for token in missing[:6])}"

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from orchestrator.writing.model.claims.wording import CLAUSES, Kind, Token
+from orchestrator.writing.model.claims.wording import CLAUSES, Token, WordKind
 
-SAYING: Final = frozenset({Kind.CONTENT, Kind.NUMBER})
+SAYING: Final = frozenset({WordKind.CONTENT, WordKind.NUMBER})
 """What says something, and does not only turn it or hold it together."""
 CONDITIONS: Final = frozenset({"if", "unless", "except", "provided"})
 _BEGINS: Final = CLAUSES | CONDITIONS | {"when", "where", "so", "yet", "that"}
@@ -101,7 +101,7 @@ def _begins(tokens: Sequence[Token], at: int) -> bool:
     token = tokens[at]
     if token.text in _ENDS or token.text.casefold() in _BEGINS:
         return True
-    if token.kind is not Kind.BREAK:
+    if token.kind is not WordKind.BREAK:
         return False
     if plainly(tokens[0]) in _OPENS and all(each.text != "," for each in tokens[:at]):
         return True

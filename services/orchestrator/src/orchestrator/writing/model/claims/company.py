@@ -12,8 +12,8 @@ from orchestrator.writing.model.claims.wording import (
     PREPOSITIONS,
     PRONOUNS,
     UNIT_KEYS,
-    Kind,
     Token,
+    WordKind,
     stem,
 )
 
@@ -47,10 +47,10 @@ def _numbers(tokens: Sequence[Token]) -> Iterator[_Number]:
     told = [
         (at, each.key)
         for at, each in enumerate(tokens)
-        if each.kind is Kind.CONTENT and each.key not in UNIT_KEYS
+        if each.kind is WordKind.CONTENT and each.key not in UNIT_KEYS
     ]
     for at, token in enumerate(tokens):
-        if token.kind is not Kind.NUMBER:
+        if token.kind is not WordKind.NUMBER:
             continue
         begin, end, joined = _joined(tokens, at)
         unit = tokens[begin - 1].key if begin and tokens[begin - 1].key in _CURRENCIES else None
@@ -61,16 +61,16 @@ def _numbers(tokens: Sequence[Token]) -> Iterator[_Number]:
         while end < len(tokens) and (tokens[end].key in UNIT_KEYS or tokens[end].text in {"of", "the", "a"}):
             end += 1
         things = tuple(
-            each.key for each in takewhile(lambda each: each.kind is Kind.CONTENT, tokens[end : end + 2])
+            each.key for each in takewhile(lambda each: each.kind is WordKind.CONTENT, tokens[end : end + 2])
         )
-        last = next((each for each in reversed(tokens[:at]) if each.kind is not Kind.FREE), None)
+        last = next((each for each in reversed(tokens[:at]) if each.kind is not WordKind.FREE), None)
         around = [key for place, key in told if place < at][-AROUND:]
         around += [key for place, key in told if place > at][:AROUND]
         yield _Number(
             token.key,
             unit,
             things,
-            last.key if last and last.kind is Kind.CONTENT else None,
+            last.key if last and last.kind is WordKind.CONTENT else None,
             joined,
             frozenset(around),
         )
@@ -81,10 +81,12 @@ def _joined(tokens: Sequence[Token], at: int) -> tuple[int, int, frozenset[str]]
     begin, end = at, at + 1
     others: set[str] = set()
     while end < len(tokens):
-        if tokens[end].kind is Kind.NUMBER:
+        if tokens[end].kind is WordKind.NUMBER:
             others.add(tokens[end].key)
             end += 1
-        elif tokens[end].text in _RANGES and end + 1 < len(tokens) and tokens[end + 1].kind is Kind.NUMBER:
+        elif (
+            tokens[end].text in _RANGES and end + 1 < len(tokens) and tokens[end + 1].kind is WordKind.NUMBER
+        ):
             others.add(tokens[end + 1].key)
             end += 2
         else:
@@ -92,10 +94,10 @@ def _joined(tokens: Sequence[Token], at: int) -> tuple[int, int, frozenset[str]]
     if end < len(tokens) and tokens[end].key in _ORDINALS:
         others.add(tokens[end].key)
     while begin and (
-        tokens[begin - 1].kind is Kind.NUMBER
-        or (begin > 1 and tokens[begin - 1].text in _RANGES and tokens[begin - 2].kind is Kind.NUMBER)
+        tokens[begin - 1].kind is WordKind.NUMBER
+        or (begin > 1 and tokens[begin - 1].text in _RANGES and tokens[begin - 2].kind is WordKind.NUMBER)
     ):
-        begin -= 1 if tokens[begin - 1].kind is Kind.NUMBER else 2
+        begin -= 1 if tokens[begin - 1].kind is WordKind.NUMBER else 2
         others.add(tokens[begin].key)
     return begin, end, frozenset(others)
 
@@ -117,7 +119,7 @@ def renumbered(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Itera
         if elsewhere or _counted_otherwise(number, alike, theirs):
             yield f"the number {number.key} belongs to something else in its passage"
     for one, other in (pair for text in texts for pair in pairwise(text)):
-        if one.kind is Kind.NUMBER and one.key not in keys and other.key in _ORDINALS & keys:
+        if one.kind is WordKind.NUMBER and one.key not in keys and other.key in _ORDINALS & keys:
             yield f"its passage says “{one.text} {other.text}”"
 
 
@@ -141,11 +143,11 @@ def turned_round(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Ite
 
 def _number_pairs(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
     """Of numbers that follow each other, with a unit and a little word between them at most."""
-    numbers = [at for at, token in enumerate(tokens) if token.kind is Kind.NUMBER]
+    numbers = [at for at, token in enumerate(tokens) if token.kind is WordKind.NUMBER]
     for one, other in pairwise(numbers):
         between = tokens[one + 1 : other]
         if len(between) <= NEAR and not any(
-            each.kind is Kind.CONTENT and each.key not in UNIT_KEYS for each in between
+            each.kind is WordKind.CONTENT and each.key not in UNIT_KEYS for each in between
         ):
             yield tokens[one].key, tokens[other].key
 
@@ -160,7 +162,7 @@ def torn(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[st
             if [each.text for each in text[at + 1 : at + 2]] == ["of"]:
                 theirs.update((each.key, token.key) for each in text[at + 2 : at + 2 + NEAR])
     for one, other in pairwise(ours):
-        named = all(each.kind is Kind.CONTENT and each.text[0].isupper() for each in (one, other))
+        named = all(each.kind is WordKind.CONTENT and each.text[0].isupper() for each in (one, other))
         if named and one is not ours[0] and (one.key, other.key) not in theirs:
             yield f"its passages do not say “{one.text} {other.text}”"
 
@@ -185,7 +187,7 @@ def _names(tokens: Sequence[Token], *, opens: bool = False) -> list[tuple[int, s
     return [
         (at, token.key)
         for at, token in enumerate(tokens)
-        if token.kind is Kind.CONTENT
+        if token.kind is WordKind.CONTENT
         and token.text[0].isupper()
         and token.key not in UNIT_KEYS
         and (at or not opens or (len(tokens) > 1 and tokens[1].text[0].isupper()))
@@ -209,14 +211,14 @@ def renamed(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator
 
 def _beside(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
     """Pairs of words that say something, with nothing between them but what holds a sentence together."""
-    told = [token for token in tokens if token.kind is not Kind.FREE]
+    told = [token for token in tokens if token.kind is not WordKind.FREE]
     for one, other in pairwise(told):
-        if one.kind is Kind.CONTENT and other.kind is Kind.CONTENT:
+        if one.kind is WordKind.CONTENT and other.kind is WordKind.CONTENT:
             yield one.key, other.key
 
 
 def _begins_with_name(tokens: Sequence[Token]) -> bool:
-    first = next((at for at, token in enumerate(tokens) if token.kind is Kind.CONTENT), None)
+    first = next((at for at, token in enumerate(tokens) if token.kind is WordKind.CONTENT), None)
     return first is not None and first in {at for at, _ in _names(tokens, opens=True)}
 
 

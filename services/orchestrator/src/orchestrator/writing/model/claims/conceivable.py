@@ -25,7 +25,7 @@ from orchestrator.writing.model.claims.company import (
 )
 from orchestrator.writing.model.claims.turning_words import NOT
 from orchestrator.writing.model.claims.turns import bounded, compared, framed, turned
-from orchestrator.writing.model.claims.wording import FRAMES, Kind, Token, normal, tokens_of
+from orchestrator.writing.model.claims.wording import FRAMES, Token, WordKind, normal, tokens_of
 
 FLOOR: Final = 0.4
 """Of the words that say something, so many must stand in the sentences that support it; the rest are the writer's own."""
@@ -102,7 +102,7 @@ def _unsaid(tokens: Sequence[Token], said: Clause, named: frozenset[str]) -> Ite
     if _share(saying(tokens), said) < FLOOR:
         yield "its passages say too little of this"
     run: list[str] = []
-    for token in (each for each in tokens if each.kind is Kind.CONTENT):
+    for token in (each for each in tokens if each.kind is WordKind.CONTENT):
         run = [] if token.key in said.keys else [*run, token.text]
         if len(run) > LONGEST_ADDITION:
             yield f"its passages do not say “{' … '.join(run)}”"
@@ -130,16 +130,16 @@ def _is_number(tokens: Sequence[Token], at: int) -> bool:
     """Not “a coarser one”."""
     token = tokens[at]
     if token.text.casefold() != "one":
-        return token.kind is Kind.NUMBER
+        return token.kind is WordKind.NUMBER
     follows = tokens[at + 1 : at + 2]
-    described = at > 0 and tokens[at - 1].kind is Kind.CONTENT
+    described = at > 0 and tokens[at - 1].kind is WordKind.CONTENT
     return not described and bool(follows) and follows[0].kind in SAYING
 
 
 def _is_name(tokens: Sequence[Token], at: int) -> bool:
     """Whether it is written like one: a capital, or a digit or “_” in a word. The first word may be one, too."""
     token = tokens[at]
-    if token.kind is not Kind.CONTENT or token.text.casefold() in _OPENERS:
+    if token.kind is not WordKind.CONTENT or token.text.casefold() in _OPENERS:
         return False
     return token.text[0].isupper() or any(
         char.isupper() or char.isdigit() or char == "_" for char in token.text[1:]

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from orchestrator.writing.model.claims.wording import UNIT_KEYS, Kind, Token
-from orchestrator.writing.model.claims.work import Work
+from orchestrator.writing.model.claims.wording import UNIT_KEYS, Token, WordKind
+from orchestrator.writing.model.claims.work import ComparisonBudget
 
 
 def counted(
-    ours: Sequence[Token], parts: Sequence[Sequence[Token]], moved: frozenset[str], work: Work
+    ours: Sequence[Token], parts: Sequence[Sequence[Token]], moved: frozenset[str], work: ComparisonBudget
 ) -> str | None:
     """Which of our numbers counts something else, or in another unit, than in these parts."""
     theirs = [number for part in parts for number in numbers_of(part)]
@@ -42,10 +42,10 @@ class Number:
 def numbers_of(tokens: Sequence[Token]) -> list[Number]:
     found: list[Number] = []
     after: str | None = None
-    telling = [at for at, token in enumerate(tokens) if token.kind in {Kind.CONTENT, Kind.NUMBER}]
+    telling = [at for at, token in enumerate(tokens) if token.kind in {WordKind.CONTENT, WordKind.NUMBER}]
     for place in range(len(telling) - 1, -1, -1):
         at = telling[place]
-        if tokens[at].kind is Kind.CONTENT:
+        if tokens[at].kind is WordKind.CONTENT:
             after = tokens[at].key
             continue
         before = tokens[telling[place - 1]].key if place else None

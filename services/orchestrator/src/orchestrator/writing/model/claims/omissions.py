@@ -19,8 +19,8 @@ from orchestrator.writing.model.claims.wording import (
     PREPOSITIONS,
     QUANTIFIERS,
     UNIT_KEYS,
-    Kind,
     Token,
+    WordKind,
 )
 
 DENSITY: Final = 0.5
@@ -95,7 +95,7 @@ def _clause(text: Sequence[Token], place: int) -> int:
 def _torn(text: Sequence[Token], chosen: set[int], said: Container[str]) -> str | None:
     """Whether words were put together that belong to different statements or different things."""
     first, last = min(chosen), max(chosen)
-    inside = [at for at in range(first, last + 1) if text[at].kind in {Kind.CONTENT, Kind.NUMBER}]
+    inside = [at for at in range(first, last + 1) if text[at].kind in {WordKind.CONTENT, WordKind.NUMBER}]
     if sum(at in chosen for at in inside) < DENSITY * len(inside):
         return "it joins words that stand far apart in its passage"
     if any(_jumped(text, one, other, chosen) for one, other in pairwise(sorted(chosen))):
@@ -123,7 +123,7 @@ def _unbound(
         token = text[at]
         if token.text == ";" and first < at < last:
             return "it joins two clauses of its passage that stand apart"
-        counts = token.kind is Kind.STRICT and (
+        counts = token.kind is WordKind.STRICT and (
             at < also or (token.key in HARD and text[also].text.casefold() in _JOINS)
         )
         if counts and token.key in QUANTIFIERS and not is_taken[at]:
@@ -159,15 +159,15 @@ def _part_of_more(text: Sequence[Token], chosen: set[int]) -> str | None:
             continue
         kinds = {text[one].kind, text[other].kind}
         owned = one in chosen and text[one].text.endswith(("'s", "’s")) and text[other].weighs  # noqa: RUF001
-        described = other in chosen and one > compared and kinds == {Kind.CONTENT}
+        described = other in chosen and one > compared and kinds == {WordKind.CONTENT}
         counted = (
             one in chosen
-            and text[one].kind is Kind.NUMBER
-            and text[other].kind is Kind.CONTENT
+            and text[one].kind is WordKind.NUMBER
+            and text[other].kind is WordKind.CONTENT
             and other < max(chosen)
         )
-        ordinal = text[one].kind is Kind.NUMBER and other in chosen and text[other].key in _ORDINALS
-        if kinds == {Kind.NUMBER} or owned or described or counted or ordinal:
+        ordinal = text[one].kind is WordKind.NUMBER and other in chosen and text[other].key in _ORDINALS
+        if kinds == {WordKind.NUMBER} or owned or described or counted or ordinal:
             return (
                 f"its passage says “{text[one].text} {text[other].text}”, of which a part is something else"
             )
@@ -179,7 +179,9 @@ def _bounded_before(text: Sequence[Token], first: int) -> str | None:
     begin = first
     while begin and text[begin - 1].text.casefold() in ARTICLES - {"that"}:
         begin -= 1
-    told = begin > 1 and text[begin - 1].text.casefold() == "that" and text[begin - 2].kind is Kind.CONTENT
+    told = (
+        begin > 1 and text[begin - 1].text.casefold() == "that" and text[begin - 2].kind is WordKind.CONTENT
+    )
     if told and text[begin - 2].key not in _FACTIVE:
         return f"its passage gives this as what somebody {text[begin - 2].text}"
     comma = next((at for at, token in enumerate(text) if token.text == ","), None)
@@ -203,7 +205,7 @@ def _bounded_inside(text: Sequence[Token], chosen: set[int]) -> str | None:
         if len(gap) < 2 or not any(text[at].weighs for at in gap):  # noqa: PLR2004
             continue
         begins, then = (text[at].text.casefold() for at in gap[:2])
-        told = any(text[at].kind in {Kind.CONTENT, Kind.NUMBER} for at in gap[1:])
+        told = any(text[at].kind in {WordKind.CONTENT, WordKind.NUMBER} for at in gap[1:])
         participle = (
             begins.endswith(("ed", "wn", "en")) and then in _BEHIND_PARTICIPLES and one == min(chosen)
         )
@@ -237,13 +239,13 @@ def _is_any(text: Sequence[Token], last: int, chosen: set[int], said: Container[
     Not in “a dog that bites is dangerous”, “within a mile of Rome”, “avoid a drug that harms”.
     """
     at = last
-    while at and at in chosen and text[at].kind is Kind.CONTENT:
+    while at and at in chosen and text[at].kind is WordKind.CONTENT:
         at -= 1
     before = text[at - 1] if at else None
     return (
         text[at].text.casefold() in {"a", "an"}
         and before is not None
-        and (before.kind is Kind.CONTENT or before.text.casefold() in _AUXILIARY)
+        and (before.kind is WordKind.CONTENT or before.text.casefold() in _AUXILIARY)
         and at - 1 > min(chosen)
         and not any(word in said for word in NEGATIONS | FRAMES | _LACKS)
     )
@@ -255,13 +257,13 @@ def _narrowed(
     """What stands right before the first or right behind the last word, and makes it another thing: “toy guns”."""
     rest = text[last + 1 :]
     left_out: str | None = None
-    if first and text[first - 1].kind is Kind.CONTENT:
+    if first and text[first - 1].kind is WordKind.CONTENT:
         left_out = f"{text[first - 1].text} {text[first].text}"
-    elif rest and rest[0].kind is Kind.CONTENT and not rest[0].text.endswith("ly"):
+    elif rest and rest[0].kind is WordKind.CONTENT and not rest[0].text.endswith("ly"):
         left_out = f"{text[last].text} {rest[0].text}"
     elif (
         len(rest) > 1
-        and rest[1].kind is not Kind.BREAK
+        and rest[1].kind is not WordKind.BREAK
         and not _is_any(text, last, chosen, said)
         and _bounds_thing(text, rest[0], last, chosen)
     ):
@@ -272,7 +274,7 @@ def _narrowed(
 def _bounds_thing(text: Sequence[Token], begins: Token, last: int, chosen: set[int]) -> bool:
     """Whether what a word begins, right behind the last one that was taken, says which thing or how much is meant."""
     word = begins.text.casefold()
-    counted = text[last].kind is Kind.NUMBER or text[last].key in UNIT_KEYS
+    counted = text[last].kind is WordKind.NUMBER or text[last].key in UNIT_KEYS
     foremost = any(text[at].text.casefold().endswith("est") or text[at].key in _FOREMOST for at in chosen)
     return word in _RESTRICTS or (counted and word in {"a", "an"}) or (foremost and word == "of")
 
@@ -281,7 +283,7 @@ def _relative_left_out(text: Sequence[Token], first: int, last: int, said: Conta
     """Whether a clause was left out without which a thing is another: “dogs that eat chocolate”."""
     for at in range(first + 1, len(text) - 1):
         word = text[at].text.casefold()
-        if at > last and text[at].kind in {Kind.CONTENT, Kind.NUMBER, Kind.BREAK}:
+        if at > last and text[at].kind in {WordKind.CONTENT, WordKind.NUMBER, WordKind.BREAK}:
             return None
         if word not in _RELATIVES or word in said:
             continue
@@ -301,13 +303,13 @@ def _jumped(text: Sequence[Token], one: int, other: int, chosen: set[int]) -> bo
             return True  # “because its owner fled, and it closed”: it is not the owner that closed
         begin = next((at + 1 for at in range(one, -1, -1) if bounds_clause(text, at)), 0)
         # The subject's first word, or the one after it where the first only describes it.
-        subject = [at for at in range(begin, one + 1) if text[at].kind is Kind.CONTENT][:2]
+        subject = [at for at in range(begin, one + 1) if text[at].kind is WordKind.CONTENT][:2]
         begun = not subject or bool(set(subject) & chosen)
-        if not begun or any(text[at].kind is Kind.CONTENT for at in range(last + 1, other)):
+        if not begun or any(text[at].kind is WordKind.CONTENT for at in range(last + 1, other)):
             return True
     if other - 1 > one and text[other - 1].key in UNIT_KEYS:
         return True
     introduced = text[other - 1].text.casefold()
     skipped = [at for at in gap if at < other - 1]
-    heads = any(text[at].kind is Kind.CONTENT for at in skipped)
+    heads = any(text[at].kind is WordKind.CONTENT for at in skipped)
     return heads and introduced in MOVABLE and any(text[at].text.casefold() == introduced for at in skipped)

@@ -9,8 +9,8 @@ from orchestrator.writing.model.claims.wording import (
     MOVABLE,
     PREPOSITIONS,
     PRONOUNS,
-    Kind,
     Token,
+    WordKind,
 )
 
 FEWEST_OF_HALF: Final = 2
@@ -25,10 +25,10 @@ _PARTICIPLES: Final = ("ed", "wn", "en", "lt", "led", "ade", "ught", "ound")
 _RELATIVES: Final = frozenset({"that", "which", "who"})
 _CONCLUDES: Final = frozenset({"so", "therefore", "thus", "hence"})
 _ENDS_AGENT: Final = MOVABLE | _COPULAS | _AUXILIARY | {"to", "that"}
-_SO: Final = Token("so", "so", Kind.LOOSE)
-_BECAUSE: Final = Token("because", "because", Kind.STRICT)
-_OF: Final = Token("of", "of", Kind.FREE)
-_COMMA: Final = Token(",", ",", Kind.BREAK)
+_SO: Final = Token("so", "so", WordKind.LOOSE)
+_BECAUSE: Final = Token("because", "because", WordKind.STRICT)
+_OF: Final = Token("of", "of", WordKind.FREE)
+_COMMA: Final = Token(",", ",", WordKind.BREAK)
 
 
 def rotated(tokens: Sequence[Token]) -> list[Token]:
@@ -37,7 +37,7 @@ def rotated(tokens: Sequence[Token]) -> list[Token]:
     if at is None:
         return list(tokens)
     body = list(tokens[at + 1 :])
-    ending = [body.pop()] if body and body[-1].kind is Kind.BREAK else []
+    ending = [body.pop()] if body and body[-1].kind is WordKind.BREAK else []
     return [*body, tokens[at], *tokens[:at], *ending]
 
 
@@ -69,10 +69,10 @@ def variants(parts: Sequence[Sequence[Token]]) -> Iterator[list[Sequence[Token]]
 def halves(tokens: Sequence[Token]) -> Iterator[tuple[list[Token], list[Token]]]:
     """Two statements that are only put beside each other: “A, and B”, “A; B”, “A, but B”."""
     for at, token in enumerate(tokens):
-        if token.kind is not Kind.BREAK or token.text in "()!?." or not at:
+        if token.kind is not WordKind.BREAK or token.text in "()!?." or not at:
             continue
         begin = at + 1
-        while begin < len(tokens) and (tokens[begin].kind is Kind.BREAK or tokens[begin].text == "and"):
+        while begin < len(tokens) and (tokens[begin].kind is WordKind.BREAK or tokens[begin].text == "and"):
             begin += 1
         # A bare comma joins a list, or a clause to what it hangs on.
         joins = begin - at > 1 or token.text not in ",–—"  # noqa: RUF001
@@ -92,12 +92,12 @@ def _named(statement: Sequence[Token]) -> Sequence[Token] | None:
         return subject
     for at in range(1, len(statement)):
         word = statement[at].text.casefold()
-        if statement[at].kind is not Kind.CONTENT or _says(statement[:at]) == 0:
+        if statement[at].kind is not WordKind.CONTENT or _says(statement[:at]) == 0:
             continue
         if word.endswith("s") and not statement[at - 1].text.casefold().endswith("s") and word[-2:] != "'s":
             return (
                 statement[:at]
-                if all(each.kind in {Kind.CONTENT, Kind.FREE} for each in statement[:at])
+                if all(each.kind in {WordKind.CONTENT, WordKind.FREE} for each in statement[:at])
                 else None
             )
     return None
@@ -122,9 +122,9 @@ def _with_reason_first(tokens: Sequence[Token]) -> Iterator[list[Token]]:
         return
     for end in range(1, min(MOST_OF_NAME, at) + 1):
         last = tokens[end - 1]
-        if last.kind not in {Kind.CONTENT, Kind.FREE}:
+        if last.kind not in {WordKind.CONTENT, WordKind.FREE}:
             return
-        if last.kind is Kind.CONTENT and not last.text.endswith(("'s", "’s")):  # noqa: RUF001
+        if last.kind is WordKind.CONTENT and not last.text.endswith(("'s", "’s")):  # noqa: RUF001
             yield [*tokens[:end], *tokens[at + 2 :], _COMMA, _SO, *tokens[end:at]]
 
 
@@ -136,7 +136,7 @@ def _gives_reason(tokens: Sequence[Token], at: int) -> bool:
         tokens[at].text.casefold() == "since"
         and opens
         and bool(follows)
-        and follows[0].kind is not Kind.NUMBER
+        and follows[0].kind is not WordKind.NUMBER
     )
 
 
@@ -146,7 +146,7 @@ def _of_whom(tokens: Sequence[Token]) -> Iterator[list[Token]]:
         if token.text.casefold().endswith(("'s", "’s")):  # noqa: RUF001
             owner = _run_back(tokens, at)
             for end in range(at + 2, min(at + 5, len(tokens) + 1)):
-                if tokens[end - 1].kind is not Kind.CONTENT:
+                if tokens[end - 1].kind is not WordKind.CONTENT:
                     break
                 if [each.text for each in tokens[end : end + 1]] == ["of"]:
                     continue
@@ -155,7 +155,7 @@ def _of_whom(tokens: Sequence[Token]) -> Iterator[list[Token]]:
             begin = _run_back(tokens, at - 1)
             start = at + 1 + (tokens[at + 1].text.casefold() in ARTICLES)
             end = start
-            while end < len(tokens) and tokens[end].kind is Kind.CONTENT:
+            while end < len(tokens) and tokens[end].kind is WordKind.CONTENT:
                 end += 1
                 if [each.text for each in tokens[end : end + 1]] == ["of"]:
                     continue
@@ -164,7 +164,7 @@ def _of_whom(tokens: Sequence[Token]) -> Iterator[list[Token]]:
 
 def _run_back(tokens: Sequence[Token], at: int) -> int:
     """Where the words of a name begin that ends there."""
-    while at and tokens[at - 1].kind is Kind.CONTENT:
+    while at and tokens[at - 1].kind is WordKind.CONTENT:
         at -= 1
     return at
 
@@ -194,7 +194,7 @@ def begins_statement(text: Sequence[Token], first: int) -> bool:
 
 
 def _says(tokens: Sequence[Token]) -> int:
-    return sum(token.kind in {Kind.CONTENT, Kind.NUMBER} for token in tokens)
+    return sum(token.kind in {WordKind.CONTENT, WordKind.NUMBER} for token in tokens)
 
 
 def _refers(token: Token) -> bool:
@@ -207,7 +207,9 @@ def _subject(part: Sequence[Token]) -> Sequence[Token] | None:
     if end is None:
         end = len(part) if not part or part[-1].text != "." else 0
     named = part[:end]
-    return named if named and all(token.kind in {Kind.CONTENT, Kind.FREE} for token in named) else None
+    return (
+        named if named and all(token.kind in {WordKind.CONTENT, WordKind.FREE} for token in named) else None
+    )
 
 
 def _of_the_subject(part: Sequence[Token]) -> Iterator[list[Token]]:
@@ -242,7 +244,7 @@ def _of_what_it_is(part: Sequence[Token]) -> Iterator[list[Token]]:
         if word.endswith(_PARTICIPLES) and part[at + 1].text.casefold() in PREPOSITIONS:
             yield [*subject, copula, *part[at:]]
             return
-        if part[at].kind is not Kind.CONTENT and part[at].text != ",":
+        if part[at].kind is not WordKind.CONTENT and part[at].text != ",":
             return
 
 
@@ -252,7 +254,7 @@ def _of_the_last(part: Sequence[Token]) -> Iterator[list[Token]]:
         if part[at].text != "," or part[at + 1].text.casefold() not in {"which", "who"}:
             continue
         begin = at
-        while begin and part[begin - 1].kind is Kind.CONTENT:
+        while begin and part[begin - 1].kind is WordKind.CONTENT:
             begin -= 1
         before = part[begin - 1].text.casefold() if begin else ""
         if begin < at and before in {"a", "an", "the"} and begin > 1:
@@ -278,7 +280,7 @@ def _without_asides(part: Sequence[Token]) -> Iterator[list[Token]]:
 
 
 def _opens(token: Token) -> bool:
-    return token.kind is Kind.BREAK or token.key in CLAUSES or token.text.casefold() == "and"
+    return token.kind is WordKind.BREAK or token.key in CLAUSES or token.text.casefold() == "and"
 
 
 def _by_whom(part: Sequence[Token]) -> Iterator[list[Token]]:
@@ -293,7 +295,7 @@ def _by_whom(part: Sequence[Token]) -> Iterator[list[Token]]:
         before = at
         while before and (
             part[before - 1].text.casefold() in _COPULAS | _AUXILIARY | {","}
-            or part[before - 1].kind is Kind.STRICT
+            or part[before - 1].kind is WordKind.STRICT
         ):
             before -= 1
         begin = before
@@ -302,7 +304,7 @@ def _by_whom(part: Sequence[Token]) -> Iterator[list[Token]]:
         words = [token.text.casefold() for token in part[before:at]]
         if "," in words and set(words) & _COPULAS:
             continue  # “Bob, unlike Carl, was hired by Eve”
-        bounds = [token for token in part[before:at] if token.kind is Kind.STRICT]
+        bounds = [token for token in part[before:at] if token.kind is WordKind.STRICT]
         stop = next((here for here in range(end, len(part)) if _opens(part[here])), len(part))
         if end < len(part) and part[end].text.casefold() in _COPULAS | _AUXILIARY:
             stop = end  # what is said of the thing itself
@@ -323,18 +325,18 @@ def _last_named(tokens: Sequence[Token]) -> Sequence[Token]:
         if begin == len(tokens) and len(tokens) <= MOST_WITHOUT_VERB:
             begin = 0
     named = tokens[begin:]
-    return named if _says(named) and named[-1].kind is Kind.CONTENT else ()
+    return named if _says(named) and named[-1].kind is WordKind.CONTENT else ()
 
 
 def _with_reason_last(part: Sequence[Token]) -> list[Token] | None:
     """“A, so B” as “B, because A”."""
     for at in range(1, len(part) - 2):
-        if part[at].kind is not Kind.BREAK:
+        if part[at].kind is not WordKind.BREAK:
             continue
         word = at + 2 if part[at + 1].text.casefold() == "and" else at + 1
         if part[word].text.casefold() not in _CONCLUDES or part[word + 1].text.casefold() == "that":
             continue
         reason, result = part[:at], list(part[word + 1 :])
-        ending = [result.pop()] if result and result[-1].kind is Kind.BREAK else []
+        ending = [result.pop()] if result and result[-1].kind is WordKind.BREAK else []
         return [*result, _COMMA, _BECAUSE, *reason, *ending]
     return None

@@ -22,7 +22,7 @@ from orchestrator.writing.model.claims.turning_words import (
     SAYING_SO,
     UNREAL,
 )
-from orchestrator.writing.model.claims.wording import PERSONS, PREPOSITIONS, Kind, Token
+from orchestrator.writing.model.claims.wording import PERSONS, PREPOSITIONS, Token, WordKind
 
 MOSTLY: Final = 0.6
 """Where so much of a clause of the passage is said, its negation is of what is said."""
@@ -116,7 +116,7 @@ def _telling(clause: Clause, words: AbstractSet[str], claim: Clause) -> set[str]
         # “not only”, “not all” are looked at as negations.
         and not (at and plainly(clause.tokens[at - 1]) == "not")
         # Where it only joins two statements it is none that bounds.
-        and not (word == "but" and token.kind is Kind.BREAK)
+        and not (word == "but" and token.kind is WordKind.BREAK)
     }
 
 
@@ -186,7 +186,7 @@ def _denied(clause: Clause) -> Iterator[list[str]]:
 def bounded(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
     """What bounds a number, “about”, “at least”, “per litre”, and was left out or added; “about” may be added."""
     for at, token in enumerate(ours):
-        if token.kind is not Kind.NUMBER:
+        if token.kind is not WordKind.NUMBER:
             continue
         own = _bounds(ours, at)
         there = [
@@ -241,6 +241,6 @@ def _sides(clause: Clause) -> tuple[frozenset[str], frozenset[str], frozenset[st
     how = frozenset(
         token.key
         for token in clause.tokens[:at]
-        if plainly(token) in _MORE or (token.kind is Kind.CONTENT and token.text.endswith("er"))
+        if plainly(token) in _MORE or (token.kind is WordKind.CONTENT and token.text.endswith("er"))
     )
     return before - after - how, how, after - before

@@ -20,7 +20,7 @@ MAX_SENTENCE: Final = 600
 """Characters; a longer one is a list or data, and comparing takes time with the square of its length."""
 
 
-class Kind(Enum):
+class WordKind(Enum):
     FREE = "free"
     """Holds a sentence together; may come and go."""
     CONTENT = "content"
@@ -39,11 +39,11 @@ class Token:
     text: str
     key: str
     """The same for two words that say the same: `grams` and `g`, `steeping` and `steeped`, `twelve` and `12`."""
-    kind: Kind
+    kind: WordKind
 
     @property
     def weighs(self) -> bool:
-        return self.kind in {Kind.CONTENT, Kind.NUMBER, Kind.STRICT, Kind.LOOSE}
+        return self.kind in {WordKind.CONTENT, WordKind.NUMBER, WordKind.STRICT, WordKind.LOOSE}
 
 
 def _words(text: str) -> frozenset[str]:
@@ -212,9 +212,9 @@ def tokens_of(text: str) -> tuple[Token, ...]:
     for match in _TOKEN.finditer(text):
         token = _token(match[0])
         if token.text.casefold() in PARTICLES and "-" in text[max(0, match.start() - 1) : match.end() + 1]:
-            token = Token(token.text, token.key, Kind.CONTENT)
+            token = Token(token.text, token.key, WordKind.CONTENT)
         elif _only_contrasts(token, tokens):
-            token = Token(token.text, token.key, Kind.BREAK)
+            token = Token(token.text, token.key, WordKind.BREAK)
         tokens.append(token)
     return tuple(tokens)
 
@@ -224,33 +224,33 @@ def _only_contrasts(token: Token, before: Sequence[Token]) -> bool:
     word = token.text.casefold()
     if word == "but":
         return not before or before[-1].text.casefold() not in _BUT_FOR
-    breaks = not before or before[-1].kind is Kind.BREAK
+    breaks = not before or before[-1].kind is WordKind.BREAK
     return breaks and (word in _CONTRASTS or (word == "while" and bool(before)))
 
 
 def _token(text: str) -> Token:
     word = text.casefold().replace("’", "'")  # noqa: RUF001
     if word in _CONTRACTED or word.endswith("n't"):
-        return Token(text, "not", Kind.STRICT)
+        return Token(text, "not", WordKind.STRICT)
     word = word.removesuffix("'s").split("'", 1)[0] or word
     if text in _SHORT_NAMES:
-        return Token(text, f"{word}_", Kind.CONTENT)
+        return Token(text, f"{word}_", WordKind.CONTENT)
     return Token(text, *_read(word))
 
 
-def _read(word: str) -> tuple[str, Kind]:
+def _read(word: str) -> tuple[str, WordKind]:
     if word[0] in _SIGNS:
-        return f"-{_number(word[1:])}", Kind.NUMBER
+        return f"-{_number(word[1:])}", WordKind.NUMBER
     if word[0].isdigit() or word in _NUMBERS:
-        return _NUMBERS.get(word) or _number(word), Kind.NUMBER
+        return _NUMBERS.get(word) or _number(word), WordKind.NUMBER
     if not word[0].isalpha() and word not in UNITS:
-        return word, Kind.BREAK
+        return word, WordKind.BREAK
     if word in _STRICT:
-        return ("not" if word in {"no", "cannot"} else SAME.get(word, word)), Kind.STRICT
+        return ("not" if word in {"no", "cannot"} else SAME.get(word, word)), WordKind.STRICT
     if word in _LOOSE:
-        return word, Kind.LOOSE
-    kind = Kind.FREE if word in _FREE | _NEUTRAL else Kind.CONTENT
-    return _content_key(word) if kind is Kind.CONTENT else word, kind
+        return word, WordKind.LOOSE
+    kind = WordKind.FREE if word in _FREE | _NEUTRAL else WordKind.CONTENT
+    return _content_key(word) if kind is WordKind.CONTENT else word, kind
 
 
 def _content_key(word: str) -> str:

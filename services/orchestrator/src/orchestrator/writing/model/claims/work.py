@@ -13,17 +13,17 @@ class TooMuchWorkError(Exception):
     """What was compared so far decides nothing."""
 
 
-class Work:
+class ComparisonBudget:
     """Counts the comparisons of words, and ends when there were too many."""
 
     def __init__(self, steps: int = PASSAGE_STEPS) -> None:
         self._steps = steps
-        self._whole: Work | None = None
+        self._whole: ComparisonBudget | None = None
         self.spent = 0
 
-    def part(self, steps: int) -> "Work":
+    def part(self, steps: int) -> "ComparisonBudget":
         """So many of the steps that are left; what is spent of them is spent of these, too."""
-        part = Work(min(steps, self._steps - self.spent))
+        part = ComparisonBudget(min(steps, self._steps - self.spent))
         part._whole = self
         return part
 

@@ -9,7 +9,13 @@ from orchestrator.writing.model.claims import Evidence
 from orchestrator.writing.model.claims.clauses import saying
 from orchestrator.writing.model.claims.conceivable import names_and_numbers
 from orchestrator.writing.model.claims.wording import normal, tokens_of
-from orchestrator.writing.model.drafting import Kept, Material, Reason, Rejected, is_clean
+from orchestrator.writing.model.drafting import (
+    RejectedSentence,
+    RejectionReason,
+    SupportedSentence,
+    WritingMaterial,
+    is_clean,
+)
 from orchestrator.writing.model.judge.question import Finding, Quote, Reading
 
 FEWEST_SHOWN: Final = 2
@@ -23,30 +29,36 @@ _TOLD: Final[Mapping[Finding, str]] = {
     "says_more": "a second reader found that it says more than its passages",
     "not_said": "a second reader found that its passages do not say it",
 }
-_REASONS: Final[Mapping[Finding, Reason]] = {
-    "contradicted": Reason.CONTRADICTED,
-    "says_more": Reason.SAYS_MORE,
-    "not_said": Reason.NOT_SAID,
+_REASONS: Final[Mapping[Finding, RejectionReason]] = {
+    "contradicted": RejectionReason.CONTRADICTED,
+    "says_more": RejectionReason.SAYS_MORE,
+    "not_said": RejectionReason.NOT_SAID,
 }
 
 
-def settled(sentence: Kept | Rejected, reading: Reading | None, material: Material) -> Kept | Rejected:
+def settled(
+    sentence: SupportedSentence | RejectedSentence, reading: Reading | None, material: WritingMaterial
+) -> SupportedSentence | RejectedSentence:
     """What becomes of a sentence that code holds, or finds conceivable, after it was read; `reading` is None if it was not."""
     cited = [material.evidence[name] for name in dict.fromkeys(sentence.passages)]
     if reading is None:
-        return sentence if isinstance(sentence, Kept) else replace(sentence, reason=Reason.UNREAD)
+        return (
+            sentence
+            if isinstance(sentence, SupportedSentence)
+            else replace(sentence, reason=RejectionReason.UNREAD)
+        )
     if reading.finding in _TOLD:
         # Its words stand in its passages, one by one: who finds nothing of it there has not looked.
-        if isinstance(sentence, Kept) and reading.finding == "not_said":
+        if isinstance(sentence, SupportedSentence) and reading.finding == "not_said":
             return sentence
         return _refused(sentence, reading, cited)
-    if isinstance(sentence, Kept):
+    if isinstance(sentence, SupportedSentence):
         return sentence
     shown = words_shown(sentence.text, reading.quotes, cited)
     if not shown:
-        return replace(sentence, reason=Reason.UNPROVEN)
+        return replace(sentence, reason=RejectionReason.UNPROVEN)
     sources = {material.source_of[name].n for name in shown}
-    return Kept(sentence.text, tuple(sorted(sources)), sentence.passages, confirmed=True)
+    return SupportedSentence(sentence.text, tuple(sorted(sources)), sentence.passages, confirmed=True)
 
 
 def words_shown(sentence: str, quotes: Sequence[Quote], cited: Sequence[Evidence]) -> tuple[str, ...]:
@@ -81,15 +93,17 @@ def _plain(text: str) -> str:
     return normal(text).casefold().translate(_LOOKS)
 
 
-def _refused(sentence: Kept | Rejected, reading: Reading, cited: Sequence[Evidence]) -> Rejected:
+def _refused(
+    sentence: SupportedSentence | RejectedSentence, reading: Reading, cited: Sequence[Evidence]
+) -> RejectedSentence:
     why = normal(reading.why)
     told = _TOLD[reading.finding]
     quoted = [normal(each.words) for each in reading.quotes if any(_stands(each.words, one) for one in cited)]
-    return Rejected(
+    return RejectedSentence(
         sentence.text,
         sentence.passages,
         f"{told}: {why}" if why and is_clean(why) else told,
-        " … ".join(quoted) or (sentence.nearest if isinstance(sentence, Rejected) else ""),
+        " … ".join(quoted) or (sentence.nearest if isinstance(sentence, RejectedSentence) else ""),
         reason=_REASONS[reading.finding],
         loss=told,
     )

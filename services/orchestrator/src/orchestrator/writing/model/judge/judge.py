@@ -7,11 +7,11 @@ from typing import Final
 
 import structlog
 
-from orchestrator.writing.model.asking import Asking, UnusableAnswerError
-from orchestrator.writing.model.drafting import Kept, Material, Rejected
+from orchestrator.writing.model.asking import ModelSession, UnusableModelAnswerError
+from orchestrator.writing.model.drafting import RejectedSentence, SupportedSentence, WritingMaterial
 from orchestrator.writing.model.judge.findings import settled
 from orchestrator.writing.model.judge.question import (
-    Claimed,
+    CitedSentence,
     Reading,
     SecondReading,
     cited_by,
@@ -32,11 +32,13 @@ class Judge:
         material: of the article.
     """
 
-    def __init__(self, asking: Asking, material: Material) -> None:
+    def __init__(self, asking: ModelSession, material: WritingMaterial) -> None:
         self._asking = asking
         self._material = material
 
-    async def read(self, name: str, sentences: Sequence[Kept | Rejected]) -> list[Kept | Rejected]:
+    async def read(
+        self, name: str, sentences: Sequence[SupportedSentence | RejectedSentence]
+    ) -> list[SupportedSentence | RejectedSentence]:
         """The sentences of `name`, such as “section 1”, as they stand after they were read.
 
         It sees those that hold and those that are conceivable. One that is conceivable is kept if the judge confirms it and shows the
@@ -47,9 +49,9 @@ class Judge:
             WaitFor, RetryLater, Unprocessable: as of `Chat.complete`.
         """
         asked = [
-            Claimed(number, each.text, each.passages)
+            CitedSentence(number, each.text, each.passages)
             for number, each in enumerate(sentences, 1)
-            if isinstance(each, Kept) or each.conceivable
+            if isinstance(each, SupportedSentence) or each.conceivable
         ]
         readings: dict[int, Reading] = {}
         for some in self._at_a_time(asked):
@@ -60,19 +62,19 @@ class Judge:
             for number, each in enumerate(sentences, 1)
         ]
 
-    def _at_a_time(self, asked: Sequence[Claimed]) -> Iterator[Sequence[Claimed]]:
+    def _at_a_time(self, asked: Sequence[CitedSentence]) -> Iterator[Sequence[CitedSentence]]:
         """As many as one answer has room for."""
         size = max(1, self._asking.max_tokens // TOKENS_A_READING)
         return (asked[at : at + size] for at in range(0, len(asked), size))
 
-    async def _ask(self, name: str, asked: Sequence[Claimed]) -> dict[int, Reading]:
+    async def _ask(self, name: str, asked: Sequence[CitedSentence]) -> dict[int, Reading]:
         # What was found of other sentences is no answer: those of a mended section, or of another version's rules, have another name.
         step = f"{name}.judge.{_digest(asked)}"
         try:
             answer = await self._asking.ask(
                 step, SecondReading, messages(asked, self._material.evidence), passages=cited_by(asked)
             )
-        except UnusableAnswerError as error:
+        except UnusableModelAnswerError as error:
             _log.warning("judge_unusable", step=step, problem=str(error))
             return {}
         wanted = {each.number for each in asked}
@@ -86,6 +88,6 @@ class Judge:
         return found
 
 
-def _digest(asked: Sequence[Claimed]) -> str:
+def _digest(asked: Sequence[CitedSentence]) -> str:
     told = json.dumps([[each.number, each.text, *each.passages] for each in asked])
     return hashlib.sha256(told.encode()).hexdigest()[:8]

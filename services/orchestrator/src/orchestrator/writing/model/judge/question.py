@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field
 
-from orchestrator.writing.model.answers import PassageId, Shape, Text
+from orchestrator.writing.model.answers import AnswerShape, PassageId, Text
 from orchestrator.writing.model.claims import Evidence
 from orchestrator.writing.model.prompts import quoted, told
 
@@ -17,13 +17,13 @@ MAX_WHY: Final = 200
 MAX_NUMBER: Final = 1_000
 
 
-class Quote(Shape):
+class Quote(AnswerShape):
     passage: PassageId
     words: Text
     """As they stand in the passage."""
 
 
-class Reading(Shape):
+class Reading(AnswerShape):
     """What was read of one sentence. The finding comes last: a model that has quoted first finds better."""
 
     number: Annotated[int, Field(ge=1, le=MAX_NUMBER)]
@@ -32,12 +32,12 @@ class Reading(Shape):
     finding: Finding
 
 
-class SecondReading(Shape):
+class SecondReading(AnswerShape):
     readings: Annotated[tuple[Reading, ...], Field(max_length=100)]
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class CitedSentence:
     """A sentence that is to be read, with the ids of the passages it cites."""
 
     number: int
@@ -71,7 +71,9 @@ In doubt it is not "supported". Answer with JSON of the given schema and nothing
 TASK: Final = "Read each of these sentences against the passages it cites, and give one reading of each."
 
 
-def messages(claimed: Sequence[Claimed], evidence: Mapping[str, Evidence]) -> tuple[dict[str, str], ...]:
+def messages(
+    claimed: Sequence[CitedSentence], evidence: Mapping[str, Evidence]
+) -> tuple[dict[str, str], ...]:
     """The question for these sentences, with the passages that they cite and no others."""
     return told(
         RULES,
@@ -85,5 +87,5 @@ def messages(claimed: Sequence[Claimed], evidence: Mapping[str, Evidence]) -> tu
     )
 
 
-def cited_by(claimed: Iterable[Claimed]) -> tuple[str, ...]:
+def cited_by(claimed: Iterable[CitedSentence]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for each in claimed for name in each.passages))
