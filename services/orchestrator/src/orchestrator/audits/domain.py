@@ -1,4 +1,4 @@
-"""What an audit finds in what is known of a brand, and what to do about it. Pure: no I/O, no clock, no randomness."""
+"""Derives the findings of an audit, with advice, from the facts about a brand. Pure: no I/O, no clock, no randomness."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ from orchestrator.links import BrokenLink
 from orchestrator.writing import NEAR_DUPLICATE, Fingerprint, estimate
 
 STALE_AFTER_DAYS: Final = 180
-"""An article from research that is older is stale, unless its brand says otherwise."""
+"""Days after which an article's research is stale, unless its brand sets another limit."""
 KEYWORDS_WITHIN: Final = timedelta(days=30)
-"""Keywords without an article are told for so long after they have ended."""
+"""The report lists keywords without an article for this time after they end."""
 DRAFTS_WAIT: Final = timedelta(days=7)
 MOST_OF_A_KIND: Final = 100
-"""Findings of one kind that are told, those that are the most urgent."""
+"""The most findings of one kind in a report; the most urgent ones."""
 
 
 class FindingKind(StrEnum):
@@ -41,19 +41,19 @@ class PublishedArticle:
     created_at: datetime
     """When it was written from its research."""
     fingerprint: Fingerprint = frozenset()
-    """Empty where there is none: it is not compared then."""
+    """Empty if it has none; it is not compared then."""
     keyword: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class LostKeyword:
-    """One that was handed in and never published; as it stands in the latest of its cycles."""
+    """A submitted keyword that was never published, as of its latest cycle."""
 
     keyword: str
     cycle_id: UUID
     is_refused: bool
     is_dead_letter: bool
-    """A dead letter is why it failed."""
+    """True if it failed because of a dead letter."""
     reason: str
     ended_at: datetime
 
@@ -75,29 +75,29 @@ class ParkedSchedule:
 
 @dataclass(frozen=True, slots=True)
 class AuditFacts:
-    """What is known of a brand: of each kind as much as is told and one more, the most urgent first."""
+    """The facts about a brand; of each kind one more than a report lists, the most urgent first."""
 
     stale: Sequence[PublishedArticle]
     """The oldest first."""
     pages: Sequence[BrokenLink]
     """Published pages that do not answer, the longest first."""
     links: Sequence[BrokenLink]
-    """Sources of published articles that are gone, the longest first."""
+    """Missing sources of published articles, the longest first."""
     compared: Sequence[PublishedArticle]
     """The newest first."""
     lost: Sequence[LostKeyword]
     """The latest first."""
     dead: Sequence[LostKeyword]
-    """Those that failed over a dead letter, the latest first."""
+    """Keywords that failed because of a dead letter, the latest first."""
     drafts: Sequence[WaitingDraft]
-    """The one that has waited longest first."""
+    """The one with the longest wait first."""
     parked: Sequence[ParkedSchedule]
     accounts: Sequence[AccountInTrouble] = ()
-    """Those that are over first, then by when they end."""
+    """Expired ones first, then by expiry."""
     notes: tuple[str, ...] = ()
-    """What could not be looked at, and why."""
+    """What could not be checked, and why."""
     renewing: Mapping[UUID, UUID] = field(default_factory=dict)
-    """Which of the stale articles this audit has written anew, and by which cycle."""
+    """Cycle ids of the stale articles that this audit has rewritten, by content id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +106,12 @@ class AuditFinding:
     subject: str
     """The keyword, the title of the article, the name of the schedule or of the account."""
     id: str
-    """By which the API finds it: of an article its `content_id`, of a keyword its `cycle_id`, of a schedule or an account its name."""
+    """Its id in the API: of an article its `content_id`, of a keyword its `cycle_id`, of a schedule or an account its name."""
     address: str
-    """Where it can be seen: the page, or a path of the API."""
+    """The address of the page, or a path of the API."""
     since: datetime
     advice: str
-    """What to do; a sentence."""
+    """What to do, in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +119,13 @@ class AuditReport:
     findings: tuple[AuditFinding, ...]
     """By kind; of each kind the most urgent first."""
     cut: tuple[FindingKind, ...]
-    """Kinds of which there are more than are told."""
+    """Kinds with more findings than the report lists."""
     notes: tuple[str, ...] = ()
-    """What could not be looked at, and why."""
+    """What could not be checked, and why."""
 
     @property
     def counts(self) -> dict[FindingKind, int]:
-        """How many findings of each kind are told, the kinds without any included."""
+        """The number of listed findings by kind, including kinds without any."""
         counts = dict.fromkeys(FindingKind, 0)
         for finding in self.findings:
             counts[finding.kind] += 1
@@ -133,7 +133,7 @@ class AuditReport:
 
 
 def report(brand_slug: str, known: AuditFacts) -> AuditReport:
-    """What is found in what is known."""
+    """Derives the report from the facts."""
     by_kind = {
         FindingKind.STALE_ARTICLE: [
             _stale(brand_slug, each, known.renewing.get(each.content_id)) for each in known.stale
@@ -195,7 +195,7 @@ def _dead_link(link: BrokenLink) -> AuditFinding:
 
 
 def _near_duplicates(articles: Sequence[PublishedArticle]) -> Iterator[AuditFinding]:
-    """Each pair once, told of the newer one; those that say most of each other first."""
+    """Yields each pair once, as a finding about the newer one; the most similar first."""
     pairs = []
     for newer, older in combinations(articles, 2):
         share = max(

@@ -1,4 +1,4 @@
-"""Requests about audits: made when asked for, listed and read."""
+"""HTTP API of audits: start, list and read."""
 
 from http import HTTPStatus
 from typing import Annotated, Final
@@ -37,9 +37,9 @@ def audit_routes(database: Database, room: Room) -> APIRouter:
         },
     )
     async def audit_brand(caller: MaySubmit, slug: Slug, response: Response) -> AuditView:
-        """Reports what is found, and has stale articles written anew as far as the brand's `refresh_stale` allows.
+        """Returns the findings, and has stale articles rewritten as far as the brand's `refresh_stale` allows.
 
-        Asked for again within a minute, the report is the same.
+        A repeated request within a minute returns the same report.
         """
         brand = seen_slug(slug, caller)
         async with database.transaction() as tx:
@@ -58,7 +58,7 @@ def audit_routes(database: Database, room: Room) -> APIRouter:
         limit: PageLimit = PAGE,
         if_none_match: IfNoneMatch = None,
     ) -> Response:
-        """The latest first; the newest 100 of a brand are kept."""
+        """The latest first; a brand keeps the newest 100."""
         async with database.connection() as connection:
             brand = await _brand(connection, slug, caller)
             found = await store.audits_of(connection, brand, after=after, limit=limit + 1)

@@ -1,4 +1,4 @@
-"""Whether the brands' pages and the sources that their articles refer to still answer: looked at weekly, politely, and kept."""
+"""Checks weekly whether the brands' pages, and the sources of their articles, still answer."""
 
 from orchestrator.links.asking import LinkProbe
 from orchestrator.links.checking import LinkChecker

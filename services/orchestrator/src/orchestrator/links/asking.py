@@ -1,4 +1,4 @@
-"""Asks of an address whether something is there: the gateway about what is outside, the publisher about its own pages."""
+"""Probes an address: external ones through the gateway, pages of the built-in sites at the publisher."""
 
 from datetime import timedelta
 from http import HTTPStatus
@@ -11,7 +11,7 @@ from chassis.http.client import FailedError, Peer, ServiceClient, UnavailableErr
 from orchestrator.links.domain import LinkKind, ProbeAnswer, ProbeOutcome, answered, together
 
 _SECONDS: Final = 120.0
-"""The gateway waits for turns, follows redirects and reads robots.txt first."""
+"""The gateway waits for its rate limits, follows redirects and reads robots.txt first."""
 _MAX_BYTES: Final = 4_000_000
 _NOT_CONFIGURED: Final = "page.not_configured"
 _BUSY: Final = "page.busy"
@@ -19,11 +19,11 @@ _SITES: Final = "/sites/"
 
 
 class ProberUnavailableError(Exception):
-    """Nothing can be looked at now, whatever its address; the message says why and what to do."""
+    """The gateway or the publisher cannot be asked now; the message says why and what to do."""
 
 
 class ProbeLaterError(Exception):
-    """The site has been asked enough; again after `after`."""
+    """The site's rate limit is reached; retry after `after`."""
 
     def __init__(self, after: timedelta) -> None:
         super().__init__(f"again after {after}")
@@ -31,7 +31,7 @@ class ProbeLaterError(Exception):
 
 
 class LinkProbe:
-    """One for the life of the process; either of the two may be missing."""
+    """Probes links; create one per process. Gateway or publisher may be missing."""
 
     def __init__(self, gateway_url: str | None, pages_url: str | None, key: SecretStr) -> None:
         self._gateway = _client("the gateway", gateway_url, "GATEWAY_URL", key)
@@ -43,11 +43,11 @@ class LinkProbe:
                 await client.aclose()
 
     async def look(self, kind: LinkKind, address: str) -> ProbeAnswer:
-        """How it answers.
+        """Probes an address.
 
         Raises:
-            NobodyToAskError: whoever would have to be asked is away, or not there at all.
-            LaterError: it is not its turn yet.
+            ProberUnavailableError: the gateway or the publisher is away or not configured.
+            ProbeLaterError: the site's rate limit is reached.
         """
         if kind is LinkKind.SOURCE:
             return await self._outside(address)
@@ -63,7 +63,7 @@ class LinkProbe:
         return together(inside, outside)
 
     async def _inside(self, address: str) -> ProbeAnswer | None:
-        """None if there is nobody to ask, or it is no page of the built-in sites."""
+        """Asks the publisher; None if there is none, or if the address is no page of the built-in sites."""
         _, sites, place = urlsplit(address).path.partition(_SITES)
         if self._pages is None or not sites:
             return None

@@ -1,4 +1,4 @@
-"""Looks at links, one after the other. Every replica does; rows share out the work, and what a replica that died had in hand comes back."""
+"""Checks links one by one, in every replica; rows share out the work, and another replica continues after a crash."""
 
 import asyncio
 from datetime import timedelta
@@ -14,20 +14,20 @@ from orchestrator.links.store import DueLink
 log = structlog.get_logger(__name__)
 
 REST: Final = timedelta(minutes=1)
-"""Between two looks for what is due, where nothing is."""
+"""The pause between two searches for due links, if none are due."""
 WITHOUT_ANYBODY: Final = timedelta(minutes=10)
-"""Before somebody is asked again who was away."""
+"""The pause after the gateway or the publisher was away."""
 
 
 class LinkChecker:
-    """One for the life of the process."""
+    """Checks links in a loop; create one per process."""
 
     def __init__(self, database: Database, asking: LinkProbe) -> None:
         self._database = database
         self._asking = asking
 
     async def run(self) -> None:
-        """Goes on until it is cancelled."""
+        """Runs until it is cancelled."""
         while True:
             while await self.begin_round():
                 pass
@@ -36,7 +36,7 @@ class LinkChecker:
             await asyncio.sleep(REST.total_seconds())
 
     async def begin_round(self) -> bool:
-        """Gathers the links of a brand whose week is over; whether there was one."""
+        """Starts the weekly round of one brand; returns False if none is due."""
         async with self._database.transaction() as tx:
             slug = await store.begin_round(tx.connection)
         if slug is not None:
@@ -44,7 +44,7 @@ class LinkChecker:
         return slug is not None
 
     async def look_at_next(self) -> bool:
-        """Looks at the link that has been due longest; whether there was one, and somebody to ask."""
+        """Checks the link that has been due longest; returns False if none is due or it cannot be probed now."""
         async with self._database.transaction() as tx:
             link = await store.take_due(tx.connection)
         if link is None:

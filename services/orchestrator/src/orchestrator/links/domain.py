@@ -1,4 +1,4 @@
-"""What an answer says of a link. Pure: no I/O, no clock, no randomness."""
+"""Rates the answers of links over time. Pure: no I/O, no clock, no randomness."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -7,36 +7,36 @@ from http import HTTPStatus
 from typing import Final
 
 APART: Final = timedelta(days=3)
-"""Two looks that are nearer to each other belong to one round."""
+"""Two checks within this time belong to one round."""
 _GONE: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
 MAX_DETAIL: Final = 300
 
 
 class LinkKind(StrEnum):
     PAGE = "page"
-    """The brand's own, which everybody should see."""
+    """A page of the brand."""
     SOURCE = "source"
-    """Of somebody else."""
+    """An external source."""
 
 
 class ProbeOutcome(StrEnum):
     THERE = "there"
     GONE = "gone"
-    """404 or 410: whoever has the address says so himself."""
+    """404 or 410: the site itself says so."""
     UNSURE = "unsure"
-    """No answer, another status, or nobody may ask."""
+    """No answer, another status, or robots.txt forbids the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeAnswer:
     outcome: ProbeOutcome
     detail: str = ""
-    """Of one that is not there."""
+    """The problem, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkStatus:
-    """How a link answered, and since when it has answered so."""
+    """The state of a link, and since when it has been so."""
 
     outcome: ProbeOutcome
     detail: str
@@ -46,7 +46,7 @@ class LinkStatus:
 
 
 def answered(who: str, status: int) -> ProbeAnswer:
-    """What a status means; that of a redirect is of no interest, as where it leads was asked, too, or is no matter."""
+    """Rates an HTTP status; redirects count as an answer, because the gateway has followed them."""
     if status < HTTPStatus.BAD_REQUEST:
         return ProbeAnswer(ProbeOutcome.THERE)
     outcome = ProbeOutcome.GONE if status in _GONE else ProbeOutcome.UNSURE
@@ -54,9 +54,9 @@ def answered(who: str, status: int) -> ProbeAnswer:
 
 
 def together(inside: ProbeAnswer | None, outside: ProbeAnswer | None) -> ProbeAnswer:
-    """Of a brand's own page: what the publisher itself says, and what the public internet says of its address.
+    """Combines the publisher's answer about a brand's page with that from the internet.
 
-    From outside nothing may be known, as of an address that is not public; the publisher's word holds then.
+    From outside the answer may be unknown, as for an address that is not public; the publisher's answer counts then.
     """
     if inside is not None and inside.outcome is not ProbeOutcome.THERE:
         return inside
@@ -66,7 +66,7 @@ def together(inside: ProbeAnswer | None, outside: ProbeAnswer | None) -> ProbeAn
 
 
 def judge(before: LinkStatus | None, answer: ProbeAnswer, now: datetime) -> LinkStatus:
-    """How the link stands after an answer. The same answer twice within a round counts once."""
+    """Returns the link's state after an answer. The same answer twice within a round counts once."""
     detail = answer.detail[:MAX_DETAIL]
     if before is None or before.outcome is not answer.outcome:
         return LinkStatus(answer.outcome, detail, now, 1, now)

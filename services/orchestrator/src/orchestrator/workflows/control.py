@@ -1,7 +1,7 @@
-"""Writing an article again that failed or stands still, and giving up one that is not written yet.
+"""Retries the writing of an article that failed or is stuck, and cancels one that is not written yet.
 
-Each may be said again: it changes nothing then. Whoever decides holds the row of the article in `writings`, then the brand's
-lock: so nothing of it is stored meanwhile, and two people decide one after the other.
+A repeated request changes nothing. Both lock the article's row in `writings`, then the brand: so nothing of it is stored
+meanwhile, and two people decide one after the other.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from orchestrator.workflows.store import ArticleWorkflow
 
 
 class UnknownWorkflowError(LookupError):
-    """There is none, or none that the caller may see."""
+    """The workflow does not exist, or the caller may not see it."""
 
     def __init__(self, content_id: UUID) -> None:
         super().__init__(
@@ -28,26 +28,26 @@ class UnknownWorkflowError(LookupError):
 
 
 class WorkflowStateError(ValueError):
-    """As it stands, this cannot be done; the message says what can."""
+    """The workflow's state does not allow this; the message says what is possible."""
 
 
 @dataclass(frozen=True, slots=True)
 class ControlledWorkflow:
     workflow: ArticleWorkflow
-    """As it is now."""
+    """Its present state."""
     changed: bool
 
 
 async def retry(
     database: Database, content_id: UUID, caller: Caller, *, anew: bool, stuck_after: timedelta
 ) -> ControlledWorkflow:
-    """Has an article written that failed or stands still; what is under way is left alone.
+    """Sends a command again for an article that failed or is stuck; changes nothing if one is under way.
 
-    It goes on behind the last result that is stored. With `anew` its writer begins anew: a model is asked, and paid, again.
+    It continues after the last stored result. With `anew` its writer starts over: a model is asked, and paid, again.
 
     Raises:
-        UnknownWorkflowError: see there.
-        NotNowError: there is nothing to be written, or nothing of it may be begun.
+        UnknownWorkflowError: it does not exist, or the caller may not see it.
+        WorkflowStateError: there is nothing to write, or its brand or cycle is held up.
     """
     async with database.transaction() as tx:
         workflow, row = await _locked(tx, content_id, caller, stuck_after)
@@ -83,11 +83,11 @@ async def retry(
 async def cancel(
     database: Database, content_id: UUID, caller: Caller, *, room: Room, stuck_after: timedelta
 ) -> ControlledWorkflow:
-    """Ends an article that is not written yet, and its keyword. A step that is under way ends, and nothing follows from it.
+    """Cancels an article that is not written yet, and its keyword. A running step ends, and nothing follows from it.
 
     Raises:
-        UnknownWorkflowError: see there.
-        NotNowError: it has ended, or it is written again for a reviewer.
+        UnknownWorkflowError: it does not exist, or the caller may not see it.
+        WorkflowStateError: it has ended, or it is a rewrite for a reviewer.
     """
     async with database.transaction() as tx:
         workflow, row = await _locked(tx, content_id, caller, stuck_after)

@@ -1,4 +1,4 @@
-"""Requests about workflows: how the writing of articles goes."""
+"""HTTP API of workflows: the state of articles in writing, retry and cancel."""
 
 from datetime import timedelta
 from http import HTTPStatus
@@ -45,7 +45,7 @@ def workflow_routes(database: Database, room: Room, stuck_after: timedelta) -> A
         after: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> WorkflowList:
-        """Of all articles whose cycle is kept, in the order in which they were begun."""
+        """Lists the workflows of all articles whose cycle still exists, by start."""
         brands = None if caller.brands is None else sorted(caller.brands)
         if brand is not None:
             brands = [brand] if caller.may_see(brand) else []
@@ -65,7 +65,7 @@ def workflow_routes(database: Database, room: Room, stuck_after: timedelta) -> A
         responses=UNKNOWN,
     )
     async def get_workflow(caller: MayRead, content_id: UUID) -> WorkflowView:
-        """Its steps with their times, what each cost, and where its result can be read."""
+        """Returns its steps with their times, their tokens, and the addresses of their results."""
         async with database.connection() as connection:
             workflow = await store.find_workflow(
                 connection, content_id, _brands(caller), stuck_after=stuck_after
@@ -86,7 +86,7 @@ def workflow_routes(database: Database, room: Room, stuck_after: timedelta) -> A
         step: Annotated[str, Path(max_length=MAX_STEP, pattern=r"^[\w:. -]+$")],
         if_none_match: IfNoneMatch = None,
     ) -> Response:
-        """As the workflow keeps it: JSON, of a shape that is for each step to know and may change with any version."""
+        """Returns the stored JSON; its shape depends on the step and may change with any version."""
         async with database.connection() as connection:
             workflow = await store.find_workflow(
                 connection, content_id, _brands(caller), stuck_after=stuck_after
@@ -107,7 +107,7 @@ def workflow_routes(database: Database, room: Room, stuck_after: timedelta) -> A
         responses={**UNKNOWN, **NOT_NOW},
     )
     async def retry_workflow(caller: MayOperate, content_id: UUID, request: WorkflowRetry) -> ControlledView:
-        """One that failed or stands still. It goes on behind the last result that is stored; what is under way is left alone."""
+        """Retries an article that failed or is stuck, after its last stored result. An article under way is left alone."""
         done = await control.retry(database, content_id, caller, anew=request.anew, stuck_after=stuck_after)
         return ControlledView(changed=done.changed, workflow=note_of(done.workflow))
 
@@ -117,7 +117,7 @@ def workflow_routes(database: Database, room: Room, stuck_after: timedelta) -> A
         responses={**UNKNOWN, **NOT_NOW},
     )
     async def cancel_workflow(caller: MayOperate, content_id: UUID) -> ControlledView:
-        """One that is not written yet. Its keyword ends as cancelled; what its writer is at ends, and nothing follows from it."""
+        """Cancels an article that is not written yet, and its keyword. A running step ends, and nothing follows from it."""
         done = await control.cancel(database, content_id, caller, room=room, stuck_after=stuck_after)
         return ControlledView(changed=done.changed, workflow=note_of(done.workflow))
 
@@ -125,7 +125,7 @@ def workflow_routes(database: Database, room: Room, stuck_after: timedelta) -> A
 
 
 def answer_refusals(app: FastAPI) -> None:
-    """Has the application answer what cannot be done with a workflow by a sentence."""
+    """Registers the error responses of workflows."""
     app.add_exception_handler(UnknownWorkflowError, _unknown_workflow)
     app.add_exception_handler(WorkflowStateError, _not_now)
 

@@ -1,4 +1,4 @@
-"""What keeps the writing of an article over crashes, waits and replicas: its steps, and who has it in hand."""
+"""Keeps the writing of an article safe across crashes, waits and replicas: durable steps and claims."""
 
 from orchestrator.writing.durable.commands import (
     DeliveredCommand,

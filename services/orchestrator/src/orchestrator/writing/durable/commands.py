@@ -1,8 +1,8 @@
-"""Who has an article in hand: of several commands to write it, one at a time is carried out.
+"""Claims on articles: of several commands to write one article, one runs at a time.
 
-The brand's writer keeps its steps under the id of the command, so that a replay asks a model anew. A command that is sent by
-`orchestrator.workflows` to go on with an article is entered here before it is sent, with the id under which the steps are
-that it goes on with.
+The brand's writer stores its steps under the id of the command, so that a replay asks a model again. A command from
+`orchestrator.workflows` that continues an article is entered here before it is sent, with the id of the steps that it
+continues.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class DeliveredCommand:
-    """A `content.generate` as it was delivered."""
+    """One delivery of a `content.generate`."""
 
     content_id: UUID
     event_id: UUID
@@ -35,15 +35,15 @@ class DeliveredCommand:
 
 
 async def take_up(connection: Connection, command: DeliveredCommand, hold: timedelta) -> UUID | None:
-    """Takes the article in hand for `hold` at most; what it waited for is forgotten.
+    """Claims the article for at most `hold`, and clears its noted wait.
 
-    The same command takes up again what it had in hand: whoever worked on it is gone.
+    A command may claim again what it claimed before: its earlier worker is gone.
 
     Returns:
-        The id under which the writer keeps its steps; None if the command is not to be carried out any more.
+        The id of the writer's steps; None if the command must not run any more.
 
     Raises:
-        WaitFor: another command has the article in hand.
+        WaitFor: another command has claimed the article.
     """
     taken = (await take_up_all(connection, [command], hold)).get(command)
     if taken is None:
@@ -52,22 +52,22 @@ async def take_up(connection: Connection, command: DeliveredCommand, hold: timed
 
 
 class ClaimedCommand(NamedTuple):
-    """A command that was taken up."""
+    """A successful claim."""
 
     steps_id: UUID
-    """Under which the writer keeps its steps."""
+    """The id of the writer's steps."""
     is_first: bool
-    """Nothing was kept of the writing of its article before."""
+    """True if no earlier command for the article is stored."""
 
 
 async def take_up_all(
     connection: Connection, commands: Sequence[DeliveredCommand], hold: timedelta
 ) -> dict[DeliveredCommand, ClaimedCommand]:
-    """As `take_up`, for commands that begin at the same time; those that have to `stand_back` are left out."""
+    """Claims the articles of several commands; leaves out failed claims, for which `stand_back` gives the reason."""
     taken: dict[DeliveredCommand, ClaimedCommand] = {}
     waiting = list(commands)
     while waiting:
-        # Of several for one article, each is to find what the one before it left.
+        # Commands for the same article claim one after the other.
         first = {command.content_id: command for command in reversed(waiting)}
         rows = await connection.fetch(
             """
@@ -117,7 +117,7 @@ async def take_up_all(
 
 
 async def is_ours(connection: Connection, command: DeliveredCommand) -> bool:
-    """Whether the command is still the one to be carried out: it was neither cancelled, nor did another take over."""
+    """Whether the command still holds its claim: it is neither cancelled nor superseded."""
     ours: bool = await connection.fetchval(
         "select exists (select from writings where content_id = $1 and event_id = $2 and cancelled_at is null)",
         command.content_id,
@@ -128,27 +128,27 @@ async def is_ours(connection: Connection, command: DeliveredCommand) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ReleasedWriting:
-    """What is known of the writing of an article whose command was carried out."""
+    """The state of an article's writing when a command for it ends."""
 
     event_id: UUID
-    """The command that is to be carried out."""
+    """The current command."""
     cancelled: bool
-    """Nothing is to come of it."""
+    """True if a person cancelled the article; nothing is stored then."""
     former_ids: frozenset[UUID] = frozenset()
-    """Of the commands for the same article and revision that `event_id` replaces."""
+    """Ids of earlier commands for the same article and revision, which `event_id` replaced."""
 
     def others(self, event_id: UUID) -> list[UUID]:
-        """The commands, other than this one, that need not be carried out once this one was."""
+        """Returns the other commands, which need not run after this one."""
         return sorted({self.event_id, *self.former_ids} - {event_id})
 
 
 async def put_down(
     connection: Connection, commands: Sequence[DeliveredCommand]
 ) -> dict[UUID, ReleasedWriting]:
-    """Notes, in the transaction of what commands led to, that they are carried out. Until it ends, nobody removes what is kept of the writing.
+    """Releases the claims of commands, in the transaction that stores their results; locks the rows until it ends.
 
     Returns:
-        By article; those of which nothing is kept any more are left out, such as what was deleted or erased.
+        By article id; articles without a row, such as deleted ones, are left out.
     """
     rows = await connection.fetch(
         """
@@ -170,7 +170,7 @@ async def put_down(
 async def put_down_to_wait(
     connection: Connection, command: DeliveredCommand, reason: str, wait: timedelta
 ) -> None:
-    """Notes why the writing of an article waits, and for how long from now; if it was given up meanwhile, it waits for nothing."""
+    """Releases a claim and notes why, and from now how long, the article waits; does nothing after a cancellation."""
     await connection.execute(
         """
         with put_down as (
@@ -191,7 +191,7 @@ async def put_down_to_wait(
 async def note_problem(
     connection: Connection, command: DeliveredCommand, problem: str, *, final: bool
 ) -> None:
-    """Notes over what an attempt failed, and whether it was the last one."""
+    """Releases a claim and notes the problem of a failed attempt; `final` means that no attempt follows."""
     await connection.execute(
         """
         update writings
@@ -207,10 +207,10 @@ async def note_problem(
 
 
 async def stand_back(connection: Connection, command: DeliveredCommand) -> None:
-    """Says why a command could not be taken up: it is not to be carried out any more.
+    """Logs that a command was superseded or cancelled; returns if it must not run any more.
 
     Raises:
-        WaitFor: another command has the article in hand.
+        WaitFor: another command has claimed the article.
     """
     row = await connection.fetchrow(
         """

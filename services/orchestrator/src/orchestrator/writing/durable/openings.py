@@ -1,4 +1,4 @@
-"""How commands begin: what has to be known of each, asked for all that begin at the same time."""
+"""Claims commands in batches, and reads what each needs to begin."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,31 +19,31 @@ AT_ONCE = 100
 
 @dataclass(frozen=True, slots=True)
 class WritingCommand:
-    """A command that is to begin."""
+    """A command before its claim."""
 
     command: DeliveredCommand
     brand_slug: str
     sent_at: datetime
     workflow_id: UUID
-    """Under which the steps are."""
+    """The id of the workflow's steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandState:
-    """What is known of a command as it begins."""
+    """What a command finds as it begins."""
 
     late: bool = False
-    """Its article was deleted, or its brand erased: it is not taken up."""
+    """True if its article was deleted or its brand erased; there is no claim then."""
     brand: Brand | None = None
-    """None: there is none, and it is not taken up either."""
+    """None if the brand is unknown; there is no claim then."""
     steps_id: UUID | None = None
-    """The id under which the writer keeps its steps; None if the command is not to be carried out."""
+    """The id of the writer's steps; None if the command must not run."""
     results: Mapping[str, str] | None = None
-    """As JSON, of those steps that are done."""
+    """Results of finished steps as JSON, by step."""
 
 
 class ClaimBatcher:
-    """Takes commands up; `hold` as of `take_up`."""
+    """Claims commands in batches; `hold` is the longest claim, as of `take_up`."""
 
     def __init__(self, database: Database, hold: timedelta) -> None:
         self._database = database
@@ -51,10 +51,10 @@ class ClaimBatcher:
         self._gathering: Gathering[WritingCommand, CommandState] = Gathering(self._begin, limit=AT_ONCE)
 
     async def of(self, asked: WritingCommand) -> CommandState:
-        """Takes the command up, unless it is too late or its brand is unknown.
+        """Claims the command's article, unless it is too late or the brand is unknown.
 
         Raises:
-            WaitFor: another command has the article in hand.
+            WaitFor: another command has claimed the article.
         """
         opening = await self._gathering.get(asked)
         if opening.brand is not None and opening.steps_id is None:
@@ -63,7 +63,7 @@ class ClaimBatcher:
         return opening
 
     def workflow(self, asked: WritingCommand, opening: CommandState) -> DurableWorkflow:
-        """The command's, to go on with."""
+        """Returns the command's workflow, with the results of its finished steps."""
         return DurableWorkflow(self._database, asked.workflow_id, dict(opening.results or {}))
 
     async def _begin(
@@ -76,7 +76,7 @@ class ClaimBatcher:
         except Exception:
             if len(asked) == 1:
                 raise
-        # What is wrong with one of them, or in whose way it stood, is no matter of the others.
+        # One faulty command must not fail the others: claim them one by one.
         alone: dict[WritingCommand, CommandState | Exception] = {}
         for each in asked:
             try:
@@ -99,7 +99,7 @@ class ClaimBatcher:
                 if not is_late and each.brand_slug in brands
             ]
             taken = await take_up_all(connection, begin, self._hold) if begin else {}
-            # Once they are in hand: whoever had them before has stored all that it will.
+            # After the claim: the earlier worker stores nothing any more.
             further = [
                 each.workflow_id
                 for each in asked

@@ -1,7 +1,7 @@
-r"""A passage's text as paragraphs, lists, listings and tables, each kept whole. Pure.
+r"""Parses a passage's text into paragraphs, lists, listings and tables. Pure.
 
-Research separates them by blank lines. A paragraph is one line without a tab; whatever has a structure has a marker and a
-tab before each of its lines: "•\titem", "1.\titem", "\tcode", "|\tcell\tcell".
+Research separates them by blank lines. A paragraph is one line without a tab. Each line of the others begins with a
+marker and a tab: "•\titem", "1.\titem", "\tcode", "|\tcell\tcell".
 """
 
 import re
@@ -11,7 +11,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final
 
-# Articles of one brand quote the same passages again and again: what depends on a text alone is remembered, in some 1 MB.
+# Articles of one brand quote the same passages many times: results that depend on the text alone are cached, in 1 MB.
 _PASSAGES: Final = 256
 _LONGEST_REMEMBERED: Final = 4_000
 
@@ -28,7 +28,7 @@ class PassageBlockKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PassageBlock:
-    """`lines`: the paragraph; the items; the lines of code; the rows, their cells separated by tabs."""
+    """One block. `lines` are the paragraph; the items; the lines of code; or the rows, with cells separated by tabs."""
 
     kind: PassageBlockKind
     lines: tuple[str, ...]
@@ -37,7 +37,7 @@ class PassageBlock:
 
     @property
     def text(self) -> str:
-        """What of it is prose: nothing of a listing or a table."""
+        """Its prose; empty for a listing or table."""
         return " ".join(self.lines) if self.kind in PROSE else ""
 
     @property

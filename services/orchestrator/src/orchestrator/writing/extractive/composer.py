@@ -1,9 +1,8 @@
-"""The deterministic writer: an article made of paragraphs, lists, listings and tables taken whole from the sources, each cited.
+"""Composes an article from whole paragraphs, lists, listings and tables of the sources, each cited.
 
-It needs no model and no network, and cannot invent: what it prints stood in a source. The same input gives the same
-article. Order of work: cut the sources into *units* that can stand by themselves, find the one that opens the article,
-choose others by relevance and novelty (maximal marginal relevance), lay them out, and count whether what came of it is
-an article.
+It needs no model and no network, and cannot invent: everything it prints is from a source. The same input gives the
+same article. Order of work: cut the sources into *units* that make sense on their own, find the one that opens the
+article, choose others by relevance and novelty (maximal marginal relevance), lay them out, and check the result.
 """
 
 import hashlib
@@ -27,7 +26,7 @@ EXTRACTIVE_LABEL = (
     "How this was made: a digest that a program put together from paragraphs of the sources below, word for word."
     " No person has reviewed it."
 )
-"""For readers."""
+"""A note for readers."""
 _ADVICE = ". Add documents on the topic to what research reads, or choose another keyword."
 MIN_KEY_POINTS = 3
 MAX_KEY_POINTS = 5
@@ -38,13 +37,11 @@ _CAPITALISED = re.compile(r"(?<=[a-z,;] )[A-Z][\w-]*")
 
 
 def compose(*, keyword: str, sources: Sequence[ArticleSource], language: str, today: date) -> Article:
-    """Write the article. `language` is a BCP 47 tag: what is in another language is not quoted.
-
-    `today` is what the age of a source is counted to.
+    """Writes the article. `language` is a BCP 47 tag: text in another language is not quoted. `today` dates the sources.
 
     Raises:
-        InsufficientSourcesError: nothing says what the keyword is, or less than 250 words of three independent sources
-            can stand by themselves, or may be printed.
+        InsufficientSourcesError: no source says what the keyword is, or less than 250 words of three independent sources
+            can be quoted.
     """
     offered, sources = sources, [source for source in sources if source.quotable]
     _demand_quotable(offered, sources)
@@ -89,7 +86,7 @@ def _demand_quotable(offered: Sequence[ArticleSource], quotable: Sequence[Articl
 def _demand_enough(keyword: str, chosen: Sequence[Unit]) -> None:
     words = sum(unit.words for unit in chosen)
     cited = {unit.source.n: unit.source for unit in chosen}
-    # In the order in which those who judge the article ask for the same.
+    # In the order in which the judge uses the same values.
     found = independent([cited[n] for n in sorted(cited)])
     if words < MIN_WORDS or found < MIN_SOURCES:
         raise InsufficientSourcesError(
@@ -109,7 +106,7 @@ def _title(
 
 
 def _key_points(topic: Topic, chosen: Sequence[Unit]) -> tuple[str, ...]:
-    """Up to five sentences that stand alone, the definition foremost."""
+    """Returns up to five sentences that make sense alone, the definition first."""
     ranked = sorted(
         (*_interest(topic, text), at > 0, index, at)
         for index, unit in enumerate(chosen)
@@ -123,24 +120,24 @@ def _key_points(topic: Topic, chosen: Sequence[Unit]) -> tuple[str, ...]:
         text = chosen[index].alone[at]
         if all(jaccard(shingles(text), shingles(point)) < DUPLICATE for point in points):
             points.append(text)
-    # Fewer than three points make no list: long ones are taken as well.
+    # Fewer than three points make no list: use long ones as well.
     spare = [text for unit in chosen for text in unit.alone if text not in points]
     points += spare[: max(0, MIN_KEY_POINTS - len(points))]
     return tuple(points[:MAX_KEY_POINTS])
 
 
 def _interest(topic: Topic, text: str) -> tuple[float, bool, bool, float]:
-    """What sorts sentences by how much they tell of the keyword, the most telling first."""
+    """Returns a sort key that puts the sentences with the most about the keyword first."""
     return -topic.definition(text), _is_dull(text), not topic.has_phrase(text), -topic.share(text)
 
 
 def _is_dull(text: str) -> bool:
-    """Whether it only announces a list, as “There are several limits.” does, or speaks in identifiers."""
+    """Whether a sentence only announces a list, as “There are several limits.” does, or consists of identifiers."""
     return text.startswith(("There is ", "There are ")) or "_" in text
 
 
 def _meta_description(topic: Topic, lead: Unit, chosen: Sequence[Unit]) -> str:
-    """One or two whole sentences of the article; the beginning of its first one if all of them are too long."""
+    """Returns one or two whole sentences of the article, or the beginning of its first one if all are too long."""
     alone = [text for unit in chosen for text in unit.alone]
     telling = sorted(
         (text for text in alone if len(text) <= MAX_META_DESCRIPTION and topic.share(text) > 0),
@@ -158,5 +155,5 @@ def _meta_description(topic: Topic, lead: Unit, chosen: Sequence[Unit]) -> str:
 
 def _slug(keyword: str) -> str:
     slug = slugify(keyword, max_length=MAX_SLUG, word_boundary=True)
-    # An emoji or punctuation leaves nothing of a slug; the digest keeps the address stable.
+    # Emoji or punctuation leave an empty slug; the digest keeps the address stable.
     return slug or f"article-{hashlib.sha256(keyword.encode()).hexdigest()[:8]}"

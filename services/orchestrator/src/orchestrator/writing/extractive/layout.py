@@ -1,4 +1,4 @@
-"""The chosen units as Markdown: the opening, then sections, concepts before details, each block with its citation. Pure."""
+"""Lays out the chosen units as Markdown: opening, sections from concepts to details, citations. Pure."""
 
 import re
 from collections import Counter
@@ -11,9 +11,9 @@ from orchestrator.writing.extractive.headings import comparable, is_book, tells,
 from orchestrator.writing.extractive.topic import Topic
 from orchestrator.writing.extractive.units import Unit
 
-# Less under a heading of its own looks like a list of headings.
+# Sections with fewer words look like a list of headings.
 SECTION_WORDS: Final = 45
-# The part of a section's words that must stand under a heading to name the section.
+# The least share of a section's words under a heading that names the section.
 PREVAILING: Final = 0.6
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>&~|{}#$!^])")
@@ -23,18 +23,18 @@ _FENCE = re.compile(r"`{3,}")
 
 @dataclass(frozen=True, slots=True)
 class LayoutSection:
-    """`heading` is None for what follows the opening without one."""
+    """A section of the article; `heading` is None for text that follows the opening directly."""
 
     heading: str | None
     units: tuple[Unit, ...]
 
 
 def sections_of(topic: Topic, lead: Unit, chosen: Sequence[Unit], *, more: str) -> list[LayoutSection]:
-    """The opening, then a section for each source, the plain ones first; what is too short for one comes under `more`."""
+    """Returns the opening, then a section per source, simple ones first; short remainders come under `more`."""
     by_source: dict[int, list[Unit]] = {}
     for unit in sorted(chosen[1:], key=lambda each: each.key):
         by_source.setdefault(unit.source.n, []).append(unit)
-    # What goes on about the keyword itself under the lead's own heading continues the introduction.
+    # More text under the opening's own heading continues the introduction.
     own = [unit for unit in by_source.get(lead.source.n, []) if _continues(lead, unit)]
     opening = LayoutSection(None, (lead, *own))
     taken = {comparable(topic.name)}
@@ -65,7 +65,7 @@ def sections_of(topic: Topic, lead: Unit, chosen: Sequence[Unit], *, more: str) 
 
 
 def _under_their_own_headings(units: Sequence[Unit]) -> list[list[Unit]]:
-    """Those that make a section with others under their heading, if it tells what it is about."""
+    """Returns the units that form sections under their own headings, if those are descriptive."""
     groups: dict[str, list[Unit]] = {}
     for unit in units:
         if unit.heading:
@@ -83,13 +83,13 @@ def _continues(lead: Unit, unit: Unit) -> bool:
 
 
 def _detail(section: LayoutSection) -> float:
-    """How much is for those who know already, in steps; within a step the order of the sources holds."""
+    """Returns the level of technical detail in steps; equal levels keep the order of the sources."""
     words = sum(unit.words for unit in section.units)
     return round(4 * sum(unit.technicality * unit.words for unit in section.units) / words) / 4
 
 
 def _heading(units: Sequence[Unit], taken: set[str]) -> str | None:
-    """The heading that prevails among the units, or the first that tells something, or else the source's title."""
+    """Returns the most common heading of the units, or the first descriptive one, or else the source's title."""
     words: Counter[str] = Counter()
     for unit in units:
         if unit.heading:
@@ -98,7 +98,7 @@ def _heading(units: Sequence[Unit], taken: set[str]) -> str | None:
     prevailing = [heading for heading, most in words.most_common() if most >= PREVAILING * total]
     title = tidy(units[0].source.title)
     rest = tuple(heading for heading, _ in words.most_common())
-    # "Git User Manual" says of no section what it is about.
+    # "Git User Manual" describes no single section.
     for heading in (*prevailing, *(rest if is_book(title) else (title, *rest))):
         if tells(heading) and comparable(heading) not in taken:
             return heading
@@ -136,7 +136,7 @@ def _unit(unit: Unit) -> Iterator[str]:
 
 
 def _listing(block: PassageBlock) -> str:
-    """Fenced by more backquotes than it has in a row; the paragraph before it carries the citation."""
+    """Fences a listing with more backquotes than it has in a row; the paragraph before it carries the citation."""
     text = "\n".join(block.lines)
     fence = "`" * max(3, *(len(run) + 1 for run in _FENCE.findall(text)), 3)
     return f"{fence}\n{text}\n{fence}"
@@ -154,5 +154,5 @@ def _line(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Markdown that renders as exactly `text`."""
+    """Returns Markdown that renders as exactly `text`."""
     return _SPECIAL.sub(r"\\\1", text)

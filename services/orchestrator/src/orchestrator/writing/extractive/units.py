@@ -1,4 +1,4 @@
-"""What an article is put together from: a paragraph, or one with what it leads up to or what takes it up. Pure."""
+"""Units, the parts of an extractive article: a paragraph, alone or with the block it introduces or continues. Pure."""
 
 import re
 from collections import Counter
@@ -39,7 +39,7 @@ MAX_ITEM_WORDS: Final = 80
 MAX_CELL: Final = 160
 MIN_ENTRY_WORDS: Final = 6
 MIN_NAME_WORDS: Final = 3
-# Of what units say, some 2 MB are remembered.
+# The cache takes about 2 MB.
 _UNITS: Final = 256
 _LONGEST_REMEMBERED: Final = 4_000
 # `named_by` of the title of a page about the keyword and little else.
@@ -53,7 +53,7 @@ _EXPLAINS = re.compile(
 _NAME_LINE = re.compile(
     r"([\w.:+-]{2,60}(?:, [\w.:+-]{2,60}){0,9}|[A-Z]{2,20}(?: [A-Z]{2,20}){1,5}) (?:-|--|–|—) (\S[^\n]{8,200})"  # noqa: RUF001
 )
-# What the page is about, where a page on the keyword begins.
+# Beginnings of sentences that introduce the subject of a page.
 _ON_ITSELF = re.compile(
     r"This (?:command|module|program|tool|utility|package|function|library|extension|service|daemon|plugin) "
     r"(?:is|provides|implements|defines|allows|lets|enables|creates|uses|shows|displays|reads|writes|generates|converts|performs|"
@@ -62,12 +62,12 @@ _ON_ITSELF = re.compile(
 _TECHNICAL = re.compile(r"[_(){}=<>$\\/]|--|\.\w")
 
 Key: TypeAlias = tuple[int, tuple[int, int]]
-"""Source and place of a unit."""
+"""A unit's source number and place."""
 
 
 @dataclass(frozen=True, eq=False)
 class Unit:
-    """Consecutive blocks of one source, understood without the rest of it. `place` orders units within their source."""
+    """Consecutive blocks of one source that make sense on their own. `place` orders units within their source."""
 
     source: ArticleSource
     heading: str | None
@@ -75,13 +75,13 @@ class Unit:
     score: float
     blocks: tuple[PassageBlock, ...]
     term: str | None = None
-    """What its text explains without naming it, as a glossary does: shown before it."""
+    """The term that its text explains without naming it, as a glossary does; printed before the text."""
     is_name: bool = False
-    """Whether `term` is the name of a manual page, and its text what the page says under it."""
+    """True if `term` is the name of a manual page and the text its short description."""
     begins: bool = False
-    """Whether it begins the page, or the section, on the keyword."""
+    """True if it begins the page, or the section, on the keyword."""
     in_glossary: bool = False
-    """Whether it is all that a glossary says of the keyword."""
+    """True if it is the whole entry of a glossary on the keyword."""
 
     @property
     def key(self) -> Key:
@@ -100,7 +100,7 @@ class Unit:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """All of its prose, items of lists sentence by sentence as well."""
+        """The sentences of its prose, including list items."""
         return self._features.sentences
 
     @property
@@ -109,7 +109,7 @@ class Unit:
 
     @property
     def alone(self) -> tuple[str, ...]:
-        """Its sentences that are understood without the others."""
+        """The sentences that make sense without the others."""
         return (f"{self.term}: {self.sentences[0]}",) if self.term else self._features.alone
 
     @property
@@ -123,13 +123,13 @@ class Unit:
 
     @property
     def technicality(self) -> float:
-        """The part of it that is for those who know already: listings, tables, identifiers (0..1)."""
+        """The share of content for experts: listings, tables, identifiers (0..1)."""
         return self._features.technicality
 
 
 @dataclass(frozen=True, eq=False)
 class _UnitFeatures:
-    """What depends on the blocks of a unit alone, whatever the article is about."""
+    """Features of a unit that depend on its blocks alone, and so are cached across articles."""
 
     blocks: tuple[PassageBlock, ...]
 
@@ -179,12 +179,12 @@ class _UnitFeatures:
         return min(1.0, 2 * code / max(words, 1) + 0.3 * shown)
 
 
-# Articles of one brand quote the same passages again and again.
+# Articles of one brand quote the same passages many times.
 _told_by = lru_cache(_UNITS)(_UnitFeatures)
 
 
 def units_of(sources: Sequence[ArticleSource], topic: Topic, *, language: str, today: date) -> list[Unit]:
-    """In the order of the sources and of their texts."""
+    """Returns the units in the order of the sources and of their texts."""
     units: list[Unit] = []
     for source in sources:
         for index, passage in enumerate(source.passages):
@@ -204,14 +204,14 @@ def units_of(sources: Sequence[ArticleSource], topic: Topic, *, language: str, t
 
 
 def _is_entry_of(topic: Topic, source: ArticleSource, passage: SourcePassage) -> bool:
-    """Whether it is what a glossary says of the keyword; elsewhere such a heading may be an attribute's."""
+    """Whether it is a glossary's entry on the keyword; elsewhere such a heading may name an attribute."""
     return is_glossary(source.title) and topic.is_term(passage.heading)
 
 
 def _is_label(source: ArticleSource, passage: SourcePassage) -> bool:
     """Whether a heading in capitals stands out among others, as the name of a setting or clause does.
 
-    Those of a manual page are all so, and head its sections.
+    In a manual page all headings are in capitals and head its sections.
     """
     if passage.heading is None or not is_shouted(passage.heading) or is_of_a_manual(source.title):
         return False
@@ -223,7 +223,7 @@ def _is_label(source: ArticleSource, passage: SourcePassage) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _UnitShape:
-    """How many blocks belong together, how they stand, what of them is quoted, and whether that is all to their end."""
+    """The number of blocks in a unit, their order, the quoted part, and whether it extends to their end."""
 
     size: int
     standing: SentenceContext = SentenceContext.UNUSABLE
@@ -232,7 +232,7 @@ class _UnitShape:
 
 
 class _Passage:
-    """One pass over a passage's blocks."""
+    """Cuts one passage into units."""
 
     def __init__(
         self,
@@ -273,7 +273,7 @@ class _Passage:
             yield self._unit(at, open_unit, begins=not found)
 
     def name(self) -> Unit | None:
-        """What a manual page says under "NAME": "git-bisect - Use binary search to find …", its name before it."""
+        """Returns the unit of a manual page's "NAME": "git-bisect - Use binary search to find …", with the name before it."""
         line = _NAME_LINE.fullmatch(self._blocks[0].text if self._blocks else "")
         if line is None or not self._topic.is_name(line[1].replace("-", " ")):
             return None
@@ -283,7 +283,7 @@ class _Passage:
         return Unit(self._source, None, (self._index, 0), self._passage.score, (told,), line[1], is_name=True)
 
     def entry(self) -> Unit | None:
-        """The keyword's entry in a glossary: "An object that …", with the keyword before it."""
+        """Returns the glossary's entry on the keyword: "An object that …", with the keyword before it."""
         first = self._blocks[0] if self._blocks else None
         if first is None or first.kind is not PassageBlockKind.PARAGRAPH or not self._explains(first.text):
             return None
@@ -342,7 +342,7 @@ class _Passage:
         )
         found = quotable(block.text, leads=leads, known=self._known)
         if found.leads and follower is not None and not self._is_sound(follower):
-            # The sentence that leads up to it goes with it.
+            # The introducing sentence belongs to it.
             found = quotable(block.text, leads=False, known=self._known)
         quoted: tuple[PassageBlock, ...] = (PassageBlock(PassageBlockKind.PARAGRAPH, (found.text,)),)
         if found.standing is SentenceContext.UNUSABLE or not self._is_sound(quoted[0]):
@@ -352,7 +352,7 @@ class _Passage:
         return _UnitShape(1 + leads, found.standing, quoted, found.is_closed)
 
     def _is_sound(self, block: PassageBlock) -> bool:
-        """Whether it may be quoted by an article in this language, today."""
+        """Whether an article in this language may quote it today."""
         if block.kind is PassageBlockKind.LISTING:
             return True
         if block.kind is PassageBlockKind.TABLE:

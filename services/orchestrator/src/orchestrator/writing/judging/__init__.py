@@ -1,4 +1,4 @@
-"""What a finished article is held against before it may be published: its measures, and the brand's other articles."""
+"""Judges a finished article: its measures, and its likeness to the brand's other articles."""
 
 from orchestrator.writing.judging.judging import JudgedArticle, judge, judge_again, measure_edited
 from orchestrator.writing.judging.others import SiblingArticle, SiblingArticles, bodies_of, others_of

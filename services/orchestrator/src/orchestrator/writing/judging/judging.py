@@ -1,4 +1,4 @@
-"""What a finished article is held against before it may be published: its measures, and the brand's other articles."""
+"""Measures a finished article, compares it with the brand's other articles and links it to them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -29,32 +29,32 @@ from orchestrator.writing.quality import (
 )
 
 CONFIRMED = 3
-"""So many of those that fingerprints call nearest are compared word by word."""
+"""The number of nearest articles by fingerprint that are compared word by word."""
 NEAR_ENOUGH = 0.4
-"""What fingerprints put below this is no near-duplicate, and their word is enough."""
+"""The least estimated likeness for a comparison word by word; below it, no article is a near-duplicate."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedArticle:
-    """An article as it will be stored."""
+    """An article ready for storage, with its measures."""
 
     article: Article
-    """With its links."""
+    """The article with its links."""
     measures: tuple[Measure, ...]
     fingerprint: Fingerprint
     compared: frozenset[UUID]
-    """The articles that it was compared with."""
+    """Ids of the articles that it was compared with."""
     nearest: NearestArticle | None = None
-    """The one of them that says most of it."""
+    """The compared article that shares most with it."""
 
     @property
     def held_for(self) -> tuple[str, ...]:
-        """Why it must not be published before a person has looked at it; empty if nothing is wrong."""
+        """The reasons why it needs a person's approval; empty if there are none."""
         return problems(self.measures)
 
     @property
     def standing_id(self) -> UUID | None:
-        """The published article that says the same, if that is all that is wrong with this one."""
+        """The id of the published near-duplicate, if that is the only problem; else None."""
         if self.nearest is None or not self.nearest.is_published or len(self.held_for) != 1:
             return None
         return self.nearest.content_id if near(self.nearest).problem is not None else None
@@ -70,7 +70,7 @@ async def judge(
     article: Article,
     sources: Sequence[ArticleSource],
 ) -> JudgedArticle:
-    """Measures the article, and links it with what the brand has published, but for those that are the article itself."""
+    """Measures the article, and links it to published articles of the brand other than itself (`own_ids`)."""
     all_others = [each for each in await others.of(brand.slug) if each.content_id not in own_ids]
 
     def judged(reading: _ParsedArticle) -> JudgedArticle:
@@ -123,9 +123,9 @@ async def measure_edited(
     article: Article,
     before: Sequence[Measure],
 ) -> tuple[Measure, ...]:
-    """All that is measured of a text that a person made of one with the measures `before`; no link is set.
+    """Measures a text that a person edited; `before` are the earlier measures. Sets no links.
 
-    How many of its sources are independent of each other is known from before: their texts are not there any more.
+    The number of independent sources comes from `before`, because the texts of the sources are not stored.
     """
     figures = {each.name: each for each in before}
     drafted = "dropped" in figures
@@ -155,10 +155,10 @@ async def judge_again(
     newcomers: Sequence[SiblingArticle],
     read: Callable[[Sequence[UUID]], Awaitable[Mapping[UUID, str]]],
 ) -> JudgedArticle:
-    """Compares it with what was stored since, whose Markdown `read` gives.
+    """Compares the article with ones stored meanwhile, whose Markdown `read` returns.
 
-    Nobody else may store any (`lock_storing`) from looking for `newcomers` until it is stored, in the same transaction: so of
-    two near-duplicates that are written at the same time, the second to be stored waits.
+    Call `lock_storing` before reading `newcomers`, and store in the same transaction. Of two near-duplicates that are
+    written at the same time, the second to be stored then waits for approval.
     """
     likeness = _SiblingComparison(judged.fingerprint, newcomers)
     if close := likeness.close:
@@ -173,7 +173,7 @@ async def judge_again(
 
 
 class _SiblingComparison:
-    """How much of an article others say: what fingerprints tell, and of those that are close, once it is confirmed, what their texts do."""
+    """Compares an article with others: by fingerprints, and word by word where those are close."""
 
     def __init__(self, own: Fingerprint, others: Sequence[SiblingArticle]) -> None:
         self._shares = {each.content_id: estimate(own, each.fingerprint) for each in others}
@@ -181,17 +181,17 @@ class _SiblingComparison:
 
     @property
     def close(self) -> list[UUID]:
-        """Those of which the texts have to be looked at."""
+        """Ids of the articles whose texts must be compared."""
         return [each.content_id for each in self._ranked if self._shares[each.content_id] >= NEAR_ENOUGH]
 
     def confirm(self, bodies: Mapping[UUID, str], text: str) -> None:
-        """Given the Markdown of those that are close, and the article's words."""
+        """Compares the texts: `bodies` is the Markdown of the close articles, `text` the article's prose."""
         for content_id, markdown in bodies.items():
             self._shares[content_id] = said_by(prose_of(markdown), text)
 
     @property
     def nearest(self) -> NearestArticle | None:
-        """The one that says most of it; None if there are none."""
+        """The article that shares most with it; None if there are no others."""
         return max(
             (
                 NearestArticle(
@@ -210,7 +210,7 @@ class _SiblingComparison:
 
 @dataclass(frozen=True, slots=True)
 class _ParsedArticle:
-    """An article as it is read to be judged."""
+    """An article prepared for judging."""
 
     body: Body
     fingerprint: Fingerprint

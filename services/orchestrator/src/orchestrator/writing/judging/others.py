@@ -1,4 +1,4 @@
-"""A brand's other articles, as far as a new one is compared and linked with them."""
+"""Reads a brand's other articles, to compare a new one with them and link it to them."""
 
 from array import array
 from collections import OrderedDict
@@ -16,17 +16,17 @@ from orchestrator.writing.body import prose_of
 from orchestrator.writing.quality import fingerprint
 
 COMPARED: Final = 500
-"""Articles of a brand, the newest, that a new one is compared and linked with."""
+"""The number of a brand's newest articles to compare and link with."""
 _WITHOUT_FINGERPRINT: Final = 100
-"""Of those from before there were fingerprints, so many are read to make one."""
+"""The number of articles without a stored fingerprint whose text is read to compute one."""
 _REMEMBERED: Final = 5_000
-"""Articles of which a process remembers what they say: about 1 kB each."""
+"""Cached articles per process, of about 1 kB each."""
 _BRANDS_AT_ONCE: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class SiblingArticle:
-    """An article of the brand, as far as another one is compared and linked with it."""
+    """The parts of an article that comparing and linking need."""
 
     content_id: UUID
     version: int
@@ -37,27 +37,27 @@ class SiblingArticle:
 
     @property
     def address(self) -> str:
-        """Where it can be seen, or else how the API finds it."""
+        """Its public address, or else its path in the API."""
         return self.published_url or f"/v1/content/{self.content_id}"
 
 
 Known = Mapping[UUID, SiblingArticle]
-"""What was read of articles before; of one that says the same still, this is not read again."""
+"""Cached articles by id; an unchanged version is not read again."""
 
 
 class SiblingArticles:
-    """Brands' articles as they are at the time. What they say is remembered, and read again where another version stands."""
+    """Reads the present articles of brands; caches them, and reads new versions again."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._known: OrderedDict[str, dict[UUID, SiblingArticle]] = OrderedDict()
-        """By brand, the one that was asked for last at the end."""
+        """By brand, the most recently used last."""
         self._gathering: Gathering[str, Sequence[SiblingArticle]] = Gathering(
             self._look, limit=_BRANDS_AT_ONCE
         )
 
     async def of(self, brand_slug: str) -> Sequence[SiblingArticle]:
-        """All but drafts that wait, the newest first."""
+        """Returns the brand's articles except waiting drafts, the newest first."""
         return await self._gathering.get(brand_slug)
 
     async def bodies(self, content_ids: Sequence[UUID]) -> Mapping[UUID, str]:
@@ -72,7 +72,7 @@ class SiblingArticles:
         async with self._database.connection() as connection:
             found = await others_of(connection, slugs, known=known)
         for slug, others in found.items():
-            # What is not among them any more was deleted, or is too old: it is forgotten.
+            # Forget articles that were deleted or are too old.
             self._known[slug] = {each.content_id: each for each in others}
             self._known.move_to_end(slug)
         while len(self._known) > 1 and sum(map(len, self._known.values())) > _REMEMBERED:
@@ -83,7 +83,7 @@ class SiblingArticles:
 async def others_of(
     connection: Connection, slugs: Collection[str], *, but: Collection[UUID] = (), known: Known | None = None
 ) -> dict[str, list[SiblingArticle]]:
-    """Of each of the brands its articles, without those named and without drafts that wait; the newest first."""
+    """Returns the articles of each brand, except waiting drafts and the ids in `but`; the newest first."""
     before = known or {}
     rows = await connection.fetch(
         """
@@ -125,7 +125,7 @@ def _other(row: asyncpg.Record) -> SiblingArticle:
         row["keyword"],
         row["title"],
         row["published_url"],
-        # As it is remembered: a set would take six times as much.
+        # An array, for the cache: a set would take six times as much.
         array("q", fingerprint(prose_of(row["body"] or "")) if stored is None else stored),
     )
 

@@ -1,4 +1,4 @@
-"""The writer with a language model, of which only what its sources support is kept."""
+"""The writer that uses a language model; it keeps only sentences that the sources support."""
 
 from orchestrator.writing.model.chat import ChatClient
 from orchestrator.writing.model.sections import VERDICTS

@@ -1,4 +1,4 @@
-"""What the model is asked for, step by step: JSON of these shapes, and nothing else. Pure."""
+"""The JSON shapes that the model must answer with, one for each step. Pure."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Final
@@ -9,7 +9,7 @@ MAX_SECTIONS: Final = 8
 MAX_TEXT: Final = 600
 MAX_LINE: Final = 200
 MAX_PASSAGES: Final = 12
-"""Of a section."""
+"""Passages of one section, at most."""
 
 Line = Annotated[str, Field(min_length=1, max_length=MAX_LINE)]
 Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]
@@ -83,18 +83,18 @@ _COMPACT: Final[dict[tuple[str, str], dict[str, Any]]] = {
         "items": {"type": "string", "minLength": 1, "maxLength": 160},
     },
 }
-"""What a model of a small context may say: the longest answer of each shape ends before 512 tokens do, and is whole."""
+"""Tighter bounds for a model with a small context, so that its longest answer fits 512 tokens."""
 
 
 def json_schema(
     shape: type[AnswerShape], *, passages: Sequence[str] = (), compact: bool = False
 ) -> dict[str, Any]:
-    """The shape as `response_format` wants it: every property required, none besides.
+    """Returns the shape as a `response_format`: every property required, no others allowed.
 
     Args:
         shape: of the answer.
-        passages: the ids that may be cited, if any were shown; a server that holds its model to the schema knows no others then.
-        compact: with the bounds of a small context.
+        passages: the ids that the answer may cite; a server that enforces the schema then allows no others.
+        compact: with the bounds for a small context.
     """
     schema = shape.model_json_schema()
     for name, part in ((shape.__name__, schema), *schema.get("$defs", {}).items()):

@@ -1,4 +1,4 @@
-"""Asks the model step by step; every answer is a row before anything is made of it, so that none is paid for twice."""
+"""Asks the model step by step; stores every answer before using it, so that none is paid for twice."""
 
 import hashlib
 import json
@@ -15,23 +15,23 @@ from orchestrator.writing.model.prompts import REPAIR
 COMPLETION: Final = TypeAdapter(ChatCompletion)
 MAX_PROBLEM: Final = 500
 SHORT_TOKENS: Final = 2_000
-"""Of a short answer, at least, where there are so many: models that think before they answer count that, too."""
+"""The least tokens for a short answer, if the model allows that many: some models think before they answer."""
 
 ShapeT = TypeVar("ShapeT", bound=AnswerShape)
 
 
 class UnusableModelAnswerError(Exception):
-    """The model gave no answer of the shape asked for, though asked twice; or it refused."""
+    """The model refused, or gave two answers that do not fit the shape."""
 
 
 class ModelSession:
-    """The model's answers for one article, and what they cost together.
+    """Asks a model for one article, and sums up the tokens.
 
     Args:
         chat: the model.
-        desk: of the article.
-        max_tokens: of an answer; a short one, such as the brief, gets half of it where that is enough.
-        compact: whether answers have the bounds of a small context.
+        desk: the article's context.
+        max_tokens: of an answer; a short one, such as the brief, gets half of it if that is enough.
+        compact: true to bound answers for a small context.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class ModelSession:
     async def ask(
         self, step: str, shape: type[ShapeT], messages: tuple[Message, ...], *, passages: Sequence[str] = ()
     ) -> ShapeT:
-        """The answer to a step, sent back once if it is not of the shape.
+        """Returns the answer to a step; asks once more if the first one does not fit the shape.
 
         Args:
             step: its name.
@@ -57,8 +57,8 @@ class ModelSession:
             passages: the ids that the answer may cite.
 
         Raises:
-            UnusableAnswerError: it refused, or the second answer is unusable too.
-            WaitFor, RetryLater, Unprocessable: as of `Chat.complete`.
+            UnusableModelAnswerError: it refused, or the second answer is unusable too.
+            WaitFor, RetryLater, Unprocessable: as of `ChatClient.complete`.
         """
         response_format = json_schema(shape, passages=passages, compact=self._compact)
         max_tokens = self._tokens_of(shape)
@@ -80,7 +80,7 @@ class ModelSession:
             ) from error
 
     def _tokens_of(self, shape: type[AnswerShape]) -> int:
-        """Less for what is short, so that less money is set aside for it and a model that repeats itself ends sooner."""
+        """Returns fewer tokens for short answers: less budget is set aside, and a model that repeats itself stops sooner."""
         short = max(self.max_tokens // 2, SHORT_TOKENS) if shape in {Brief, Front} else self.max_tokens
         return min(self.max_tokens, short)
 
@@ -91,7 +91,7 @@ class ModelSession:
             return await self._chat.complete(
                 ChatRequest(
                     brand_slug=self._desk.brand_slug,
-                    # A key is good for one question. Another version of ours, or of the brand, may ask another one at this step.
+                    # A key names one question. After an upgrade or a change of the brand, this step may ask a different one.
                     key=f"{key.replace(' ', '-')}:{_digest(messages, response_format, max_tokens)}",
                     messages=messages,
                     response_format=response_format,
@@ -111,7 +111,7 @@ class ModelSession:
 
 
 def _read(completion: ChatCompletion, shape: type[ShapeT]) -> ShapeT:
-    """Raises ValueError: it was cut off, or is not of the shape; the message tells the model what is wrong."""
+    """Parses an answer. Raises ValueError, with a message for the model, if it was cut off or does not fit the shape."""
     if completion.finish_reason == "length":
         raise ValueError("it was cut off at the limit of its length")
     try:
@@ -129,7 +129,7 @@ def _digest(*parts: Any) -> str:
 
 
 def _bare(content: str) -> str:
-    """Without the fence that some models put around JSON."""
+    """Strips the code fence that some models put around JSON."""
     text = content.strip()
     if text.startswith("```") and text.endswith("```"):
         text = text.removeprefix("```").removesuffix("```").removeprefix("json")

@@ -1,4 +1,4 @@
-"""What was kept, as an article: Markdown with citations, and the words around it. Pure."""
+"""Builds the article from supported sentences: Markdown with citations, title, description, key points. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
 @dataclass(frozen=True, slots=True)
 class AssembledSection:
     heading: str | None
-    """None for the one that opens the article."""
+    """None for the section that opens the article."""
     paragraphs: tuple[tuple[SupportedSentence, ...], ...]
 
     @property
@@ -35,7 +35,7 @@ def sentences_in(sections: Sequence[AssembledSection]) -> tuple[str, ...]:
 
 
 def whole_words(text: str, limit: int) -> str:
-    """The text, cut after a whole word if it is longer than `limit` characters, with an ellipsis that counts."""
+    """Cuts a text longer than `limit` characters after a whole word; the ellipsis counts."""
     text = " ".join(text.split())
     if len(text) <= limit:
         return text
@@ -52,7 +52,10 @@ def assemble(
     draft: ModelDraftCounts,
     judge: str | None = None,
 ) -> Article:
-    """The article. `judge` is the model that read it a second time, if one did. What of `front` the sentences do not support is left out, and taken from them instead."""
+    """Builds the article; takes from `front` only what the sentences support, and fills gaps with sentences.
+
+    `judge` is the name of the model that read it a second time, if one did.
+    """
     kept = sentences_in(sections)
     name = keyword[:1].upper() + keyword[1:]
     title = normal(front.title) if front else ""
@@ -89,7 +92,7 @@ def _kept_by(judge: str | None) -> str:
 
 
 def _description(front: Front | None, kept: Sequence[str]) -> str:
-    """The model's if each of its sentences holds; else the first sentence that fits, or a cut one."""
+    """Returns the model's description if each of its sentences holds; else the first sentence that fits, or a cut one."""
     wanted = normal(front.description) if front else ""
     if wanted and len(wanted) <= MAX_META_DESCRIPTION and _says(kept, wanted):
         return wanted
@@ -98,7 +101,7 @@ def _description(front: Front | None, kept: Sequence[str]) -> str:
 
 
 def _says(kept: Sequence[str], text: str) -> bool:
-    """Whether each sentence of the text is supported by a sentence of the article alone."""
+    """Whether a single sentence of the article supports each sentence of the text."""
     said = [Evidence(str(at), None, sentence) for at, sentence in enumerate(kept)]
     ones = [part for part in re.split(r"(?<=[.!?])\s+", text) if part]
     return is_clean(text) and all(one in kept or check(one, said).holds for one in ones)

@@ -1,4 +1,4 @@
-"""The language model over `POST {MODEL_URL}/chat/completions`, as OpenAI, Ollama, vLLM, llama.cpp and the gateway speak it."""
+"""Client of a language model: `POST {MODEL_URL}/chat/completions`, as OpenAI, Ollama, vLLM, llama.cpp and the gateway offer it."""
 
 import asyncio
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from orchestrator.writing.model.refusals import FILTERED, excerpt, is_filtered, 
 MAX_BYTES: Final = 2 * 1024 * 1024
 CONNECT_SECONDS: Final = 3.0
 _THERE_SECONDS: Final = 2.0
-"""For the question whether a server that did not answer in time is there at all."""
+"""Seconds for the check whether a server that timed out is up at all."""
 
 _COMPLETIONS: Final = "/chat/completions"
 _MODELS: Final = "/models"
@@ -31,7 +31,7 @@ class TokenUsage(BaseModel):
 
 
 class ChatCompletion(BaseModel):
-    """One answer as it is kept: what was said, how it ended, what it cost."""
+    """One stored answer: its text, how it ended, its tokens."""
 
     content: str
     finish_reason: str
@@ -62,7 +62,7 @@ class _Answer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """One question. `key` is the same when the same is asked again, so that whoever counts money takes it once."""
+    """One question. A repeated question has the same `key`, so that the gateway charges it once."""
 
     brand_slug: str
     key: str
@@ -72,13 +72,13 @@ class ChatRequest:
 
 
 class ChatClient:
-    """One for the life of the process.
+    """Calls the model; create one per process.
 
     Args:
-        url: MODEL_URL, to which `/chat/completions` is added. Whoever answers there gets the service's key.
-        model: the name that the request carries.
+        url: MODEL_URL, to which `/chat/completions` is added. Its server receives the service's key.
+        model: the model's name in requests.
         timeout_seconds: for one whole answer.
-        dependency: whether the model can be reached.
+        dependency: tracks outages of the model.
     """
 
     def __init__(
@@ -105,9 +105,9 @@ class ChatClient:
         """Asks once.
 
         Raises:
-            WaitFor: the model is away, there is no money or no turn for it now: nothing is wrong with the question.
-            RetryLater: it failed over this question.
-            Unprocessable: it does not take this question, now or later; the message says what to do.
+            WaitFor: the model is away, or the budget or a limit is used up; the question is fine.
+            RetryLater: it failed for this question.
+            Unprocessable: it rejects this question, now and later; the message says what to do.
         """
         try:
             async with self._dependency.call():
@@ -124,11 +124,11 @@ class ChatClient:
         raise refused
 
     async def _post(self, request: ChatRequest) -> tuple[int, str | None, bytes]:
-        """Whatever is answered: status, `Retry-After`, body.
+        """Returns status, `Retry-After` and body of any answer.
 
         Raises:
             UnavailableError: the server cannot be reached.
-            FailedError: it is there, and did not answer this in time, or with too much.
+            FailedError: the server is up, but did not answer in time, or answered too much.
         """
         try:
             async with asyncio.timeout(self._timeout_seconds):
@@ -137,7 +137,7 @@ class ChatClient:
         except NOT_CONNECTED as error:
             raise UnavailableError(f"the model does not answer at {self._url}: {error!r}") from error
         except TimeoutError as error:
-            # One question may be too much for a server that is well: waiting would never end for it.
+            # One question may be too much for a healthy server: waiting would never end for it.
             problem = f"the model does not answer in time at {self._url}: {error!r}"
             if await self._is_there():
                 raise FailedError(f"{problem}; its server does") from error
@@ -146,7 +146,7 @@ class ChatClient:
             raise UnavailableError(f"the model broke off at {self._url}: {error!r}") from error
 
     async def _is_there(self) -> bool:
-        """Whether anybody answers, whatever it is."""
+        """Whether the server answers at all, with any status."""
         try:
             async with asyncio.timeout(_THERE_SECONDS):
                 async with self._origin.sent("GET", _MODELS, {}):
@@ -156,7 +156,7 @@ class ChatClient:
         return True
 
     async def _exchange(self, request: ChatRequest, exchange: Exchange) -> tuple[int, str | None, bytes]:
-        # What another command was answered is not asked for: a replay is there to get another answer.
+        # `no-cache`: a replay must get a new answer, not the one to another command.
         headers = {
             "Idempotency-Key": request.key,
             "X-Brand": request.brand_slug,

@@ -1,4 +1,4 @@
-"""One section: drafted from its own passages, held against them, mended once, and given up if too little is left."""
+"""Writes one section: drafts it, checks it against its passages, repairs it once, and drops it if too little remains."""
 
 import asyncio
 from collections import Counter
@@ -25,28 +25,28 @@ from orchestrator.writing.model.judge import Judge
 from orchestrator.writing.quality import REPEATED, alike
 
 NEAREST_SHARE: Final = 8
-"""Of the room for passages, one part in so many is for saying again what comes nearest to sentences that do not hold."""
+"""One part in this many of the room for passages is for the nearest wording of rejected sentences."""
 HELD: Final = "held"
 CONFIRMED: Final = "confirmed"
 REPEATED_BEFORE: Final = "repeated"
 VERDICTS: Final = (HELD, CONFIRMED, REPEATED_BEFORE, *RejectionReason)
-"""What may become of a sentence: it holds, it took the judge to keep it, it says again what was said, or why it was refused."""
+"""The possible results of a sentence: supported, confirmed by the judge, repeated, or the reason of its rejection."""
 KEPT_SHARE: Final = 0.5
-"""A section that loses more than the rest of its sentences was not written from its passages."""
+"""The least share of sentences that must remain; a section with less was not written from its passages."""
 
 
 @dataclass(frozen=True, slots=True)
 class SectionOutcome:
-    """A section that stands, or None; and what was given up, with why."""
+    """The finished section, or None if it was dropped; and the reasons of all losses."""
 
     section: AssembledSection | None
     losses: tuple[str, ...]
     verdicts: Counter[str] = field(default_factory=Counter)
-    """Of the sentences that the model wrote for it, kept or not, by what became of them (`VERDICTS`)."""
+    """Counts of the model's sentences for it by result (`VERDICTS`)."""
 
 
 def _one_by_one(said: DraftSentence) -> Iterator[DraftSentence]:
-    """Where a model wrote several sentences as one, each by itself, but for a last one that the limit of its length cut off."""
+    """Splits a draft that holds several sentences; leaves out a last one that the length limit cut off."""
     texts = sentences_of(said.text) or (said.text,)
     whole = texts if len(texts) == 1 or texts[-1].rstrip('"”’)').endswith((".", "!", "?")) else texts[:-1]  # noqa: RUF001
     for text in whole:
@@ -54,7 +54,7 @@ def _one_by_one(said: DraftSentence) -> Iterator[DraftSentence]:
 
 
 def _promises(verdict: SupportedSentence | RejectedSentence | None) -> int:
-    """Of several sentences in place of one, the one that holds is taken, or else one that may be confirmed."""
+    """Ranks the replacements of one sentence: a supported one first, then one that the judge may confirm."""
     match verdict:
         case None:
             return 0
@@ -77,7 +77,7 @@ class SectionWriter:
         room: int,
         judge: Judge | None = None,
     ) -> None:
-        """`tell` makes the messages of a task and its data; `room` is how many characters of passages the model is shown at most.
+        """`tell` builds the messages of a task; `room` is the most characters of passages in a prompt.
 
         Without a `judge` the rules on words decide alone.
         """
@@ -93,7 +93,7 @@ class SectionWriter:
     async def write(
         self, number: int, plan: PlannedSection, before: Sequence[AssembledSection]
     ) -> SectionOutcome:
-        """The section in its place, 1-based, after those that stand already."""
+        """Writes section `number` (1-based) to follow the sections `before`."""
         name = f"section {number}"
         offered = tuple(each for each in dict.fromkeys(plan.passages) if each in self._material.evidence)
         if not offered:
@@ -136,7 +136,7 @@ class SectionWriter:
     async def _check(
         self, sentence: DraftSentence, offered: Sequence[str]
     ) -> SupportedSentence | RejectedSentence:
-        """In a thread, sentence by sentence: a thread goes on when its task is cancelled, and has little left to do then."""
+        """Checks one sentence in a thread; short checks, because a thread continues after its task is cancelled."""
         return await asyncio.to_thread(self._material.judge, sentence, frozenset(offered), self._forbidden)
 
     async def _mend(
@@ -146,10 +146,7 @@ class SectionWriter:
         offered: Sequence[str],
         passages: list[dict[str, str]],
     ) -> list[SupportedSentence | RejectedSentence]:
-        """Sends what was rejected back, once; the rest stays as it is.
-
-        An unusable answer to that leaves things as they are.
-        """
+        """Asks the model once to repair rejected sentences; an unusable answer changes nothing."""
         rejected = {at: each for at, each in enumerate(judged, 1) if isinstance(each, RejectedSentence)}
         if not rejected:
             return judged

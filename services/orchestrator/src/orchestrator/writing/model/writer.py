@@ -1,4 +1,4 @@
-"""The writer with a model: brief, outline, sections, front matter, and a judgement that the model has no part in."""
+"""Writes with a model: brief, outline, sections, title and description; the model has no say in the final judgement."""
 
 import asyncio
 from collections import Counter
@@ -26,17 +26,17 @@ from orchestrator.writing.writer import InsufficientSourcesError, UnsupportedDra
 
 CHARACTERS_A_TOKEN: Final = 3
 ANSWER_SHARE: Final = 4
-"""Of the context, one part in so many is left for the answer, and another for rules and shape."""
+"""One part in this many of the context is for the answer, and another for rules and shape."""
 SMALL_CONTEXT: Final = 4_096
-"""Tokens; with so many or fewer the rules are told in short, answers are bounded more closely, and the model plans nothing."""
+"""Tokens; at or below this, the rules are short, answers are tightly bounded, and the model plans nothing."""
 SMALL_SECTIONS: Final = 3
-"""Of an article in a small context, at most."""
+"""The most sections of an article in a small context."""
 MIN_DRAFT: Final = 100
-"""Words; less that its sources support is no draft that anybody could make an article of."""
+"""The least supported words that make a draft."""
 MAX_LOSSES: Final = 6
-"""Kinds of losses that an ending names."""
+"""The most kinds of losses that an error names."""
 EARLIER: Final = 20
-"""Titles of the brand's articles that the brief is told."""
+"""The number of earlier titles in the prompt of the brief."""
 TITLES: Final = TypeAdapter(tuple[str, ...])
 
 _log = structlog.get_logger(__name__)
@@ -44,14 +44,14 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ModelWriter:
-    """Writes one article at its desk.
+    """Writes one article with a model.
 
     Args:
         chat: the model.
-        desk: of this article.
-        context_tokens: what the model reads and writes in one exchange, at most.
+        desk: the article's context.
+        context_tokens: the most tokens that the model reads and writes in one exchange.
         judge: reads every sentence a second time; None: the rules on words decide alone.
-        sentences: counts what becomes of them (`VERDICTS`).
+        sentences: counts sentences by result (`VERDICTS`).
     """
 
     chat: ChatClient
@@ -63,14 +63,14 @@ class ModelWriter:
     async def write(
         self, *, keyword: str, sources: Sequence[ArticleSource], brand_name: str, language: str
     ) -> Article:
-        """As `Writer` has it.
+        """Writes the article; see `Writer.write`.
 
         Raises:
             WaitFor: the model is away, or its budget is spent.
             RetryLater: the model failed.
-            Unprocessable: it gave nothing that can be used.
-            InsufficientSourcesError: no source may be written from.
-            UnsupportedDraftError: too little of the draft is supported; with what was wrong.
+            Unprocessable: its answers are unusable.
+            InsufficientSourcesError: no passage may be used.
+            UnsupportedDraftError: the sources support too little of the draft; the message lists the losses.
         """
         keyword = normal(keyword)
         material = await asyncio.to_thread(WritingMaterial.of, sources, max_characters=self._room())
@@ -125,17 +125,17 @@ class ModelWriter:
         return ModelSession(chat, self.desk, self.context_tokens // ANSWER_SHARE, compact=self._small)
 
     def _count(self, verdicts: Counter[str]) -> None:
-        """Once the last section stands: what is taken up again counts its sentences no second time before that."""
+        """Counts the results after the last section, so that a resumed article counts its sentences once."""
         for verdict, times in verdicts.items():
             if self.sentences is not None:
                 self.sentences.count(verdict, times)
 
     async def _earlier(self, _: str) -> tuple[str, ...]:
-        """Kept, as answers are: what comes again asks the same, though others of the brand were published meanwhile."""
+        """Returns earlier titles as a stored step: a repeated prompt stays the same although the brand published meanwhile."""
         return (await self.desk.earlier_titles())[:EARLIER]
 
     def _wishes(self, words: int | None) -> dict[str, Any]:
-        """What the brand and its reviewer ask for, if they do, as data like any other: what is kept does not depend on it."""
+        """Returns the preferences of brand and reviewer, if set, as data of the prompt; they do not affect the checks."""
         wishes = {
             "tone": self.desk.tone,
             "audience": self.desk.audience,
@@ -164,7 +164,7 @@ class ModelWriter:
         brand_name: str,
         language: str,
     ) -> tuple[list[AssembledSection], list[str], Counter[str]]:
-        """The sections that stand, what was given up and why, and what became of the sentences that the model wrote."""
+        """Returns the finished sections, the reasons of all losses, and the counts of sentences by result."""
         passages = prompts.quoted(list(material.evidence.values()))
         about: dict[str, Any] = {
             "keyword": keyword,
@@ -220,7 +220,7 @@ class ModelWriter:
     async def _front(
         self, asking: ModelSession, sections: Sequence[AssembledSection], keyword: str, language: str
     ) -> Front | None:
-        """None if the model has no usable answer: the sentences of the article serve then."""
+        """Asks for title, description and key points; None if the answer is unusable, and sentences replace them."""
         article = [
             {"heading": section.heading or "", "sentences": [kept.text for kept in section.sentences]}
             for section in sections
@@ -242,7 +242,7 @@ def _all(sections: Sequence[AssembledSection]) -> Iterator[SupportedSentence]:
 
 
 def _plain_outline(material: WritingMaterial, keyword: str) -> Outline:
-    """The passages in turn. What a small model plans says nothing, and what it writes then repeats that."""
+    """Divides the passages into sections without the model: plans of small models are empty, and their texts repeat them."""
     names = tuple(material.evidence)
     size = -(-len(names) // SMALL_SECTIONS)
     return Outline(
@@ -258,7 +258,7 @@ def _plain_outline(material: WritingMaterial, keyword: str) -> Outline:
 
 
 def _demand_enough(sections: Sequence[AssembledSection], losses: Sequence[str]) -> None:
-    """Raises UnsupportedDraftError if what is left is no draft, with the losses that came most often."""
+    """Raises UnsupportedDraftError, with the most frequent losses, if less than `MIN_DRAFT` words remain."""
     words = sum(len(sentence.split()) for sentence in sentences_in(sections))
     if words >= MIN_DRAFT:
         return

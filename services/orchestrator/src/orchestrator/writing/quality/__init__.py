@@ -1,4 +1,4 @@
-"""What can be counted of an article: its measures with their bounds, and how much it says that others have said."""
+"""Measures articles: figures with bounds, and likeness to other texts."""
 
 from orchestrator.writing.quality.likeness import (
     Fingerprint,

@@ -1,9 +1,9 @@
-"""Whether passages support a sentence: decided by code, word by word, whatever the model says. Pure.
+"""Decides by rules on words whether passages support a sentence, without trust in the model. Pure.
 
-A sentence holds if one of its passages has a sentence, or two that follow each other, in which every word that weighs
-stands, in the same order, with the same numbers at the same things, and in which nothing that turns or bounds the
-statement (*not*, *some*, *may*, *than*, *if*, *said*) was added or left out. What is true for other reasons, or said in
-other words, does not hold: a true sentence lost costs less than a false one published.
+A sentence holds if one sentence of a passage, or two in a row, contains all its significant words in the same order,
+with the same numbers for the same things. Words that negate or limit (*not*, *some*, *may*, *than*, *if*, *said*) must
+be neither added nor left out. A sentence that is true for other reasons, or in other words, does not hold: a lost true
+sentence costs less than a published false one.
 """
 
 from collections.abc import Container, Iterator, Sequence
@@ -48,32 +48,32 @@ from orchestrator.writing.model.claims.work import (
 )
 
 FREELY_PLACED: Final = 8
-"""In a sentence of so many such words, one that is no name and no number may stand elsewhere."""
+"""In a sentence of at least this many significant words, one that is neither name nor number may be elsewhere."""
 LONGEST: Final = 60
-"""Words and marks of a sentence."""
+"""The most words and marks of a sentence."""
 MOVED: Final = 8
-"""Words of phrases that may stand elsewhere; where more do, it is another sentence."""
+"""The most words in moved phrases; with more, it is a different sentence."""
 FEWEST: Final = 2
-"""A sentence with fewer words that weigh says nothing that could be checked."""
+"""The least significant words of a sentence that can be checked."""
 UNRELATED: Final = "its passages say nothing of this"
 TOO_MUCH: Final = "its passage repeats itself so much that nothing can be held against it; cite another"
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One passage, under its heading, as sentences. `id` is what the model cites."""
+    """One passage with its heading. `id` is what the model cites."""
 
     id: str
     heading: str | None
     text: str
 
     def stated(self) -> list[str]:
-        """Its heading and those of its sentences that others neither take back nor give as somebody's belief."""
+        """Returns the heading and the asserted sentences: not those that a neighbour retracts or attributes as a belief."""
         heading = [normal(self.heading)] if self.heading else []
         return [*heading, *_stated(sentences_of(self.text))]
 
     def windows(self) -> Iterator[tuple[str, ...]]:
-        """What one statement may rest on: a sentence, or two in a row, the heading counting as the first."""
+        """Yields the spans that may support one statement: a sentence, or two in a row, with the heading as the first."""
         sentences = _stated(sentences_of(self.text))
         yield from ((each,) for each in sentences)
         heading = (normal(self.heading),) if self.heading else ()
@@ -81,7 +81,7 @@ class Evidence:
 
 
 def _stated(sentences: Sequence[str]) -> list[str]:
-    """Those that the sentences around them neither take back nor give as somebody's belief."""
+    """Drops sentences that a neighbouring one retracts, or attributes as a belief."""
     words = [{token.text.casefold() for token in tokens_of(sentence)} for sentence in sentences]
     return [
         sentence
@@ -95,12 +95,12 @@ def _stated(sentences: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class ClaimVerdict:
-    """`problem` is None if the sentence holds, and `passages` are then those of the cited ones that support it."""
+    """The result of a check; `problem` is None if the sentence holds, and `passages` then support it."""
 
     passages: tuple[str, ...] = ()
     problem: str | None = None
     nearest: str = ""
-    """What the passages say that comes nearest to a sentence that does not hold."""
+    """The nearest statement of the passages, if the sentence does not hold."""
 
     @property
     def holds(self) -> bool:
@@ -108,12 +108,12 @@ class ClaimVerdict:
 
 
 def check(sentence: str, cited: Sequence[Evidence], *, given: frozenset[str] = frozenset()) -> ClaimVerdict:
-    """Holds a sentence against the passages that it cites.
+    """Checks a sentence against the passages that it cites.
 
     Args:
         sentence: one sentence, in English.
-        cited: the passages that its ids name.
-        given: keys of words that need no support, such as those of a source's title in front of a quotation.
+        cited: the cited passages.
+        given: keys of words that need no support, such as a source's title before a quotation.
     """
     tokens = tokens_of(normal(sentence))
     budget = ComparisonBudget(CHECK_STEPS)
@@ -154,14 +154,14 @@ def _held(claim: "_Claim", cited: Sequence[Evidence], budget: ComparisonBudget) 
 @dataclass(frozen=True, slots=True)
 class _ClaimMatch:
     share: float
-    """How near it comes, 0 to 2."""
+    """How near the passage comes to the claim, 0 to 2."""
     problem: str | None
     """None if it supports the claim."""
     said: str = ""
 
 
 def unfit(tokens: Sequence[Token], given: frozenset[str]) -> str | None:
-    """What is wrong with a sentence whatever its passages say."""
+    """Returns the problem of a sentence that no passage could fix; None if it has none."""
     if len(tokens) > LONGEST:
         return "it is too long; say one thing in a sentence"
     if sum(token.kind in SAYING and token.key not in given for token in tokens) < FEWEST:
@@ -173,7 +173,7 @@ def unfit(tokens: Sequence[Token], given: frozenset[str]) -> str | None:
 
 class _Claim:
     def __init__(self, tokens: Sequence[Token], given: frozenset[str], *, begins: bool = False) -> None:
-        """`begins` if it was cut off another, so that its subject has to begin a statement of the passage, too."""
+        """`begins` is true for the second half of a sentence, whose subject must begin a statement of the passage."""
         self._tokens = tuple(tokens)
         self._begins = begins
         self._words = [token.text.casefold() for token in self._tokens]
@@ -187,13 +187,13 @@ class _Claim:
         self.problem = unfit(self._tokens, given)
 
     def against_all(self, evidence: Evidence, work: ComparisonBudget) -> _ClaimMatch:
-        """What of the passage supports the claim or, if nothing does, comes nearest.
+        """Returns the first match that supports the claim, or else the nearest one.
 
         Raises:
-            TooMuchWorkError: it cannot be told with so much work.
+            TooMuchWorkError: the comparison takes too many steps.
         """
         nearest = _ClaimMatch(0.0, UNRELATED)
-        # What a passage says twice need not be looked at twice.
+        # Check repeated sentences of a passage once.
         for window in dict.fromkeys(evidence.windows()):
             share, problem = self._against(window, work)
             found = _ClaimMatch(share, problem, " ".join(window))
@@ -231,7 +231,7 @@ class _Claim:
     def _aligned(
         self, order: Sequence[Token], parts: Sequence[Sequence[Token]], work: ComparisonBudget
     ) -> tuple[str | None, frozenset[str]]:
-        """What is wrong with the order, and the words of phrases that stand elsewhere without harm."""
+        """Returns the problem of the word order, if any, and the words of phrases that may be elsewhere."""
         text = [token for part in parts for token in part]
         theirs = {token.key for token in text}
         order = [token for token in order if not (token.key in FLOATING and token.key in theirs)]
@@ -254,7 +254,7 @@ class _Claim:
         if floating and (problem := floats_in_clause(text, taken, self._tokens, floating)):
             return problem, moved
         elsewhere = {token.key for token in left_over} - moved | floating
-        # Each word that was taken is looked at together with what stands between it and the next, at most all of it.
+        # Each taken word is compared with the text up to the next one, at most with all of it.
         work.spend(len(taken) * len(text))
         return self._complete(parts, taken, elsewhere) or _hung(order, text, taken, elsewhere | moved), moved
 
@@ -269,7 +269,7 @@ class _Claim:
         in_second = {at - len(first) for at in taken if at >= len(first)}
         if not (in_first and in_second):
             return "its words stand in several sentences of the passage"
-        # What the first says of the subject that the second goes on about is left out as a whole.
+        # The first sentence may only name the subject; its own statement is left out as a whole.
         named = is_subject(first, in_first) and is_only_subject(first, in_first)
         if not (takes_up(second) and named and begins(second) in in_second):
             return "it mixes what two sentences say of different things"
@@ -278,9 +278,9 @@ class _Claim:
     def _with_phrases_moved(
         self, order: Sequence[Token], text: Sequence[Token], work: ComparisonBudget
     ) -> tuple[list[int], frozenset[str]] | None:
-        """Places of all words if one phrase, such as “in 2004”, or two of them were moved within a clause.
+        """Returns the positions of all words after one or two phrases, such as “in 2004”, move within a clause.
 
-        With the words of those phrases; None if that is not all.
+        Also returns the words of those phrases; None if that does not align the sentence.
         """
         if any(token.key == "than" for token in order):
             return None
@@ -305,7 +305,7 @@ class _Claim:
 
     def _framed(self, parts: Sequence[Sequence[Token]]) -> str | None:
         said = set(self._words)
-        # Of a first sentence that only names the subject of the second, nothing else is said.
+        # A first sentence that only names the subject of the second frames nothing.
         for part in parts[-1:] if len(parts) > 1 and takes_up(parts[-1]) else parts:
             for token in part:
                 word = token.text.casefold()
@@ -317,7 +317,7 @@ class _Claim:
 def _hung(
     order: Sequence[Token], text: Sequence[Token], taken: Sequence[int], elsewhere: Container[str]
 ) -> str | None:
-    """What is wrong with the prepositions: “bitten by a dog” is not “bit a dog”."""
+    """Returns the problem of a preposition, if any: “bitten by a dog” is not “bit a dog”."""
     chosen = set(taken)
     places = iter(taken)
     at = next(places, None)
@@ -350,7 +350,7 @@ def _unsaid(missing: Sequence[Token]) -> str:
 
 @lru_cache(256)
 def _kin(word: str) -> frozenset[str]:
-    """Other forms of a frame: `said` for `says`, `believed` for `believes`."""
+    """Returns other forms of a framing word: `said` for `says`, `believed` for `believes`."""
     root = {"said": "say", "thought": "think", "denied": "deny", "denies": "deny", "myths": "myth"}.get(
         word, word
     )

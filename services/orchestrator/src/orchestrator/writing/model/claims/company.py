@@ -1,4 +1,4 @@
-"""What stands with names and numbers: what is counted in which unit, who does what to whom, and whose it is. Pure."""
+"""Checks the words next to names and numbers: counts and units, who does what, ownership. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ from orchestrator.writing.model.claims.wording import (
 )
 
 ORDER: Final = 0.5
-"""Of the words that a clause shares with the one it is nearest to, so many must be in that one's order."""
+"""The least share of common words that must be in the order of the nearest clause."""
 FEWEST_IN_ORDER: Final = 3
 AROUND: Final = 4
-"""Words on either side of a number that tell what it is about."""
+"""The words on either side of a number that identify its thing."""
 NEAR: Final = 3
-"""Words within which two are beside each other."""
+"""The most words between two that count as adjacent."""
 _ORDINALS: Final = frozenset("first second third fourth fifth sixth seventh eighth ninth".split())  # noqa: SIM905
 _CURRENCIES: Final = frozenset("$€£")
 _POWERS: Final = frozenset({stem("cubic"), stem("square"), stem("percentage")})
@@ -35,11 +35,11 @@ class _Number:
     key: str
     unit: str | None
     things: tuple[str, ...]
-    """What is counted: at most two words right behind number and unit."""
+    """The counted thing: at most two words right behind number and unit."""
     before: str | None
     """The word right before it."""
     joined: frozenset[str]
-    """What makes another number of it: “2 million”, “5 to 10”, “21st”."""
+    """Words that make it a different number: “2 million”, “5 to 10”, “21st”."""
     around: frozenset[str]
 
 
@@ -77,7 +77,7 @@ def _numbers(tokens: Sequence[Token]) -> Iterator[_Number]:
 
 
 def _joined(tokens: Sequence[Token], at: int) -> tuple[int, int, frozenset[str]]:
-    """Where the number begins and ends that this one is a part of, and the other parts."""
+    """Returns the span of the compound number that contains this one, and its other parts."""
     begin, end = at, at + 1
     others: set[str] = set()
     while end < len(tokens):
@@ -103,7 +103,7 @@ def _joined(tokens: Sequence[Token], at: int) -> tuple[int, int, frozenset[str]]
 
 
 def renumbered(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
-    """Which numbers count something else, or in another unit, or are parts of others, as far as their neighbours tell."""
+    """Yields the numbers that, judging by their neighbours, have another thing or unit, or are parts of other numbers."""
     keys = {token.key for token in ours}
     theirs = [number for text in texts for number in _numbers(text)]
     for number in _numbers(ours):
@@ -124,7 +124,7 @@ def renumbered(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Itera
 
 
 def _counted_otherwise(number: _Number, alike: Sequence[_Number], theirs: Sequence[_Number]) -> bool:
-    """Whether its passage gives another number of what this one is a number of."""
+    """Whether the passage gives another number for the same thing."""
     thing = number.things[:1]
     if thing and any(thing[0] in each.things for each in alike):
         return False
@@ -134,7 +134,7 @@ def _counted_otherwise(number: _Number, alike: Sequence[_Number], theirs: Sequen
 
 
 def turned_round(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
-    """Which numbers of a range, or of one number, have changed places: “10 to 5”."""
+    """Yields numbers that changed places: “10 to 5”."""
     theirs = {pair for text in texts for pair in _number_pairs(text)}
     for one, other in _number_pairs(ours):
         if (other, one) in theirs and (one, other) not in theirs:
@@ -142,7 +142,7 @@ def turned_round(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Ite
 
 
 def _number_pairs(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
-    """Of numbers that follow each other, with a unit and a little word between them at most."""
+    """Yields pairs of neighbouring numbers, with at most a unit and a little word between them."""
     numbers = [at for at, token in enumerate(tokens) if token.kind is WordKind.NUMBER]
     for one, other in pairwise(numbers):
         between = tokens[one + 1 : other]
@@ -153,7 +153,7 @@ def _number_pairs(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
 
 
 def torn(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
-    """Names of several words that the passages have not beside each other, or in that order alone with “of” between them."""
+    """Yields names whose words are not adjacent in the passages, except reversed around “of”."""
     theirs: set[tuple[str, str]] = set()
     for text in texts:
         for at, token in enumerate(text):
@@ -168,7 +168,7 @@ def torn(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[st
 
 
 def misplaced(clause: Clause, near: Sequence[Clause]) -> Iterator[str]:
-    """Whether names, or most words, stand in another order than in any reading of the clauses that come nearest."""
+    """Yields a problem if names, or most words, are in another order than in every reading of the nearest clauses."""
     shares = [
         share
         for each in near
@@ -183,7 +183,7 @@ def misplaced(clause: Clause, near: Sequence[Clause]) -> Iterator[str]:
 
 
 def _names(tokens: Sequence[Token], *, opens: bool = False) -> list[tuple[int, str]]:
-    """Places and keys of what has a capital; of the first word of a sentence, only if the next has one, too."""
+    """Returns positions and keys of capitalised words; of the first word of a sentence only if the next is capitalised."""
     return [
         (at, token.key)
         for at, token in enumerate(tokens)
@@ -195,7 +195,7 @@ def _names(tokens: Sequence[Token], *, opens: bool = False) -> list[tuple[int, s
 
 
 def renamed(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
-    """Which names stand where the passages have another one: beside a word that is beside another name there, and never beside this one."""
+    """Yields names in the place of other ones: next to a word that the passages put next to another name only."""
     theirs = {pair for text in texts for pair in _beside(text)}
     names = {key for text in texts for _, key in _names(text)}
     own = {key for _, key in _names(ours)}
@@ -210,7 +210,7 @@ def renamed(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator
 
 
 def _beside(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
-    """Pairs of words that say something, with nothing between them but what holds a sentence together."""
+    """Yields pairs of meaningful words with only function words between them."""
     told = [token for token in tokens if token.kind is not WordKind.FREE]
     for one, other in pairwise(told):
         if one.kind is WordKind.CONTENT and other.kind is WordKind.CONTENT:
@@ -223,12 +223,12 @@ def _begins_with_name(tokens: Sequence[Token]) -> bool:
 
 
 def misattributed(clause: Clause, near: Sequence[Clause], theirs: Sequence[Clause]) -> Iterator[str]:
-    """What the passages say of others than those that a clause of the claim names, or by them and not for them.
+    """Yields problems if the passages say it about other names than the claim's, or with subject and object exchanged.
 
     Args:
         clause: of the claim.
-        near: those of the passages that come nearest.
-        theirs: all of them.
+        near: the nearest clauses of the passages.
+        theirs: all clauses of the passages.
     """
     placed = _names(clause.tokens)
     names = {key for _, key in placed}
@@ -257,9 +257,9 @@ def misattributed(clause: Clause, near: Sequence[Clause], theirs: Sequence[Claus
 
 
 def _in_order(own: Sequence[Token], reading: Sequence[Token]) -> float | None:
-    """How many of the shared words are in the same order, as a share; None if the names are not.
+    """Returns the share of common words in the same order; None if the names are not.
 
-    A name behind the same preposition, “by Ann”, “in Rome”, may stand anywhere.
+    A name behind the same preposition, “by Ann”, “in Rome”, may be anywhere.
     """
     theirs = saying(reading)
     ours = list(dict.fromkeys(key for key in saying(own) if key in set(theirs)))
@@ -283,7 +283,7 @@ def _hangs_on(tokens: Sequence[Token], at: int) -> str | None:
 
 
 def _common(ours: Sequence[str], theirs: Sequence[str]) -> int:
-    """The length of the longest common subsequence."""
+    """Returns the length of the longest common subsequence."""
     row = [0] * (len(theirs) + 1)
     for key in ours:
         before = 0
@@ -293,7 +293,7 @@ def _common(ours: Sequence[str], theirs: Sequence[str]) -> int:
 
 
 def owned(names: Sequence[Token], ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
-    """Names that the passages have as an owner's alone: “Ann's dog bit Bob” is not “Ann bit Bob”."""
+    """Yields names that the passages have only as owners: “Ann's dog bit Bob” is not “Ann bit Bob”."""
     free = {
         token.key
         for at, token in enumerate(ours)

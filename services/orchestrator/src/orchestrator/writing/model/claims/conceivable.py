@@ -1,11 +1,11 @@
-"""Whether passages could say a sentence in other words: what code alone can still refuse. Pure.
+"""Decides whether passages could say a sentence in other words; the judge reads what this allows. Pure.
 
-A sentence is conceivable if its names and numbers stand in what it cites, count the same things in the same units and stand on the
-same sides of who does what to whom, and if nothing that turns or bounds a statement (*not*, *some*, *may*, *than*, *if*, *said*)
-was added to the clauses of the passage that come nearest, or left out of them. Which words say the rest, and in which order, is
-left to a reader: one who is wrong about a conceivable sentence can be wrong about words, and not about those.
+A sentence is conceivable if its names and numbers occur in its passages, count the same things in the same units and
+keep their roles in who does what to whom. Words that negate or limit (*not*, *some*, *may*, *than*, *if*, *said*) must
+be neither added nor left out, compared with the nearest clauses. The other words and their order are left to the judge.
+A judge who is wrong about a conceivable sentence can be wrong about these alone.
 
-What it takes is bounded: a sentence of at most 60 words is held against three sentences, of at most 600 characters each.
+The work is bounded: a sentence of at most 60 words against three sentences of at most 600 characters each.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,20 +28,20 @@ from orchestrator.writing.model.claims.turns import bounded, compared, framed, t
 from orchestrator.writing.model.claims.wording import FRAMES, Token, WordKind, normal, tokens_of
 
 FLOOR: Final = 0.4
-"""Of the words that say something, so many must stand in the sentences that support it; the rest are the writer's own."""
+"""The least share of meaningful words that the supporting sentences must contain."""
 CLAUSE_FLOOR: Final = 0.25
-"""The same of each clause of three words and more: one that the passages say nothing of is an addition."""
+"""The least share in each clause of three words or more; a clause below it is an addition."""
 FEWEST_IN_CLAUSE: Final = 3
 LONGEST_ADDITION: Final = 3
-"""Words in a row that the passages do not have."""
+"""The most words in a row that the passages lack."""
 MOST_SENTENCES: Final = 3
-"""Of the passages, that one sentence may be made of."""
+"""The most sentences of the passages that may support one sentence."""
 _OPENERS: Final = FRAMES | {"anyone", "everyone", "someone", "besides", "despite", "having", "given"}
-"""They have a capital at the beginning, and are no names."""
+"""Words that are capitalised at the beginning of a sentence and are no names."""
 
 
 def problems(sentence: str, cited: Sequence[Evidence]) -> Iterator[str]:
-    """All that code has against the sentence in whatever words, for people; it is conceivable if there is nothing."""
+    """Yields the rules' objections to the sentence in any wording, for people; without any it is conceivable."""
     tokens = tokens_of(normal(sentence))
     if problem := unfit(tokens, frozenset()):
         yield problem
@@ -76,7 +76,7 @@ def problems(sentence: str, cited: Sequence[Evidence]) -> Iterator[str]:
 
 
 def names_and_numbers(sentence: str) -> frozenset[str]:
-    """Keys of what nobody may say in other words."""
+    """Returns the keys of names and numbers, which must not be paraphrased."""
     tokens = tokens_of(normal(sentence))
     return frozenset(
         token.key for at, token in enumerate(tokens) if _is_name(tokens, at) or _is_number(tokens, at)
@@ -84,7 +84,7 @@ def names_and_numbers(sentence: str) -> frozenset[str]:
 
 
 def _named(stated: Sequence[Clause], support: Sequence[Clause]) -> frozenset[str]:
-    """What a sentence may name: what is named in its support, in what stands before that, and in what has no verb: headings."""
+    """Returns the names that a sentence may use: of its support, of the text before it, and of headings."""
     keys = {key for each in support for key in each.keys}
     for before, each in pairwise(stated):
         if each in support:
@@ -93,7 +93,7 @@ def _named(stated: Sequence[Clause], support: Sequence[Clause]) -> frozenset[str
 
 
 def _unsaid(tokens: Sequence[Token], said: Clause, named: frozenset[str]) -> Iterator[str]:
-    """Names, numbers and words that the sentences do not have which come nearest."""
+    """Yields the names, numbers and words that the nearest sentences lack."""
     for at, token in enumerate(tokens):
         if _is_name(tokens, at) and token.key not in named:
             yield f"its passages do not say “{token.text}”"
@@ -114,7 +114,7 @@ def _share(keys: Sequence[str], said: Clause) -> float:
 
 
 def _supporting(claim: Clause, stated: Sequence[Clause]) -> list[Clause]:
-    """The sentences that have most of its words between them, each at least two that the ones before it have not."""
+    """Returns the sentences that together contain most of its words; each adds at least two."""
     left = set(claim.keys)
     chosen: list[Clause] = []
     while len(chosen) < MOST_SENTENCES:
@@ -127,7 +127,7 @@ def _supporting(claim: Clause, stated: Sequence[Clause]) -> list[Clause]:
 
 
 def _is_number(tokens: Sequence[Token], at: int) -> bool:
-    """Not “a coarser one”."""
+    """Whether the word is a number, and not the “one” of “a coarser one”."""
     token = tokens[at]
     if token.text.casefold() != "one":
         return token.kind is WordKind.NUMBER
@@ -137,7 +137,7 @@ def _is_number(tokens: Sequence[Token], at: int) -> bool:
 
 
 def _is_name(tokens: Sequence[Token], at: int) -> bool:
-    """Whether it is written like one: a capital, or a digit or “_” in a word. The first word may be one, too."""
+    """Whether it looks like a name: capitalised, or with a digit or “_” inside. The first word may be one, too."""
     token = tokens[at]
     if token.kind is not WordKind.CONTENT or token.text.casefold() in _OPENERS:
         return False

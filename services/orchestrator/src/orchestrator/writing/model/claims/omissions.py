@@ -1,4 +1,4 @@
-"""What was left out of the sentence of a passage that a claim is made of, and whether it may be. Pure."""
+"""Checks whether a claim may leave out what it leaves out of a passage's sentence. Pure."""
 
 from collections.abc import Container, Sequence
 from itertools import pairwise
@@ -24,7 +24,7 @@ from orchestrator.writing.model.claims.wording import (
 )
 
 DENSITY: Final = 0.5
-"""Of the words that weigh, from the first to the last that the sentence takes, so many must be taken."""
+"""The least share of significant words to take between the first and the last taken one."""
 _ENDS_STATEMENT: Final = _JOINS | {"instead", "rather"}
 _RESTRICTS: Final = frozenset({"for", "on", "in", "at", "among", "within", "during", "under", "with"})
 _NARROWS: Final = _RESTRICTS - {"on", "in", "at"}
@@ -32,12 +32,12 @@ _HOLDS_WHEN: Final = frozenset(
     "before after until when where without since while during under despite except unless".split()  # noqa: SIM905
 )
 _BOUNDS_BEHIND: Final = _HOLDS_WHEN - {"when", "where", "while", "since"}
-"""Behind a comma the others are as often said by the way."""
+"""Behind a comma, the other bounding words are often asides."""
 _BEHIND_PARTICIPLES: Final = PREPOSITIONS | frozenset(
     "near beside behind above below outside inside between around".split()  # noqa: SIM905
 )
 _FACTIVE: Final = frozenset({"follow", "mean", "show", "prov"})
-"""“This shows that …” says so."""
+"""Verbs that assert their clause: “This shows that …”."""
 _SUBJECTS: Final = frozenset({"it", "they", "he", "she"})
 _LACKS: Final = frozenset(
     [
@@ -65,9 +65,9 @@ _AUXILIARY: Final = frozenset({"is", "are", "was", "were", "has", "have", "had"}
 
 
 def spanned(text: Sequence[Token], chosen: set[int], elsewhere: set[str], said: Container[str]) -> str | None:
-    """What is wrong with taking the `chosen` words of a sentence and leaving the others; `said` are the claim's own.
+    """Returns the problem of taking only the `chosen` words of a sentence; `said` are the claim's own words.
 
-    Nothing that turns or bounds the statement may be left out of the clauses it is taken from.
+    Words that negate or limit must not be left out of the clauses that the claim uses.
     """
     first, last = min(chosen), max(chosen)
     return _torn(text, chosen, said) or _unbound(text, chosen, elsewhere, first, last)
@@ -76,7 +76,7 @@ def spanned(text: Sequence[Token], chosen: set[int], elsewhere: set[str], said: 
 def floats_in_clause(
     text: Sequence[Token], taken: Sequence[int], order: Sequence[Token], floating: Container[str]
 ) -> str | None:
-    """Whether each of these adverbs stands in the clause of the word that it goes with in our order."""
+    """Returns a problem if an adverb is outside the clause of the word that it modifies in the claim."""
     for at, token in enumerate(order):
         if token.key not in floating:
             continue
@@ -88,12 +88,12 @@ def floats_in_clause(
 
 
 def _clause(text: Sequence[Token], place: int) -> int:
-    """Where the clause begins that the word stands in."""
+    """Returns the beginning of the word's clause."""
     return next((at for at in range(place, -1, -1) if bounds_clause(text, at)), -1)
 
 
 def _torn(text: Sequence[Token], chosen: set[int], said: Container[str]) -> str | None:
-    """Whether words were put together that belong to different statements or different things."""
+    """Returns a problem if the claim joins words of different statements or things."""
     first, last = min(chosen), max(chosen)
     inside = [at for at in range(first, last + 1) if text[at].kind in {WordKind.CONTENT, WordKind.NUMBER}]
     if sum(at in chosen for at in inside) < DENSITY * len(inside):
@@ -114,7 +114,7 @@ def _torn(text: Sequence[Token], chosen: set[int], said: Container[str]) -> str 
 def _unbound(
     text: Sequence[Token], chosen: set[int], elsewhere: set[str], first: int, last: int
 ) -> str | None:
-    """Which word that turns or bounds the statement was left out of its clauses."""
+    """Returns a problem if a negating or limiting word was left out of its clause."""
     begin = next((at + 1 for at in range(first - 1, -1, -1) if parts_clauses(text[at])), 0)
     end = next((at for at in range(last + 1, len(text)) if parts_clauses(text[at])), len(text))
     also = next((at for at in range(last + 1, end) if text[at].text.casefold() in _ENDS_STATEMENT), end)
@@ -136,13 +136,13 @@ def _unbound(
 
 
 def _beside(text: Sequence[Token], at: int, chosen: Container[int]) -> bool:
-    """Whether the word that weighs before it, or the very next one, was taken."""
+    """Whether the significant word before it, or the word right after it, was taken."""
     before = next((place for place in range(at - 1, -1, -1) if text[place].weighs), -1)
     return before in chosen or at + 1 in chosen
 
 
 def _taken_next(text: Sequence[Token], chosen: set[int]) -> list[bool]:
-    """For each word, whether the next one that weighs was taken."""
+    """Returns for each word whether the next significant one was taken."""
     found: list[bool] = []
     is_taken = False
     for at in range(len(text) - 1, -1, -1):
@@ -152,7 +152,7 @@ def _taken_next(text: Sequence[Token], chosen: set[int]) -> list[bool]:
 
 
 def _part_of_more(text: Sequence[Token], chosen: set[int]) -> str | None:
-    """What was torn apart: “2 million”, “1/2”, “Ann's dog”, “than hot coffee”."""
+    """Returns a problem if the claim cuts a unit apart: “2 million”, “1/2”, “Ann's dog”, “than hot coffee”."""
     compared = next((at for at, token in enumerate(text) if token.key == "than"), len(text))
     for one, other in pairwise(range(len(text))):
         if (one in chosen) == (other in chosen):
@@ -175,7 +175,7 @@ def _part_of_more(text: Sequence[Token], chosen: set[int]) -> str | None:
 
 
 def _bounded_before(text: Sequence[Token], first: int) -> str | None:
-    """Whose statement it is, “hope that …”, or when it holds, “Before the flood, …”, as it stands before the first word."""
+    """Returns a problem if the claim drops an introduction: “hope that …”, “Before the flood, …”."""
     begin = first
     while begin and text[begin - 1].text.casefold() in ARTICLES - {"that"}:
         begin -= 1
@@ -191,7 +191,7 @@ def _bounded_before(text: Sequence[Token], first: int) -> str | None:
 
 
 def _bounded_behind(text: Sequence[Token], last: int) -> str | None:
-    """The same behind a comma at the end: “…, except in winter”."""
+    """Returns a problem if the claim drops a limit behind a comma at the end: “…, except in winter”."""
     for comma in range(last + 1, len(text) - 2):
         if text[comma].text == "," and text[comma + 1].text.casefold() in _BOUNDS_BEHIND:
             return f"its passage says this “{text[comma + 1].text} {text[comma + 2].text} …”, which must not be left out"
@@ -199,7 +199,7 @@ def _bounded_behind(text: Sequence[Token], last: int) -> str | None:
 
 
 def _bounded_inside(text: Sequence[Token], chosen: set[int]) -> str | None:
-    """What narrows a thing down behind it: “the dose for horses”, “the dose (for horses)”, “rice grown near the mine”."""
+    """Returns a problem if the claim drops a limit behind a thing: “the dose (for horses)”, “rice grown near the mine”."""
     for one, other in pairwise(sorted(chosen)):
         gap = [at for at in range(one + 1, other) if text[at].text not in _BRACKETS]
         if len(gap) < 2 or not any(text[at].weighs for at in gap):  # noqa: PLR2004
@@ -216,7 +216,7 @@ def _bounded_inside(text: Sequence[Token], chosen: set[int]) -> str | None:
 
 
 def _chosen_among(text: Sequence[Token], chosen: set[int], said: Container[str]) -> str | None:
-    """Whether one was chosen of several things that are joined, or joined in another way."""
+    """Returns a problem if the claim takes one of several joined things, or joins them differently."""
     first, last = min(chosen), max(chosen)
     before = next((at for at in range(first - 1, -1, -1) if text[at].text.casefold() not in ARTICLES), None)
     if before is not None and text[before].text.casefold() in _JOINS and not _joins_statements(text, before):
@@ -228,13 +228,13 @@ def _chosen_among(text: Sequence[Token], chosen: set[int], said: Container[str])
 
 
 def _joins_statements(text: Sequence[Token], join: int) -> bool:
-    """Whether it stands behind the only comma so far: “…, and …” of two statements, and not of a list."""
+    """Whether it follows the only comma so far: “…, and …” of two statements, and not of a list."""
     commas = [at for at in range(join) if text[at].text == ","]
     return commas == [join - 1] and text[join].text.casefold() == "and"
 
 
 def _is_any(text: Sequence[Token], last: int, chosen: set[int], said: Container[str]) -> bool:
-    """Whether the last word is of “a thing” that something is done to: it is one of them whatever else is said of it.
+    """Whether the last word belongs to “a thing” as an object: the statement is true of it without further limits.
 
     Not in “a dog that bites is dangerous”, “within a mile of Rome”, “avoid a drug that harms”.
     """
@@ -254,7 +254,7 @@ def _is_any(text: Sequence[Token], last: int, chosen: set[int], said: Container[
 def _narrowed(
     text: Sequence[Token], first: int, last: int, chosen: set[int], said: Container[str]
 ) -> str | None:
-    """What stands right before the first or right behind the last word, and makes it another thing: “toy guns”."""
+    """Returns a problem if a word right before or after the taken ones changes the thing: “toy guns”."""
     rest = text[last + 1 :]
     left_out: str | None = None
     if first and text[first - 1].kind is WordKind.CONTENT:
@@ -272,7 +272,7 @@ def _narrowed(
 
 
 def _bounds_thing(text: Sequence[Token], begins: Token, last: int, chosen: set[int]) -> bool:
-    """Whether what a word begins, right behind the last one that was taken, says which thing or how much is meant."""
+    """Whether the phrase right behind the last taken word says which thing or how much."""
     word = begins.text.casefold()
     counted = text[last].kind is WordKind.NUMBER or text[last].key in UNIT_KEYS
     foremost = any(text[at].text.casefold().endswith("est") or text[at].key in _FOREMOST for at in chosen)
@@ -280,7 +280,7 @@ def _bounds_thing(text: Sequence[Token], begins: Token, last: int, chosen: set[i
 
 
 def _relative_left_out(text: Sequence[Token], first: int, last: int, said: Container[str]) -> str | None:
-    """Whether a clause was left out without which a thing is another: “dogs that eat chocolate”."""
+    """Returns a problem if the claim drops a clause that defines a thing: “dogs that eat chocolate”."""
     for at in range(first + 1, len(text) - 1):
         word = text[at].text.casefold()
         if at > last and text[at].kind in {WordKind.CONTENT, WordKind.NUMBER, WordKind.BREAK}:
@@ -295,14 +295,14 @@ def _relative_left_out(text: Sequence[Token], first: int, last: int, said: Conta
 
 
 def _jumped(text: Sequence[Token], one: int, other: int, chosen: set[int]) -> bool:
-    """Whether what was left out between two words begins a statement, or a phrase, that the second belongs to."""
+    """Whether the gap between two words begins a statement, or a phrase, to which the second word belongs."""
     gap = range(one + 1, other)
     last = next((at for at in reversed(gap) if bounds_clause(text, at)), None)
     if last is not None:
         if text[other - 1].text.casefold() in _SUBJECTS:
             return True  # “because its owner fled, and it closed”: it is not the owner that closed
         begin = next((at + 1 for at in range(one, -1, -1) if bounds_clause(text, at)), 0)
-        # The subject's first word, or the one after it where the first only describes it.
+        # The subject's first word, or the next one if the first only describes it.
         subject = [at for at in range(begin, one + 1) if text[at].kind is WordKind.CONTENT][:2]
         begun = not subject or bool(set(subject) & chosen)
         if not begun or any(text[at].kind is WordKind.CONTENT for at in range(last + 1, other)):

@@ -1,20 +1,22 @@
-"""How much a check may compare before it gives up. Counted in comparisons, so that the same input always ends the same way. Pure."""
+"""Limits the comparisons of a check. It counts steps and not time, so that the same input always ends the same way. Pure."""
 
 from typing import Final
 
 PASSAGE_STEPS: Final = 100_000
-"""Comparisons of one sentence with one passage. Honest sentences take some hundreds; what takes more repeats itself, so that each
-of its words could stand for any other, and proves nothing."""
+"""The most comparisons of one sentence with one passage.
+
+Honest sentences take some hundreds. A passage that takes more repeats itself so much that it proves nothing.
+"""
 CHECK_STEPS: Final = 6 * PASSAGE_STEPS
-"""Comparisons of one sentence with all that it cites: as many passages as an answer may name."""
+"""The most comparisons of one sentence with all passages that it may cite."""
 
 
 class TooMuchWorkError(Exception):
-    """What was compared so far decides nothing."""
+    """The comparison ran out of steps without a result."""
 
 
 class ComparisonBudget:
-    """Counts the comparisons of words, and ends when there were too many."""
+    """Counts comparisons of words, and raises when they exceed the limit."""
 
     def __init__(self, steps: int = PASSAGE_STEPS) -> None:
         self._steps = steps
@@ -22,16 +24,16 @@ class ComparisonBudget:
         self.spent = 0
 
     def part(self, steps: int) -> "ComparisonBudget":
-        """So many of the steps that are left; what is spent of them is spent of these, too."""
+        """Returns a budget of at most `steps` of the remaining ones; its spending also counts here."""
         part = ComparisonBudget(min(steps, self._steps - self.spent))
         part._whole = self
         return part
 
     def spend(self, steps: int) -> None:
-        """Called before the comparing.
+        """Counts steps; call it before the comparison.
 
         Raises:
-            TooMuchWorkError: there are not so many steps left.
+            TooMuchWorkError: fewer steps are left.
         """
         if self.spent + steps > self._steps:
             raise TooMuchWorkError

@@ -1,4 +1,4 @@
-"""What follows from what the judge found: it is believed where it refuses, and has to show the words where it does not. Pure."""
+"""Applies the judge's findings: a rejection counts at once, a confirmation only with quotes from the passages. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -19,10 +19,10 @@ from orchestrator.writing.model.drafting import (
 from orchestrator.writing.model.judge.question import Finding, Quote, Reading
 
 FEWEST_SHOWN: Final = 2
-"""Words that say something, of the sentence's own, in what is quoted for it."""
+"""The least meaningful words of the sentence that its quotes must contain."""
 _LEFT_OUT: Final = re.compile(r"\[?(?:…|\.\.\.)\]?")
 _LOOKS: Final = str.maketrans("\u2018\u2019\u201c\u201d\u2010\u2011\u2013\u2014\u2212", "''\"\"-----")
-"""Quotation marks and dashes, which models write in their own way."""
+"""Quotation marks and dashes, which models write in different forms."""
 _EDGES: Final = " .,;:!?\"'"
 _TOLD: Final[Mapping[Finding, str]] = {
     "contradicted": "a second reader found that its passages say otherwise",
@@ -39,7 +39,7 @@ _REASONS: Final[Mapping[Finding, RejectionReason]] = {
 def settled(
     sentence: SupportedSentence | RejectedSentence, reading: Reading | None, material: WritingMaterial
 ) -> SupportedSentence | RejectedSentence:
-    """What becomes of a sentence that code holds, or finds conceivable, after it was read; `reading` is None if it was not."""
+    """Combines the rules' verdict on a sentence with the judge's `reading`, which is None if there was none."""
     cited = [material.evidence[name] for name in dict.fromkeys(sentence.passages)]
     if reading is None:
         return (
@@ -48,7 +48,7 @@ def settled(
             else replace(sentence, reason=RejectionReason.UNREAD)
         )
     if reading.finding in _TOLD:
-        # Its words stand in its passages, one by one: who finds nothing of it there has not looked.
+        # The rules found its words in its passages; a judge who finds nothing there has not looked.
         if isinstance(sentence, SupportedSentence) and reading.finding == "not_said":
             return sentence
         return _refused(sentence, reading, cited)
@@ -62,7 +62,7 @@ def settled(
 
 
 def words_shown(sentence: str, quotes: Sequence[Quote], cited: Sequence[Evidence]) -> tuple[str, ...]:
-    """The passages that the quotes stand in, word by word; none unless all of them do, and have the sentence's names and numbers."""
+    """Returns the quoted passages if every quote is verbatim and they contain the sentence's names and numbers; else empty."""
     passages = {each.id: each for each in cited}
     if not quotes or not all(
         each.passage in passages and _stands(each.words, passages[each.passage]) for each in quotes
@@ -76,7 +76,7 @@ def words_shown(sentence: str, quotes: Sequence[Quote], cited: Sequence[Evidence
 
 
 def _stands(words: str, passage: Evidence) -> bool:
-    """Whether the passage or its heading has the words, and on either side of “…” in the same order, whatever their quotation marks and dashes."""
+    """Whether passage or heading contains the words, around each “…” in the same order; ignores forms of quotes and dashes."""
     for text in (passage.text, passage.heading or ""):
         at, there = 0, _plain(text)
         for part in filter(None, (_plain(each).strip(_EDGES) for each in _LEFT_OUT.split(words))):

@@ -1,4 +1,4 @@
-"""Asks the judge about the sentences of a section: one more step of the writing, durable and paid for once like the others."""
+"""Asks the judge about the sentences of a section, as a durable step that is paid once."""
 
 import hashlib
 import json
@@ -19,16 +19,16 @@ from orchestrator.writing.model.judge.question import (
 )
 
 TOKENS_A_READING: Final = 160
-"""Of the answer, for one sentence: some quotes, a reason and a word."""
+"""Tokens of the answer for one sentence: some quotes, a reason and a finding."""
 
 _log = structlog.get_logger(__name__)
 
 
 class Judge:
-    """Reads the sentences of one article a second time.
+    """Judges the sentences of one article.
 
     Args:
-        asking: of the model that judges, which need not be the one that writes.
+        asking: session of the judging model, which may differ from the writing one.
         material: of the article.
     """
 
@@ -39,14 +39,13 @@ class Judge:
     async def read(
         self, name: str, sentences: Sequence[SupportedSentence | RejectedSentence]
     ) -> list[SupportedSentence | RejectedSentence]:
-        """The sentences of `name`, such as “section 1”, as they stand after they were read.
+        """Returns the sentences of `name`, such as “section 1”, after the judge has read them.
 
-        It sees those that hold and those that are conceivable. One that is conceivable is kept if the judge confirms it and shows the
-        words; one that holds is given up if the judge finds that it says more, or something else. An answer that cannot be used
-        leaves things as code has them.
+        The judge sees supported and conceivable sentences. It keeps a conceivable one by confirming it with quotes, and
+        rejects a supported one by finding that it says more or something else. An unusable answer changes nothing.
 
         Raises:
-            WaitFor, RetryLater, Unprocessable: as of `Chat.complete`.
+            WaitFor, RetryLater, Unprocessable: as of `ChatClient.complete`.
         """
         asked = [
             CitedSentence(number, each.text, each.passages)
@@ -63,12 +62,12 @@ class Judge:
         ]
 
     def _at_a_time(self, asked: Sequence[CitedSentence]) -> Iterator[Sequence[CitedSentence]]:
-        """As many as one answer has room for."""
+        """Splits the sentences into batches that fit one answer."""
         size = max(1, self._asking.max_tokens // TOKENS_A_READING)
         return (asked[at : at + size] for at in range(0, len(asked), size))
 
     async def _ask(self, name: str, asked: Sequence[CitedSentence]) -> dict[int, Reading]:
-        # What was found of other sentences is no answer: those of a mended section, or of another version's rules, have another name.
+        # The step's name contains the sentences: findings about repaired ones, or under another version's rules, differ.
         step = f"{name}.judge.{_digest(asked)}"
         try:
             answer = await self._asking.ask(
@@ -80,7 +79,7 @@ class Judge:
         wanted = {each.number for each in asked}
         found: dict[int, Reading] = {}
         for reading in answer.readings:
-            # Of two readings of one sentence, the one that refuses it.
+            # If a sentence has two readings, the rejecting one counts.
             if reading.number in wanted and (
                 reading.number not in found or found[reading.number].finding == "supported"
             ):

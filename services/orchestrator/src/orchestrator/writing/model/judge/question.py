@@ -1,4 +1,4 @@
-"""What the judge is asked, and the shape in which it answers. Pure."""
+"""The judge's prompt, and the shape of its answer. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class SecondReading(AnswerShape):
 
 @dataclass(frozen=True, slots=True)
 class CitedSentence:
-    """A sentence that is to be read, with the ids of the passages it cites."""
+    """A sentence to judge, with the ids of the passages it cites."""
 
     number: int
     text: str
@@ -74,7 +74,7 @@ TASK: Final = "Read each of these sentences against the passages it cites, and g
 def messages(
     claimed: Sequence[CitedSentence], evidence: Mapping[str, Evidence]
 ) -> tuple[dict[str, str], ...]:
-    """The question for these sentences, with the passages that they cite and no others."""
+    """Builds the prompt for these sentences with only the passages that they cite."""
     return told(
         RULES,
         TASK,
