@@ -63,7 +63,7 @@ class LinkProbe:
         return together(inside, outside)
 
     async def _inside(self, address: str) -> ProbeAnswer | None:
-        """Asks the publisher; None if there is none, or if the address is no page of the built-in sites."""
+        """Asks the publisher; None without a publisher, or if the address is no page of the built-in sites."""
         _, sites, place = urlsplit(address).path.partition(_SITES)
         if self._pages is None or not sites:
             return None

@@ -50,7 +50,7 @@ class BrokenLink:
 
 
 async def begin_round(connection: Connection) -> str | None:
-    """Collects the links of one brand whose week is over, and makes some due; returns its slug, or None if no brand is due."""
+    """Collects the links of one brand that is due for its weekly check; returns its slug, or None."""
     await connection.execute(
         "insert into link_rounds (brand_slug, next_at) select slug, now() from brands on conflict do nothing"
     )

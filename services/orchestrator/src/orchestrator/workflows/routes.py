@@ -45,7 +45,7 @@ def workflow_routes(database: Database, room: Room, stuck_after: timedelta) -> A
         after: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> WorkflowList:
-        """Lists the workflows of all articles whose cycle still exists, by start."""
+        """Lists the workflows of all articles in existing cycles, by start."""
         brands = None if caller.brands is None else sorted(caller.brands)
         if brand is not None:
             brands = [brand] if caller.may_see(brand) else []

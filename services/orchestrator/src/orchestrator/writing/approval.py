@@ -56,7 +56,7 @@ class SubjectHistory:
 
 
 async def wish_to_see(connection: Connection, brand: Brand, keyword: str) -> tuple[str, ...]:
-    """Returns the reasons why a new article of the brand needs approval whatever its quality; empty if it needs none."""
+    """Returns the reasons why a new article of the brand needs approval regardless of quality; empty if it needs none."""
     names = await load_names(connection, [brand.slug])
     named = brand.slug, names[brand.slug].key(keyword)
     return wishes(brand, (await stances_on(connection, [named]))[named])

@@ -13,7 +13,7 @@ MIN_SOURCES = 3
 class SourcePassage:
     r"""Plain text under one heading: paragraphs, lists, listings and tables, separated by a blank line.
 
-    A paragraph is one line without a tab. Each line of a list, listing or table begins with a marker and a tab:
+    A paragraph is one line without a tab. Each line of a list, listing or table starts with a marker and a tab:
     "•\tan item", "1.\ta numbered item", "\ta line of code", "|\ta cell\tthe next cell" (the first row is the head).
     `flags` name what a reviewer should see.
     """

@@ -88,7 +88,7 @@ class ContentWorkflow:
     async def generate(
         self, message: DomainMessage[ContentGenerate], context: Context
     ) -> Record | Together[WritingOutcome]:
-        """Writes the article of a `content.generate`; it ends with `content.refused` if there is none or it needs approval.
+        """Writes the article of a `content.generate`; without an article, or if it needs approval, the end is `content.refused`.
 
         Raises:
             WaitFor: research or the model is away, the budget is spent, or the article's time slice is over.

@@ -92,7 +92,7 @@ def _phrases(published: Iterable[LinkableArticle], own: tuple[str, ...]) -> dict
 def _said(
     block: MarkdownBlock, phrases: Mapping[str, list[_Phrase]], without: AbstractSet[str]
 ) -> list[_Phrase]:
-    """Returns the phrases whose words all occur in the block, in any place; the longest first."""
+    """Returns the phrases with all their words in the block, in any place; the longest first."""
     words = set(_words(block.shown.text))
     words |= {word.removesuffix("s") for word in words}
     found = [
@@ -134,7 +134,7 @@ def _place(
     taken: Sequence[tuple[int, int]],
     subject: Sequence[tuple[int, int]],
 ) -> tuple[int, int] | None:
-    """Returns the (start, end) in the Markdown of the first mention of the phrase that may become a link; None if there is none."""
+    """Returns the (start, end) in the Markdown of the first mention of the phrase that may become a link, or None."""
     for match in _pattern(phrase.words).finditer(block.shown.text):
         places = block.shown.places(match.start(), match.end())
         # A citation or a mark between two words would become part of the link.

@@ -163,7 +163,7 @@ async def insert_contents(connection: Connection, new: Sequence[NewContent]) -> 
 
 
 async def _free_slug(connection: Connection, content_id: UUID, columns: Mapping[str, Any]) -> str | None:
-    """Returns a free address for an article whose requested one is taken; None if the article is stored already."""
+    """Returns a free address in place of a taken one; None if the article is stored already."""
     wanted = columns["wanted"]
     taken = await connection.fetch(
         """

@@ -45,7 +45,7 @@ REASONS: Final = (
 STEPS: Final = ("store", "announce")
 """The last steps of a command that produced an article."""
 COMMANDS_QUEUE: Final = CATALOGUE.type_of(ContentGenerate).queue
-"""The queue whose dead letters a finished command resolves."""
+"""The queue that commands come from; a finished command resolves their dead letters."""
 _log = structlog.get_logger(__name__)
 
 Message: TypeAlias = DomainMessage[ContentGenerate]
@@ -62,7 +62,7 @@ class FinishedArticle:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WritingOutcome:
-    """The result of one command: an article, or the reason why there is none."""
+    """The result of one command: an article, or the reason for its absence."""
 
     message: Message
     delivered: DeliveredCommand
@@ -166,7 +166,7 @@ def _settle_former(tx: Transaction, ended: WritingOutcome, writing: ReleasedWrit
 
 
 def tell_too_late(message: Message) -> None:
-    """Logs that a redelivery or replay concerns an article that was deleted or whose brand was erased; it is not rewritten."""
+    """Logs that a redelivery or replay came after the deletion of the article or the erasure of its brand."""
     _log.info(
         "message_comes_too_late",
         content_id=str(message.payload.content_id),

@@ -30,7 +30,7 @@ class WritingCommand:
 
 @dataclass(frozen=True, slots=True)
 class CommandState:
-    """What a command finds as it begins."""
+    """The state that a command finds as it begins."""
 
     late: bool = False
     """True if its article was deleted or its brand erased; there is no claim then."""

@@ -48,7 +48,7 @@ QUICK: Final = 1.0
 
 
 class StoredMeanwhileError(WaitFor):
-    """Another replica has stored a different result for a step whose own result is not stored yet."""
+    """Another replica has stored a different result for a step, and our own result is not stored yet."""
 
     def __init__(self, workflow_id: UUID) -> None:
         super().__init__(

@@ -1,6 +1,6 @@
 r"""Parses a passage's text into paragraphs, lists, listings and tables. Pure.
 
-Research separates them by blank lines. A paragraph is one line without a tab. Each line of the others begins with a
+Research separates them by blank lines. A paragraph is one line without a tab. Each line of the others starts with a
 marker and a tab: "•\titem", "1.\titem", "\tcode", "|\tcell\tcell".
 """
 

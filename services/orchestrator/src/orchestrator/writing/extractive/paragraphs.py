@@ -93,7 +93,7 @@ _SUBJECT = re.compile(r"^(?:The|That|Those|Both|All)\s+(.*)", re.DOTALL)
 _SAYS_WHICH = re.compile(
     r"\b(?:of|that|which|who|whose|where|between|for|in|on|from|to|at|with|by)\b|[A-Z_`(]|\d|\w-\w"
 )
-# Things of which only one exists.
+# Unique things.
 _KNOWN: Final = frozenset(
     stems_of("user system computer world web internet network operating kernel shell idea goal purpose")
 )
@@ -126,7 +126,7 @@ def quotable(text: str, *, leads: bool, known: AbstractSet[str]) -> Quotable:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Consecutive sentences of a paragraph that are complete whatever title, heading and keyword name."""
+    """Consecutive sentences of a paragraph that are complete under any title, heading and keyword."""
 
     text: str
     first: str
@@ -192,7 +192,7 @@ def _slice(text: str, sentences: Sequence[str], first: int, end: int) -> str:
 
 
 def begins_with(text: str) -> str:
-    """Returns the quotable part from the paragraph's beginning; empty if there is none."""
+    """Returns the quotable part from the paragraph's beginning; may be empty."""
     found = next(_runs(split(text), leads=False), None) if len(text) <= MAX_PARAGRAPH else None
     return _slice(text, split(text), *found) if found is not None and found[0] == 0 else ""
 

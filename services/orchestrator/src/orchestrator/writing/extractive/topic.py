@@ -72,7 +72,7 @@ _ASKED = re.compile(
     r"(?:an? |the )?|(?: works?| guide| tutorial| explained| basics)$",
     re.IGNORECASE,
 )
-# Words that narrow the thing that a phrase begins with.
+# Words that narrow the first thing of a phrase.
 _ADDED: Final = re.compile(
     r"\b(?:that|which|who|whose|where|when|under|for|in|on|to|from|by|with|\w{3,}ing)\b|\b(?<!list )(?<!lists )(?<!example )of\b"
 )
@@ -199,12 +199,12 @@ class Topic:
         return self._subject in {stems, stems[1:] if not name.isupper() else stems}
 
     def is_circular(self, phrase: str) -> bool:
-        """Whether an explanation of the keyword begins with the keyword, as "A list of all hooks" does."""
+        """Whether an explanation of the keyword names it first, as "A list of all hooks" does."""
         head = _ADDED.split(phrase, maxsplit=1)[0]
         return _place(self._subject, stems_of(head)) is not None
 
     def is_foremost(self, text: str) -> bool:
-        """Whether a sentence begins with the keyword, or is short and ends with it, and so is about it."""
+        """Whether a sentence has the keyword at its beginning, or is short and has it at its end, and so is about it."""
         words, stems = words_of(text), stems_of(text)
         at = _place(self.stems, stems)
         if at is None or text.endswith(":"):
@@ -301,7 +301,7 @@ def _place(wanted: tuple[str, ...], stems: tuple[str, ...]) -> int | None:
 
 
 def _predicate(after: tuple[str, ...]) -> float | None:
-    """Rates the predicate of the keyword: what it is, or what it does."""
+    """Rates the predicate of the keyword: its nature, or its action."""
     heads = 0
     while after and (after[0] in _ADVERBS or (after[0] in _HEADS and heads < _MAX_HEADS)):
         heads += after[0] in _HEADS

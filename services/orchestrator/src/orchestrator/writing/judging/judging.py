@@ -155,7 +155,7 @@ async def judge_again(
     newcomers: Sequence[SiblingArticle],
     read: Callable[[Sequence[UUID]], Awaitable[Mapping[UUID, str]]],
 ) -> JudgedArticle:
-    """Compares the article with ones stored meanwhile, whose Markdown `read` returns.
+    """Compares the article with ones stored meanwhile; `read` returns their Markdown.
 
     Call `lock_storing` before reading `newcomers`, and store in the same transaction. Of two near-duplicates that are
     written at the same time, the second to be stored then waits for approval.
@@ -181,7 +181,7 @@ class _SiblingComparison:
 
     @property
     def close(self) -> list[UUID]:
-        """Ids of the articles whose texts must be compared."""
+        """Ids of the articles that need a comparison of texts."""
         return [each.content_id for each in self._ranked if self._shares[each.content_id] >= NEAR_ENOUGH]
 
     def confirm(self, bodies: Mapping[UUID, str], text: str) -> None:

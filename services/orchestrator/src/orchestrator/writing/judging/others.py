@@ -18,7 +18,7 @@ from orchestrator.writing.quality import fingerprint
 COMPARED: Final = 500
 """The number of a brand's newest articles to compare and link with."""
 _WITHOUT_FINGERPRINT: Final = 100
-"""The number of articles without a stored fingerprint whose text is read to compute one."""
+"""The most articles without a stored fingerprint that are read to compute one."""
 _REMEMBERED: Final = 5_000
 """Cached articles per process, of about 1 kB each."""
 _BRANDS_AT_ONCE: Final = 20

@@ -33,7 +33,7 @@ class SourceRuns:
         )
 
     def too_long_a_run(self, sentence: str) -> str | None:
-        """Returns the first copied run of more than LONGEST_RUN words outside quotation marks; None if there is none."""
+        """Returns the first copied run of more than LONGEST_RUN words outside quotation marks, or None."""
         for stretch in unquoted(sentence):
             for run in _runs(plain_words(stretch), LONGEST_RUN + 1):
                 if run in self.runs[LONGEST_RUN + 1]:

@@ -154,7 +154,7 @@ def _held(claim: "_Claim", cited: Sequence[Evidence], budget: ComparisonBudget) 
 @dataclass(frozen=True, slots=True)
 class _ClaimMatch:
     share: float
-    """How near the passage comes to the claim, 0 to 2."""
+    """The nearness of the passage to the claim, 0 to 2."""
     problem: str | None
     """None if it supports the claim."""
     said: str = ""
@@ -173,7 +173,7 @@ def unfit(tokens: Sequence[Token], given: frozenset[str]) -> str | None:
 
 class _Claim:
     def __init__(self, tokens: Sequence[Token], given: frozenset[str], *, begins: bool = False) -> None:
-        """`begins` is true for the second half of a sentence, whose subject must begin a statement of the passage."""
+        """`begins` is true for the second half of a sentence; its subject must begin a statement of the passage."""
         self._tokens = tuple(tokens)
         self._begins = begins
         self._words = [token.text.casefold() for token in self._tokens]

@@ -153,7 +153,7 @@ def _number_pairs(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
 
 
 def torn(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
-    """Yields names whose words are not adjacent in the passages, except reversed around “of”."""
+    """Yields names that the passages have with their words apart, except reversed around “of”."""
     theirs: set[tuple[str, str]] = set()
     for text in texts:
         for at, token in enumerate(text):

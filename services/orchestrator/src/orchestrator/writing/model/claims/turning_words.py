@@ -16,7 +16,7 @@ DENYING: Final = NOT | _words(
 )
 """A claim may render these words of a passage with “not”."""
 NO_PREFIX: Final = ("under", "until", "unit", "union", "unique", "univers", "uncle")
-"""Words that begin with “un” and negate nothing."""
+"""Words that start with “un” and negate nothing."""
 NOT_ONLY: Final = _words("only just necessarily")
 
 _FEW: Final = _words("rarely seldom few hardly barely scarcely little")

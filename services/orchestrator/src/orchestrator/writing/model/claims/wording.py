@@ -57,11 +57,11 @@ PRONOUNS: Final = _words(
     "it its they them their theirs this that these those he him his she her hers such both former latter"
 )
 HARD: Final = NEGATIONS | _words("only may might could can when where until before after")
-"""The negating and limiting words whose effect reaches across an “and”."""
+"""The negating and limiting words that reach across an “and”."""
 MOVABLE: Final = _words(
     "in at on for by with from during within since until after before per through under over"
 )
-"""A phrase that begins with one of these may come before or after the words it modifies."""
+"""A phrase that starts with one of these may come before or after the words it modifies."""
 PREPOSITIONS: Final = MOVABLE | _words("of to into onto about among against")
 """They say whether a thing happens by, to or with a person."""
 ARTICLES: Final = _words("a an the its their his her our your this that these those")
