@@ -49,7 +49,7 @@ from orchestrator.review import Appointments, Returns, count_drafts
 from orchestrator.schedule import Scheduler, count_states
 from orchestrator.settings import Settings
 from orchestrator.tallies import Tally
-from orchestrator.workflows import in_states
+from orchestrator.workflows import count_by_state
 from orchestrator.writing import ContentWorkflow, ResearchClient, StatelessWriter, WriterFactory
 from orchestrator.writing.extractive import ExtractiveWriter
 
@@ -156,7 +156,7 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterFactory] | No
         "workflows",
         "Articles being written or sent to be, by how that goes.",
         "state",
-        partial(in_states, stuck_after=settings.stuck_after),
+        partial(count_by_state, stuck_after=settings.stuck_after),
     )
     service.background("housekeeping", housekeeping.run)
     service.background("quiet_hours", QuietPeriods(service.database).run)

@@ -25,7 +25,7 @@ from orchestrator.writing.model.answers import DraftSentence, json_schema
 from orchestrator.writing.model.claims import Evidence
 from orchestrator.writing.model.copying import SourceRuns
 from orchestrator.writing.model.drafting import RejectedSentence, SupportedSentence, WritingMaterial
-from orchestrator.writing.model.judge.findings import settled
+from orchestrator.writing.model.judge.findings import apply_reading
 from orchestrator.writing.model.judge.question import (
     CitedSentence,
     Quote,
@@ -145,7 +145,7 @@ def tell(folder: Path, items: Sequence[Item]) -> None:
     for each, reading in answered(folder, items):
         verdict, judged = checked(each)
         if verdict != REFUSED:
-            judged = settled(judged, reading, material_of(each))
+            judged = apply_reading(judged, reading, material_of(each))
         kept = isinstance(judged, SupportedSentence)
         agrees = reading is not None and reading.finding == "supported"
         table[each.kind].update(("sentences", verdict))

@@ -287,7 +287,7 @@ def test_a_passage_with_an_instruction_is_neither_shown_nor_evidence(form: str, 
     material = WritingMaterial.of([source], max_characters=10_000)
 
     assert list(material.evidence) == ["s1p2"]
-    assert material.set_aside == (f"s1p1 ({injection.found_in(told)})",)
+    assert material.set_aside == (f"s1p1 ({injection.find_instruction(told)})",)
     obeyed = DraftSentence(text="Casinos are great for everyone.", passages=("s1p1",))
     assert isinstance(material.judge(obeyed, frozenset(material.evidence), ()), RejectedSentence)
     assert isinstance(

@@ -19,7 +19,7 @@ from orchestrator.writing.model.claims import (
     readings,
     work,
 )
-from orchestrator.writing.model.claims.work import (
+from orchestrator.writing.model.claims.comparison_budget import (
     CHECK_STEPS,
     PASSAGE_STEPS,
     ComparisonBudget,

@@ -20,7 +20,7 @@ from orchestrator.writing.model.drafting import (
     SupportedSentence,
     WritingMaterial,
 )
-from orchestrator.writing.model.judge.findings import settled
+from orchestrator.writing.model.judge.findings import apply_reading
 from orchestrator.writing.model.judge.question import MAX_QUOTES, Finding, Quote, Reading
 
 DRAFTS = Path(__file__).parents[1] / "drafts"
@@ -84,7 +84,7 @@ def with_an_agreeing_judge(
     )
     if isinstance(verdict, RejectedSentence) and not verdict.conceivable:
         return verdict
-    return settled(verdict, agreeing(material, passages), material)
+    return apply_reading(verdict, agreeing(material, passages), material)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def as_was_found(
         return verdict
     finding, *quotes = READINGS[name]
     shown = tuple(Quote(passage=passage, words=words) for passage, words in quotes)
-    return settled(verdict, Reading(number=1, quotes=shown, why="", finding=finding), material)
+    return apply_reading(verdict, Reading(number=1, quotes=shown, why="", finding=finding), material)
 
 
 @pytest.mark.parametrize(("style", "name", "kept"), [("told", "rules", 26), ("free", "free", 41)])
@@ -286,7 +286,7 @@ def read(
     material = of_one(DAM, heading)
     verdict = material.judge(DraftSentence(text=said, passages=("s1p1",)), frozenset(material.evidence), ())
     shown = tuple(Quote(passage="s1p1", words=each) for each in quotes)
-    return settled(verdict, Reading(number=1, quotes=shown, why=why, finding=finding), material)
+    return apply_reading(verdict, Reading(number=1, quotes=shown, why=why, finding=finding), material)
 
 
 OTHER_WORDS = "For Six Companies, Frank Crowe was in charge of the building."
@@ -335,7 +335,7 @@ def test_a_heading_may_name_the_subject() -> None:
     verdict = material.judge(DraftSentence(text=said, passages=("s1p1",)), frozenset(["s1p1"]), ())
     reading = Reading(number=1, quotes=(Quote(passage="s1p1", words=passage),), why="", finding="supported")
 
-    assert isinstance(settled(verdict, reading, material), SupportedSentence)
+    assert isinstance(apply_reading(verdict, reading, material), SupportedSentence)
 
 
 @pytest.mark.parametrize("finding", ["contradicted", "says_more"])
@@ -356,8 +356,8 @@ def test_what_holds_stays_where_the_judge_has_not_found_it_or_says_nothing() -> 
     kept = material.judge(DraftSentence(text=SAME_WORDS, passages=("s1p1",)), frozenset(["s1p1"]), ())
     open_ = material.judge(DraftSentence(text=OTHER_WORDS, passages=("s1p1",)), frozenset(["s1p1"]), ())
 
-    assert settled(kept, None, material) == kept
-    unread = settled(open_, None, material)
+    assert apply_reading(kept, None, material) == kept
+    unread = apply_reading(open_, None, material)
     assert isinstance(unread, RejectedSentence)
     assert unread.reason is RejectionReason.UNREAD
 

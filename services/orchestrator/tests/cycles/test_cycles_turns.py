@@ -31,7 +31,7 @@ from orchestrator.cycles import (
 )
 from orchestrator.cycles.models import NOT_ITS_TURN, CycleView
 from orchestrator.cycles.turns import give_overlooked_turns
-from orchestrator.writing.durable import DeliveredCommand, put_down_to_wait, take_up
+from orchestrator.writing.durable import DeliveredCommand, claim_article, release_to_wait
 
 AT_ONCE = 4
 ROOM = Room(articles=AT_ONCE)
@@ -178,8 +178,8 @@ async def test_a_keyword_that_waits_is_not_taken_for_stalled_and_gets_the_turn_o
         # One of them is known to wait: the budget of the day is spent.
         assert second.facts.content_id is not None
         command = DeliveredCommand(second.facts.content_id, new_event_id(), revision=None, attempt=1)
-        await take_up(connection, command, timedelta(minutes=10))
-        await put_down_to_wait(connection, command, "waits for money", timedelta(minutes=10))
+        await claim_article(connection, command, timedelta(minutes=10))
+        await release_to_wait(connection, command, "waits for money", timedelta(minutes=10))
 
     housekeeping = Housekeeping(
         orchestrator_database,

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from orchestrator.links.domain import LinkStatus, ProbeAnswer, ProbeOutcome, answered, judge, together
+from orchestrator.links.domain import LinkStatus, ProbeAnswer, ProbeOutcome, answered, together, update_status
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 THERE, GONE = ProbeAnswer(ProbeOutcome.THERE), ProbeAnswer(ProbeOutcome.GONE, "its site answered 404")
@@ -20,10 +20,10 @@ def test_only_who_says_so_himself_is_gone(status: int, outcome: str) -> None:
 
 
 def test_rounds_are_counted_and_the_same_answer_twice_in_a_round_is_one() -> None:
-    first = judge(None, GONE, NOW)
-    again = judge(first, GONE, NOW + timedelta(hours=1))
-    next_week = judge(again, GONE, NOW + timedelta(days=7))
-    back = judge(next_week, THERE, NOW + timedelta(days=14))
+    first = update_status(None, GONE, NOW)
+    again = update_status(first, GONE, NOW + timedelta(hours=1))
+    next_week = update_status(again, GONE, NOW + timedelta(days=7))
+    back = update_status(next_week, THERE, NOW + timedelta(days=14))
 
     assert first == again == LinkStatus(ProbeOutcome.GONE, GONE.detail, NOW, 1, NOW)
     assert (next_week.rounds, next_week.since) == (2, NOW)

@@ -20,7 +20,7 @@ from orchestrator.cycles import (
 from orchestrator.cycles.facts import KeywordState
 from orchestrator.cycles.turns import give_overlooked_turns
 from orchestrator.subjects import Candidate, take_in_hand
-from orchestrator.writing.approval import wish_to_see
+from orchestrator.writing.approval import load_approval_reasons
 
 MessageOf = Callable[..., DomainMessage[Any]]
 ROOM = Room(research=4, articles=4)
@@ -209,7 +209,7 @@ async def test_what_a_person_rejected_or_took_down_may_be_written_again_and_then
     async with desk.database.connection() as connection:
         brand = await find_brand(connection, BRAND)
         assert brand is not None
-        (why,) = await wish_to_see(connection, brand, "Cold Brews")
+        (why,) = await load_approval_reasons(connection, brand, "Cold Brews")
     assert why == f"a person rejected an article on its subject, or took it down (/v1/drafts/{content_id})"
 
 

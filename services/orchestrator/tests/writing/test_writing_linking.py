@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from orchestrator.writing.body import Body
-from orchestrator.writing.linking import MAX_LINKS, LinkableArticle, linked
+from orchestrator.writing.linking import MAX_LINKS, LinkableArticle, add_links
 
 SITE = "https://site.test/sites/daily-grind/"
 GRINDER = LinkableArticle("burr grinder", "Burr grinders: sizes and steps", f"{SITE}burr-grinder")
@@ -41,7 +41,7 @@ def links_in(
 ) -> list[str]:
     """The words that became links in what follows the opening paragraph."""
     markdown = "\n\n".join((FIRST, *paragraphs)) + "\n"
-    result, count = linked(Body(markdown), keyword=keyword, published=to or (GRINDER, FILTER, COLD_BREW))
+    result, count = add_links(Body(markdown), keyword=keyword, published=to or (GRINDER, FILTER, COLD_BREW))
     text, links = read(result)
     assert text == read(markdown)[0]
     assert len(links) == count
@@ -54,7 +54,7 @@ def test_the_first_place_of_each_earlier_article_becomes_a_link() -> None:
         "A burr grinder and a paper filter are all it takes. [2]\n\n- Rinse the paper filters first. [2]\n"
     )
 
-    result, count = linked(Body(body), keyword="pour-over coffee", published=(GRINDER, FILTER))
+    result, count = add_links(Body(body), keyword="pour-over coffee", published=(GRINDER, FILTER))
 
     assert count == 2
     assert result == (
@@ -87,7 +87,7 @@ def test_the_first_place_of_each_earlier_article_becomes_a_link() -> None:
 )
 def test_where_a_link_may_stand(paragraph: str, found: list[str]) -> None:
     markdown = f"{FIRST}\n\n{paragraph}\n"
-    result, _ = linked(Body(markdown), keyword="pour-over coffee", published=(FILTER,))
+    result, _ = add_links(Body(markdown), keyword="pour-over coffee", published=(FILTER,))
     text, links = read(result)
     assert text == read(markdown)[0]
     assert [words for words, _ in links] == found
@@ -118,7 +118,7 @@ def test_there_are_at_most_a_few_links() -> None:
 )
 def test_long_texts_are_linked_in_bounds(piece: str) -> None:
     began = time.process_time()
-    linked(
+    add_links(
         Body(f"{FIRST}\n\n{piece * (200_000 // len(piece))}"), keyword="pour-over coffee", published=(FILTER,)
     )
     assert time.process_time() - began < 60
@@ -144,7 +144,7 @@ def test_nothing_of_another_article_gets_into_this_one(name: str) -> None:
     hostile = LinkableArticle(name, name, "https://site.test/a b)<x>[y](z)&copy=1\\")
     body = f"{FIRST}\n\nA paper filter alert click script of evil test aaaa {'a' * 40} takes out oil. [2]\n"
 
-    result, count = linked(Body(body), keyword="pour-over coffee", published=(hostile,))
+    result, count = add_links(Body(body), keyword="pour-over coffee", published=(hostile,))
 
     text, links = read(result)
     assert text == read(body)[0]
@@ -160,7 +160,7 @@ def test_nothing_of_another_article_gets_into_this_one(name: str) -> None:
 def test_a_link_never_changes_what_is_read(text: str, name: str) -> None:
     escaped = re.sub(r"([\\`*_\[\]<>&~|{}#$!^])", r"\\\1", " ".join(text.split()))
     body = f"{FIRST}\n\nSo: {escaped} aaaa bbbb [1]\n"
-    result, _ = linked(
+    result, _ = add_links(
         Body(body),
         keyword="pour-over coffee",
         published=(LinkableArticle(name * 2, "aaaa", GRINDER.url), LinkableArticle("bbbb", "", FILTER.url)),

@@ -12,12 +12,12 @@ from orchestrator.writing.quality import (
     WRITTEN,
     Measure,
     NearestArticle,
+    containment,
+    count_independent,
     estimate,
     fingerprint,
-    independent,
     measure,
     problems,
-    said_by,
 )
 
 GOOD = Article(
@@ -186,14 +186,14 @@ def test_likeness_counts_what_a_reader_reads_and_fingerprints_estimate_it() -> N
         " [2] ".join(sentences).replace("matter", "[matter](https://site.test/)"),
     )
 
-    share = said_by(prose_of(other), prose_of(text))
+    share = containment(prose_of(other), prose_of(text))
 
     assert share == pytest.approx(0.5, abs=0.06)
     assert estimate(fingerprint(prose_of(text)), fingerprint(prose_of(other))) == pytest.approx(
         share, abs=0.1
     )
-    assert said_by(prose_of(text), prose_of(text)) == 1
-    assert said_by("", "") == 0
+    assert containment(prose_of(text), prose_of(text)) == 1
+    assert containment("", "") == 0
 
 
 def test_a_fingerprint_is_the_same_everywhere() -> None:
@@ -208,7 +208,7 @@ def test_a_copy_is_no_other_source() -> None:
     copy = ArticleSource(2, "Two", (SourcePassage(None, f"{text} and a little more of it", 1.0),))
     other = ArticleSource(3, "Three", (SourcePassage(None, " ".join(f"other{n}" for n in range(80)), 1.0),))
     empty = ArticleSource(4, "Four", ())
-    assert independent([one, copy, other, empty]) == 2
+    assert count_independent([one, copy, other, empty]) == 2
 
 
 def test_a_source_put_together_from_others_takes_none_of_them_away() -> None:
@@ -218,5 +218,5 @@ def test_a_source_put_together_from_others_takes_none_of_them_away() -> None:
         for n, text in enumerate(texts, start=1)
     ]
     collection = ArticleSource(9, "", (SourcePassage(heading=None, text=" ".join(texts), score=1.0),))
-    assert independent(originals) == independent([collection, *originals]) == 3
-    assert independent([collection, originals[0]]) == 1
+    assert count_independent(originals) == count_independent([collection, *originals]) == 3
+    assert count_independent([collection, originals[0]]) == 1

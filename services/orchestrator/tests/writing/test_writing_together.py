@@ -21,11 +21,11 @@ from orchestrator.brands import upsert_brand
 from orchestrator.computing import ComputeThread
 from orchestrator.subjects.keys import key_of
 from orchestrator.writing import Article, ArticleSource, ContentWorkflow, StatelessWriter, handlers
-from orchestrator.writing.approval import stances_on
+from orchestrator.writing.approval import load_subject_histories
 from orchestrator.writing.durable import ClaimBatcher, DeliveredCommand, WritingCommand
 from orchestrator.writing.judging import SiblingArticle, SiblingArticles
 from orchestrator.writing.store import NewContent, insert_contents, mark_published
-from orchestrator.writing.versions import ArticleText, insert_version, set_standing
+from orchestrator.writing.versions import ArticleText, insert_version, set_current_version
 from tests.fixtures.kilns import SOURCES
 from tests.fixtures.orchestrator.writing import RESEARCH, Calls, MessageOf, TitleWriter, published_at, sent_by
 
@@ -67,7 +67,7 @@ def asked(
 
 
 async def begin(openings: ClaimBatcher, *commands: WritingCommand) -> list[Any]:
-    return await asyncio.gather(*(openings.of(each) for each in commands), return_exceptions=True)
+    return await asyncio.gather(*(openings.claim(each) for each in commands), return_exceptions=True)
 
 
 async def test_commands_that_begin_together_are_each_told_what_is_their_own(
@@ -115,7 +115,7 @@ async def test_who_begins_again_finds_the_steps_that_are_done(
     orchestrator_database: Database, command: DomainMessage[ContentGenerate]
 ) -> None:
     openings, one, new = ClaimBatcher(orchestrator_database, HOUR), asked(command), asked(command)
-    first = openings.workflow(one, await openings.of(one))
+    first = openings.workflow(one, await openings.claim(one))
     await first.step("small", TEXT, Calls("x"))
     await first.step("large", TEXT, Calls("y" * 70_000))
 
@@ -152,7 +152,7 @@ async def test_what_is_remembered_of_articles_is_what_they_say_now(
         orchestrator_database, "kiln", "glaze"
     )
     others = SiblingArticles(orchestrator_database)
-    assert sorted(said(await others.of(BRAND))) == [
+    assert sorted(said(await others.load(BRAND))) == [
         ("glaze", None, {1, 2, 4}),
         ("kiln", None, {1, 2, 3}),
         ("oven", None, {1, 2, 3}),
@@ -174,16 +174,16 @@ async def test_what_is_remembered_of_articles_is_what_they_say_now(
             (),
         )
         number = await insert_version(tx.connection, kiln, text, made_by="ann", why="better")
-        await set_standing(tx.connection, kiln, number, text, frozenset({7}))
+        await set_current_version(tx.connection, kiln, number, text, frozenset({7}))
         await tx.connection.execute("update content set held_for = '{no}' where content_id = $1", glaze)
     await store(orchestrator_database, "clay")
 
     expected = [("clay", None, {1, 2, 3}), ("kilns", None, {7}), ("oven", "http://site.test/oven", {1, 2, 3})]
-    assert sorted(said(await others.of(BRAND)), key=str) == sorted(expected, key=str)
+    assert sorted(said(await others.load(BRAND)), key=str) == sorted(expected, key=str)
     async with orchestrator_database.connection() as connection:
         await connection.execute("delete from content where content_id = $1", oven)
-    assert sorted(said(await others.of(BRAND)), key=str) == sorted(expected[:2], key=str)
-    assert sorted(said(await SiblingArticles(orchestrator_database).of(BRAND)), key=str) == sorted(
+    assert sorted(said(await others.load(BRAND)), key=str) == sorted(expected[:2], key=str)
+    assert sorted(said(await SiblingArticles(orchestrator_database).load(BRAND)), key=str) == sorted(
         expected[:2], key=str
     )
 
@@ -194,7 +194,7 @@ async def test_others_of_several_brands_are_told_apart(
     await store(orchestrator_database, "oven")
     others = SiblingArticles(orchestrator_database)
 
-    ours, theirs = await asyncio.gather(others.of(BRAND), others.of("another"))
+    ours, theirs = await asyncio.gather(others.load(BRAND), others.load("another"))
 
     assert ([each.title for each in ours], list(theirs)) == (["oven"], [])
 
@@ -221,7 +221,7 @@ async def test_what_was_planned_for_a_small_table_does_not_read_a_large_one_whol
     with kept_plans():
         async with orchestrator_database.connection() as connection:
             explaining = Explaining(connection)
-            stances: Any = await stances_on(explaining, [named])  # type: ignore[arg-type]
+            stances: Any = await load_subject_histories(explaining, [named])  # type: ignore[arg-type]
 
     assert stances[named].has_article
     assert "content_by_subject" in explaining.plan

@@ -11,7 +11,7 @@ from envelope import new_event_id
 from envelope.brand.payloads import AuditCompleted
 from messaging import Transaction
 from orchestrator.audits import store
-from orchestrator.audits.domain import STALE_AFTER_DAYS, report
+from orchestrator.audits.domain import STALE_AFTER_DAYS, derive_report
 from orchestrator.audits.refreshing import refresh_stale
 from orchestrator.audits.store import Audit
 from orchestrator.brands import BrandSlug, UnknownBrandError, find_brand
@@ -40,10 +40,10 @@ async def audit_in(tx: Transaction, slug: BrandSlug, room: Room, *, by: str) -> 
     if (recent := await store.find_recent(connection, slug, AGAIN_AFTER)) is not None:
         return recent, False
     stale_after = timedelta(days=brand.stale_after_days or STALE_AFTER_DAYS)
-    known = await store.known_of(connection, slug, stale_after)
+    known = await store.load_facts(connection, slug, stale_after)
     known = replace(known, renewing=await refresh_stale(tx, brand, stale_after, room))
     # Comparing hundreds of articles takes a while: a thread keeps the event loop free.
-    found = await asyncio.to_thread(report, slug, known)
+    found = await asyncio.to_thread(derive_report, slug, known)
     audit = await store.insert_audit(connection, new_event_id(), slug, found, by=by)
     counts = {kind.value: count for kind, count in found.counts.items()}
     tx.send(AuditCompleted(brand_slug=slug, audit_id=audit.audit_id, findings=counts))

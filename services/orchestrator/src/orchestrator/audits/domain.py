@@ -132,7 +132,7 @@ class AuditReport:
         return counts
 
 
-def report(brand_slug: str, known: AuditFacts) -> AuditReport:
+def derive_report(brand_slug: str, known: AuditFacts) -> AuditReport:
     """Derives the report from the facts."""
     by_kind = {
         FindingKind.STALE_ARTICLE: [

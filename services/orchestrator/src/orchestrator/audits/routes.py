@@ -61,7 +61,7 @@ def audit_routes(database: Database, room: Room) -> APIRouter:
         """The latest first; a brand keeps the newest 100."""
         async with database.connection() as connection:
             brand = await _brand(connection, slug, caller)
-            found = await store.audits_of(connection, brand, after=after, limit=limit + 1)
+            found = await store.find_audits(connection, brand, after=after, limit=limit + 1)
         page = found[:limit]
         answer = AuditList(
             items=tuple(AuditLine.of(each) for each in page),

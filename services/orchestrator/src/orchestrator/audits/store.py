@@ -24,7 +24,7 @@ from orchestrator.audits.domain import (
     PublishedArticle,
     WaitingDraft,
 )
-from orchestrator.links import LinkKind, broken_links, trouble_with
+from orchestrator.links import LinkKind, broken_links, describe_trouble
 
 COMPARED: Final = 500
 """The number of newest articles that are compared with each other; the same as for a new article."""
@@ -60,7 +60,7 @@ class Audit(AuditNote):
     notes: tuple[str, ...]
 
 
-async def known_of(connection: Connection, slug: str, stale_after: timedelta) -> AuditFacts:
+async def load_facts(connection: Connection, slug: str, stale_after: timedelta) -> AuditFacts:
     most = MOST_OF_A_KIND + 1
     stale = await connection.fetch(
         f"""
@@ -110,7 +110,7 @@ async def known_of(connection: Connection, slug: str, stale_after: timedelta) ->
         links=await broken_links(connection, slug, LinkKind.SOURCE, rounds=2, limit=most),
         accounts=await accounts_in_trouble(connection, slug, limit=most),
         notes=tuple(
-            filter(None, [await trouble_with(connection, slug), await trouble_with_accounts(connection)])
+            filter(None, [await describe_trouble(connection, slug), await trouble_with_accounts(connection)])
         ),
         compared=[
             PublishedArticle(**{**row, "fingerprint": frozenset(row["fingerprint"])}) for row in compared
@@ -216,7 +216,9 @@ async def find_audit(connection: Connection, slug: str, audit_id: UUID) -> Audit
     return _audit(row) if row else None
 
 
-async def audits_of(connection: Connection, slug: str, *, after: UUID | None, limit: int) -> list[AuditNote]:
+async def find_audits(
+    connection: Connection, slug: str, *, after: UUID | None, limit: int
+) -> list[AuditNote]:
     """Returns a page of audits, the latest first; only those before `after`, if given."""
     rows = await connection.fetch(
         """

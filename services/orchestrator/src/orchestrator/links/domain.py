@@ -65,7 +65,7 @@ def together(inside: ProbeAnswer | None, outside: ProbeAnswer | None) -> ProbeAn
     return inside or ProbeAnswer(ProbeOutcome.UNSURE, "nobody could be asked")
 
 
-def judge(before: LinkStatus | None, answer: ProbeAnswer, now: datetime) -> LinkStatus:
+def update_status(before: LinkStatus | None, answer: ProbeAnswer, now: datetime) -> LinkStatus:
     """Returns the link's state after an answer. The same answer twice within a round counts once."""
     detail = answer.detail[:MAX_DETAIL]
     if before is None or before.outcome is not answer.outcome:

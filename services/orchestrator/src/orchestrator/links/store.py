@@ -6,7 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from chassis import Connection
-from orchestrator.links.domain import LinkKind, LinkStatus, ProbeAnswer, ProbeOutcome, judge
+from orchestrator.links.domain import LinkKind, LinkStatus, ProbeAnswer, ProbeOutcome, update_status
 
 A_ROUND: Final = timedelta(days=7)
 IN_HAND: Final = timedelta(minutes=5)
@@ -89,7 +89,7 @@ async def begin_round(connection: Connection) -> str | None:
     return slug
 
 
-async def take_due(connection: Connection) -> DueLink | None:
+async def claim_due(connection: Connection) -> DueLink | None:
     """Claims the link that has been due longest; None if none is due."""
     row = await connection.fetchrow(
         """
@@ -108,7 +108,7 @@ async def take_due(connection: Connection) -> DueLink | None:
     return DueLink(row["brand_slug"], LinkKind(row["kind"]), row["address"], row["in_hand_until"])
 
 
-async def put_back(connection: Connection, link: DueLink, after: timedelta) -> None:
+async def release(connection: Connection, link: DueLink, after: timedelta) -> None:
     """Releases a link and makes it due later."""
     await connection.execute(
         """
@@ -140,7 +140,7 @@ async def note_answer(connection: Connection, link: DueLink, answer: ProbeAnswer
         before = LinkStatus(
             ProbeOutcome(row["outcome"]), row["detail"], row["since"], row["rounds"], row["looked_at"]
         )
-    after = judge(before, answer, row["now"])
+    after = update_status(before, answer, row["now"])
     await connection.execute(
         """
         update links set outcome = $4, detail = $5, since = $6, rounds = $7, looked_at = $8, due_at = null, in_hand_until = null
@@ -187,7 +187,7 @@ async def broken_links(
     return [BrokenLink(**row) for row in rows]
 
 
-async def trouble_with(connection: Connection, brand_slug: str) -> str | None:
+async def describe_trouble(connection: Connection, brand_slug: str) -> str | None:
     """Returns a sentence about why links of the brand could not be checked; None if nothing prevents it."""
     row = await connection.fetchrow(
         """

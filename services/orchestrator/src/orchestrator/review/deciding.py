@@ -28,12 +28,12 @@ from orchestrator.writing import (
     ArticleText,
     Version,
     cited_in,
+    find_free_address,
     find_version,
-    free_address,
     insert_version,
     measure_edited,
     prose_of,
-    set_standing,
+    set_current_version,
 )
 
 log = structlog.get_logger(__name__)
@@ -262,7 +262,7 @@ async def edit(
         else:
             # Until it is approved, it keeps no other article from having its address.
             waiting = replace(text, slug=f"{text.slug}-{content_id}")
-            await set_standing(tx.connection, content_id, number, waiting, own)
+            await set_current_version(tx.connection, content_id, number, waiting, own)
         await _note(tx, room, draft, Kind.EDITED, number, comment=change.why, by=caller.name)
         return await as_it_is_now(tx, draft)
 
@@ -310,7 +310,7 @@ async def as_it_is_now(tx: Transaction, before: Draft) -> Draft:
 
 
 async def _demand_free(tx: Transaction, draft: Draft, wanted: str) -> None:
-    if await free_address(tx.connection, draft.brand_slug, draft.content_id, wanted) != wanted:
+    if await find_free_address(tx.connection, draft.brand_slug, draft.content_id, wanted) != wanted:
         raise UnusableTextError(
             f"slug: '{wanted}' is the address of another article, or was once and leads there; choose another"
         )

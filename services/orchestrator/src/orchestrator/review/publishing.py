@@ -13,12 +13,12 @@ from orchestrator.review.domain import Draft
 from orchestrator.writing import (
     ArticleText,
     Version,
+    find_free_address,
     find_version,
     fingerprint,
-    free_address,
-    leave_address,
     prose_of,
-    set_standing,
+    record_former_address,
+    set_current_version,
 )
 
 
@@ -26,7 +26,7 @@ async def let_stand(tx: Transaction, draft: Draft, chosen: Version, own: frozens
     """Makes a version of an article, which is locked, the one that stands, and sends it on its way; `own` is its fingerprint."""
     address = await _settled(tx, draft, chosen.text.slug)
     approved = replace(chosen.text, slug=address, label=domain.seen_by_a_person(chosen.text.label))
-    await set_standing(tx.connection, draft.content_id, chosen.version, approved, own)
+    await set_current_version(tx.connection, draft.content_id, chosen.version, approved, own)
     await store.set_approved(tx.connection, draft.content_id)
     await _send_on_its_way(tx, draft, chosen.word_count)
 
@@ -73,11 +73,11 @@ async def _send_on_its_way(tx: Transaction, draft: Draft, word_count: int) -> No
 async def _settled(tx: Transaction, draft: Draft, wanted: str) -> str:
     """The address an approved article gets; a page that has one moves only if another is asked for."""
     if not draft.is_approved and draft.published_url is None:
-        return await free_address(tx.connection, draft.brand_slug, draft.content_id, wanted)
+        return await find_free_address(tx.connection, draft.brand_slug, draft.content_id, wanted)
     standing = await find_version(tx.connection, draft.content_id, draft.stands)
     if standing is not None and standing.text.slug == wanted:
         return draft.address
-    address = await free_address(tx.connection, draft.brand_slug, draft.content_id, wanted)
+    address = await find_free_address(tx.connection, draft.brand_slug, draft.content_id, wanted)
     if address != draft.address:
-        await leave_address(tx.connection, draft.brand_slug, draft.content_id, draft.address, address)
+        await record_former_address(tx.connection, draft.brand_slug, draft.content_id, draft.address, address)
     return address

@@ -72,7 +72,7 @@ async def retry(
                 sent_before = event_id if row.command is None else row.command.event_id
                 steps_id = event_id if anew else workflow.steps_id or sent_before
                 former_ids = [sent_before] if workflow.revision is None and row.command is not None else []
-                await store.enter_command(
+                await store.set_current_command(
                     tx.connection, workflow, event_id, steps_id, by=caller.name, former_ids=former_ids
                 )
             case _ as unreachable:
@@ -105,7 +105,7 @@ async def cancel(
                 )
             case WorkflowState.WAITING | WorkflowState.RUNNING | WorkflowState.FAILED | WorkflowState.STUCK:
                 now = await lock_brand(tx.connection, workflow.brand_slug)
-                await store.enter_cancellation(tx.connection, content_id, by=caller.name)
+                await store.record_cancellation(tx.connection, content_id, by=caller.name)
                 await cancel_writing(tx, row, room, by=caller.name, now=now)
             case _ as unreachable:
                 assert_never(unreachable)
@@ -137,7 +137,7 @@ async def _now(tx: Transaction, content_id: UUID, stuck_after: timedelta) -> Art
 async def _send_again(tx: Transaction, workflow: ArticleWorkflow, row: KeywordRow) -> UUID:
     if workflow.revision is None:
         return await write_again(tx, row, now=await lock_brand(tx.connection, workflow.brand_slug))
-    research_id, comment = await store.sent_back(tx.connection, workflow.content_id)
+    research_id, comment = await store.find_returned_draft(tx.connection, workflow.content_id)
     return tx.send(
         ContentGenerate(
             brand_slug=workflow.brand_slug,

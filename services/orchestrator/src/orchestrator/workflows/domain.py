@@ -73,7 +73,7 @@ class WorkflowStep:
     finished: FinishedStep | None = None
 
 
-def in_order(finished: Sequence[FinishedStep], state: WorkflowState) -> tuple[WorkflowStep, ...]:
+def order_steps(finished: Sequence[FinishedStep], state: WorkflowState) -> tuple[WorkflowStep, ...]:
     """Returns all known steps of a workflow in order: finished ones, and the unfinished ones of every workflow."""
     known = {each.name: each for each in finished}
     own = sorted(

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from chassis.http.api import View
 from orchestrator.requests import RequestBody
-from orchestrator.workflows.domain import FinishedStep, StepState, WorkflowState, WorkflowStep, in_order
+from orchestrator.workflows.domain import FinishedStep, StepState, WorkflowState, WorkflowStep, order_steps
 from orchestrator.workflows.store import ArticleWorkflow
 
 
@@ -107,7 +107,7 @@ class WorkflowView(WorkflowNoteView):
             **note_of(workflow).model_dump(),
             tokens=_tokens(finished),
             steps=tuple(
-                StepView.of(step, workflow.content_id) for step in in_order(finished, workflow.state)
+                StepView.of(step, workflow.content_id) for step in order_steps(finished, workflow.state)
             ),
         )
 

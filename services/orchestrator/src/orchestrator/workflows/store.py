@@ -130,7 +130,7 @@ async def workflows(
     return [_workflow(row) for row in rows]
 
 
-async def in_states(connection: Connection, stuck_after: timedelta) -> dict[str, float]:
+async def count_by_state(connection: Connection, stuck_after: timedelta) -> dict[str, float]:
     """Returns the number of workflows under way by state, without those that wait for their turn."""
     rows = await connection.fetch(
         f"""
@@ -182,7 +182,7 @@ async def lock_writing(connection: Connection, content_id: UUID) -> None:
     await connection.execute("select from writings where content_id = $1 for update", content_id)
 
 
-async def enter_command(
+async def set_current_command(
     connection: Connection,
     workflow: ArticleWorkflow,
     event_id: UUID,
@@ -224,7 +224,7 @@ async def enter_command(
     )
 
 
-async def enter_cancellation(connection: Connection, content_id: UUID, *, by: str) -> None:
+async def record_cancellation(connection: Connection, content_id: UUID, *, by: str) -> None:
     """Cancels the article's writing: no command for it runs any more."""
     await connection.execute(
         """
@@ -239,7 +239,7 @@ async def enter_cancellation(connection: Connection, content_id: UUID, *, by: st
     )
 
 
-async def sent_back(connection: Connection, content_id: UUID) -> tuple[UUID, str]:
+async def find_returned_draft(connection: Connection, content_id: UUID) -> tuple[UUID, str]:
     """Returns the research id of a returned draft, and the reviewer's comment."""
     row = await connection.fetchrow(
         """

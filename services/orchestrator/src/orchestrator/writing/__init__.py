@@ -10,7 +10,7 @@ from orchestrator.writing.approval import (
 )
 from orchestrator.writing.article import Article, ArticleSource, SourcePassage
 from orchestrator.writing.body import cited_in, prose_of
-from orchestrator.writing.desk import StatelessWriter, WriterFactory, WritingContext
+from orchestrator.writing.context import StatelessWriter, WriterFactory, WritingContext
 from orchestrator.writing.domain import ContentId
 from orchestrator.writing.durable import delete_old_workflows
 from orchestrator.writing.handlers import ContentWorkflow
@@ -30,11 +30,11 @@ from orchestrator.writing.versions import (
     ArticleText,
     Version,
     VersionNote,
+    find_free_address,
     find_version,
-    free_address,
     insert_version,
-    leave_address,
-    set_standing,
+    record_former_address,
+    set_current_version,
     versions_of,
 )
 from orchestrator.writing.writer import (
@@ -77,16 +77,16 @@ __all__ = [
     "delete_old_workflows",
     "estimate",
     "find_content",
+    "find_free_address",
     "find_version",
     "fingerprint",
-    "free_address",
     "insert_version",
-    "leave_address",
     "lock_storing",
     "mark_published",
     "measure_edited",
     "prose_of",
-    "set_standing",
+    "record_former_address",
+    "set_current_version",
     "stored_outcomes",
     "versions_of",
 ]

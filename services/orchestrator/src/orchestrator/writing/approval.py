@@ -55,41 +55,43 @@ class SubjectHistory:
     """True if an article exists that a person approved or that needed no approval."""
 
 
-async def wish_to_see(connection: Connection, brand: Brand, keyword: str) -> tuple[str, ...]:
+async def load_approval_reasons(connection: Connection, brand: Brand, keyword: str) -> tuple[str, ...]:
     """Returns the reasons why a new article of the brand needs approval regardless of quality; empty if it needs none."""
     names = await load_names(connection, [brand.slug])
     named = brand.slug, names[brand.slug].key(keyword)
-    return wishes(brand, (await stances_on(connection, [named]))[named])
+    return approval_reasons(brand, (await load_subject_histories(connection, [named]))[named])
 
 
-def wishes(brand: Brand, stance: SubjectHistory) -> tuple[str, ...]:
+def approval_reasons(brand: Brand, history: SubjectHistory) -> tuple[str, ...]:
     """Returns the same reasons from the history of the article's subject."""
-    unwanted = () if stance.unwanted_id is None else (f"{UNWANTED} (/v1/drafts/{stance.unwanted_id})",)
+    unwanted = () if history.unwanted_id is None else (f"{UNWANTED} (/v1/drafts/{history.unwanted_id})",)
     match brand.approves:
         case Approval.EVERYTHING:
             return (EVERYTHING, *unwanted)
         case Approval.FIRST:
-            return (*(() if stance.has_article else (FIRST,)), *unwanted)
+            return (*(() if history.has_article else (FIRST,)), *unwanted)
         case Approval.NOTHING:
             return unwanted
 
 
-async def stances_on(
+async def load_subject_histories(
     connection: Connection, named: Collection[tuple[str, SubjectKey]]
 ) -> dict[tuple[str, SubjectKey], SubjectHistory]:
     """Returns the history of each subject, by brand slug and subject key."""
     wanted = list(dict.fromkeys(named))
-    rows = await _look(connection, wanted)
+    rows = await _load_histories(connection, wanted)
     if unkeyed := {row["slug"] for row in rows if row["without_subject"]}:
         await key_articles(connection, await load_names(connection, unkeyed))
-        rows = await _look(connection, wanted)
+        rows = await _load_histories(connection, wanted)
     return {
         (row["slug"], SubjectKey(row["subject"])): SubjectHistory(row["unwanted_id"], row["has_article"])
         for row in rows
     }
 
 
-async def _look(connection: Connection, named: Sequence[tuple[str, SubjectKey]]) -> list[asyncpg.Record]:
+async def _load_histories(
+    connection: Connection, named: Sequence[tuple[str, SubjectKey]]
+) -> list[asyncpg.Record]:
     # As `exists` the two could be answered from a hash of every article. PostgreSQL 18 prefers that for a table that was
     # small when the plan was made, even if settings discourage scans of whole tables.
     return await connection.fetch(

@@ -18,24 +18,24 @@ from orchestrator.brands import Brand, UnwritableError, check_writer
 from orchestrator.computing import ComputeThread
 from orchestrator.tallies import Tally
 from orchestrator.writing.article import Article, ArticleSource
-from orchestrator.writing.command_desk import TURN, DurableWritingContext, SupersededError, TimeSlice
-from orchestrator.writing.desk import StatelessWriter, WriterFactory
+from orchestrator.writing.context import StatelessWriter, WriterFactory
 from orchestrator.writing.durable import (
     ClaimBatcher,
     DeliveredCommand,
     DurableWorkflow,
     WritingCommand,
     note_problem,
-    put_down_to_wait,
+    release_to_wait,
 )
-from orchestrator.writing.judging import SiblingArticles, judge
-from orchestrator.writing.storing import (
+from orchestrator.writing.durable_context import TURN, DurableWritingContext, SupersededError, TimeSlice
+from orchestrator.writing.judging import SiblingArticles, judge_article
+from orchestrator.writing.outcomes import (
     MAX_DETAIL,
     REASONS,
     FinishedArticle,
     WritingOutcome,
-    tell_too_late,
-    write_down,
+    log_too_late,
+    store_outcomes,
 )
 from orchestrator.writing.writer import NoArticleError
 
@@ -81,8 +81,8 @@ class ContentWorkflow:
             "articles_refused", "Articles that ended without a publication, by reason.", "reason", REASONS
         )
         self._places = asyncio.Semaphore(at_once)
-        self._openings = ClaimBatcher(database, timedelta(seconds=hold_seconds))
-        self._others = SiblingArticles(database)
+        self._claims = ClaimBatcher(database, timedelta(seconds=hold_seconds))
+        self._siblings = SiblingArticles(database)
         self._computing = computing or ComputeThread()
 
     async def generate(
@@ -98,27 +98,27 @@ class ContentWorkflow:
         payload = message.payload
         command = DeliveredCommand(payload.content_id, message.event_id, payload.revision, context.attempt)
         asked = WritingCommand(command, payload.brand_slug, message.timestamp, _workflow_id(payload))
-        opening = await self._openings.of(asked)
-        if opening.late:
-            tell_too_late(message)
-            return _nothing
-        brand, steps_id = opening.brand, opening.steps_id
+        state = await self._claims.claim(asked)
+        if state.late:
+            log_too_late(message)
+            return _store_nothing
+        brand, steps_id = state.brand, state.steps_id
         if brand is None:
             slug = payload.brand_slug
             raise Unprocessable(f"unknown brand '{slug}': create it with PUT /v1/brands/{slug}, then replay")
         if steps_id is None:
-            return _nothing
-        workflow = self._openings.workflow(asked, opening)
+            return _store_nothing
+        workflow = self._claims.workflow(asked, state)
         try:
             async with self._place(brand, context):
                 ended = await self._generate(message, context, brand, command, steps_id, workflow)
         except SupersededError:
             context.log.info("article_given_up", content_id=str(command.content_id))
-            return _nothing
+            return _store_nothing
         except WaitFor as wait:
             async with self._database.connection() as connection:
                 reason = f"waits for {wait.dependency}: {wait}"[:MAX_DETAIL]
-                await put_down_to_wait(connection, command, reason, wait.after or timedelta())
+                await release_to_wait(connection, command, reason, wait.after or timedelta())
             raise
         except DatabaseUnavailableError:
             raise
@@ -128,7 +128,7 @@ class ContentWorkflow:
                 await note_problem(connection, command, problem, final=isinstance(error, Unprocessable))
             raise
 
-        return Together(write_down, ended)
+        return Together(store_outcomes, ended)
 
     @asynccontextmanager
     async def _place(self, brand: Brand, context: Context) -> AsyncIterator[None]:
@@ -178,8 +178,8 @@ class ContentWorkflow:
                 detail=str(refusal),
             )
             return self._ended(message, context, brand, delivered, workflow, refusal)
-        judged = await judge(
-            self._others,
+        judged = await judge_article(
+            self._siblings,
             self._computing,
             brand,
             own_ids={command.content_id} if command.renews is None else {command.content_id, command.renews},
@@ -227,7 +227,7 @@ class ContentWorkflow:
         )
 
 
-async def _nothing(_: Transaction) -> None:
+async def _store_nothing(_: Transaction) -> None:
     """Stores nothing: the command is cancelled, superseded or too late."""
 
 

@@ -40,7 +40,7 @@ class _Phrase:
     url: str
 
 
-def linked(body: Body, *, keyword: str, published: Sequence[LinkableArticle]) -> tuple[str, int]:
+def add_links(body: Body, *, keyword: str, published: Sequence[LinkableArticle]) -> tuple[str, int]:
     """Returns the article's Markdown with links, and their number.
 
     Each earlier article is linked at the first mention of its keyword or title, longer phrases first. A paragraph gets one
@@ -53,13 +53,13 @@ def linked(body: Body, *, keyword: str, published: Sequence[LinkableArticle]) ->
     for at, block in enumerate(block for block in body.blocks if block.kind in _PLACES):
         if not phrases or len(links) == MAX_LINKS:
             break
-        said = _said(block, phrases, without={url for *_, url in links})
+        said = _phrases_in(block, phrases, without={url for *_, url in links})
         if not said:
             continue
-        taken = _taken(block, begins=at == 0)
+        taken = _unlinkable_spans(block, begins=at == 0)
         subject = [each.span() for each in own.finditer(block.shown.text)]
         for phrase in said:
-            if span := _place(phrase, block, taken, subject):
+            if span := _find_link_span(phrase, block, taken, subject):
                 links.append((*span, phrase.url))
                 break
     markdown = body.markdown
@@ -89,7 +89,7 @@ def _phrases(published: Iterable[LinkableArticle], own: tuple[str, ...]) -> dict
     return by_word
 
 
-def _said(
+def _phrases_in(
     block: MarkdownBlock, phrases: Mapping[str, list[_Phrase]], without: AbstractSet[str]
 ) -> list[_Phrase]:
     """Returns the phrases with all their words in the block, in any place; the longest first."""
@@ -118,7 +118,7 @@ def _pattern(words: Sequence[str]) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-]){name}s?(?![\w-])", re.IGNORECASE)
 
 
-def _taken(block: MarkdownBlock, *, begins: bool) -> list[tuple[int, int]]:
+def _unlinkable_spans(block: MarkdownBlock, *, begins: bool) -> list[tuple[int, int]]:
     """Returns the (begin, end) of the parts of the text that must stay without links."""
     text = block.shown.text
     taken = [*block.shown.taken, *(each.span() for each in _QUOTED.finditer(text))]
@@ -128,7 +128,7 @@ def _taken(block: MarkdownBlock, *, begins: bool) -> list[tuple[int, int]]:
     return taken
 
 
-def _place(
+def _find_link_span(
     phrase: _Phrase,
     block: MarkdownBlock,
     taken: Sequence[tuple[int, int]],

@@ -89,7 +89,7 @@ class NewContent:
             "word_count": article.word_count,
             "key_points": article.key_points,
             "label": article.label,
-            "sources": listed(self.sources),
+            "sources": sources_as_json(self.sources),
             "measures": _MEASURES.dump_python(tuple(self.measures), mode="json"),
             "held_for": list(self.held_for),
             "fingerprint": None if self.fingerprint is None else sorted(self.fingerprint),
@@ -181,7 +181,7 @@ async def _free_slug(connection: Connection, content_id: UUID, columns: Mapping[
     return free_slug(wanted, {row["slug"] for row in taken})
 
 
-def listed(sources: Sequence[ArticleSource]) -> list[dict[str, Any]]:
+def sources_as_json(sources: Sequence[ArticleSource]) -> list[dict[str, Any]]:
     """Returns the sources as JSON values: their names and addresses, without passages."""
     return [
         {

@@ -122,7 +122,7 @@ async def insert_version(
     return number
 
 
-async def set_standing(
+async def set_current_version(
     connection: Connection, content_id: UUID, version: int, text: ArticleText, fingerprint: Fingerprint
 ) -> None:
     """Makes a version the current one, at the address in `text`; its other words may differ in the label alone.
@@ -144,7 +144,7 @@ async def set_standing(
     )
 
 
-async def revise(
+async def store_rewrite(
     connection: Connection,
     content_id: UUID,
     text: ArticleText,
@@ -162,8 +162,8 @@ async def revise(
         return False
     await insert_version(connection, content_id, text, made_by=WRITER, why=why)
     waiting = replace(text, slug=f"{text.slug}-{content_id}")
-    await set_standing(connection, content_id, revision, waiting, fingerprint)
-    await wait_again(connection, content_id, held_for)
+    await set_current_version(connection, content_id, revision, waiting, fingerprint)
+    await put_in_review(connection, content_id, held_for)
     return True
 
 
@@ -177,7 +177,7 @@ class RewriteResult:
     """Why the version needs approval; empty if it is current."""
 
 
-async def renew(
+async def store_renewal(
     connection: Connection,
     content_id: UUID,
     text: ArticleText,
@@ -216,20 +216,22 @@ async def renew(
             "update content set offered_version = $2 where content_id = $1", content_id, number
         )
     else:
-        await set_standing(connection, content_id, number, replace(text, slug=row["slug"]), fingerprint)
+        await set_current_version(
+            connection, content_id, number, replace(text, slug=row["slug"]), fingerprint
+        )
     return RewriteResult(number, row["published_url"], tuple(reasons))
 
 
-async def put_back(connection: Connection, content_id: UUID, revision: int, why: str) -> bool:
+async def return_to_review(connection: Connection, content_id: UUID, revision: int, why: str) -> bool:
     """Puts a returned draft back into review unchanged, with the reason; False if a person decided about it meanwhile."""
     if not await _is_returned(connection, content_id, revision):
         return False
     held_for = await connection.fetchval("select held_for from content where content_id = $1", content_id)
-    await wait_again(connection, content_id, [why, *(each for each in held_for if each != why)])
+    await put_in_review(connection, content_id, [why, *(each for each in held_for if each != why)])
     return True
 
 
-async def wait_again(connection: Connection, content_id: UUID, held_for: Sequence[str]) -> None:
+async def put_in_review(connection: Connection, content_id: UUID, held_for: Sequence[str]) -> None:
     await connection.execute(
         """
         update content set held_for = $2, decision = null, waits_since = clock_timestamp(), updated_at = clock_timestamp()
@@ -252,7 +254,7 @@ async def _is_returned(connection: Connection, content_id: UUID, revision: int) 
     return bool(found) and newest == revision - 1
 
 
-async def free_address(connection: Connection, brand_slug: str, content_id: UUID, wanted: str) -> str:
+async def find_free_address(connection: Connection, brand_slug: str, content_id: UUID, wanted: str) -> str:
     """Returns an address that no other article of the brand has or had: `wanted`, or `wanted` with a number."""
     taken = await connection.fetch(
         """
@@ -270,7 +272,7 @@ async def free_address(connection: Connection, brand_slug: str, content_id: UUID
     return free_slug(wanted, {row["slug"] for row in taken})
 
 
-async def leave_address(
+async def record_former_address(
     connection: Connection, brand_slug: str, content_id: UUID, before: str, address: str
 ) -> None:
     """Records an article's former address after a move; the article may move back later."""

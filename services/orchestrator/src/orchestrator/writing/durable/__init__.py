@@ -1,15 +1,15 @@
 """Keeps the writing of an article safe across crashes, waits and replicas: durable steps and claims."""
 
+from orchestrator.writing.durable.claim_batcher import ClaimBatcher, CommandState, WritingCommand
 from orchestrator.writing.durable.commands import (
     DeliveredCommand,
     ReleasedWriting,
-    is_ours,
+    claim_article,
+    has_claim,
     note_problem,
-    put_down,
-    put_down_to_wait,
-    take_up,
+    release_articles,
+    release_to_wait,
 )
-from orchestrator.writing.durable.openings import ClaimBatcher, CommandState, WritingCommand
 from orchestrator.writing.durable.results import delete_old_workflows
 from orchestrator.writing.durable.workflow import DurableWorkflow, finish
 
@@ -20,11 +20,11 @@ __all__ = [
     "DurableWorkflow",
     "ReleasedWriting",
     "WritingCommand",
+    "claim_article",
     "delete_old_workflows",
     "finish",
-    "is_ours",
+    "has_claim",
     "note_problem",
-    "put_down",
-    "put_down_to_wait",
-    "take_up",
+    "release_articles",
+    "release_to_wait",
 ]

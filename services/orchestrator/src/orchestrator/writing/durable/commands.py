@@ -34,7 +34,7 @@ class DeliveredCommand:
     """From 1; waits are not counted."""
 
 
-async def take_up(connection: Connection, command: DeliveredCommand, hold: timedelta) -> UUID | None:
+async def claim_article(connection: Connection, command: DeliveredCommand, hold: timedelta) -> UUID | None:
     """Claims the article for at most `hold`, and clears its noted wait.
 
     A command may claim again what it claimed before: its earlier worker is gone.
@@ -45,9 +45,9 @@ async def take_up(connection: Connection, command: DeliveredCommand, hold: timed
     Raises:
         WaitFor: another command has claimed the article.
     """
-    taken = (await take_up_all(connection, [command], hold)).get(command)
+    taken = (await claim_articles(connection, [command], hold)).get(command)
     if taken is None:
-        await stand_back(connection, command)
+        await check_not_claimed(connection, command)
     return taken and taken.steps_id
 
 
@@ -60,10 +60,10 @@ class ClaimedCommand(NamedTuple):
     """True if no earlier command for the article is stored."""
 
 
-async def take_up_all(
+async def claim_articles(
     connection: Connection, commands: Sequence[DeliveredCommand], hold: timedelta
 ) -> dict[DeliveredCommand, ClaimedCommand]:
-    """Claims the articles of several commands; leaves out failed claims, for which `stand_back` gives the reason."""
+    """Claims the articles of several commands; leaves out failed claims, for which `check_not_claimed` gives the reason."""
     taken: dict[DeliveredCommand, ClaimedCommand] = {}
     waiting = list(commands)
     while waiting:
@@ -116,7 +116,7 @@ async def take_up_all(
     return taken
 
 
-async def is_ours(connection: Connection, command: DeliveredCommand) -> bool:
+async def has_claim(connection: Connection, command: DeliveredCommand) -> bool:
     """Whether the command still holds its claim: it is neither cancelled nor superseded."""
     ours: bool = await connection.fetchval(
         "select exists (select from writings where content_id = $1 and event_id = $2 and cancelled_at is null)",
@@ -137,12 +137,12 @@ class ReleasedWriting:
     former_ids: frozenset[UUID] = frozenset()
     """Ids of earlier commands for the same article and revision, which `event_id` replaced."""
 
-    def others(self, event_id: UUID) -> list[UUID]:
+    def other_commands(self, event_id: UUID) -> list[UUID]:
         """Returns the other commands, which need not run after this one."""
         return sorted({self.event_id, *self.former_ids} - {event_id})
 
 
-async def put_down(
+async def release_articles(
     connection: Connection, commands: Sequence[DeliveredCommand]
 ) -> dict[UUID, ReleasedWriting]:
     """Releases the claims of commands, in the transaction that stores their results; locks the rows until it ends.
@@ -167,7 +167,7 @@ async def put_down(
     }
 
 
-async def put_down_to_wait(
+async def release_to_wait(
     connection: Connection, command: DeliveredCommand, reason: str, wait: timedelta
 ) -> None:
     """Releases a claim and notes why, and from now how long, the article waits; does nothing after a cancellation."""
@@ -206,7 +206,7 @@ async def note_problem(
     )
 
 
-async def stand_back(connection: Connection, command: DeliveredCommand) -> None:
+async def check_not_claimed(connection: Connection, command: DeliveredCommand) -> None:
     """Logs that a command was superseded or cancelled; returns if it must not run any more.
 
     Raises:

@@ -15,11 +15,11 @@ from slugify import slugify
 from orchestrator.writing.article import MAX_META_DESCRIPTION, MIN_SOURCES, MIN_WORDS, Article, ArticleSource
 from orchestrator.writing.extractive.headings import cut, title_of
 from orchestrator.writing.extractive.layout import LayoutSection, markdown, sections_of
-from orchestrator.writing.extractive.selection import DUPLICATE, choose, lead_of
+from orchestrator.writing.extractive.selection import DUPLICATE, choose, choose_lead
 from orchestrator.writing.extractive.sentences import jaccard, shingles
 from orchestrator.writing.extractive.topic import Topic, clean
 from orchestrator.writing.extractive.units import Unit, units_of
-from orchestrator.writing.quality import independent
+from orchestrator.writing.quality import count_independent
 from orchestrator.writing.writer import InsufficientSourcesError
 
 EXTRACTIVE_LABEL = (
@@ -53,7 +53,7 @@ def compose(*, keyword: str, sources: Sequence[ArticleSource], language: str, to
             f"no paragraph of the {len(sources)} sources on “{keyword}” makes sense by itself in the brand's"
             f" language ({language}){_ADVICE}"
         )
-    lead = lead_of(topic, units)
+    lead = choose_lead(topic, units)
     if lead is None:
         raise InsufficientSourcesError(
             f"none of the {len(sources)} sources says what “{keyword}” is{_ADVICE}"
@@ -75,7 +75,7 @@ def compose(*, keyword: str, sources: Sequence[ArticleSource], language: str, to
 
 
 def _demand_quotable(offered: Sequence[ArticleSource], quotable: Sequence[ArticleSource]) -> None:
-    if len(quotable) < len(offered) and independent(quotable) < MIN_SOURCES:
+    if len(quotable) < len(offered) and count_independent(quotable) < MIN_SOURCES:
         raise InsufficientSourcesError(
             f"only {len(quotable)} of the {len(offered)} sources may be quoted by the paragraph: a digest prints what was given"
             " to research in its folder, what is freely licensed as it says itself, and what is the brand's own: documents"
@@ -87,7 +87,7 @@ def _demand_enough(keyword: str, chosen: Sequence[Unit]) -> None:
     words = sum(unit.words for unit in chosen)
     cited = {unit.source.n: unit.source for unit in chosen}
     # In the order in which the judge uses the same values.
-    found = independent([cited[n] for n in sorted(cited)])
+    found = count_independent([cited[n] for n in sorted(cited)])
     if words < MIN_WORDS or found < MIN_SOURCES:
         raise InsufficientSourcesError(
             f"what the sources say about “{keyword}” in paragraphs that make sense by themselves comes to {words} words of"

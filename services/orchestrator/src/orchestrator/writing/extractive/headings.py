@@ -130,7 +130,7 @@ def comparable(heading: str) -> str:
     return " ".join(words_of(re.sub(r"\([^)]*\)", "", heading)))
 
 
-def tells(heading: str) -> bool:
+def is_descriptive(heading: str) -> bool:
     """Whether a heading describes its text in words."""
     words = comparable(heading).split()
     return (

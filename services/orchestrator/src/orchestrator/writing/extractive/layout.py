@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from orchestrator.writing.extractive.blocks import PassageBlock, PassageBlockKind
-from orchestrator.writing.extractive.headings import comparable, is_book, tells, tidy
+from orchestrator.writing.extractive.headings import comparable, is_book, is_descriptive, tidy
 from orchestrator.writing.extractive.topic import Topic
 from orchestrator.writing.extractive.units import Unit
 
@@ -73,12 +73,12 @@ def _under_their_own_headings(units: Sequence[Unit]) -> list[list[Unit]]:
     return [
         group
         for heading, group in groups.items()
-        if tells(heading) and sum(unit.words for unit in group) >= SECTION_WORDS
+        if is_descriptive(heading) and sum(unit.words for unit in group) >= SECTION_WORDS
     ]
 
 
 def _continues(lead: Unit, unit: Unit) -> bool:
-    introduces = lead.is_name and not tells(tidy(unit.heading or ""))
+    introduces = lead.is_name and not is_descriptive(tidy(unit.heading or ""))
     return unit.place > lead.place and (introduces or unit.heading == lead.heading)
 
 
@@ -100,7 +100,7 @@ def _heading(units: Sequence[Unit], taken: set[str]) -> str | None:
     rest = tuple(heading for heading, _ in words.most_common())
     # "Git User Manual" describes no single section.
     for heading in (*prevailing, *(rest if is_book(title) else (title, *rest))):
-        if tells(heading) and comparable(heading) not in taken:
+        if is_descriptive(heading) and comparable(heading) not in taken:
             return heading
     return None
 

@@ -13,8 +13,8 @@ from orchestrator.writing.extractive.sentences import (
     SentenceContext,
     balanced,
     is_language,
-    judge,
     points_away,
+    rate_context,
     split,
     stems_of,
 )
@@ -191,7 +191,7 @@ def _slice(text: str, sentences: Sequence[str], first: int, end: int) -> str:
     return text[places[first] : at]
 
 
-def begins_with(text: str) -> str:
+def quotable_beginning(text: str) -> str:
     """Returns the quotable part from the paragraph's beginning; may be empty."""
     found = next(_runs(split(text), leads=False), None) if len(text) <= MAX_PARAGRAPH else None
     return _slice(text, split(text), *found) if found is not None and found[0] == 0 else ""
@@ -230,7 +230,7 @@ def _opening(sentence: str, *, leads: bool, known: AbstractSet[str]) -> Sentence
     if first.islower() and not known.isdisjoint(stems_of(first)):
         # A lower-case name: "asyncio is a library".
         told = f"{first.capitalize()}{space}{rest}"
-    found = judge(told, alone=False)
+    found = rate_context(told, alone=False)
     if found is SentenceContext.INDEPENDENT and (_NARRATOR.match(sentence) or _is_unknown(sentence, known)):
         return SentenceContext.DEPENDENT
     return found

@@ -11,7 +11,7 @@ from typing import Final
 
 from orchestrator.writing.extractive.blocks import PassageBlockKind
 from orchestrator.writing.extractive.sentences import jaccard, shingles, split
-from orchestrator.writing.extractive.times import weight
+from orchestrator.writing.extractive.times import age_weight
 from orchestrator.writing.extractive.topic import DEFINES, DOES, Topic
 from orchestrator.writing.extractive.units import Key, Unit
 
@@ -45,7 +45,7 @@ _ORDER = re.compile(
 )
 
 
-def lead_of(topic: Topic, units: Sequence[Unit]) -> Unit | None:
+def choose_lead(topic: Topic, units: Sequence[Unit]) -> Unit | None:
     """Returns the unit that says what the keyword is, or at least something about it; None if no unit does."""
 
     def rank(unit: Unit) -> tuple[float, float, int, tuple[int, ...]]:
@@ -148,7 +148,7 @@ def _worths(topic: Topic, units: Sequence[Unit], today: date) -> dict[Key, float
     return {
         unit.key: _aboutness(topic, unit)
         * (1 - 0.3 * unit.technicality)
-        * weight(unit.source.published_on, today)
+        * age_weight(unit.source.published_on, today)
         * (
             0.35
             + 0.25 * unit.score / top

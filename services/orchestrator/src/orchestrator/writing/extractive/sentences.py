@@ -207,7 +207,7 @@ _COMMON = frozenset(
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 
-def judge(text: str, *, alone: bool = True) -> SentenceContext:
+def rate_context(text: str, *, alone: bool = True) -> SentenceContext:
     """Rates whether a sentence makes sense without the rest of its source.
 
     `alone`: it will be printed without its paragraph, too, and so has to be plain prose.

@@ -44,7 +44,7 @@ def _age(published_on: date | None, today: date) -> float | None:
     return None if published_on is None else max(0.0, (today - published_on).days / DAYS_A_YEAR)
 
 
-def weight(published_on: date | None, today: date) -> float:
+def age_weight(published_on: date | None, today: date) -> float:
     """Returns a factor up to 1 that lowers the worth of old sources."""
     years = _age(published_on, today)
     return _UNKNOWN if years is None else max(_LEAST, 1 - _LOSS_A_YEAR * years)

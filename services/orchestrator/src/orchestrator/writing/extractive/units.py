@@ -13,21 +13,21 @@ from orchestrator.writing.article import ArticleSource, SourcePassage
 from orchestrator.writing.extractive.blocks import PROSE, PassageBlock, PassageBlockKind, blocks_of
 from orchestrator.writing.extractive.headings import (
     capitalised,
+    is_descriptive,
     is_entry,
     is_glossary,
     is_news,
     is_of_a_manual,
     is_shouted,
-    tells,
     tidy,
 )
 from orchestrator.writing.extractive.languages import is_foreign
-from orchestrator.writing.extractive.paragraphs import begins_with, is_whole, quotable
+from orchestrator.writing.extractive.paragraphs import is_whole, quotable, quotable_beginning
 from orchestrator.writing.extractive.sentences import (
     SentenceContext,
     is_phrase,
-    judge,
     points_away,
+    rate_context,
     split,
     stems_of,
 )
@@ -154,7 +154,7 @@ class _UnitFeatures:
             sentence
             for paragraph in paragraphs
             for sentence in split(paragraph)
-            if judge(sentence) is SentenceContext.INDEPENDENT
+            if rate_context(sentence) is SentenceContext.INDEPENDENT
         )
 
     @cached_property
@@ -287,7 +287,7 @@ class _Passage:
         first = self._blocks[0] if self._blocks else None
         if first is None or first.kind is not PassageBlockKind.PARAGRAPH or not self._explains(first.text):
             return None
-        told = PassageBlock(PassageBlockKind.PARAGRAPH, (begins_with(first.text),))
+        told = PassageBlock(PassageBlockKind.PARAGRAPH, (quotable_beginning(first.text),))
         if told.words < MIN_ENTRY_WORDS or not is_whole(told.text) or not self._is_sound(told):
             return None
         term = capitalised(self._topic.word, code=False)
@@ -303,7 +303,7 @@ class _Passage:
 
     def _begins_page(self) -> bool:
         title = self._source.title
-        begins = self._index == 0 and not tells(tidy(self._passage.heading or ""))
+        begins = self._index == 0 and not is_descriptive(tidy(self._passage.heading or ""))
         return begins and not title.islower() and self._topic.named_by(title) >= OWN_PAGE
 
     def _begins_section(self) -> bool:
@@ -326,7 +326,7 @@ class _Passage:
         block = blocks[at]
         if block.kind is not PassageBlockKind.PARAGRAPH:
             alone = block.kind in PROSE and all(
-                judge(line) is SentenceContext.INDEPENDENT for line in block.lines
+                rate_context(line) is SentenceContext.INDEPENDENT for line in block.lines
             )
             usable = alone and self._is_sound(block)
             return (

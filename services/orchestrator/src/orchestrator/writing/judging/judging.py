@@ -11,21 +11,21 @@ from orchestrator.brands import Brand
 from orchestrator.computing import ComputeThread
 from orchestrator.writing.article import Article, ArticleSource
 from orchestrator.writing.body import Body, prose_of
-from orchestrator.writing.judging.others import SiblingArticle, SiblingArticles, bodies_of, others_of
-from orchestrator.writing.linking import LinkableArticle, linked
+from orchestrator.writing.judging.siblings import SiblingArticle, SiblingArticles, load_bodies, load_siblings
+from orchestrator.writing.linking import LinkableArticle, add_links
 from orchestrator.writing.quality import (
     QUOTED,
     WRITTEN,
     Fingerprint,
     Measure,
     NearestArticle,
+    containment,
+    count_independent,
     estimate,
     fingerprint,
-    independent,
+    likeness_measure,
     measure,
-    near,
     problems,
-    said_by,
 )
 
 CONFIRMED = 3
@@ -57,10 +57,10 @@ class JudgedArticle:
         """The id of the published near-duplicate, if that is the only problem; else None."""
         if self.nearest is None or not self.nearest.is_published or len(self.held_for) != 1:
             return None
-        return self.nearest.content_id if near(self.nearest).problem is not None else None
+        return self.nearest.content_id if likeness_measure(self.nearest).problem is not None else None
 
 
-async def judge(
+async def judge_article(
     others: SiblingArticles,
     computing: ComputeThread,
     brand: Brand,
@@ -71,14 +71,14 @@ async def judge(
     sources: Sequence[ArticleSource],
 ) -> JudgedArticle:
     """Measures the article, and links it to published articles of the brand other than itself (`own_ids`)."""
-    all_others = [each for each in await others.of(brand.slug) if each.content_id not in own_ids]
+    all_others = [each for each in await others.load(brand.slug) if each.content_id not in own_ids]
 
     def judged(reading: _ParsedArticle) -> JudgedArticle:
         body, nearest = reading.body, reading.likeness.nearest
         figures = measure(
             article,
             keyword=keyword,
-            sources=independent([each for each in sources if each.n in article.cited]),
+            sources=count_independent([each for each in sources if each.n in article.cited]),
             forbidden=brand.forbidden_words,
             nearest=nearest,
             bounds=QUOTED if article.draft is None else WRITTEN,
@@ -90,7 +90,7 @@ async def judge(
             for each in all_others
             if each.published_url
         ]
-        markdown, links = linked(body, keyword=keyword, published=published)
+        markdown, links = add_links(body, keyword=keyword, published=published)
         return JudgedArticle(
             article=replace(article, body_markdown=markdown),
             measures=(*figures, Measure("links", links, f"{links} to other articles of the brand")),
@@ -100,7 +100,7 @@ async def judge(
         )
 
     def begin() -> JudgedArticle | _ParsedArticle:
-        reading = _read(article, all_others)
+        reading = _parse(article, all_others)
         return reading if reading.likeness.close else judged(reading)
 
     def end(reading: _ParsedArticle, bodies: Mapping[UUID, str]) -> JudgedArticle:
@@ -130,11 +130,11 @@ async def measure_edited(
     figures = {each.name: each for each in before}
     drafted = "dropped" in figures
     async with database.connection() as connection:
-        others = await others_of(connection, [brand.slug], but=[content_id])
-    reading = await asyncio.to_thread(_read, article, others[brand.slug])
+        others = await load_siblings(connection, [brand.slug], but=[content_id])
+    reading = await asyncio.to_thread(_parse, article, others[brand.slug])
     if close := reading.likeness.close:
         async with database.connection() as connection:
-            bodies = await bodies_of(connection, close)
+            bodies = await load_bodies(connection, close)
         await asyncio.to_thread(reading.likeness.confirm, bodies, reading.body.prose)
     known = int(figures["sources"].value) if "sources" in figures else len(article.cited)
     return await asyncio.to_thread(
@@ -150,7 +150,7 @@ async def measure_edited(
     )
 
 
-async def judge_again(
+async def compare_with_newcomers(
     judged: JudgedArticle,
     newcomers: Sequence[SiblingArticle],
     read: Callable[[Sequence[UUID]], Awaitable[Mapping[UUID, str]]],
@@ -168,7 +168,7 @@ async def judge_again(
     before = next(each for each in judged.measures if each.name == "likeness")
     if nearest is None or (judged.compared and nearest.share <= before.value):
         return judged
-    measures = tuple(near(nearest) if each is before else each for each in judged.measures)
+    measures = tuple(likeness_measure(nearest) if each is before else each for each in judged.measures)
     return replace(judged, measures=measures, nearest=nearest)
 
 
@@ -187,7 +187,7 @@ class _SiblingComparison:
     def confirm(self, bodies: Mapping[UUID, str], text: str) -> None:
         """Compares the texts: `bodies` is the Markdown of the close articles, `text` the article's prose."""
         for content_id, markdown in bodies.items():
-            self._shares[content_id] = said_by(prose_of(markdown), text)
+            self._shares[content_id] = containment(prose_of(markdown), text)
 
     @property
     def nearest(self) -> NearestArticle | None:
@@ -217,7 +217,7 @@ class _ParsedArticle:
     likeness: _SiblingComparison
 
 
-def _read(article: Article, others: Sequence[SiblingArticle]) -> _ParsedArticle:
+def _parse(article: Article, others: Sequence[SiblingArticle]) -> _ParsedArticle:
     body = Body(article.body_markdown)
     own = fingerprint(body.prose)
     return _ParsedArticle(body, own, _SiblingComparison(own, others))

@@ -32,7 +32,7 @@ class SourceRuns:
             }
         )
 
-    def too_long_a_run(self, sentence: str) -> str | None:
+    def find_copied_run(self, sentence: str) -> str | None:
         """Returns the first copied run of more than LONGEST_RUN words outside quotation marks, or None."""
         for stretch in unquoted(sentence):
             for run in _runs(plain_words(stretch), LONGEST_RUN + 1):
@@ -40,7 +40,7 @@ class SourceRuns:
                     return " ".join(run)
         return None
 
-    def copied(self, sentence: str) -> tuple[int, int]:
+    def count_copied(self, sentence: str) -> tuple[int, int]:
         """Returns the words in copied runs of COPIED_RUN or more, and all words; quotations are left out."""
         copied = total = 0
         for stretch in unquoted(sentence):
@@ -55,7 +55,7 @@ class SourceRuns:
         return copied, total
 
     def share(self, sentences: Iterable[str]) -> float:
-        counts = [self.copied(sentence) for sentence in sentences]
+        counts = [self.count_copied(sentence) for sentence in sentences]
         return sum(copied for copied, _ in counts) / max(1, sum(total for _, total in counts))
 
 

@@ -89,7 +89,7 @@ class WritingMaterial:
         for place, n, source in sorted(offered, key=lambda each: (each[0], each[1])):
             passage = source.passages[place]
             name = f"s{n}p{place + 1}"
-            form = injection.found_in(f"{source.title}\n{passage.heading or ''}\n{passage.text}")
+            form = injection.find_instruction(f"{source.title}\n{passage.heading or ''}\n{passage.text}")
             if form:
                 set_aside.append(f"{name} ({form})")
                 continue
@@ -113,7 +113,7 @@ class WritingMaterial:
         unknown = [each for each in draft.passages if each not in offered]
         if problem is None and unknown:
             problem = f"it cites {', '.join(unknown)}, which is none of the passages of this section"
-        if problem is None and (run := self.copies.too_long_a_run(text)):
+        if problem is None and (run := self.copies.find_copied_run(text)):
             problem = f"it copies more than 12 words in a row: “{run} …”"
         if problem is not None:
             return RejectedSentence(text, draft.passages, problem)
@@ -163,7 +163,7 @@ def _unclean(text: str, forbidden: Sequence[str]) -> str | None:
         return "it has a web address, which is not yours to write"
     if _MARKUP.search(text):
         return "it has markup"
-    if form := injection.found_in(text):
+    if form := injection.find_instruction(text):
         return f"it passes on an instruction ({form})"
     if not _ENDS.search(text):
         return "it is no whole sentence"
@@ -176,7 +176,7 @@ def _unclean(text: str, forbidden: Sequence[str]) -> str | None:
 
 def is_clean(text: str) -> bool:
     """Whether the text has no address, no markup and no instruction to a model."""
-    return not (_ADDRESS.search(text) or _MARKUP.search(text) or injection.found_in(text))
+    return not (_ADDRESS.search(text) or _MARKUP.search(text) or injection.find_instruction(text))
 
 
 def fits_heading(text: str, kept: Sequence[str], keyword: str) -> bool:

@@ -36,7 +36,7 @@ FORMS: Final = {
 _PATTERNS: Final = {name: re.compile(form, re.IGNORECASE) for name, form in FORMS.items()}
 
 
-def found_in(text: str) -> str | None:
+def find_instruction(text: str) -> str | None:
     """Returns the name of the first form of instruction in the text; None if it has none."""
     readable = normal(text)
     return next((name for name, pattern in _PATTERNS.items() if pattern.search(readable)), None)

@@ -34,15 +34,15 @@ No addresses, no markup. Answer with JSON of the given schema and nothing else."
 
 def messages(task: str, **data: Any) -> tuple[dict[str, str], ...]:
     """Builds a prompt: the rules, then the task with its data as one JSON document, which no source text can close."""
-    return told(RULES, task, data)
+    return build_messages(RULES, task, data)
 
 
 def short_messages(task: str, **data: Any) -> tuple[dict[str, str], ...]:
     """Builds a short prompt, without empty data."""
-    return told(SHORT_RULES, task, {name: each for name, each in data.items() if each})
+    return build_messages(SHORT_RULES, task, {name: each for name, each in data.items() if each})
 
 
-def told(rules: str, task: str, data: dict[str, Any]) -> tuple[dict[str, str], ...]:
+def build_messages(rules: str, task: str, data: dict[str, Any]) -> tuple[dict[str, str], ...]:
     """Builds the messages from rules, a task and its data as one JSON document."""
     document = json.dumps(data, ensure_ascii=False)
     return (
@@ -51,7 +51,7 @@ def told(rules: str, task: str, data: dict[str, Any]) -> tuple[dict[str, str], .
     )
 
 
-def quoted(passages: Sequence[Evidence]) -> list[dict[str, str]]:
+def passages_as_json(passages: Sequence[Evidence]) -> list[dict[str, str]]:
     return [{"id": each.id, "heading": each.heading or "", "text": each.text} for each in passages]
 
 

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from orchestrator.writing.model import prompts
 from orchestrator.writing.model.answers import DraftSentence, MendedSentences, PlannedSection, SectionDraft
-from orchestrator.writing.model.asking import ModelSession, UnusableModelAnswerError
 from orchestrator.writing.model.assembly import AssembledSection
 from orchestrator.writing.model.chat import Message
 from orchestrator.writing.model.claims.wording import sentences_of
@@ -22,6 +21,7 @@ from orchestrator.writing.model.drafting import (
     is_clean,
 )
 from orchestrator.writing.model.judge import Judge
+from orchestrator.writing.model.session import ModelSession, UnusableModelAnswerError
 from orchestrator.writing.quality import REPEATED, alike
 
 NEAREST_SHARE: Final = 8
@@ -45,7 +45,7 @@ class SectionOutcome:
     """Counts of the model's sentences for it by result (`VERDICTS`)."""
 
 
-def _one_by_one(said: DraftSentence) -> Iterator[DraftSentence]:
+def _split_sentences(said: DraftSentence) -> Iterator[DraftSentence]:
     """Splits a draft that holds several sentences; leaves out a last one that the length limit cut off."""
     texts = sentences_of(said.text) or (said.text,)
     whole = texts if len(texts) == 1 or texts[-1].rstrip('"”’)').endswith((".", "!", "?")) else texts[:-1]  # noqa: RUF001
@@ -53,7 +53,7 @@ def _one_by_one(said: DraftSentence) -> Iterator[DraftSentence]:
         yield DraftSentence(text=text, passages=said.passages)
 
 
-def _promises(verdict: SupportedSentence | RejectedSentence | None) -> int:
+def _rank(verdict: SupportedSentence | RejectedSentence | None) -> int:
     """Ranks the replacements of one sentence: a supported one first, then one that the judge may confirm."""
     match verdict:
         case None:
@@ -67,7 +67,7 @@ def _promises(verdict: SupportedSentence | RejectedSentence | None) -> int:
 class SectionWriter:
     def __init__(
         self,
-        asking: ModelSession,
+        session: ModelSession,
         material: WritingMaterial,
         keyword: str,
         forbidden: Sequence[str],
@@ -81,7 +81,7 @@ class SectionWriter:
 
         Without a `judge` the rules on words decide alone.
         """
-        self._asking = asking
+        self._session = session
         self._material = material
         self._keyword = keyword
         self._forbidden = forbidden
@@ -98,7 +98,7 @@ class SectionWriter:
         offered = tuple(each for each in dict.fromkeys(plan.passages) if each in self._material.evidence)
         if not offered:
             return SectionOutcome(None, (f"{name} has no passage",))
-        passages = prompts.quoted([self._material.evidence[each] for each in offered])
+        passages = prompts.passages_as_json([self._material.evidence[each] for each in offered])
         about = {
             "keyword": self._keyword,
             "heading": plan.heading,
@@ -106,7 +106,7 @@ class SectionWriter:
             **self._wishes,
         }
         try:
-            draft = await self._asking.ask(
+            draft = await self._session.ask(
                 name,
                 SectionDraft,
                 self._tell(prompts.SECTION, **about, passages=passages),
@@ -116,17 +116,17 @@ class SectionWriter:
                 [
                     await self._check(one, offered)
                     for sentence in paragraph.sentences
-                    for one in _one_by_one(sentence)
+                    for one in _split_sentences(sentence)
                 ]
                 for paragraph in draft.paragraphs
             ]
             judged = await self._read(name, [each for paragraph in checked for each in paragraph])
-            judged = await self._mend(name, judged, offered, passages)
+            judged = await self._repair(name, judged, offered, passages)
         except UnusableModelAnswerError as error:
             return SectionOutcome(None, (str(error),))
         sentences = iter(judged)
         paragraphs = [list(islice(sentences, len(paragraph))) for paragraph in checked]
-        return self._settle(name, plan.heading if before else None, paragraphs, before)
+        return self._finish(name, plan.heading if before else None, paragraphs, before)
 
     async def _read(
         self, name: str, sentences: Sequence[SupportedSentence | RejectedSentence]
@@ -139,7 +139,7 @@ class SectionWriter:
         """Checks one sentence in a thread; short checks, because a thread continues after its task is cancelled."""
         return await asyncio.to_thread(self._material.judge, sentence, frozenset(offered), self._forbidden)
 
-    async def _mend(
+    async def _repair(
         self,
         name: str,
         judged: list[SupportedSentence | RejectedSentence],
@@ -160,7 +160,7 @@ class SectionWriter:
             if room >= 0 and each.nearest:
                 listed[-1]["nearest"] = each.nearest
         try:
-            answer = await self._asking.ask(
+            answer = await self._session.ask(
                 f"{name}.mend",
                 MendedSentences,
                 self._tell(prompts.MEND, sentences=listed, passages=passages),
@@ -172,15 +172,15 @@ class SectionWriter:
         for again in answer.sentences:
             if again.number not in rejected:
                 continue
-            for one in _one_by_one(DraftSentence(text=again.text, passages=again.passages)):
+            for one in _split_sentences(DraftSentence(text=again.text, passages=again.passages)):
                 verdict = await self._check(one, offered)
-                if _promises(verdict) > _promises(mended.get(again.number)):
+                if _rank(verdict) > _rank(mended.get(again.number)):
                     mended[again.number] = verdict
         read = await self._read(f"{name}.mend", list(mended.values()))
         mended = dict(zip(mended, read, strict=True))
         return [mended.get(at, each) for at, each in enumerate(judged, 1)]
 
-    def _settle(
+    def _finish(
         self,
         name: str,
         heading: str | None,

@@ -12,16 +12,16 @@ from pydantic import TypeAdapter
 from messaging import Unprocessable
 from orchestrator.tallies import Tally
 from orchestrator.writing.article import Article, ArticleSource, ModelDraftCounts
-from orchestrator.writing.desk import WritingContext
+from orchestrator.writing.context import WritingContext
 from orchestrator.writing.model import prompts
 from orchestrator.writing.model.answers import MAX_LINE, MAX_PASSAGES, Brief, Front, Outline, PlannedSection
-from orchestrator.writing.model.asking import ModelSession, UnusableModelAnswerError
 from orchestrator.writing.model.assembly import AssembledSection, assemble, sentences_in
 from orchestrator.writing.model.chat import ChatClient, Message
 from orchestrator.writing.model.claims.wording import normal
 from orchestrator.writing.model.drafting import SupportedSentence, WritingMaterial
 from orchestrator.writing.model.judge import Judge
 from orchestrator.writing.model.sections import SectionWriter
+from orchestrator.writing.model.session import ModelSession, UnusableModelAnswerError
 from orchestrator.writing.writer import InsufficientSourcesError, UnsupportedDraftError
 
 CHARACTERS_A_TOKEN: Final = 3
@@ -48,14 +48,14 @@ class ModelWriter:
 
     Args:
         chat: the model.
-        desk: the article's context.
+        context: the article's context.
         context_tokens: the most tokens that the model reads and writes in one exchange.
         judge: reads every sentence a second time; None: the rules on words decide alone.
         sentences: counts sentences by result (`VERDICTS`).
     """
 
     chat: ChatClient
-    desk: WritingContext
+    context: WritingContext
     context_tokens: int
     judge: ChatClient | None = None
     sentences: Tally | None = None
@@ -80,21 +80,26 @@ class ModelWriter:
             raise InsufficientSourcesError(
                 f"no passage on “{keyword}” may be written from: {', '.join(material.set_aside) or 'there is none'}"
             )
-        asking = self._asking(self.chat)
-        reading = None if self.judge is None else self._asking(self.judge)
+        session = self._session(self.chat)
+        reading = None if self.judge is None else self._session(self.judge)
         try:
             sections, losses, verdicts = await self._sections(
-                asking, Judge(reading, material) if reading else None, material, keyword, brand_name, language
+                session,
+                Judge(reading, material) if reading else None,
+                material,
+                keyword,
+                brand_name,
+                language,
             )
             self._count(verdicts)
             _demand_enough(sections, losses)
-            front = await self._front(asking, sections, keyword, language)
+            front = await self._front(session, sections, keyword, language)
         except UnusableModelAnswerError as error:
             raise Unprocessable(
                 f"{error}; try another model (MODEL_NAME) or give the brand the extractive writer, then replay"
             ) from error
         finally:
-            for asked, what in ((asking, "model_asked"), (reading, "judge_asked")):
+            for asked, what in ((session, "model_asked"), (reading, "judge_asked")):
                 if asked:
                     _log.info(
                         what,
@@ -110,7 +115,7 @@ class ModelWriter:
             keyword,
             sections,
             front,
-            model=asking.model,
+            model=session.model,
             sources=len(cited),
             draft=ModelDraftCounts(
                 sentences=verdicts.total(),
@@ -121,8 +126,8 @@ class ModelWriter:
             judge=reading.model if reading else None,
         )
 
-    def _asking(self, chat: ChatClient) -> ModelSession:
-        return ModelSession(chat, self.desk, self.context_tokens // ANSWER_SHARE, compact=self._small)
+    def _session(self, chat: ChatClient) -> ModelSession:
+        return ModelSession(chat, self.context, self.context_tokens // ANSWER_SHARE, compact=self._small)
 
     def _count(self, verdicts: Counter[str]) -> None:
         """Counts the results after the last section, so that a resumed article counts its sentences once."""
@@ -132,15 +137,15 @@ class ModelWriter:
 
     async def _earlier(self, _: str) -> tuple[str, ...]:
         """Returns earlier titles as a stored step: a repeated prompt stays the same although the brand published meanwhile."""
-        return (await self.desk.earlier_titles())[:EARLIER]
+        return (await self.context.earlier_titles())[:EARLIER]
 
     def _wishes(self, words: int | None) -> dict[str, Any]:
         """Returns the preferences of brand and reviewer, if set, as data of the prompt; they do not affect the checks."""
         wishes = {
-            "tone": self.desk.tone,
-            "audience": self.desk.audience,
+            "tone": self.context.tone,
+            "audience": self.context.audience,
             "words": words,
-            "comment": self.desk.comment,
+            "comment": self.context.comment,
         }
         return {name: wish for name, wish in wishes.items() if wish}
 
@@ -157,7 +162,7 @@ class ModelWriter:
 
     async def _sections(
         self,
-        asking: ModelSession,
+        session: ModelSession,
         judge: Judge | None,
         material: WritingMaterial,
         keyword: str,
@@ -165,24 +170,24 @@ class ModelWriter:
         language: str,
     ) -> tuple[list[AssembledSection], list[str], Counter[str]]:
         """Returns the finished sections, the reasons of all losses, and the counts of sentences by result."""
-        passages = prompts.quoted(list(material.evidence.values()))
+        passages = prompts.passages_as_json(list(material.evidence.values()))
         about: dict[str, Any] = {
             "keyword": keyword,
             "brand": brand_name,
             "language": language,
-            **self._wishes(self.desk.words),
+            **self._wishes(self.context.words),
         }
         outline = (
             _plain_outline(material, keyword)
             if self._small
-            else await self._outline(asking, material, about, passages)
+            else await self._outline(session, material, about, passages)
         )
-        each = self.desk.words and self.desk.words // len(outline.sections)
+        each = self.context.words and self.context.words // len(outline.sections)
         writer = SectionWriter(
-            asking,
+            session,
             material,
             keyword,
-            self.desk.forbidden_words,
+            self.context.forbidden_words,
             wishes=self._wishes(each),
             tell=self._tell,
             room=self._room(),
@@ -201,16 +206,16 @@ class ModelWriter:
 
     async def _outline(
         self,
-        asking: ModelSession,
+        session: ModelSession,
         material: WritingMaterial,
         about: dict[str, Any],
         passages: list[dict[str, str]],
     ) -> Outline:
-        earlier = await self.desk.step("earlier_titles", TITLES, self._earlier)
-        brief = await asking.ask(
+        earlier = await self.context.step("earlier_titles", TITLES, self._earlier)
+        brief = await session.ask(
             "brief", Brief, prompts.messages(prompts.BRIEF, **about, earlier=earlier, passages=passages)
         )
-        return await asking.ask(
+        return await session.ask(
             "outline",
             Outline,
             prompts.messages(prompts.OUTLINE, **about, brief=brief.model_dump(), passages=passages),
@@ -218,7 +223,7 @@ class ModelWriter:
         )
 
     async def _front(
-        self, asking: ModelSession, sections: Sequence[AssembledSection], keyword: str, language: str
+        self, session: ModelSession, sections: Sequence[AssembledSection], keyword: str, language: str
     ) -> Front | None:
         """Asks for title, description and key points; None if the answer is unusable, and sentences replace them."""
         article = [
@@ -226,7 +231,7 @@ class ModelWriter:
             for section in sections
         ]
         try:
-            return await asking.ask(
+            return await session.ask(
                 "front",
                 Front,
                 self._tell(

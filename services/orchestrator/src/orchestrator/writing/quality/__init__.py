@@ -3,10 +3,10 @@
 from orchestrator.writing.quality.likeness import (
     Fingerprint,
     alike,
+    containment,
+    count_independent,
     estimate,
     fingerprint,
-    independent,
-    said_by,
 )
 from orchestrator.writing.quality.measures import (
     NEAR_DUPLICATE,
@@ -16,8 +16,8 @@ from orchestrator.writing.quality.measures import (
     Measure,
     MeasureBounds,
     NearestArticle,
+    likeness_measure,
     measure,
-    near,
     problems,
 )
 
@@ -31,11 +31,11 @@ __all__ = [
     "MeasureBounds",
     "NearestArticle",
     "alike",
+    "containment",
+    "count_independent",
     "estimate",
     "fingerprint",
-    "independent",
+    "likeness_measure",
     "measure",
-    "near",
     "problems",
-    "said_by",
 ]

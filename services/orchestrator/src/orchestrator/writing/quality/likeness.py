@@ -41,10 +41,10 @@ def runs(text: str, length: int = RUN) -> Runs:
 
 
 def runs_of(words: Sequence[str], length: int = RUN) -> Runs:
-    return frozenset(_in_a_row(words, length))
+    return frozenset(_runs_in(words, length))
 
 
-def _in_a_row(words: Sequence[WordT], length: int) -> Iterable[tuple[WordT, ...]]:
+def _runs_in(words: Sequence[WordT], length: int) -> Iterable[tuple[WordT, ...]]:
     """Returns each run of `length` words; a shorter text is one run."""
     if len(words) <= length:
         return [tuple(words)] if words else []
@@ -62,7 +62,7 @@ def jaccard(one: Runs, other: Runs) -> float:
     return both / union if union else 0.0
 
 
-def said_by(other: str, text: str) -> float:
+def containment(other: str, text: str) -> float:
     """Returns the share of the text's runs that `other` has, too."""
     ours = runs(text)
     return len(ours & runs(other)) / len(ours) if ours else 0.0
@@ -71,18 +71,18 @@ def said_by(other: str, text: str) -> float:
 def fingerprint(text: str) -> Fingerprint:
     """Returns a sample of the text's runs as 63-bit numbers, the same on every machine, to estimate likeness."""
     words = " ".join(words_of(text)).encode().split()
-    joined = map(b" ".join, _in_a_row(words, RUN))
+    joined = map(b" ".join, _runs_in(words, RUN))
     digests = [hashlib.blake2b(run, digest_size=8).digest() for run in joined]
     # Eight divides 256, so the last byte decides.
     return frozenset(int.from_bytes(each) >> 1 for each in digests if each[-1] % SAMPLED == 0)
 
 
 def estimate(ours: Fingerprint, theirs: Iterable[int]) -> float:
-    """Estimates `said_by` from fingerprints."""
+    """Estimates `containment` from fingerprints."""
     return len(ours.intersection(theirs)) / len(ours) if ours else 0.0
 
 
-def independent(sources: Sequence[ArticleSource]) -> int:
+def count_independent(sources: Sequence[ArticleSource]) -> int:
     """Returns the number of sources, with copies counted once: another format or version of a text is no new source."""
     said = tuple(tuple(passage.text[:_LONGEST] for passage in source.passages) for source in sources)
     length = sum(len(text) for texts in said for text in texts)

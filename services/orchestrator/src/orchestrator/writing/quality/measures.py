@@ -113,7 +113,7 @@ def measure(
         _headings(sections),
         _repetition(words),
         _readability(words),
-        near(nearest),
+        likeness_measure(nearest),
         _line("title", article.title, MAX_TITLE),
         _line("description", article.meta_description, MAX_META_DESCRIPTION),
         _forbidden(article, sections, forbidden),
@@ -125,7 +125,7 @@ def problems(measures: Sequence[Measure]) -> tuple[str, ...]:
     return tuple(each.problem for each in measures if each.problem is not None)
 
 
-def near(nearest: NearestArticle | None) -> Measure:
+def likeness_measure(nearest: NearestArticle | None) -> Measure:
     if nearest is None:
         return Measure("likeness", 0.0, "the brand's first article", most=NEAR_DUPLICATE)
     shown = f"{nearest.share:.0%} of it stands in “{nearest.title}”"

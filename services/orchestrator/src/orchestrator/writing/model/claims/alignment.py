@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections.abc import Container, Sequence
 from typing import Final
 
+from orchestrator.writing.model.claims.comparison_budget import ComparisonBudget
 from orchestrator.writing.model.claims.wording import (
     ARTICLES,
     CLAUSES,
@@ -14,14 +15,13 @@ from orchestrator.writing.model.claims.wording import (
     Token,
     WordKind,
 )
-from orchestrator.writing.model.claims.work import ComparisonBudget
 
 _JOINS: Final = frozenset({"and", "or"})
 _ENDS_PHRASE: Final = _JOINS | {"is", "are", "was", "were", "when", "where", "than", "that"}
 _CONNECTS: Final = frozenset({"hence", "thus", "therefore", "so", "also", "furthermore", "moreover"})
 
 
-def tightest(order: Sequence[Token], text: Sequence[Token], work: ComparisonBudget) -> list[int]:
+def align(order: Sequence[Token], text: Sequence[Token], work: ComparisonBudget) -> list[int]:
     """Returns the positions in `text` of its longest common subsequence with `order`, in the narrowest span."""
     ours = [token.key for token in order]
     wanted = set(ours)
@@ -74,7 +74,7 @@ def words_elsewhere(order: Sequence[Token], taken: Sequence[Token]) -> list[Toke
     return left
 
 
-def takes_up(part: Sequence[Token]) -> bool:
+def continues_subject(part: Sequence[Token]) -> bool:
     """Whether a sentence continues with the subject of the one before it, by a pronoun."""
     first = next(
         (
@@ -102,7 +102,7 @@ def movable_phrases(order: Sequence[Token]) -> list[tuple[int, ...]]:
 
 def _bounds(token: Token) -> bool:
     word = token.text.casefold()
-    return parts_clauses(token) or word in FRAMES or word in _ENDS_PHRASE
+    return is_clause_boundary(token) or word in FRAMES or word in _ENDS_PHRASE
 
 
 def phrase_near(
@@ -128,7 +128,7 @@ def phrase_near(
 
 
 def bounds_clause(text: Sequence[Token], at: int) -> bool:
-    return parts_clauses(text[at]) or text[at].text.casefold() in _JOINS
+    return is_clause_boundary(text[at]) or text[at].text.casefold() in _JOINS
 
 
 def begins(part: Sequence[Token]) -> int | None:
@@ -144,7 +144,7 @@ def is_only_subject(part: Sequence[Token], taken: set[int]) -> bool:
     return all(at in taken or not token.weighs for at, token in enumerate(part[: max(taken) + 1]))
 
 
-def attached(tokens: Sequence[Token], at: int, taken: Container[int]) -> str | None:
+def preposition_before(tokens: Sequence[Token], at: int, taken: Container[int]) -> str | None:
     """Returns the preposition before a word, across articles and words that were not taken; None if it has none."""
     for before in range(at - 1, -1, -1):
         token = tokens[before]
@@ -161,5 +161,5 @@ def attached(tokens: Sequence[Token], at: int, taken: Container[int]) -> str | N
     return None
 
 
-def parts_clauses(token: Token) -> bool:
+def is_clause_boundary(token: Token) -> bool:
     return token.kind is WordKind.BREAK or token.key in CLAUSES

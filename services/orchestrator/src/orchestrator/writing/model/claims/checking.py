@@ -13,21 +13,33 @@ from itertools import combinations, pairwise
 from typing import Final
 
 from orchestrator.writing.model.claims.alignment import (
-    attached,
+    align,
     begins,
+    continues_subject,
     is_only_subject,
     is_subject,
     movable_phrases,
     phrase_near,
-    takes_up,
-    tightest,
+    preposition_before,
     words_elsewhere,
 )
 from orchestrator.writing.model.claims.clauses import SAYING
+from orchestrator.writing.model.claims.comparison_budget import (
+    CHECK_STEPS,
+    PASSAGE_STEPS,
+    ComparisonBudget,
+    TooMuchWorkError,
+)
 from orchestrator.writing.model.claims.counting import counted
-from orchestrator.writing.model.claims.omissions import floats_in_clause, spanned
-from orchestrator.writing.model.claims.readings import begins_statement, halves, reworded, rotated, variants
-from orchestrator.writing.model.claims.turns import dated
+from orchestrator.writing.model.claims.omissions import adverb_problem, omission_problem
+from orchestrator.writing.model.claims.qualifiers import tense_problem
+from orchestrator.writing.model.claims.rephrasings import (
+    begins_statement,
+    halves,
+    reworded,
+    rotated,
+    variants,
+)
 from orchestrator.writing.model.claims.wording import (
     FLOATING,
     FRAMES,
@@ -39,12 +51,6 @@ from orchestrator.writing.model.claims.wording import (
     normal,
     sentences_of,
     tokens_of,
-)
-from orchestrator.writing.model.claims.work import (
-    CHECK_STEPS,
-    PASSAGE_STEPS,
-    ComparisonBudget,
-    TooMuchWorkError,
 )
 
 FREELY_PLACED: Final = 8
@@ -87,7 +93,9 @@ def _stated(sentences: Sequence[str]) -> list[str]:
         sentence
         for at, sentence in enumerate(sentences)
         if not (
-            at + 1 < len(sentences) and takes_up(tokens_of(sentences[at + 1])) and words[at + 1] & RETRACTIONS
+            at + 1 < len(sentences)
+            and continues_subject(tokens_of(sentences[at + 1]))
+            and words[at + 1] & RETRACTIONS
         )
         and not (at and "following" in words[at - 1] and words[at - 1] & FRAMES)
     ]
@@ -220,7 +228,7 @@ class _Claim:
                 problem, moved = self._aligned(order, reading, work)
                 if problem is None:
                     theirs = {token.text.casefold() for part in parts for token in part}
-                    problem = self._framed(parts) or dated(set(self._words), theirs, theirs)
+                    problem = self._framed(parts) or tense_problem(set(self._words), theirs, theirs)
                     problem = problem or (
                         counted(self._tokens, parts, moved, work) and counted(order, reading, moved, work)
                     )
@@ -236,7 +244,7 @@ class _Claim:
         theirs = {token.key for token in text}
         order = [token for token in order if not (token.key in FLOATING and token.key in theirs)]
         whole = [token for token in order if token.weighs and token.key not in self._given]
-        taken = tightest(whole, text, work)
+        taken = align(whole, text, work)
         left_over = words_elsewhere(whole, [text[at] for at in taken])
         moved: frozenset[str] = frozenset()
         if 0 < len(left_over) <= MOVED and (found := self._with_phrases_moved(order, text, work)):
@@ -251,7 +259,7 @@ class _Claim:
         if self._begins and not (taken and begins_statement(text, taken[0])):
             return "its second half has no subject of its own in its passage", moved
         floating = {token.key for token in self._tokens if token.key in FLOATING and token.key in theirs}
-        if floating and (problem := floats_in_clause(text, taken, self._tokens, floating)):
+        if floating and (problem := adverb_problem(text, taken, self._tokens, floating)):
             return problem, moved
         elsewhere = {token.key for token in left_over} - moved | floating
         # Each taken word is compared with the text up to the next one, at most with all of it.
@@ -263,7 +271,7 @@ class _Claim:
     ) -> str | None:
         said = set(self._words)
         if len(parts) == 1:
-            return spanned(parts[0], set(taken), elsewhere, said)
+            return omission_problem(parts[0], set(taken), elsewhere, said)
         first, second = parts
         in_first = {at for at in taken if at < len(first)}
         in_second = {at - len(first) for at in taken if at >= len(first)}
@@ -271,9 +279,9 @@ class _Claim:
             return "its words stand in several sentences of the passage"
         # The first sentence may only name the subject; its own statement is left out as a whole.
         named = is_subject(first, in_first) and is_only_subject(first, in_first)
-        if not (takes_up(second) and named and begins(second) in in_second):
+        if not (continues_subject(second) and named and begins(second) in in_second):
             return "it mixes what two sentences say of different things"
-        return spanned(second, in_second, elsewhere, said)
+        return omission_problem(second, in_second, elsewhere, said)
 
     def _with_phrases_moved(
         self, order: Sequence[Token], text: Sequence[Token], work: ComparisonBudget
@@ -294,7 +302,7 @@ class _Claim:
             ]
             if not rest:
                 continue
-            taken = tightest(rest, text, work)
+            taken = align(rest, text, work)
             if len(taken) < len(rest):
                 continue
             there = [phrase_near(text, [order[at] for at in phrase], taken, work) for phrase in moved]
@@ -306,7 +314,7 @@ class _Claim:
     def _framed(self, parts: Sequence[Sequence[Token]]) -> str | None:
         said = set(self._words)
         # A first sentence that only names the subject of the second frames nothing.
-        for part in parts[-1:] if len(parts) > 1 and takes_up(parts[-1]) else parts:
+        for part in parts[-1:] if len(parts) > 1 and continues_subject(parts[-1]) else parts:
             for token in part:
                 word = token.text.casefold()
                 if word in FRAMES and word not in said and not said & _kin(word):
@@ -329,7 +337,7 @@ def _hung(
         at = next(places, None)
         if token.kind not in {WordKind.CONTENT, WordKind.NUMBER}:
             continue
-        ours, theirs = attached(order, own, everywhere), attached(text, place, chosen)
+        ours, theirs = preposition_before(order, own, everywhere), preposition_before(text, place, chosen)
         if _is_past(said := token.text.casefold()) != _is_past(there := text[place].text.casefold()):
             return f"its passage says “{there}”, and not “{said}”"
         if ours != theirs:

@@ -40,19 +40,19 @@ class Clause:
     """All words in lower case; “no”, “cannot” and “n't” become “not”."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "keys", frozenset(saying(self.tokens)))
-        object.__setattr__(self, "words", frozenset(map(plainly, self.tokens)))
+        object.__setattr__(self, "keys", frozenset(meaningful_keys(self.tokens)))
+        object.__setattr__(self, "words", frozenset(map(plain_word, self.tokens)))
 
     @property
     def text(self) -> str:
         return " ".join(token.text for token in self.tokens)
 
 
-def saying(tokens: Sequence[Token]) -> list[str]:
+def meaningful_keys(tokens: Sequence[Token]) -> list[str]:
     return [token.key for token in tokens if token.kind in SAYING]
 
 
-def plainly(token: Token) -> str:
+def plain_word(token: Token) -> str:
     return "not" if token.key == "not" else token.text.casefold()
 
 
@@ -88,11 +88,11 @@ def _in_clauses(tokens: Sequence[Token]) -> tuple[Clause, ...]:
         parts[-1].append(token)
     if len(parts) > 1 and not any(each.kind in SAYING for each in parts[-1]):
         parts[-2:] = [parts[-2] + parts[-1]]
-    conditions = tuple(Clause(tuple(part)) for part in parts if part and plainly(part[0]) in CONDITIONS)
+    conditions = tuple(Clause(tuple(part)) for part in parts if part and plain_word(part[0]) in CONDITIONS)
     found: list[Clause] = []
     for at, part in enumerate(parts):
-        opens = plainly(part[0]) if part else ""
-        led_up = map(plainly, parts[at - 1]) if at and opens == "that" else ()
+        opens = plain_word(part[0]) if part else ""
+        led_up = map(plain_word, parts[at - 1]) if at and opens == "that" else ()
         found.append(Clause(tuple(part), frozenset(led_up), () if opens in CONDITIONS else conditions))
     return tuple(found)
 
@@ -103,7 +103,7 @@ def _begins(tokens: Sequence[Token], at: int) -> bool:
         return True
     if token.kind is not WordKind.BREAK:
         return False
-    if plainly(tokens[0]) in _OPENS and all(each.text != "," for each in tokens[:at]):
+    if plain_word(tokens[0]) in _OPENS and all(each.text != "," for each in tokens[:at]):
         return True
     follows = tokens[at + 1].text.casefold() if at + 1 < len(tokens) else ""
     return token.text.isalpha() or follows in _JOINS

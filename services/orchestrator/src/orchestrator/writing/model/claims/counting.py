@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from orchestrator.writing.model.claims.comparison_budget import ComparisonBudget
 from orchestrator.writing.model.claims.wording import UNIT_KEYS, Token, WordKind
-from orchestrator.writing.model.claims.work import ComparisonBudget
 
 
 def counted(

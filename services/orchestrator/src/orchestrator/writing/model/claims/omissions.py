@@ -7,7 +7,7 @@ from typing import Final
 from orchestrator.writing.model.claims.alignment import (
     _JOINS,
     bounds_clause,
-    parts_clauses,
+    is_clause_boundary,
 )
 from orchestrator.writing.model.claims.wording import (
     ARTICLES,
@@ -64,7 +64,9 @@ _RELATIVES: Final = frozenset({"that", "who", "which", "whose"})
 _AUXILIARY: Final = frozenset({"is", "are", "was", "were", "has", "have", "had"})
 
 
-def spanned(text: Sequence[Token], chosen: set[int], elsewhere: set[str], said: Container[str]) -> str | None:
+def omission_problem(
+    text: Sequence[Token], chosen: set[int], elsewhere: set[str], said: Container[str]
+) -> str | None:
     """Returns the problem of taking only the `chosen` words of a sentence; `said` are the claim's own words.
 
     Words that negate or limit must not be left out of the clauses that the claim uses.
@@ -73,7 +75,7 @@ def spanned(text: Sequence[Token], chosen: set[int], elsewhere: set[str], said: 
     return _torn(text, chosen, said) or _unbound(text, chosen, elsewhere, first, last)
 
 
-def floats_in_clause(
+def adverb_problem(
     text: Sequence[Token], taken: Sequence[int], order: Sequence[Token], floating: Container[str]
 ) -> str | None:
     """Returns a problem if an adverb is outside the clause of the word that it modifies in the claim."""
@@ -115,8 +117,8 @@ def _unbound(
     text: Sequence[Token], chosen: set[int], elsewhere: set[str], first: int, last: int
 ) -> str | None:
     """Returns a problem if a negating or limiting word was left out of its clause."""
-    begin = next((at + 1 for at in range(first - 1, -1, -1) if parts_clauses(text[at])), 0)
-    end = next((at for at in range(last + 1, len(text)) if parts_clauses(text[at])), len(text))
+    begin = next((at + 1 for at in range(first - 1, -1, -1) if is_clause_boundary(text[at])), 0)
+    end = next((at for at in range(last + 1, len(text)) if is_clause_boundary(text[at])), len(text))
     also = next((at for at in range(last + 1, end) if text[at].text.casefold() in _ENDS_STATEMENT), end)
     is_taken = _taken_next(text, chosen)
     for at in range(begin, end):

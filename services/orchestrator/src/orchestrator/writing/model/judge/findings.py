@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Final
 
 from orchestrator.writing.model.claims import Evidence
-from orchestrator.writing.model.claims.clauses import saying
-from orchestrator.writing.model.claims.conceivable import names_and_numbers
+from orchestrator.writing.model.claims.clauses import meaningful_keys
+from orchestrator.writing.model.claims.paraphrases import names_and_numbers
 from orchestrator.writing.model.claims.wording import normal, tokens_of
 from orchestrator.writing.model.drafting import (
     RejectedSentence,
@@ -36,7 +36,7 @@ _REASONS: Final[Mapping[Finding, RejectionReason]] = {
 }
 
 
-def settled(
+def apply_reading(
     sentence: SupportedSentence | RejectedSentence, reading: Reading | None, material: WritingMaterial
 ) -> SupportedSentence | RejectedSentence:
     """Combines the rules' verdict on a sentence with the judge's `reading`, which is None if there was none."""
@@ -54,14 +54,14 @@ def settled(
         return _refused(sentence, reading, cited)
     if isinstance(sentence, SupportedSentence):
         return sentence
-    shown = words_shown(sentence.text, reading.quotes, cited)
+    shown = verify_quotes(sentence.text, reading.quotes, cited)
     if not shown:
         return replace(sentence, reason=RejectionReason.UNPROVEN)
     sources = {material.source_of[name].n for name in shown}
     return SupportedSentence(sentence.text, tuple(sorted(sources)), sentence.passages, confirmed=True)
 
 
-def words_shown(sentence: str, quotes: Sequence[Quote], cited: Sequence[Evidence]) -> tuple[str, ...]:
+def verify_quotes(sentence: str, quotes: Sequence[Quote], cited: Sequence[Evidence]) -> tuple[str, ...]:
     """Returns the quoted passages if every quote is verbatim and they contain the sentence's names and numbers; else empty."""
     passages = {each.id: each for each in cited}
     if not quotes or not all(
@@ -70,8 +70,8 @@ def words_shown(sentence: str, quotes: Sequence[Quote], cited: Sequence[Evidence
         return ()
     shown = tuple(dict.fromkeys(each.passage for each in quotes))
     texts = [each.words for each in quotes] + [passages[name].heading or "" for name in shown]
-    keys = {key for text in texts for key in saying(tokens_of(normal(text)))}
-    own = keys.intersection(saying(tokens_of(normal(sentence))))
+    keys = {key for text in texts for key in meaningful_keys(tokens_of(normal(text)))}
+    own = keys.intersection(meaningful_keys(tokens_of(normal(sentence))))
     return shown if names_and_numbers(sentence) <= keys and len(own) >= FEWEST_SHOWN else ()
 
 

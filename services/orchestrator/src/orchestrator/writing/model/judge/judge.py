@@ -7,9 +7,8 @@ from typing import Final
 
 import structlog
 
-from orchestrator.writing.model.asking import ModelSession, UnusableModelAnswerError
 from orchestrator.writing.model.drafting import RejectedSentence, SupportedSentence, WritingMaterial
-from orchestrator.writing.model.judge.findings import settled
+from orchestrator.writing.model.judge.findings import apply_reading
 from orchestrator.writing.model.judge.question import (
     CitedSentence,
     Reading,
@@ -17,6 +16,7 @@ from orchestrator.writing.model.judge.question import (
     cited_by,
     messages,
 )
+from orchestrator.writing.model.session import ModelSession, UnusableModelAnswerError
 
 TOKENS_A_READING: Final = 160
 """Tokens of the answer for one sentence: some quotes, a reason and a finding."""
@@ -28,12 +28,12 @@ class Judge:
     """Judges the sentences of one article.
 
     Args:
-        asking: session of the judging model, which may differ from the writing one.
+        session: of the judging model, which may differ from the writing one.
         material: of the article.
     """
 
-    def __init__(self, asking: ModelSession, material: WritingMaterial) -> None:
-        self._asking = asking
+    def __init__(self, session: ModelSession, material: WritingMaterial) -> None:
+        self._session = session
         self._material = material
 
     async def read(
@@ -57,20 +57,20 @@ class Judge:
             readings |= await self._ask(name, some)
         numbers = {each.number for each in asked}
         return [
-            settled(each, readings.get(number), self._material) if number in numbers else each
+            apply_reading(each, readings.get(number), self._material) if number in numbers else each
             for number, each in enumerate(sentences, 1)
         ]
 
     def _at_a_time(self, asked: Sequence[CitedSentence]) -> Iterator[Sequence[CitedSentence]]:
         """Splits the sentences into batches that fit one answer."""
-        size = max(1, self._asking.max_tokens // TOKENS_A_READING)
+        size = max(1, self._session.max_tokens // TOKENS_A_READING)
         return (asked[at : at + size] for at in range(0, len(asked), size))
 
     async def _ask(self, name: str, asked: Sequence[CitedSentence]) -> dict[int, Reading]:
         # The step's name contains the sentences: findings about repaired ones, or under another version's rules, differ.
         step = f"{name}.judge.{_digest(asked)}"
         try:
-            answer = await self._asking.ask(
+            answer = await self._session.ask(
                 step, SecondReading, messages(asked, self._material.evidence), passages=cited_by(asked)
             )
         except UnusableModelAnswerError as error:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from orchestrator.writing.model.answers import AnswerShape, PassageId, Text
 from orchestrator.writing.model.claims import Evidence
-from orchestrator.writing.model.prompts import quoted, told
+from orchestrator.writing.model.prompts import build_messages, passages_as_json
 
 Finding: TypeAlias = Literal["supported", "contradicted", "says_more", "not_said"]
 
@@ -75,11 +75,11 @@ def messages(
     claimed: Sequence[CitedSentence], evidence: Mapping[str, Evidence]
 ) -> tuple[dict[str, str], ...]:
     """Builds the prompt for these sentences with only the passages that they cite."""
-    return told(
+    return build_messages(
         RULES,
         TASK,
         {
-            "passages": quoted([evidence[each] for each in cited_by(claimed)]),
+            "passages": passages_as_json([evidence[each] for each in cited_by(claimed)]),
             "sentences": [
                 {"number": each.number, "text": each.text, "passages": each.passages} for each in claimed
             ],

@@ -10,7 +10,7 @@ from chassis.gathering import Gathering
 from messaging import Database
 from orchestrator.brands import Brand, find_brands
 from orchestrator.removal import Late, late_among
-from orchestrator.writing.durable.commands import DeliveredCommand, stand_back, take_up_all
+from orchestrator.writing.durable.commands import DeliveredCommand, check_not_claimed, claim_articles
 from orchestrator.writing.durable.results import results_of_all
 from orchestrator.writing.durable.workflow import DurableWorkflow
 
@@ -43,34 +43,34 @@ class CommandState:
 
 
 class ClaimBatcher:
-    """Claims commands in batches; `hold` is the longest claim, as of `take_up`."""
+    """Claims commands in batches; `hold` is the longest claim, as of `claim_article`."""
 
     def __init__(self, database: Database, hold: timedelta) -> None:
         self._database = database
         self._hold = hold
-        self._gathering: Gathering[WritingCommand, CommandState] = Gathering(self._begin, limit=AT_ONCE)
+        self._gathering: Gathering[WritingCommand, CommandState] = Gathering(self._claim_batch, limit=AT_ONCE)
 
-    async def of(self, asked: WritingCommand) -> CommandState:
+    async def claim(self, asked: WritingCommand) -> CommandState:
         """Claims the command's article, unless it is too late or the brand is unknown.
 
         Raises:
             WaitFor: another command has claimed the article.
         """
-        opening = await self._gathering.get(asked)
-        if opening.brand is not None and opening.steps_id is None:
+        state = await self._gathering.get(asked)
+        if state.brand is not None and state.steps_id is None:
             async with self._database.connection() as connection:
-                await stand_back(connection, asked.command)
-        return opening
+                await check_not_claimed(connection, asked.command)
+        return state
 
-    def workflow(self, asked: WritingCommand, opening: CommandState) -> DurableWorkflow:
+    def workflow(self, asked: WritingCommand, state: CommandState) -> DurableWorkflow:
         """Returns the command's workflow, with the results of its finished steps."""
-        return DurableWorkflow(self._database, asked.workflow_id, dict(opening.results or {}))
+        return DurableWorkflow(self._database, asked.workflow_id, dict(state.results or {}))
 
-    async def _begin(
+    async def _claim_batch(
         self, asked: Sequence[WritingCommand]
     ) -> Mapping[WritingCommand, CommandState | Exception]:
         try:
-            return await self._take_up(asked)
+            return await self._claim(asked)
         except DatabaseUnavailableError:
             raise
         except Exception:
@@ -80,14 +80,14 @@ class ClaimBatcher:
         alone: dict[WritingCommand, CommandState | Exception] = {}
         for each in asked:
             try:
-                alone |= await self._take_up([each])
+                alone |= await self._claim([each])
             except DatabaseUnavailableError:
                 raise
             except Exception as error:  # noqa: BLE001  (raised again, to who asked)
                 alone[each] = error
         return alone
 
-    async def _take_up(self, asked: Sequence[WritingCommand]) -> dict[WritingCommand, CommandState]:
+    async def _claim(self, asked: Sequence[WritingCommand]) -> dict[WritingCommand, CommandState]:
         async with self._database.connection() as connection:
             late = await late_among(
                 connection, [Late(each.brand_slug, each.sent_at, each.command.content_id) for each in asked]
@@ -98,7 +98,7 @@ class ClaimBatcher:
                 for each, is_late in zip(asked, late, strict=True)
                 if not is_late and each.brand_slug in brands
             ]
-            taken = await take_up_all(connection, begin, self._hold) if begin else {}
+            taken = await claim_articles(connection, begin, self._hold) if begin else {}
             # After the claim: the earlier worker stores nothing any more.
             further = [
                 each.workflow_id

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from typing import Final
 
-from orchestrator.writing.model.claims.clauses import Clause, saying
-from orchestrator.writing.model.claims.readings import rotated, variants
+from orchestrator.writing.model.claims.clauses import Clause, meaningful_keys
+from orchestrator.writing.model.claims.rephrasings import rotated, variants
 from orchestrator.writing.model.claims.wording import (
     ARTICLES,
     PREPOSITIONS,
@@ -102,7 +102,7 @@ def _joined(tokens: Sequence[Token], at: int) -> tuple[int, int, frozenset[str]]
     return begin, end, frozenset(others)
 
 
-def renumbered(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
+def number_problems(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
     """Yields the numbers that, judging by their neighbours, have another thing or unit, or are parts of other numbers."""
     keys = {token.key for token in ours}
     theirs = [number for text in texts for number in _numbers(text)]
@@ -133,7 +133,7 @@ def _counted_otherwise(number: _Number, alike: Sequence[_Number], theirs: Sequen
     return any((thing and thing[0] in each.things) or (before and each.before == before) for each in others)
 
 
-def turned_round(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
+def swapped_numbers(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
     """Yields numbers that changed places: “10 to 5”."""
     theirs = {pair for text in texts for pair in _number_pairs(text)}
     for one, other in _number_pairs(ours):
@@ -152,7 +152,7 @@ def _number_pairs(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
             yield tokens[one].key, tokens[other].key
 
 
-def torn(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
+def split_names(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
     """Yields names that the passages have with their words apart, except reversed around “of”."""
     theirs: set[tuple[str, str]] = set()
     for text in texts:
@@ -167,7 +167,7 @@ def torn(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[st
             yield f"its passages do not say “{one.text} {other.text}”"
 
 
-def misplaced(clause: Clause, near: Sequence[Clause]) -> Iterator[str]:
+def order_problems(clause: Clause, near: Sequence[Clause]) -> Iterator[str]:
     """Yields a problem if names, or most words, are in another order than in every reading of the nearest clauses."""
     shares = [
         share
@@ -194,7 +194,7 @@ def _names(tokens: Sequence[Token], *, opens: bool = False) -> list[tuple[int, s
     ]
 
 
-def renamed(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
+def swapped_names(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
     """Yields names in the place of other ones: next to a word that the passages put next to another name only."""
     theirs = {pair for text in texts for pair in _beside(text)}
     names = {key for text in texts for _, key in _names(text)}
@@ -222,7 +222,7 @@ def _begins_with_name(tokens: Sequence[Token]) -> bool:
     return first is not None and first in {at for at, _ in _names(tokens, opens=True)}
 
 
-def misattributed(clause: Clause, near: Sequence[Clause], theirs: Sequence[Clause]) -> Iterator[str]:
+def attribution_of_others(clause: Clause, near: Sequence[Clause], theirs: Sequence[Clause]) -> Iterator[str]:
     """Yields problems if the passages say it about other names than the claim's, or with subject and object exchanged.
 
     Args:
@@ -261,8 +261,8 @@ def _in_order(own: Sequence[Token], reading: Sequence[Token]) -> float | None:
 
     A name behind the same preposition, “by Ann”, “in Rome”, may be anywhere.
     """
-    theirs = saying(reading)
-    ours = list(dict.fromkeys(key for key in saying(own) if key in set(theirs)))
+    theirs = meaningful_keys(reading)
+    ours = list(dict.fromkeys(key for key in meaningful_keys(own) if key in set(theirs)))
     hung = {(word, token.key) for at, token in enumerate(reading) if (word := _hangs_on(reading, at))}
     names = dict.fromkeys(
         token.key
@@ -292,7 +292,9 @@ def _common(ours: Sequence[str], theirs: Sequence[str]) -> int:
     return row[-1]
 
 
-def owned(names: Sequence[Token], ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
+def owner_problems(
+    names: Sequence[Token], ours: Sequence[Token], texts: Sequence[Sequence[Token]]
+) -> Iterator[str]:
     """Yields names that the passages have only as owners: “Ann's dog bit Bob” is not “Ann bit Bob”."""
     free = {
         token.key

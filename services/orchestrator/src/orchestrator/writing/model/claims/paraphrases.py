@@ -13,18 +13,23 @@ from itertools import pairwise
 from typing import Final
 
 from orchestrator.writing.model.claims.checking import Evidence, unfit
-from orchestrator.writing.model.claims.clauses import SAYING, Clause, clauses_of, nearest, saying
-from orchestrator.writing.model.claims.company import (
-    misattributed,
-    misplaced,
-    owned,
-    renamed,
-    renumbered,
-    torn,
-    turned_round,
+from orchestrator.writing.model.claims.clauses import SAYING, Clause, clauses_of, meaningful_keys, nearest
+from orchestrator.writing.model.claims.neighbours import (
+    attribution_of_others,
+    number_problems,
+    order_problems,
+    owner_problems,
+    split_names,
+    swapped_names,
+    swapped_numbers,
 )
-from orchestrator.writing.model.claims.turning_words import NOT
-from orchestrator.writing.model.claims.turns import bounded, compared, framed, turned
+from orchestrator.writing.model.claims.qualifier_words import NOT
+from orchestrator.writing.model.claims.qualifiers import (
+    attribution_problems,
+    comparison_problems,
+    limit_problems,
+    qualifier_problems,
+)
 from orchestrator.writing.model.claims.wording import FRAMES, Token, WordKind, normal, tokens_of
 
 FLOOR: Final = 0.4
@@ -56,23 +61,25 @@ def problems(sentence: str, cited: Sequence[Evidence]) -> Iterator[str]:
     texts = [each.tokens for each in support]
     theirs = [clause for each in texts for clause in clauses_of(each)]
     for clause in clauses_of(tokens):
-        keys = saying(clause.tokens)
+        keys = meaningful_keys(clause.tokens)
         if len(keys) >= FEWEST_IN_CLAUSE and _share(keys, said) < CLAUSE_FLOOR:
             yield f"its passages say nothing of “{clause.text}”"
         if near := nearest(clause, theirs):
-            yield from turned(clause, near, theirs, claim, said)
-            yield from compared(clause, near)
-            yield from framed(claim, near)
-            yield from misplaced(clause, near)
-            yield from misattributed(clause, near, theirs)
+            yield from qualifier_problems(clause, near, theirs, claim, said)
+            yield from comparison_problems(clause, near)
+            yield from attribution_problems(claim, near)
+            yield from order_problems(clause, near)
+            yield from attribution_of_others(clause, near, theirs)
         elif clause.words & NOT:
             yield "its passages do not say “not”"
-    yield from bounded(tokens, texts)
-    yield from renumbered(tokens, texts)
-    yield from turned_round(tokens, texts)
-    yield from torn(tokens, [each.tokens for each in stated])
-    yield from renamed(tokens, texts)
-    yield from owned([token for at, token in enumerate(tokens) if _is_name(tokens, at)], tokens, texts)
+    yield from limit_problems(tokens, texts)
+    yield from number_problems(tokens, texts)
+    yield from swapped_numbers(tokens, texts)
+    yield from split_names(tokens, [each.tokens for each in stated])
+    yield from swapped_names(tokens, texts)
+    yield from owner_problems(
+        [token for at, token in enumerate(tokens) if _is_name(tokens, at)], tokens, texts
+    )
 
 
 def names_and_numbers(sentence: str) -> frozenset[str]:
@@ -99,7 +106,7 @@ def _unsaid(tokens: Sequence[Token], said: Clause, named: frozenset[str]) -> Ite
             yield f"its passages do not say “{token.text}”"
         if _is_number(tokens, at) and token.key not in said.keys:
             yield f"its passages do not have the number {token.text}, or elsewhere"
-    if _share(saying(tokens), said) < FLOOR:
+    if _share(meaningful_keys(tokens), said) < FLOOR:
         yield "its passages say too little of this"
     run: list[str] = []
     for token in (each for each in tokens if each.kind is WordKind.CONTENT):

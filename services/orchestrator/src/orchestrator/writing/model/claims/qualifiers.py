@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final
 
-from orchestrator.writing.model.claims.clauses import SAYING, Clause, plainly, saying
-from orchestrator.writing.model.claims.turning_words import (
+from orchestrator.writing.model.claims.clauses import SAYING, Clause, meaningful_keys, plain_word
+from orchestrator.writing.model.claims.qualifier_words import (
     ADDED,
     BOUNDS,
     CAUSES,
@@ -36,7 +36,7 @@ _PRESENT: Final = frozenset({"is", "are", "has", "have"})
 _PAST: Final = frozenset({"was", "were", "had"})
 
 
-def turned(
+def qualifier_problems(
     clause: Clause, near: Sequence[Clause], theirs: Sequence[Clause], claim: Clause, said: Clause
 ) -> Iterator[str]:
     """Yields the problems of a clause of the claim.
@@ -74,13 +74,13 @@ def turned(
     there = frozenset(word for each in near for word in each.words | each.led_up)
     # The perfect tense counts as past.
     own = claim.words - {"has", "have"} if "been" in claim.words else claim.words
-    if problem := dated(own, there, said.words):
+    if problem := tense_problem(own, there, said.words):
         yield problem
 
 
 def _is_so_as(tokens: Sequence[Token], at: int) -> bool:
     """Whether “so” draws no conclusion: “so as to”, “so that”, “so much”."""
-    return plainly(tokens[at]) == "so" and [plainly(each) for each in tokens[at + 1 : at + 2]] in (
+    return plain_word(tokens[at]) == "so" and [plain_word(each) for each in tokens[at + 1 : at + 2]] in (
         ["as"],
         ["that"],
         ["much"],
@@ -92,7 +92,7 @@ def left_out(word: str) -> str:
     return f"its passage says “{word}” there, which must not be left out"
 
 
-def dated(said: AbstractSet[str], near: AbstractSet[str], theirs: AbstractSet[str]) -> str | None:
+def tense_problem(said: AbstractSet[str], near: AbstractSet[str], theirs: AbstractSet[str]) -> str | None:
     """Returns a problem if the claim turns past into present, or adds persons; `theirs` may name them."""
     if said & PERSONS - theirs:
         return f"its passage does not say {' or '.join(sorted(said & PERSONS - theirs))}"
@@ -106,7 +106,7 @@ def _telling(clause: Clause, words: AbstractSet[str], claim: Clause) -> set[str]
     return {
         word
         for at, token in enumerate(clause.tokens)
-        if (word := plainly(token)) in words
+        if (word := plain_word(token)) in words
         and not (word in OF_THE_NEXT and _next(clause.tokens, at) not in claim.keys)
         # “the former by its speed”
         and not (
@@ -114,7 +114,7 @@ def _telling(clause: Clause, words: AbstractSet[str], claim: Clause) -> set[str]
         )
         and not (word == "or" and not _is_one_of(clause.tokens, at, claim))
         # “not only”, “not all” count as negations.
-        and not (at and plainly(clause.tokens[at - 1]) == "not")
+        and not (at and plain_word(clause.tokens[at - 1]) == "not")
         # A word that merely joins two statements limits nothing.
         and not (word == "but" and token.kind is WordKind.BREAK)
     }
@@ -177,13 +177,13 @@ def _denied(clause: Clause) -> Iterator[list[str]]:
     """
     for at, token in enumerate(clause.tokens):
         rest = clause.tokens[at + 1 :]
-        if plainly(token) in NOT and not (rest and plainly(rest[0]) in NOT_ONLY):
-            after = saying(rest)[:2]
-            if after or not (rest and plainly(rest[0]) in _PLACES):
-                yield after or saying(clause.tokens[:at])[-2:]
+        if plain_word(token) in NOT and not (rest and plain_word(rest[0]) in NOT_ONLY):
+            after = meaningful_keys(rest)[:2]
+            if after or not (rest and plain_word(rest[0]) in _PLACES):
+                yield after or meaningful_keys(clause.tokens[:at])[-2:]
 
 
-def bounded(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
+def limit_problems(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
     """Yields a problem if a number's limit, “about”, “at least”, “per litre”, was left out or added; “about” may be added."""
     for at, token in enumerate(ours):
         if token.kind is not WordKind.NUMBER:
@@ -199,12 +199,12 @@ def bounded(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator
 
 
 def _bounds(tokens: Sequence[Token], at: int) -> frozenset[str]:
-    before = {BOUNDS.get(plainly(each), "") for each in tokens[max(0, at - NEAR_NUMBER) : at]} - {"per"}
-    behind = {BOUNDS.get(plainly(each), "") for each in tokens[at + 1 : at + 1 + NEAR_NUMBER]} & {"per"}
+    before = {BOUNDS.get(plain_word(each), "") for each in tokens[max(0, at - NEAR_NUMBER) : at]} - {"per"}
+    behind = {BOUNDS.get(plain_word(each), "") for each in tokens[at + 1 : at + 1 + NEAR_NUMBER]} & {"per"}
     return frozenset((before | behind) - {""})
 
 
-def framed(claim: Clause, near: Sequence[Clause]) -> Iterator[str]:
+def attribution_problems(claim: Clause, near: Sequence[Clause]) -> Iterator[str]:
     """Yields a problem if the claim drops an attribution or a retraction."""
     left = [
         sorted(word for word in (each.words | each.led_up) & FRAMED if not _alike(word, claim.words))
@@ -220,7 +220,7 @@ def _alike(word: str, words: AbstractSet[str]) -> bool:
     )
 
 
-def compared(clause: Clause, near: Sequence[Clause]) -> Iterator[str]:
+def comparison_problems(clause: Clause, near: Sequence[Clause]) -> Iterator[str]:
     """Yields a problem if the compared things changed sides: “milder than hot coffee”."""
     own = _sides(clause)
     if own is None:
@@ -237,10 +237,12 @@ def _sides(clause: Clause) -> tuple[frozenset[str], frozenset[str], frozenset[st
     at = next((at for at, token in enumerate(clause.tokens) if token.key == "than"), 0)
     if not at:
         return None
-    before, after = (frozenset(saying(each)) for each in (clause.tokens[:at], clause.tokens[at + 1 :]))
+    before, after = (
+        frozenset(meaningful_keys(each)) for each in (clause.tokens[:at], clause.tokens[at + 1 :])
+    )
     how = frozenset(
         token.key
         for token in clause.tokens[:at]
-        if plainly(token) in _MORE or (token.kind is WordKind.CONTENT and token.text.endswith("er"))
+        if plain_word(token) in _MORE or (token.kind is WordKind.CONTENT and token.text.endswith("er"))
     )
     return before - after - how, how, after - before

@@ -18,12 +18,24 @@ from orchestrator.brands import Brand, find_brands
 from orchestrator.placements import placed_as
 from orchestrator.removal import Late, deleted_among, late_among
 from orchestrator.subjects import KeywordOfContent, SubjectKey, name_contents
-from orchestrator.writing.approval import SubjectHistory, stances_on, wishes
+from orchestrator.writing.approval import SubjectHistory, approval_reasons, load_subject_histories
 from orchestrator.writing.article import ArticleSource
-from orchestrator.writing.durable import DeliveredCommand, DurableWorkflow, ReleasedWriting, finish, put_down
-from orchestrator.writing.judging import JudgedArticle, SiblingArticle, bodies_of, judge_again, others_of
-from orchestrator.writing.store import NewContent, insert_contents, listed, lock_storing
-from orchestrator.writing.versions import ArticleText, put_back, renew, revise
+from orchestrator.writing.durable import (
+    DeliveredCommand,
+    DurableWorkflow,
+    ReleasedWriting,
+    finish,
+    release_articles,
+)
+from orchestrator.writing.judging import (
+    JudgedArticle,
+    SiblingArticle,
+    compare_with_newcomers,
+    load_bodies,
+    load_siblings,
+)
+from orchestrator.writing.store import NewContent, insert_contents, lock_storing, sources_as_json
+from orchestrator.writing.versions import ArticleText, return_to_review, store_renewal, store_rewrite
 from orchestrator.writing.writer import InsufficientSourcesError, NoArticleError, UnsupportedDraftError
 
 MAX_DETAIL: Final = 2000
@@ -100,15 +112,15 @@ class WritingOutcome:
         )
 
 
-async def write_down(tx: Transaction, ended: Sequence[WritingOutcome]) -> None:
+async def store_outcomes(tx: Transaction, ended: Sequence[WritingOutcome]) -> None:
     """Stores the results of commands and announces them; skips articles that were deleted, erased or cancelled meanwhile."""
-    kept = await put_down(tx.connection, [each.delivered for each in ended])
-    late = await _too_late(tx, [each for each in ended if each.content_id not in kept])
+    kept = await release_articles(tx.connection, [each.delivered for each in ended])
+    late = await _find_too_late(tx, [each for each in ended if each.content_id not in kept])
     going = []
     for each in ended:
         writing = kept.get(each.content_id)
         if each in late:
-            tell_too_late(each.message)
+            log_too_late(each.message)
         elif writing is None or not writing.cancelled:
             going.append(each)
     if not going:
@@ -133,17 +145,17 @@ async def write_down(tx: Transaction, ended: Sequence[WritingOutcome]) -> None:
     for each in going:
         if each.content_id in deleted:
             await each.workflow.forget(tx.connection)
-            tell_too_late(each.message)
+            log_too_late(each.message)
         elif isinstance(each.result, NoArticleError):
             await _refuse(tx, each, each.result)
-            _settle_former(tx, each, kept.get(each.content_id))
+            _resolve_former(tx, each, kept.get(each.content_id))
         elif each.workflow in finished:
             await storing.store(each, each.result)
-            _settle_former(tx, each, kept.get(each.content_id))
+            _resolve_former(tx, each, kept.get(each.content_id))
     await storing.finish()
 
 
-async def _too_late(tx: Transaction, ended: Sequence[WritingOutcome]) -> set[WritingOutcome]:
+async def _find_too_late(tx: Transaction, ended: Sequence[WritingOutcome]) -> set[WritingOutcome]:
     if not ended:
         return set()
     about = [Late(each.command.brand_slug, each.message.timestamp, each.content_id) for each in ended]
@@ -151,21 +163,21 @@ async def _too_late(tx: Transaction, ended: Sequence[WritingOutcome]) -> set[Wri
     return {each for each, is_late in zip(ended, found, strict=True) if is_late}
 
 
-def _settle_former(tx: Transaction, ended: WritingOutcome, writing: ReleasedWriting | None) -> None:
+def _resolve_former(tx: Transaction, ended: WritingOutcome, writing: ReleasedWriting | None) -> None:
     """Resolves the dead letters of the commands that this one replaced.
 
     A command that never died costs one row, which is cleaned up later.
     """
     if writing is None:
         return
-    for former_id in writing.others(ended.delivered.event_id):
+    for former_id in writing.other_commands(ended.delivered.event_id):
         settled = DeadLetterResolved(
             dead_event_id=former_id, replay_event_id=ended.delivered.event_id, queue=COMMANDS_QUEUE
         )
         tx.send(settled, caused_by=ended.message)
 
 
-def tell_too_late(message: Message) -> None:
+def log_too_late(message: Message) -> None:
     """Logs that a redelivery or replay came after the deletion of the article or the erasure of its brand."""
     _log.info(
         "message_comes_too_late",
@@ -181,7 +193,7 @@ async def _refuse(tx: Transaction, ended: WritingOutcome, refusal: NoArticleErro
         return
     # The returned draft waits again, since its rewrite failed.
     why = f"it could not be written again ({refusal.reason}: {refusal})"[:MAX_DETAIL]
-    if await put_back(tx.connection, command.content_id, command.revision, why):
+    if await return_to_review(tx.connection, command.content_id, command.revision, why):
         tx.send(ended.refused(NEEDS_REVIEW, why), caused_by=ended.message)
 
 
@@ -193,7 +205,7 @@ class _ArticleBatch:
         tx: Transaction,
         brands: Mapping[str, Brand],
         late: Mapping[str, Sequence[SiblingArticle]],
-        stances: Mapping[tuple[str, SubjectKey], SubjectHistory],
+        histories: Mapping[tuple[str, SubjectKey], SubjectHistory],
         keys: Mapping[UUID, tuple[SubjectKey, bool]],
     ) -> None:
         self._tx = tx
@@ -201,7 +213,7 @@ class _ArticleBatch:
         """The brands' present settings: approval rules may have changed while the articles were written."""
         self._late = {slug: list(others) for slug, others in late.items()}
         """By brand, stored articles that not all of the new ones were compared with."""
-        self._stances = dict(stances)
+        self._histories = dict(histories)
         self._keys = keys
         self._new: dict[UUID, NewContent] = {}
 
@@ -216,7 +228,7 @@ class _ArticleBatch:
         for each, result in written:
             slug = each.command.brand_slug
             compared[slug] = compared.get(slug, result.judged.compared) & result.judged.compared
-        late = await others_of(tx.connection, compared, but=frozenset[UUID]().union(*compared.values()))
+        late = await load_siblings(tx.connection, compared, but=frozenset[UUID]().union(*compared.values()))
         keys = await name_contents(
             tx.connection,
             [
@@ -229,23 +241,27 @@ class _ArticleBatch:
                 for each, _ in written
             ],
         )
-        stances = await stances_on(
+        histories = await load_subject_histories(
             tx.connection, [(each.brand.slug, keys[each.command.content_id][0]) for each, _ in written]
         )
-        return cls(tx, brands, late, stances, keys)
+        return cls(tx, brands, late, histories, keys)
 
     async def store(self, ended: WritingOutcome, written: FinishedArticle) -> None:
         command, slug = ended.command, ended.command.brand_slug
         brand = self._brands.get(slug, ended.brand)
         own = {command.content_id, command.renews, *written.judged.compared}
         since = [each for each in self._late[slug] if each.content_id not in own]
-        judged = await judge_again(written.judged, since, self._bodies) if since else written.judged
+        judged = (
+            await compare_with_newcomers(written.judged, since, self._bodies) if since else written.judged
+        )
         named = slug, self._keys[command.content_id][0]
-        held_for = (*judged.held_for, *wishes(brand, self._stances[named]))
+        held_for = (*judged.held_for, *approval_reasons(brand, self._histories[named]))
         if command.revision is not None:
-            await _store_again(self._tx, ended, judged, written.sources, held_for)
+            await _store_rewrite(self._tx, ended, judged, written.sources, held_for)
         elif command.renews is not None:
-            await _renew(self._tx, ended, command.renews, judged, written.sources, held_for, brand.target)
+            await _store_renewal(
+                self._tx, ended, command.renews, judged, written.sources, held_for, brand.target
+            )
         elif (standing_id := judged.standing_id) is not None:
             (why,) = judged.held_for
             self._tx.send(ended.refused(NEAR_DUPLICATE, why, standing_id), caused_by=ended.message)
@@ -296,7 +312,7 @@ class _ArticleBatch:
                     command.content_id, 1, command.keyword, article.title, None, judged.fingerprint
                 )
             )
-            self._stances[named] = replace(self._stances[named], has_article=True)
+            self._histories[named] = replace(self._histories[named], has_article=True)
         self._tx.send(announcement, caused_by=ended.message)
         ended.log.info(
             "article_held" if held_for else "article_written",
@@ -311,14 +327,14 @@ class _ArticleBatch:
         """Returns the Markdown of these articles, including those not inserted yet."""
         new = {each: self._new[each].article.body_markdown for each in content_ids if each in self._new}
         stored = [each for each in content_ids if each not in new]
-        return new | (await bodies_of(self._tx.connection, stored) if stored else {})
+        return new | (await load_bodies(self._tx.connection, stored) if stored else {})
 
     async def finish(self) -> None:
         if self._new:
             await insert_contents(self._tx.connection, list(self._new.values()))
 
 
-async def _store_again(
+async def _store_rewrite(
     tx: Transaction,
     ended: WritingOutcome,
     judged: JudgedArticle,
@@ -328,7 +344,7 @@ async def _store_again(
     """Stores a rewritten draft for review, unless a person decided about it meanwhile."""
     command = ended.command
     reasons = (f"it was written again: {command.comment}", *held_for)
-    stored = await revise(
+    stored = await store_rewrite(
         tx.connection,
         command.content_id,
         _text_of(judged, sources),
@@ -348,7 +364,7 @@ async def _store_again(
     )
 
 
-async def _renew(
+async def _store_renewal(
     tx: Transaction,
     ended: WritingOutcome,
     content_id: UUID,
@@ -358,7 +374,7 @@ async def _renew(
     target: str,
 ) -> None:
     """Stores the text as a new version of the article it renews, and republishes it at its address without new posts."""
-    renewed = await renew(
+    renewed = await store_renewal(
         tx.connection,
         content_id,
         _text_of(judged, sources),
@@ -401,6 +417,6 @@ def _text_of(judged: JudgedArticle, sources: Sequence[ArticleSource]) -> Article
         word_count=article.word_count,
         key_points=article.key_points,
         label=article.label,
-        sources=tuple(listed(sources)),
+        sources=tuple(sources_as_json(sources)),
         measures=judged.measures,
     )

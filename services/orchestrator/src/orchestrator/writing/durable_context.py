@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from messaging import Database, WaitFor
 from orchestrator.brands import Brand
-from orchestrator.writing.durable import DeliveredCommand, DurableWorkflow, is_ours
+from orchestrator.writing.durable import DeliveredCommand, DurableWorkflow, has_claim
 from orchestrator.writing.store import latest_titles
 
 ResultT = TypeVar("ResultT")
@@ -88,7 +88,7 @@ class DurableWritingContext:
         if not self._steps.has(name):
             self._turn.begin_step()
             async with self._database.connection() as connection:
-                if not await is_ours(connection, self._command):
+                if not await has_claim(connection, self._command):
                     raise SupersededError
         return await self._steps.step(name, result_type, partial(work, f"{self._steps.workflow_id}:{name}"))
 

@@ -8,7 +8,7 @@ import structlog
 
 from messaging import Database
 from orchestrator.links import store
-from orchestrator.links.asking import LinkProbe, ProbeLaterError, ProberUnavailableError
+from orchestrator.links.probe import LinkProbe, ProbeLaterError, ProberUnavailableError
 from orchestrator.links.store import DueLink
 
 log = structlog.get_logger(__name__)
@@ -22,9 +22,9 @@ WITHOUT_ANYBODY: Final = timedelta(minutes=10)
 class LinkChecker:
     """Checks links in a loop; create one per process."""
 
-    def __init__(self, database: Database, asking: LinkProbe) -> None:
+    def __init__(self, database: Database, probe: LinkProbe) -> None:
         self._database = database
-        self._asking = asking
+        self._probe = probe
 
     async def run(self) -> None:
         """Runs until it is cancelled."""
@@ -46,14 +46,14 @@ class LinkChecker:
     async def look_at_next(self) -> bool:
         """Checks the link that has been due longest; returns False if none is due or it cannot be probed now."""
         async with self._database.transaction() as tx:
-            link = await store.take_due(tx.connection)
+            link = await store.claim_due(tx.connection)
         if link is None:
             return False
         try:
-            answer = await self._asking.look(link.kind, link.address)
+            answer = await self._probe.look(link.kind, link.address)
         except ProbeLaterError as later:
             async with self._database.transaction() as tx:
-                await store.put_back(tx.connection, link, later.after)
+                await store.release(tx.connection, link, later.after)
             return True
         except ProberUnavailableError as error:
             await self._wait(link, str(error))
@@ -65,5 +65,5 @@ class LinkChecker:
 
     async def _wait(self, link: DueLink, why: str) -> None:
         async with self._database.transaction() as tx:
-            await store.put_back(tx.connection, link, WITHOUT_ANYBODY)
+            await store.release(tx.connection, link, WITHOUT_ANYBODY)
             await store.note_trouble(tx.connection, link.brand_slug, why)

@@ -53,24 +53,24 @@ class SiblingArticles:
         self._known: OrderedDict[str, dict[UUID, SiblingArticle]] = OrderedDict()
         """By brand, the most recently used last."""
         self._gathering: Gathering[str, Sequence[SiblingArticle]] = Gathering(
-            self._look, limit=_BRANDS_AT_ONCE
+            self._load_brands, limit=_BRANDS_AT_ONCE
         )
 
-    async def of(self, brand_slug: str) -> Sequence[SiblingArticle]:
+    async def load(self, brand_slug: str) -> Sequence[SiblingArticle]:
         """Returns the brand's articles except waiting drafts, the newest first."""
         return await self._gathering.get(brand_slug)
 
     async def bodies(self, content_ids: Sequence[UUID]) -> Mapping[UUID, str]:
         """Their Markdown."""
         async with self._database.connection() as connection:
-            return await bodies_of(connection, content_ids)
+            return await load_bodies(connection, content_ids)
 
-    async def _look(self, slugs: Sequence[str]) -> Mapping[str, Sequence[SiblingArticle]]:
+    async def _load_brands(self, slugs: Sequence[str]) -> Mapping[str, Sequence[SiblingArticle]]:
         known = {
             content_id: other for slug in slugs for content_id, other in self._known.get(slug, {}).items()
         }
         async with self._database.connection() as connection:
-            found = await others_of(connection, slugs, known=known)
+            found = await load_siblings(connection, slugs, known=known)
         for slug, others in found.items():
             # Forget articles that were deleted or are too old.
             self._known[slug] = {each.content_id: each for each in others}
@@ -80,7 +80,7 @@ class SiblingArticles:
         return found
 
 
-async def others_of(
+async def load_siblings(
     connection: Connection, slugs: Collection[str], *, but: Collection[UUID] = (), known: Known | None = None
 ) -> dict[str, list[SiblingArticle]]:
     """Returns the articles of each brand, except waiting drafts and the ids in `but`; the newest first."""
@@ -130,7 +130,7 @@ def _other(row: asyncpg.Record) -> SiblingArticle:
     )
 
 
-async def bodies_of(connection: Connection, content_ids: Sequence[UUID]) -> dict[UUID, str]:
+async def load_bodies(connection: Connection, content_ids: Sequence[UUID]) -> dict[UUID, str]:
     """Their Markdown."""
     rows = await connection.fetch(
         "select content_id, body_markdown from content where content_id = any ($1::uuid[])", list(content_ids)

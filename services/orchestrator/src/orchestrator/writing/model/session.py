@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from orchestrator.writing.desk import WritingContext
+from orchestrator.writing.context import WritingContext
 from orchestrator.writing.model.answers import AnswerShape, Brief, Front, json_schema
 from orchestrator.writing.model.chat import ChatClient, ChatCompletion, ChatRequest, Message
 from orchestrator.writing.model.prompts import REPAIR
@@ -29,16 +29,16 @@ class ModelSession:
 
     Args:
         chat: the model.
-        desk: the article's context.
+        context: the article's context.
         max_tokens: of an answer; a short one, such as the brief, gets half of it if that is enough.
         compact: true to bound answers for a small context.
     """
 
     def __init__(
-        self, chat: ChatClient, desk: WritingContext, max_tokens: int, *, compact: bool = False
+        self, chat: ChatClient, context: WritingContext, max_tokens: int, *, compact: bool = False
     ) -> None:
         self._chat = chat
-        self._desk = desk
+        self._context = context
         self.max_tokens = max_tokens
         self._compact = compact
         self.model = chat.model
@@ -90,7 +90,7 @@ class ModelSession:
         async def work(key: str) -> ChatCompletion:
             return await self._chat.complete(
                 ChatRequest(
-                    brand_slug=self._desk.brand_slug,
+                    brand_slug=self._context.brand_slug,
                     # A key names one question. After an upgrade or a change of the brand, this step may ask a different one.
                     key=f"{key.replace(' ', '-')}:{_digest(messages, response_format, max_tokens)}",
                     messages=messages,
@@ -99,7 +99,7 @@ class ModelSession:
                 )
             )
 
-        completion = await self._desk.step(f"model:{step}", COMPLETION, work)
+        completion = await self._context.step(f"model:{step}", COMPLETION, work)
         self.model = completion.model
         self.prompt_tokens += completion.usage.prompt_tokens
         self.completion_tokens += completion.usage.completion_tokens
