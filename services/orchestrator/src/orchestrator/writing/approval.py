@@ -9,7 +9,7 @@ import asyncpg
 
 from chassis import Connection
 from orchestrator.brands import Approval, Brand
-from orchestrator.subjects import SubjectKey, key_articles, load_names
+from orchestrator.subjects import SubjectKey, key_articles, load_names, rekey_articles_of
 
 EVERYTHING = "its brand wants to see every article before it is published"
 FIRST = "its brand wants to see the first article on a keyword before it is published"
@@ -79,6 +79,7 @@ async def load_subject_histories(
 ) -> dict[tuple[str, SubjectKey], SubjectHistory]:
     """Returns the history of each subject, by brand slug and subject key."""
     wanted = list(dict.fromkeys(named))
+    await rekey_articles_of(connection, {slug for slug, _ in wanted})
     rows = await _load_histories(connection, wanted)
     if unkeyed := {row["slug"] for row in rows if row["without_subject"]}:
         await key_articles(connection, await load_names(connection, unkeyed))

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, Field, SecretStr
 
-from chassis.http.client import Answer, PassingError, Peer, ServiceClient, UnusableAnswerError
+from chassis.http.client import JsonAnswer, PassingError, Peer, ServiceClient, UnusableAnswerError
 from chassis.http.documents import Documents
 from chassis.links import public_link
 from messaging import Dependency, RetryLater, Unprocessable
@@ -100,7 +100,7 @@ class ResearchClient:
         return found.sources
 
 
-def _read_one(_: UUID, answer: Answer) -> _StoredResearch:
+def _read_one(_: UUID, answer: JsonAnswer) -> _StoredResearch:
     return _found(_Research.model_validate_json(answer.body))
 
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from chassis import DatabaseUnavailableError
-from chassis.gathering import Gathering
+from chassis.coalescing import RequestCoalescer
 from messaging import Database
 from orchestrator.brands import Brand, find_brands
 from orchestrator.removal import Late, late_among
@@ -48,7 +48,9 @@ class ClaimBatcher:
     def __init__(self, database: Database, hold: timedelta) -> None:
         self._database = database
         self._hold = hold
-        self._gathering: Gathering[WritingCommand, CommandState] = Gathering(self._claim_batch, limit=AT_ONCE)
+        self._gathering: RequestCoalescer[WritingCommand, CommandState] = RequestCoalescer(
+            self._claim_batch, limit=AT_ONCE
+        )
 
     async def claim(self, asked: WritingCommand) -> CommandState:
         """Claims the command's article, unless it is too late or the brand is unknown.

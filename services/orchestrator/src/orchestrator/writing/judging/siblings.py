@@ -10,7 +10,7 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
-from chassis.gathering import Gathering
+from chassis.coalescing import RequestCoalescer
 from messaging import Database
 from orchestrator.writing.body import prose_of
 from orchestrator.writing.quality import fingerprint
@@ -52,7 +52,7 @@ class SiblingArticles:
         self._database = database
         self._known: OrderedDict[str, dict[UUID, SiblingArticle]] = OrderedDict()
         """By brand, the most recently used last."""
-        self._gathering: Gathering[str, Sequence[SiblingArticle]] = Gathering(
+        self._gathering: RequestCoalescer[str, Sequence[SiblingArticle]] = RequestCoalescer(
             self._load_brands, limit=_BRANDS_AT_ONCE
         )
 
