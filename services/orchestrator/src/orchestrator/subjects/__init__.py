@@ -1,4 +1,4 @@
-"""One article for each subject: which keywords name the same one, who has it in hand, and who waits for that."""
+"""Gives a brand one article per subject: finds keywords of the same meaning, and lets all but one wait for that one."""
 
 from orchestrator.subjects.backfill import backfill_keys
 from orchestrator.subjects.contents import KeywordOfContent, name_contents

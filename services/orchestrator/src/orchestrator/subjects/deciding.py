@@ -1,4 +1,4 @@
-"""What a person says of subjects: that two are one, or that a keyword has one to itself. It holds under all later rules."""
+"""People's decisions about subjects: a join makes two one, a split separates one keyword. They outlast all rules."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -12,10 +12,10 @@ from orchestrator.subjects.rekeying import rekey_brands
 
 @dataclass(frozen=True, slots=True)
 class SubjectDecision:
-    """What somebody has said."""
+    """A decision about subjects that is in force."""
 
     kind: str
-    """join or split."""
+    """`join` or `split`."""
     keyword: str
     other: str | None
     decided_by: str
@@ -24,7 +24,7 @@ class SubjectDecision:
 
 @dataclass(frozen=True, slots=True)
 class StoredSubject:
-    """A subject of a brand that has an article, or that a keyword has in hand."""
+    """A subject of a brand with an article, or with a keyword in work."""
 
     key: SubjectKey
     keywords: tuple[str, ...]
@@ -33,9 +33,9 @@ class StoredSubject:
 
 
 async def join_subjects(connection: Connection, slug: str, keyword: str, other: str, *, by: str) -> bool:
-    """Makes the subject of `keyword` one with that of `other`; returns whether they were two.
+    """Joins the subject of `keyword` with that of `other`; returns False if they were one already.
 
-    A split that keeps them apart is taken back. What is in hand already goes on; every article that stands is kept.
+    Removes a split between them. Work that has begun continues, and existing articles stay.
     """
     names = await _hold(connection, slug)
     own = own_key_of(keyword)
@@ -68,9 +68,9 @@ async def join_subjects(connection: Connection, slug: str, keyword: str, other: 
 
 
 async def split_subject(connection: Connection, slug: str, keyword: str, *, by: str) -> bool:
-    """Gives `keyword`, spelled so, a subject to itself, or takes a join of it back; returns whether it had none.
+    """Gives this spelling of `keyword` its own subject, or removes a join of it; returns False if it had one already.
 
-    Whoever waits for another keyword under this spelling has a turn of its own within seconds.
+    A keyword of this spelling that waits for another one gets its own turn within seconds.
     """
     names = await _hold(connection, slug)
     before = _keys_of(names, keyword)
@@ -98,7 +98,7 @@ async def split_subject(connection: Connection, slug: str, keyword: str, *, by: 
 async def decisions_of(
     connection: Connection, slug: str, *, after: datetime | None, limit: int
 ) -> list[SubjectDecision]:
-    """The latest first, behind the one decided at `after`."""
+    """Returns a page of decisions, the latest first; only those before `after`, if given."""
     rows = await connection.fetch(
         """
         select kind, keyword, other, decided_by, decided_at from subject_decisions
@@ -115,7 +115,7 @@ async def decisions_of(
 async def stored_subjects(
     connection: Connection, slug: str, *, keyword: str | None, after: str, limit: int
 ) -> list[StoredSubject]:
-    """By key, behind the key `after`; with a `keyword`, the one that it names."""
+    """Returns a page of subjects with keys above `after`, ascending; with `keyword`, only that keyword's subject."""
     names = (await load_names(connection, [slug]))[slug]
     rows = await connection.fetch(
         """

@@ -1,4 +1,4 @@
-"""How keywords on one subject come by one article: the first to have its turn takes the subject in hand, the others end as it does."""
+"""Gives the keywords of one subject one article: the first with a turn holds the subject, the others end as it does."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -28,33 +28,33 @@ from orchestrator.subjects.store import Follower, Named
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A keyword that would be sent to research next."""
+    """A keyword that may be sent to research next."""
 
     brand_slug: str
     language: str
-    """Of the brand."""
+    """The brand's language."""
     place: Place
     keyword: str
     refresh: bool = False
-    """Whether it writes an article that stands anew."""
+    """True if it rewrites an existing article."""
     is_distinct: bool = False
-    """Whether it is a subject of its own, whatever it folds with."""
+    """True if it was submitted as a subject of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
     going: Mapping[Place, UUID | None]
-    """The keywords that are to be sent now, with the article that they write anew, if they do."""
+    """The keywords to send now, with the id of the article that they rewrite, if any."""
     others_ended: bool
 
 
 async def take_in_hand(
     connection: Connection, candidates: Sequence[Candidate], room: Mapping[str, int], *, now: datetime
 ) -> Taken:
-    """Those that are to be sent now: as many of each brand as there is `room` for.
+    """Claims subjects for as many keywords of each brand as `room` allows; returns those to send.
 
-    Of the others, those whose article stands have ended, those whose subject is in hand wait for it, and those for which there is no
-    room are left as they are.
+    Of the others, keywords with an existing article end, and keywords of a held subject wait for its holder. Keywords
+    without room stay as they are.
     """
     names = await keying.load_names(connection, {each.brand_slug for each in candidates})
     await rekeying.rekey_brands(connection, names)
@@ -94,7 +94,7 @@ def _former_keys_of_holders(
     subjects: Mapping[Named, Subject],
     former: Mapping[Place, SubjectKey],
 ) -> dict[Named, SubjectKey]:
-    """By subject, the former key of the keyword that has it in hand."""
+    """Returns by subject the former key of its holder."""
     held = {named[each.place]: former[each.place] for each in going}
     for each in following:
         name = named[each.place]
@@ -106,7 +106,7 @@ def _former_keys_of_holders(
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """What becomes of each candidate; those for which there is no room are left out."""
+    """The decision about each candidate; those without room are left out."""
 
     going: list[Candidate] = field(default_factory=list)
     claims: dict[Named, tuple[Place | None, Place]] = field(default_factory=dict)
@@ -152,7 +152,7 @@ def _choose(
 
 
 async def settle(connection: Connection, slugs: Sequence[str], *, now: datetime) -> bool:
-    """Ends the keywords of these brands that wait for one that has ended, or has them take their turns; whether any has ended."""
+    """Ends keywords of these brands that waited for an ended one, or has them take turns; returns True if any ended."""
     waiting = await store.brands_with_followers(connection, slugs)
     if not waiting:
         return False

@@ -1,4 +1,4 @@
-"""What the API takes and gives of subjects."""
+"""API views and requests of subjects."""
 
 from datetime import datetime
 from typing import Annotated, Final, Literal, Self
@@ -16,14 +16,15 @@ Keyword = Annotated[
 
 
 class DecisionRequest(RequestBody):
-    """That two subjects are one, or that a keyword has one to itself."""
+    """A decision that joins two subjects, or splits a keyword off."""
 
     kind: Literal["join", "split"]
-    """`join`: the subject of `keyword` and that of `other` are one; a split between them is taken back. `split`: `keyword`, spelled so, is a
-    subject of its own; a join of it is taken back instead."""
+    """`join`: makes the subjects of `keyword` and `other` one, and removes a split between them. `split`: gives this spelling of
+    `keyword` its own subject, or removes a join of it.
+    """
     keyword: Keyword
     other: Keyword | None = None
-    """Of a join alone."""
+    """Required for a join; not allowed for a split."""
 
     @model_validator(mode="after")
     def _other_of_a_join(self) -> Self:
@@ -39,7 +40,7 @@ class DecisionView(View):
     keyword: Annotated[str, Field(examples=["blues guitar"])]
     other: str | None
     decided_by: Annotated[str, Field(examples=["newsroom"])]
-    """The name of the key."""
+    """The name of the API key that decided it."""
     decided_at: datetime
 
     @classmethod
@@ -48,7 +49,7 @@ class DecisionView(View):
 
 
 class DecisionsView(View):
-    """The latest first. What was taken back is not here, but in the audit log."""
+    """Decisions in force, the latest first. The audit log has the removed ones."""
 
     items: tuple[DecisionView, ...]
     next: datetime | None
@@ -60,17 +61,17 @@ class DecisionMade(View):
     keyword: Annotated[str, Field(examples=["blues guitar"])]
     other: str | None
     changed: bool
-    """False: it was so already."""
+    """False if it was decided already."""
 
 
 class SubjectView(View):
     key: Annotated[str, Field(examples=["2:bluesguitar"])]
-    """What the keywords are folded to. It changes when the rules do."""
+    """The common key of its keywords. It changes with the rules."""
     keywords: tuple[str, ...]
-    """Those that have an article, or have it in hand."""
+    """The keywords with an article, and the one in work."""
     articles: int
     in_hand: bool
-    """Whether a keyword is being researched, written, published or promoted on it."""
+    """Whether a keyword of it is being researched, written, published or promoted."""
 
     @classmethod
     def of(cls, subject: StoredSubject) -> Self:
@@ -78,7 +79,7 @@ class SubjectView(View):
 
 
 class SubjectsView(View):
-    """By key."""
+    """A page of subjects, by key."""
 
     items: tuple[SubjectView, ...]
     next: str | None

@@ -1,4 +1,4 @@
-"""Requests about subjects: which there are, and what a person says of them."""
+"""HTTP API of subjects, and of decisions about them."""
 
 from typing import Annotated
 
@@ -41,7 +41,7 @@ def subject_routes(database: Database) -> APIRouter:
         ] = "",
         limit: PageLimit = DEFAULT_PAGE,
     ) -> SubjectsView:
-        """Those that have an article or are in hand. Keywords that fold to one key are one subject, and get one article."""
+        """Lists the subjects with an article or with a keyword in work. Keywords with one key are one subject and get one article."""
         async with database.connection() as connection:
             brand = await _brand(connection, slug, caller)
             found = await stored_subjects(connection, brand, keyword=keyword, after=after, limit=limit + 1)
@@ -57,7 +57,7 @@ def subject_routes(database: Database) -> APIRouter:
         after: Annotated[Moment | None, Query(description="`next` of the page before.")] = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> DecisionsView:
-        """Those that hold, the latest first."""
+        """Lists the decisions in force, the latest first."""
         async with database.connection() as connection:
             brand = await _brand(connection, slug, caller)
             found = await decisions_of(connection, brand, after=after, limit=limit + 1)
@@ -70,9 +70,9 @@ def subject_routes(database: Database) -> APIRouter:
     async def create_subject_decision(
         caller: MayOperate, slug: Slug, request: DecisionRequest
     ) -> DecisionMade:
-        """What is in hand goes on, and what stands is kept; it counts from the next keyword on, and whatever rules come later.
+        """Joins two subjects, or splits one. Applies to later keywords, under all later rules; work in progress and articles stay.
 
-        The same again changes nothing.
+        A repeated request changes nothing.
         """
         async with database.transaction() as tx:
             brand = await _brand(tx.connection, slug, caller)
