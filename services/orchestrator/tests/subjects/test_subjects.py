@@ -19,7 +19,7 @@ from orchestrator.cycles import (
 )
 from orchestrator.cycles.facts import KeywordState
 from orchestrator.cycles.turns import give_overlooked_turns
-from orchestrator.subjects import Candidate, take_in_hand
+from orchestrator.subjects import Candidate, claim_subjects
 from orchestrator.writing.approval import load_approval_reasons
 
 MessageOf = Callable[..., DomainMessage[Any]]
@@ -270,7 +270,7 @@ async def test_the_key_of_the_table_alone_keeps_two_from_one_subject(desk: Desk)
             now = await tx.connection.fetchval("select clock_timestamp()")
             if not first:
                 await begun.wait()
-            taken = await take_in_hand(tx.connection, [candidate], {BRAND: 1}, now=now)
+            taken = await claim_subjects(tx.connection, [candidate], {BRAND: 1}, now=now)
             begun.set()
             return len(taken.going)
 

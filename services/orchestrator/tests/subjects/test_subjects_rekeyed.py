@@ -10,7 +10,7 @@ from messaging import Database
 from orchestrator.cycles import Room
 from orchestrator.cycles.turns import give_overlooked_turns
 from orchestrator.subjects import backfill, backfill_keys
-from orchestrator.subjects.deciding import join_subjects
+from orchestrator.subjects.decisions import join_subjects
 from orchestrator.subjects.keys import REVISION, key_of
 from orchestrator.writing.approval import stances_on
 

@@ -22,7 +22,7 @@ from orchestrator.cycles.domain import BRAND_ARTICLES, BRAND_RESEARCH, take_turn
 from orchestrator.cycles.keyword_rows import KeywordRow, load_rows, stored_trace
 from orchestrator.cycles.store import MAY_STEP
 from orchestrator.outside import tell_of_ends
-from orchestrator.subjects import Candidate, settle, take_in_hand
+from orchestrator.subjects import Candidate, claim_subjects, settle_followers
 from orchestrator.writing import RETURNED_DRAFTS, UNREVIEWED_DRAFTS
 
 
@@ -127,7 +127,7 @@ async def give_turns(
     """
     if not slugs:
         return 0
-    have_ended = await settle(tx.connection, sorted(slugs), now=now)
+    have_ended = await settle_followers(tx.connection, sorted(slugs), now=now)
     standing = await standings(tx.connection, sorted(slugs))
     writing = {
         slug: min(each.room_for_articles(room), each.awaiting_writing) for slug, each in standing.items()
@@ -174,7 +174,7 @@ async def _in_hand(
         )
         for row in rows
     ]
-    taken = await take_in_hand(connection, candidates, room, now=now)
+    taken = await claim_subjects(connection, candidates, room, now=now)
     going = [
         replace(row, facts=replace(row.facts, renews=taken.going[place]))
         for row in rows

@@ -6,7 +6,6 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
-from orchestrator.subjects.keying import key_articles, key_what_has_none, load_names, move_claims
 from orchestrator.subjects.keys import SubjectKey
 from orchestrator.subjects.naming import SubjectNames
 from orchestrator.subjects.rekeying import (
@@ -17,6 +16,7 @@ from orchestrator.subjects.rekeying import (
     rekey_articles,
     rekey_waiting_keywords,
 )
+from orchestrator.subjects.stored_keys import fill_missing_keys, key_articles, load_names, move_claims
 
 BATCH: Final = 1_000
 """Articles per transaction, under their brand's lock: some tens of milliseconds."""
@@ -36,7 +36,7 @@ async def backfill_keys(database_url: str, *, batch: int = BATCH) -> None:
     try:
         slugs = await connection.fetch("select slug from brands order by slug")
         for row in slugs:
-            while await _key_some(connection, row["slug"], batch) == batch:
+            while await _fill_some_keys(connection, row["slug"], batch) == batch:
                 pass
         for slug in await find_brands_by_other_rules(connection):
             await _rekey_brand(connection, slug, batch)
@@ -48,13 +48,13 @@ async def backfill_keys(database_url: str, *, batch: int = BATCH) -> None:
         await connection.close()
 
 
-async def _key_some(connection: Connection, slug: str, batch: int) -> int:
+async def _fill_some_keys(connection: Connection, slug: str, batch: int) -> int:
     async with connection.transaction():
         await connection.execute("select from brands where slug = $1 for no key update", slug)
         names = await load_names(connection, [slug])
         keyed = await key_articles(connection, names, limit=batch)
         if keyed < batch:
-            await key_what_has_none(connection, names)
+            await fill_missing_keys(connection, names)
     return keyed
 
 
@@ -65,7 +65,7 @@ async def _rekey_brand(connection: Connection, slug: str, batch: int) -> None:
     article: UUID | None = UUID(int=0)
     while article is not None:
         async with connection.transaction():
-            if (names := await _hold_if_due(connection, slug)) is None:
+            if (names := await _lock_if_outdated(connection, slug)) is None:
                 return
             language = language or names.language
             article = await rekey_articles(connection, slug, names, after=article, limit=batch)
@@ -77,7 +77,7 @@ async def _rekey_brand(connection: Connection, slug: str, batch: int) -> None:
         found, claim = await find_moved_claims(connection, slug, names, after=claim, limit=batch)
         moved |= found
     async with connection.transaction():
-        if (names := await _hold_if_due(connection, slug)) is None or names.language != language:
+        if (names := await _lock_if_outdated(connection, slug)) is None or names.language != language:
             return
         recent, _ = await find_moved_claims(
             connection, slug, names, since=began_at - OVERLAP, limit=_NO_LIMIT
@@ -87,7 +87,7 @@ async def _rekey_brand(connection: Connection, slug: str, batch: int) -> None:
         await note_rules(connection, slug, names.language, began_at)
 
 
-async def _hold_if_due(connection: Connection, slug: str) -> SubjectNames | None:
+async def _lock_if_outdated(connection: Connection, slug: str) -> SubjectNames | None:
     """Locks the brand and returns its names; None if it is gone, or its keys are current."""
     await connection.execute("select from brands where slug = $1 for no key update", slug)
     if not await find_brands_by_other_rules(connection, [slug]):

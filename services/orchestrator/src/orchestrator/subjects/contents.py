@@ -5,9 +5,9 @@ from typing import NamedTuple
 from uuid import UUID
 
 from chassis import Connection
-from orchestrator.subjects.keying import load_names
 from orchestrator.subjects.keys import SubjectKey
 from orchestrator.subjects.naming import SubjectNames
+from orchestrator.subjects.stored_keys import load_names
 
 
 class KeywordOfContent(NamedTuple):

@@ -18,7 +18,7 @@ MOST_TRIES: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class SubjectArticle:
     """The brand's article on a subject."""
 
     content_id: UUID
@@ -27,7 +27,7 @@ class Standing:
     """None for a draft that waits for a person, or for its publication time."""
 
 
-class Fate(Enum):
+class HolderState(Enum):
     """The state of the keyword that holds a subject."""
 
     IN_THE_MAKING = auto()
@@ -43,11 +43,11 @@ class Subject:
     """A subject of a brand: its article, or the state of the keyword that holds it."""
 
     key: SubjectKey
-    standing: Standing | None = None
+    standing: SubjectArticle | None = None
     holder: Place | None = None
     keyword: str = ""
     """The holder's keyword; the reason is the holder's, too."""
-    fate: Fate = Fate.LET_GO
+    fate: HolderState = HolderState.LET_GO
     reason: str = ""
     is_renewed: bool = False
     """True if the holder rewrites the existing article."""
@@ -55,7 +55,7 @@ class Subject:
     """The number of holders that failed while other keywords waited for them."""
 
 
-class Outcome(Enum):
+class SubjectOutcome(Enum):
     GOES = auto()
     """It holds the subject now, and is sent."""
     WAITS = auto()
@@ -64,17 +64,25 @@ class Outcome(Enum):
     """It ends as completed, with the existing article."""
 
 
-def on_its_turn(subject: Subject, own: Place, *, refresh: bool = False) -> Outcome:
+def decide_turn(subject: Subject, own: Place, *, refresh: bool = False) -> SubjectOutcome:
     """Decides about a keyword that has its turn; with `refresh`, it rewrites a published article."""
     if subject.standing is not None:
         if not refresh or subject.standing.published_url is None:
-            return Outcome.STANDS
+            return SubjectOutcome.STANDS
         # The holder may still wait for its posts.
-        return Outcome.WAITS if _is_being_renewed(subject) and subject.holder != own else Outcome.GOES
-    return Outcome.WAITS if subject.fate is Fate.IN_THE_MAKING and subject.holder != own else Outcome.GOES
+        return (
+            SubjectOutcome.WAITS
+            if _is_being_renewed(subject) and subject.holder != own
+            else SubjectOutcome.GOES
+        )
+    return (
+        SubjectOutcome.WAITS
+        if subject.fate is HolderState.IN_THE_MAKING and subject.holder != own
+        else SubjectOutcome.GOES
+    )
 
 
-class Verdict(Enum):
+class FollowerVerdict(Enum):
     """What to do with the keywords that wait for another one of their subject."""
 
     WAIT = auto()
@@ -85,26 +93,26 @@ class Verdict(Enum):
     """They wait for their turn again; the first one that gets it holds the subject."""
 
 
-def verdict(subject: Subject) -> Verdict:
+def decide_followers(subject: Subject) -> FollowerVerdict:
     """Decides about waiting keywords: a refusal concerns the subject and ends them, too; a failure may concern one keyword."""
     if subject.standing is not None:
-        return Verdict.WAIT if _is_being_renewed(subject) else Verdict.COMPLETE
+        return FollowerVerdict.WAIT if _is_being_renewed(subject) else FollowerVerdict.COMPLETE
     match subject.fate:
-        case Fate.IN_THE_MAKING:
-            return Verdict.WAIT
-        case Fate.REFUSED:
-            return Verdict.REFUSE
-        case Fate.FAILED:
-            return Verdict.TAKE_TURNS if subject.tries + 1 < MOST_TRIES else Verdict.FAIL
-        case Fate.LET_GO:
-            return Verdict.TAKE_TURNS
+        case HolderState.IN_THE_MAKING:
+            return FollowerVerdict.WAIT
+        case HolderState.REFUSED:
+            return FollowerVerdict.REFUSE
+        case HolderState.FAILED:
+            return FollowerVerdict.TAKE_TURNS if subject.tries + 1 < MOST_TRIES else FollowerVerdict.FAIL
+        case HolderState.LET_GO:
+            return FollowerVerdict.TAKE_TURNS
 
 
 def _is_being_renewed(subject: Subject) -> bool:
-    return subject.is_renewed and subject.fate is Fate.IN_THE_MAKING
+    return subject.is_renewed and subject.fate is HolderState.IN_THE_MAKING
 
 
-def told(standing: Standing, keyword: str) -> str:
+def describe_article(standing: SubjectArticle, keyword: str) -> str:
     """Returns the sentence that says why a keyword needs no article of its own."""
     same = "" if standing.keyword == keyword else f"“{standing.keyword}” is the same subject: "
     if standing.published_url is None:
@@ -112,7 +120,7 @@ def told(standing: Standing, keyword: str) -> str:
     return f"{same}its article stands already ({standing.published_url})"
 
 
-def told_of_holder(subject: Subject, keyword: str) -> str:
+def describe_holder_end(subject: Subject, keyword: str) -> str:
     """Returns the sentence that says why a keyword ends without an article, as its subject's holder did."""
     as_it = (
         "the same keyword, handed in before"

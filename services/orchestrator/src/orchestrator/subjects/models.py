@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from chassis.http.api import View
 from orchestrator.requests import RequestBody, not_blank
-from orchestrator.subjects.deciding import StoredSubject, SubjectDecision
+from orchestrator.subjects.decisions import StoredSubject, SubjectDecision
 
 MAX_KEYWORD: Final = 200
 Keyword = Annotated[
@@ -15,7 +15,7 @@ Keyword = Annotated[
 ]
 
 
-class DecisionRequest(RequestBody):
+class SubjectDecisionRequest(RequestBody):
     """A decision that joins two subjects, or splits a keyword off."""
 
     kind: Literal["join", "split"]
@@ -35,7 +35,7 @@ class DecisionRequest(RequestBody):
         return self
 
 
-class DecisionView(View):
+class SubjectDecisionView(View):
     kind: Literal["join", "split"]
     keyword: Annotated[str, Field(examples=["blues guitar"])]
     other: str | None
@@ -48,15 +48,15 @@ class DecisionView(View):
         return cls.model_validate(decision, from_attributes=True)
 
 
-class DecisionsView(View):
+class SubjectDecisionList(View):
     """Decisions in force, the latest first. The audit log has the removed ones."""
 
-    items: tuple[DecisionView, ...]
+    items: tuple[SubjectDecisionView, ...]
     next: datetime | None
     """Send it as `after` to get the next page; null on the last one."""
 
 
-class DecisionMade(View):
+class SubjectDecisionResult(View):
     kind: Literal["join", "split"]
     keyword: Annotated[str, Field(examples=["blues guitar"])]
     other: str | None
@@ -78,7 +78,7 @@ class SubjectView(View):
         return cls.model_validate(subject, from_attributes=True)
 
 
-class SubjectsView(View):
+class SubjectList(View):
     """A page of subjects, by key."""
 
     items: tuple[SubjectView, ...]

@@ -7,14 +7,14 @@ from orchestrator.subjects.keys import SubjectKey, key_of, own_key_of, spelling_
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SubjectSplit:
     """A decision that gives this spelling its own subject."""
 
     keyword: str
 
 
 @dataclass(frozen=True, slots=True)
-class Join:
+class SubjectJoin:
     """A decision that the subject of `keyword` is that of `other`."""
 
     keyword: str
@@ -30,10 +30,12 @@ class SubjectNames:
     language: str
     splits: frozenset[str] = frozenset()
     """Spellings with their own subjects."""
-    joins: dict[SubjectKey, Join] = field(default_factory=dict)
+    joins: dict[SubjectKey, SubjectJoin] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, language: str, splits: Iterable[Split], joins: Iterable[Join]) -> "SubjectNames":
+    def of(
+        cls, language: str, splits: Iterable[SubjectSplit], joins: Iterable[SubjectJoin]
+    ) -> "SubjectNames":
         """Builds the names from decisions in the order of time; a later join of the same subject replaces an earlier one."""
         names = cls(language, frozenset(spelling_of(each.keyword) for each in splits))
         for each in joins:

@@ -10,15 +10,15 @@ from typing import Final
 from uuid import UUID
 
 from chassis import Connection
-from orchestrator.subjects.keying import (
-    key_what_has_none,
+from orchestrator.subjects.keys import OWN_PREFIX, PREFIX, REVISION, SubjectKey
+from orchestrator.subjects.naming import SubjectNames
+from orchestrator.subjects.stored_keys import (
+    fill_missing_keys,
     load_names,
     move_claims,
     set_article_keys,
     set_keyword_keys,
 )
-from orchestrator.subjects.keys import OWN_PREFIX, PREFIX, REVISION, SubjectKey
-from orchestrator.subjects.naming import SubjectNames
 
 BATCH: Final = 1_000
 """Rows per query."""
@@ -61,7 +61,7 @@ async def rekey_brands(connection: Connection, names: Mapping[str, SubjectNames]
         await move_claims(connection, slug, names[slug], sorted(moved))
         if since is None:
             await note_rules(connection, slug, names[slug].language, None)
-    await key_what_has_none(connection, names)
+    await fill_missing_keys(connection, names)
 
 
 async def rekey_articles_of(connection: Connection, slugs: Collection[str]) -> None:

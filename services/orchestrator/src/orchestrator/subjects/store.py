@@ -14,7 +14,7 @@ import asyncpg
 
 from chassis import Connection
 from orchestrator.ended_keywords import EndedKeyword, log_ended_keywords
-from orchestrator.subjects.domain import Fate, Place, Standing, Subject
+from orchestrator.subjects.domain import HolderState, Place, Subject, SubjectArticle
 from orchestrator.subjects.keys import SubjectKey
 
 Named: TypeAlias = tuple[str, SubjectKey]
@@ -23,12 +23,12 @@ Named: TypeAlias = tuple[str, SubjectKey]
 STANDS: Final = "(taken_down_at is null and decision is distinct from 'rejected' and (published_url is not null or held_for <> '{}'))"
 """A condition on articles: published, or a draft that waits for a person."""
 _FATES: Final = {
-    "queued": Fate.IN_THE_MAKING,
-    "writing": Fate.IN_THE_MAKING,
-    "publishing": Fate.IN_THE_MAKING,
-    "promoting": Fate.IN_THE_MAKING,
-    "refused": Fate.REFUSED,
-    "failed": Fate.FAILED,
+    "queued": HolderState.IN_THE_MAKING,
+    "writing": HolderState.IN_THE_MAKING,
+    "publishing": HolderState.IN_THE_MAKING,
+    "promoting": HolderState.IN_THE_MAKING,
+    "refused": HolderState.REFUSED,
+    "failed": HolderState.FAILED,
 }
 """Fates by the state of the holder; other states release the subject."""
 _MAX_REASON: Final = 500
@@ -77,7 +77,7 @@ async def load_subjects(connection: Connection, named: Collection[Named]) -> dic
 def _subject(row: asyncpg.Record) -> Subject:
     standing = None
     if row["content_id"] is not None:
-        standing = Standing(row["content_id"], row["written_for"], row["published_url"])
+        standing = SubjectArticle(row["content_id"], row["written_for"], row["published_url"])
     if row["cycle_id"] is None:
         return Subject(SubjectKey(row["key"]), standing)
     return Subject(
@@ -85,7 +85,7 @@ def _subject(row: asyncpg.Record) -> Subject:
         standing,
         (row["cycle_id"], row["position"]),
         row["keyword"],
-        _FATES.get(row["state"], Fate.LET_GO),
+        _FATES.get(row["state"], HolderState.LET_GO),
         row["reason"] or "",
         row["renews"] is not None,
         row["tries"],
@@ -118,7 +118,7 @@ async def claim(connection: Connection, claims: Mapping[Named, tuple[Place | Non
     return {(row["brand_slug"], SubjectKey(row["key"])) for row in rows}
 
 
-async def renew(connection: Connection, renewals: Mapping[Place, UUID]) -> None:
+async def note_rewrites(connection: Connection, renewals: Mapping[Place, UUID]) -> None:
     """Stores which articles these keywords rewrite."""
     await connection.execute(
         """
@@ -132,7 +132,7 @@ async def renew(connection: Connection, renewals: Mapping[Place, UUID]) -> None:
     )
 
 
-async def follow(
+async def add_followers(
     connection: Connection, following: Iterable[Follower], former: Mapping[Named, SubjectKey]
 ) -> None:
     """Makes keywords wait for the holder of their subject; they keep their place among those that wait for a turn.
@@ -175,7 +175,7 @@ async def subjects_waited_for(connection: Connection, slugs: Sequence[str]) -> l
     return [(row["brand_slug"], SubjectKey(row["subject_key"])) for row in rows]
 
 
-async def followers_of(connection: Connection, named: Sequence[Named]) -> list[Follower]:
+async def find_followers(connection: Connection, named: Sequence[Named]) -> list[Follower]:
     """Returns the keywords that wait for these subjects."""
     rows = await connection.fetch(
         """
@@ -198,7 +198,7 @@ async def followers_of(connection: Connection, named: Sequence[Named]) -> list[F
     ]
 
 
-async def let_take_turns(connection: Connection, followers: Sequence[Follower]) -> None:
+async def requeue(connection: Connection, followers: Sequence[Follower]) -> None:
     await connection.execute(
         """
         update keywords as k set follows = false, awaits_turn = true
@@ -223,7 +223,7 @@ async def count_try(connection: Connection, named: Sequence[Named]) -> None:
 
 
 async def complete(
-    connection: Connection, ended: Sequence[tuple[Place, Standing, str]], now: datetime
+    connection: Connection, ended: Sequence[tuple[Place, SubjectArticle, str]], now: datetime
 ) -> None:
     """Ends keywords with the existing article and the sentence that says so; sets the state that `cycles.facts` derives."""
     rows = await connection.fetch(

@@ -11,13 +11,13 @@ from uuid import UUID
 from chassis import Connection
 from orchestrator.subjects.domain import Place
 from orchestrator.subjects.keys import SubjectKey, prepare
-from orchestrator.subjects.naming import Join, Split, SubjectNames
+from orchestrator.subjects.naming import SubjectJoin, SubjectNames, SubjectSplit
 
 IN_THE_MAKING: Final = "('queued', 'writing', 'publishing', 'promoting')"
 """States of keywords that hold their subject and have not ended."""
 
 
-class Claim(NamedTuple):
+class SubjectClaim(NamedTuple):
     """A subject of a brand and the keyword that holds it."""
 
     brand_slug: str
@@ -43,12 +43,12 @@ async def load_names(connection: Connection, slugs: Collection[str]) -> dict[str
         row["slug"]: SubjectNames.of(
             row["language"],
             [
-                Split(each["keyword"])
+                SubjectSplit(each["keyword"])
                 for each in decisions
                 if each["brand_slug"] == row["slug"] and each["kind"] == "split"
             ],
             [
-                Join(each["keyword"], each["other"], each["includes_own"])
+                SubjectJoin(each["keyword"], each["other"], each["includes_own"])
                 for each in decisions
                 if each["brand_slug"] == row["slug"] and each["kind"] == "join"
             ],
@@ -57,7 +57,7 @@ async def load_names(connection: Connection, slugs: Collection[str]) -> dict[str
     }
 
 
-async def key_what_has_none(connection: Connection, names: Mapping[str, SubjectNames]) -> None:
+async def fill_missing_keys(connection: Connection, names: Mapping[str, SubjectNames]) -> None:
     """Computes the missing keys of the articles, waiting keywords and claims that the previous version has stored."""
     await key_articles(connection, names)
     await _key_followers(connection, names)
@@ -160,7 +160,7 @@ async def _carry_claims(connection: Connection, names: Mapping[str, SubjectNames
     if not rows:
         return
     carried = (
-        Claim(
+        SubjectClaim(
             row["brand_slug"],
             names[row["brand_slug"]].key(row["keyword"], is_distinct=row["is_distinct"]),
             (row["cycle_id"], row["position"]),
@@ -181,7 +181,7 @@ async def _carry_claims(connection: Connection, names: Mapping[str, SubjectNames
     )
 
 
-async def _take_over(connection: Connection, claims: Iterable[Claim]) -> None:
+async def _take_over(connection: Connection, claims: Iterable[SubjectClaim]) -> None:
     """Stores these claims, the last of each key, except where the present holder has not ended."""
     last = list({(each.brand_slug, each.key): each for each in claims}.values())
     await connection.execute(
@@ -234,7 +234,7 @@ async def claim_former(
     )
 
 
-async def key_anew(
+async def rekey_affected(
     connection: Connection, slug: str, names: SubjectNames, affected: Collection[SubjectKey]
 ) -> None:
     """Computes the keys of articles, waiting keywords and claims under the `affected` keys after a join or split."""
@@ -290,7 +290,7 @@ async def move_claims(
     await _take_over(
         connection,
         [
-            Claim(
+            SubjectClaim(
                 slug,
                 names.key(row["keyword"], is_distinct=row["is_distinct"]),
                 (row["cycle_id"], row["position"]),
