@@ -41,7 +41,7 @@ class ComputeThread:
             except BaseException as error:
                 for _, result in jobs:
                     if not result.done():
-                        result.set_exception(RuntimeError(f"nothing can be computed: {error!r}"))
+                        result.set_exception(RuntimeError(f"the compute thread failed: {error!r}"))
                 raise
             self._waiting = [*jobs[len(done) :], *self._waiting]
             for (_, result), (value, problem) in zip(jobs, done, strict=False):

@@ -241,9 +241,9 @@ def test_copying_is_measured_in_words_outside_quotation_marks() -> None:
     text = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
     sources = SourceRuns.of([text])
 
-    assert sources.too_long_a_run(" ".join(text.split()[:12])) is None
-    assert sources.too_long_a_run(f"So {text}") is not None
-    assert sources.too_long_a_run(f"He said “{text}”") is None
+    assert sources.find_copied_run(" ".join(text.split()[:12])) is None
+    assert sources.find_copied_run(f"So {text}") is not None
+    assert sources.find_copied_run(f"He said “{text}”") is None
     assert (
         sources.share([text, "and fourteen other words that stand in no source at all, as said now"]) == 0.5
     )

@@ -15,9 +15,9 @@ from orchestrator.writing.model.claims import (
     alignment,
     check,
     checking,
+    comparison_budget,
     omissions,
-    readings,
-    work,
+    rephrasings,
 )
 from orchestrator.writing.model.claims.comparison_budget import (
     CHECK_STEPS,
@@ -74,7 +74,7 @@ HOSTILE = {
 
 def lines_of(sentence: str, cited: Sequence[Evidence]) -> tuple[ClaimVerdict, int]:
     """The verdict, and how many lines were run for it: what work there was, on any machine."""
-    counted = {module.__file__ for module in (alignment, checking, omissions, readings, work)}
+    counted = {module.__file__ for module in (alignment, checking, omissions, rephrasings, comparison_budget)}
     lines = 0
 
     def count(_frame: FrameType, event: str, _argument: Any) -> Any:

@@ -197,7 +197,7 @@ async def test_nobody_to_ask_is_said_and_looked_at_later(
 
     audit = (await api.post("/v1/brands/acme/audits")).json()
     (note,) = audit["notes"]
-    assert note.startswith("of its pages and their sources, 1 could not be looked at yet: the gateway")
+    assert note.startswith("1 of its pages and sources could not be checked yet: the gateway")
     read = (await api.get(f"/v1/brands/acme/audits/{audit['audit_id']}")).json()
     assert read["notes"] == audit["notes"]
 

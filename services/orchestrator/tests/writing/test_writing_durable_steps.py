@@ -26,14 +26,14 @@ from messaging import Database
 from chassis.database.pool import Connections
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
-from orchestrator.writing.durable.workflow import Workflow
+from orchestrator.writing.durable.workflow import DurableWorkflow
 from tests.fixtures.kilns import SOURCES
 
 async def main(url, workflow_id):
     connections = Connections(url, name="to be killed", size=2)
     await connections.open()
     database = Database(connections, Relay(connections, Publisher("amqp://nobody@127.0.0.1:1/", name="none")), "orchestrator", CATALOGUE)
-    workflow = await Workflow.resume(database, UUID(workflow_id))
+    workflow = await DurableWorkflow.resume(database, UUID(workflow_id))
     async def first():
         return 41
     await workflow.step("first", TypeAdapter(int), first)

@@ -156,10 +156,10 @@ def derive_report(brand_slug: str, known: AuditFacts) -> AuditReport:
 
 def _stale(brand_slug: str, article: PublishedArticle, cycle_id: UUID | None) -> AuditFinding:
     todo = (
-        f"read whether it still holds; then have it written anew (brandctl submit {brand_slug} '{article.keyword}' --refresh), correct it"
+        f"read whether it still holds; then have it rewritten (brandctl submit {brand_slug} '{article.keyword}' --refresh), correct it"
         f" (brandctl drafts edit {article.content_id}) or take it down"
         if cycle_id is None
-        else f"it is being written anew: brandctl watch {cycle_id}"
+        else f"it is being rewritten: brandctl watch {cycle_id}"
     )
     return AuditFinding(
         FindingKind.STALE_ARTICLE,
@@ -217,15 +217,15 @@ def _near_duplicates(articles: Sequence[PublishedArticle]) -> Iterator[AuditFind
 
 def _without_article(lost: LostKeyword) -> AuditFinding:
     todo = (
-        "give research more sources on it and hand it in again, or leave it"
+        "give research more sources on it and submit it again, or leave it"
         if lost.is_refused
-        else "mend the cause and hand it in again"
+        else "fix the cause and submit it again"
     )
     return _of_keyword(FindingKind.KEYWORD_WITHOUT_ARTICLE, lost, todo)
 
 
 def _dead(lost: LostKeyword) -> AuditFinding:
-    todo = "see brandctl dead-letters list, mend the cause and have it replayed"
+    todo = "see brandctl dead-letters list, fix the cause and have it replayed"
     return _of_keyword(FindingKind.DEAD_LETTER, lost, todo)
 
 
@@ -259,7 +259,7 @@ def _parked(brand_slug: str, schedule: ParkedSchedule) -> AuditFinding:
         schedule.name,
         f"/v1/brands/{brand_slug}/schedules/{schedule.name}",
         schedule.due_at,
-        f"mend the cause, then brandctl schedules resume {brand_slug} {schedule.name}, or remove it ({schedule.reason})",
+        f"fix the cause, then brandctl schedules resume {brand_slug} {schedule.name}, or remove it ({schedule.reason})",
     )
 
 

@@ -20,7 +20,7 @@ class FindingView(View):
     address: str
     """The page, a path of the API (of an account, the gateway's), or of a `dead_link` the source."""
     since: datetime
-    advice: Annotated[str, Field(examples=["mend the cause and hand it in again"])]
+    advice: Annotated[str, Field(examples=["fix the cause and submit it again"])]
     """What to do."""
 
 

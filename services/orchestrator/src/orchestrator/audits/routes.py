@@ -28,10 +28,10 @@ def audit_routes(database: Database, room: Room) -> APIRouter:
 
     @routes.post(
         "",
-        summary="Look a brand over now",
+        summary="Audit a brand now",
         status_code=HTTPStatus.CREATED,
         responses={
-            200: {"model": AuditView, "description": "One was made within the last minute: it is this one."},
+            200: {"model": AuditView, "description": "An audit of the last minute exists; this is it."},
             201: {"headers": LOCATION, "description": "The audit is new."},
             **UNKNOWN,
         },

@@ -135,7 +135,7 @@ async def _lost(
         f"""
         select keyword, cycle_id, state = 'refused' as is_refused, {_DEAD} as is_dead_letter, reason, ended_at
         from (
-            -- Of a keyword that was handed in more than once, what came of it the last time, unless it was published once.
+            -- Of a repeated keyword the latest result, unless it was published once.
             select distinct on (lower(k.keyword)) k.keyword, cycle_id, k.state, coalesce(k.reason, '') as reason,
                    k.moved_at as ended_at, k.published_url is null as is_unpublished
             from cycles as c join keywords as k using (cycle_id) where c.brand_slug = $1

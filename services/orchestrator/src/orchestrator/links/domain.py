@@ -62,7 +62,7 @@ def together(inside: ProbeAnswer | None, outside: ProbeAnswer | None) -> ProbeAn
         return inside
     if outside is not None and (inside is None or outside.outcome is ProbeOutcome.GONE):
         return outside
-    return inside or ProbeAnswer(ProbeOutcome.UNSURE, "nobody could be asked")
+    return inside or ProbeAnswer(ProbeOutcome.UNSURE, "neither the publisher nor the gateway could be asked")
 
 
 def update_status(before: LinkStatus | None, answer: ProbeAnswer, now: datetime) -> LinkStatus:

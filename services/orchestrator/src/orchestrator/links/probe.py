@@ -77,7 +77,7 @@ class LinkProbe:
 
     async def _outside(self, address: str) -> ProbeAnswer:
         if self._gateway is None:
-            raise ProberUnavailableError("there is no gateway to ask through: set GATEWAY_URL")
+            raise ProberUnavailableError("no gateway is configured: set GATEWAY_URL")
         try:
             reply = await self._gateway.ask("GET", f"/v1/pages/answer?{urlencode({'url': address})}")
         except UnavailableError as error:

@@ -97,7 +97,7 @@ async def claim_due(connection: Connection) -> DueLink | None:
         where (brand_slug, kind, address) = (
             select brand_slug, kind, address from links
             where due_at <= now() and (in_hand_until is null or in_hand_until < now())
-            -- What is the brand's own can be looked at even if nobody can be asked about the rest.
+            -- Pages first: the publisher may answer while the gateway is away.
             order by due_at, kind limit 1 for update skip locked)
         returning brand_slug, kind, address, in_hand_until
         """,
@@ -198,4 +198,4 @@ async def describe_trouble(connection: Connection, brand_slug: str) -> str | Non
     )
     if row is None or not row["due"]:
         return None
-    return f"of its pages and their sources, {row['due']} could not be looked at yet: {row['trouble']}"
+    return f"{row['due']} of its pages and sources could not be checked yet: {row['trouble']}"

@@ -105,7 +105,7 @@ def _former_keys_of_holders(
 
 
 @dataclass(frozen=True, slots=True)
-class _Choice:
+class _CandidateDecisions:
     """The decision about each candidate; those without room are left out."""
 
     going: list[Candidate] = field(default_factory=list)
@@ -120,8 +120,8 @@ def _choose(
     named: Mapping[Place, Named],
     known: Mapping[Named, Subject],
     room: Mapping[str, int],
-) -> _Choice:
-    chosen, subjects, left = _Choice(), dict(known), Counter(room)
+) -> _CandidateDecisions:
+    chosen, subjects, left = _CandidateDecisions(), dict(known), Counter(room)
     for each in candidates:
         name = named[each.place]
         subject = subjects[name]

@@ -29,7 +29,7 @@ class SubjectDecisionRequest(RequestBody):
     @model_validator(mode="after")
     def _other_of_a_join(self) -> Self:
         if self.kind == "join" and self.other is None:
-            raise ValueError("a join needs `other`: name the keyword whose subject it is")
+            raise ValueError("a join needs `other`: name a keyword of the subject to join")
         if self.kind == "split" and self.other is not None:
             raise ValueError("a split has no `other`; leave it out")
         return self

@@ -33,7 +33,7 @@ def subject_routes(database: Database) -> APIRouter:
         keyword: Annotated[
             str | None,
             Query(
-                max_length=MAX_KEYWORD, pattern=WITHOUT_NUL, description="The one that this keyword names."
+                max_length=MAX_KEYWORD, pattern=WITHOUT_NUL, description="Only the subject of this keyword."
             ),
         ] = None,
         after: Annotated[

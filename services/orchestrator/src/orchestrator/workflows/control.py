@@ -55,19 +55,17 @@ async def retry(
             case WorkflowState.WAITING | WorkflowState.RUNNING:
                 return ControlledWorkflow(workflow, changed=False)
             case WorkflowState.DONE:
-                raise WorkflowStateError(
-                    "its article is written; send the draft back to have it written again"
-                )
+                raise WorkflowStateError("its article is written; return the draft to have it rewritten")
             case WorkflowState.REFUSED:
                 raise WorkflowStateError(
-                    "its sources give no article; hand in its keyword again once there is more to write from"
+                    "its sources support no article; submit its keyword again once there is more to write from"
                 )
             case WorkflowState.CANCELLED:
-                raise WorkflowStateError(f"it was {row.facts.reason}; hand in its keyword again")
+                raise WorkflowStateError(f"it was {row.facts.reason}; submit its keyword again")
             case WorkflowState.FAILED | WorkflowState.STUCK:
                 if row.in_cancelled_cycle or row.held_up is not None:
-                    why = row.held_up or "its cycle was cancelled: hand in its keyword again"
-                    raise WorkflowStateError(f"nothing of it may be begun now; {why}")
+                    why = row.held_up or "its cycle was cancelled: submit its keyword again"
+                    raise WorkflowStateError(f"it cannot begin now: {why}")
                 event_id = await _send_again(tx, workflow, row)
                 sent_before = event_id if row.command is None else row.command.event_id
                 steps_id = event_id if anew else workflow.steps_id or sent_before
@@ -100,8 +98,8 @@ async def cancel(
                 raise WorkflowStateError("it has ended without an article")
             case _ if workflow.revision is not None:
                 raise WorkflowStateError(
-                    "its draft was sent back; approve it as it is with"
-                    ' "despite_newer": true, and nothing comes of writing it again'
+                    "its draft was returned; approve it as it is with"
+                    ' "despite_newer": true, and the rewrite is dropped'
                 )
             case WorkflowState.WAITING | WorkflowState.RUNNING | WorkflowState.FAILED | WorkflowState.STUCK:
                 now = await lock_brand(tx.connection, workflow.brand_slug)

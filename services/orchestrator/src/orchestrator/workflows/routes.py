@@ -31,7 +31,9 @@ from orchestrator.workflows.domain import WorkflowState
 from orchestrator.workflows.models import ControlledView, WorkflowList, WorkflowRetry, WorkflowView, note_of
 
 MAX_STEP: Final = 200
-NOT_NOW: Final = refusal(HTTPStatus.CONFLICT, "As it stands, this cannot be done; `detail` says what can.")
+NOT_NOW: Final = refusal(
+    HTTPStatus.CONFLICT, "The workflow's state does not allow this; `detail` says what is possible."
+)
 
 
 def workflow_routes(database: Database, room: Room, stuck_after: timedelta) -> APIRouter:
@@ -40,8 +42,8 @@ def workflow_routes(database: Database, room: Room, stuck_after: timedelta) -> A
     @routes.get("/workflows", summary="List workflows", response_model=WorkflowList)
     async def list_workflows(
         caller: MayRead,
-        brand: Annotated[BrandSlug | None, Query(description="Of this brand alone.")] = None,
-        state: Annotated[WorkflowState | None, Query(description="In this state alone.")] = None,
+        brand: Annotated[BrandSlug | None, Query(description="Only workflows of this brand.")] = None,
+        state: Annotated[WorkflowState | None, Query(description="Only workflows in this state.")] = None,
         after: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> WorkflowList:
@@ -60,7 +62,7 @@ def workflow_routes(database: Database, room: Room, stuck_after: timedelta) -> A
 
     @routes.get(
         "/workflows/{content_id}",
-        summary="See how an article's writing goes",
+        summary="Read the state of an article's writing",
         response_model=WorkflowView,
         responses=UNKNOWN,
     )
@@ -113,7 +115,7 @@ def workflow_routes(database: Database, room: Room, stuck_after: timedelta) -> A
 
     @routes.post(
         "/workflows/{content_id}/cancel",
-        summary="Give up an article",
+        summary="Cancel an article",
         responses={**UNKNOWN, **NOT_NOW},
     )
     async def cancel_workflow(caller: MayOperate, content_id: UUID) -> ControlledView:

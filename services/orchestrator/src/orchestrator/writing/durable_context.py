@@ -32,7 +32,7 @@ class TimeSlice:
     def begin_step(self) -> None:
         """Counts a step; raises WaitFor once the time is over."""
         if self._steps and monotonic() >= self._ends:
-            raise WaitFor(TURN, f"{self._steps} steps further, it is behind the others again")
+            raise WaitFor(TURN, f"its time is over after {self._steps} steps; other articles go first")
         self._steps += 1
 
 

@@ -140,7 +140,7 @@ class ContentWorkflow:
             async with asyncio.timeout(PATIENCE):
                 await self._places.acquire()
         except TimeoutError as busy:
-            raise WaitFor(TURN, "others are being written, as many as may be") from busy
+            raise WaitFor(TURN, "the writer is busy with as many articles as may be") from busy
         try:
             yield
         finally:

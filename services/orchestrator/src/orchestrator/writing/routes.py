@@ -73,12 +73,12 @@ def content_routes(database: Database) -> APIRouter:
     async def search_for_articles(
         caller: MayRead,
         brand: Annotated[
-            str | None, Query(description="Those of this brand.", max_length=200, pattern=WITHOUT_NUL)
+            str | None, Query(description="Only articles of this brand.", max_length=200, pattern=WITHOUT_NUL)
         ] = None,
         q: Annotated[
             str | None,
             Query(
-                description="Those whose title or keyword has all of these words, or words that begin so.",
+                description="Only articles whose title or keyword has all of these words, or words that start with them.",
                 min_length=1,
                 max_length=200,
                 pattern=WITHOUT_NUL,

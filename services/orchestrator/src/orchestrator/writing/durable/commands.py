@@ -77,7 +77,7 @@ async def claim_articles(
                 select content_id, event_id, event_id, revision, attempt, 1, clock_timestamp(), clock_timestamp(),
                        clock_timestamp() + $5::interval, clock_timestamp()
                 from unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[]) as c (content_id, event_id, revision, attempt)
-                -- As all that lock several of them.
+                -- The same order in all statements that lock several rows.
                 order by content_id
                 on conflict (content_id) do update
                     set event_id = excluded.event_id, revision = excluded.revision, attempt = excluded.attempt,
@@ -96,7 +96,7 @@ async def claim_articles(
                     where w.cancelled_at is null
                       and (w.event_id = excluded.event_id
                            or coalesce(w.in_hand_until < clock_timestamp(), true)
-                              -- Ids of commands are in the order of their making.
+                              -- Ids of commands grow with time.
                               and (w.retried_at is null or w.failed_at is not null or w.event_id < excluded.event_id
                                    or w.revision is distinct from excluded.revision))
                 returning content_id, steps_id, xmax = 0 as is_first

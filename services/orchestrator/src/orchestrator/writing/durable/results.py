@@ -22,7 +22,7 @@ _INSERT_LARGE: Final = """
     with kept as (
         insert into blobs (digest, content, bytes) select $4, $5, $6
         where not exists (select from workflow_steps where (workflow_id, step) = ($1, $2))
-        -- Locks it, and keeps it from being taken for one that nobody refers to any more.
+        -- Locks it, and keeps the clean-up from deleting it.
         on conflict (digest) do update set referenced_at = clock_timestamp()
         returning digest
     )
@@ -39,7 +39,7 @@ async def results_of(connection: Connection, workflow_id: UUID, step: str | None
         union all
         select step, content from large_results as r join blobs using (digest)
         where workflow_id = $1 and ($2::text is null or step = $2)
-          -- Done once more by the version before, which goes on with its own.
+          -- The previous version repeats such a step, and continues with its own result.
           and not exists (select from workflow_steps as s where (s.workflow_id, s.step) = (r.workflow_id, r.step))
         """,
         workflow_id,

@@ -97,7 +97,7 @@ async def load_siblings(
             ) as newest
         ) as latest
             left join unnest($5::uuid[], $6::int[]) as known (content_id, version) using (content_id, version)
-            -- What is known is not looked up again.
+            -- Cached articles are not read again.
             left join content as c on c.content_id = case when known.content_id is null then latest.content_id end
         where latest.content_id <> all ($2::uuid[]) order by b.slug, place
         """,

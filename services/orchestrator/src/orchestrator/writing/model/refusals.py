@@ -83,7 +83,7 @@ def _problem(problem: str, document: Mapping[str, Any], header: str | None) -> E
         return RetryLater(f"{problem}: {detail}", after=after)
     if problem == _CONTEXT_TOO_LONG:
         return _context_too_small(detail)
-    return Unprocessable(f"the gateway cannot have the model write: {detail} ({problem}); then replay")
+    return Unprocessable(f"the gateway rejects the call to the model: {detail} ({problem}); then replay")
 
 
 def _status(  # noqa: PLR0911  (one for each thing that a status may mean)
