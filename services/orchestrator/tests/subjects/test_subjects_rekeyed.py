@@ -12,7 +12,7 @@ from orchestrator.cycles.turns import give_overlooked_turns
 from orchestrator.subjects import backfill, backfill_keys
 from orchestrator.subjects.decisions import join_subjects
 from orchestrator.subjects.keys import REVISION, key_of
-from orchestrator.writing.approval import stances_on
+from orchestrator.writing.approval import load_subject_histories
 
 Desk = Any
 """See conftest.py."""
@@ -279,6 +279,6 @@ async def test_what_a_person_did_not_want_counts_under_former_keys(desk: Desk) -
 
     named = BRAND, key_of("best curry", "en")
     async with database.transaction() as tx:
-        stance = (await stances_on(tx.connection, [named]))[named]
+        stance = (await load_subject_histories(tx.connection, [named]))[named]
 
     assert stance.unwanted_id == content_id

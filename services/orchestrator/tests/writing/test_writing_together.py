@@ -377,7 +377,7 @@ async def test_a_slow_writer_has_only_so_many_places_and_keeps_quick_ones_from_n
     other = asyncio.create_task(workflow.generate(second, context))
     await eventually(lambda: places.asked == 2)
     monkeypatch.setattr(handlers, "PATIENCE", 0.0)
-    with pytest.raises(WaitFor, match="as many as may be"):
+    with pytest.raises(WaitFor, match="as many articles as may be"):
         await workflow.generate(third, context)
     # Who is handled alone waits for nobody.
     suspect = asyncio.create_task(workflow.generate(alone, replace(context, alone=True)))
