@@ -347,7 +347,7 @@ async def test_as_many_stale_articles_are_written_anew_in_a_week_as_the_brand_al
     await run_sql(acme, "update audits set made_at = made_at - interval '1 hour'")
     await run_sql(acme, "update content set refreshed_at = refreshed_at - interval '8 days'")
     advice = {each["subject"]: each["advice"] for each in (await audited(api))["findings"]}
-    assert "being written anew" in advice["old"]
+    assert "being rewritten" in advice["old"]
     assert "--refresh" in advice["oldest"]
     assert await value(acme, "select count(*) from cycles") == 2
 
