@@ -12,7 +12,7 @@ from orchestrator.writing.article import Article, ArticleSource, SourcePassage
 from orchestrator.writing.body import cited_in, prose_of
 from orchestrator.writing.context import StatelessWriter, WriterFactory, WritingContext
 from orchestrator.writing.domain import ContentId
-from orchestrator.writing.durable import delete_old_workflows
+from orchestrator.writing.durable import delete_old_workflows, release_holds
 from orchestrator.writing.handlers import ContentWorkflow
 from orchestrator.writing.judging import measure_edited
 from orchestrator.writing.models import MeasureView, SourceView
@@ -86,6 +86,7 @@ __all__ = [
     "measure_edited",
     "prose_of",
     "record_former_address",
+    "release_holds",
     "set_current_version",
     "stored_outcomes",
     "versions_of",

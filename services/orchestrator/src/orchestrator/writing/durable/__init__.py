@@ -8,6 +8,7 @@ from orchestrator.writing.durable.commands import (
     has_claim,
     note_problem,
     release_articles,
+    release_holds,
     release_to_wait,
 )
 from orchestrator.writing.durable.results import delete_old_workflows
@@ -26,5 +27,6 @@ __all__ = [
     "has_claim",
     "note_problem",
     "release_articles",
+    "release_holds",
     "release_to_wait",
 ]

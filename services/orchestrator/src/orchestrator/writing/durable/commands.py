@@ -142,6 +142,22 @@ class ReleasedWriting:
         return sorted({self.event_id, *self.former_ids} - {event_id})
 
 
+async def release_holds(connection: Connection, content_ids: Sequence[UUID]) -> None:
+    """Lets other commands claim these articles at once, for claims that a database without its last commits still has.
+
+    The worker may be done with the article. One that still works on it stops before its next step, or stores its
+    article first; either way there is one article.
+    """
+    await connection.execute(
+        """
+        update writings as w set in_hand_until = null
+        from (select content_id from writings where content_id = any($1::uuid[]) order by content_id for update) as locked
+        where w.content_id = locked.content_id and w.in_hand_until is not null
+        """,
+        list(content_ids),
+    )
+
+
 async def release_articles(
     connection: Connection, commands: Sequence[DeliveredCommand]
 ) -> dict[UUID, ReleasedWriting]:
