@@ -31,8 +31,7 @@ from orchestrator.cycles import (
 )
 from orchestrator.cycles.domain import content_id_of
 from orchestrator.cycles.facts import KeywordState
-from orchestrator.writing.durable import Command as WritingCommand
-from orchestrator.writing.durable import claim_article, has_claim
+from orchestrator.writing.durable import DeliveredCommand, claim_article, has_claim
 from tests.fixtures.orchestrator.cycles import (
     ARTICLE,
     MessageOf,
@@ -337,7 +336,7 @@ async def test_a_hold_that_the_standby_has_kept_does_not_delay_the_command_that_
     content_id = row.facts.content_id
     assert content_id is not None
     hold = timedelta(minutes=10)
-    first, second = (WritingCommand(content_id, new_event_id(), None, 1) for _ in range(2))
+    first, second = (DeliveredCommand(content_id, new_event_id(), None, 1) for _ in range(2))
     async with orchestrator_database.connection() as connection:
         assert await claim_article(connection, first, hold) == first.event_id
     await lose(orchestrator_database, "research")
