@@ -29,10 +29,10 @@ from brandctl.local import services
 from chassis.testing import eventually, serving
 from envelope import DomainMessage, encode, new_event_id
 from envelope.brand.payloads import ResearchCompleted
-from orchestrator.writing import Passage, Source
+from orchestrator.writing import ArticleSource, SourcePassage
 from orchestrator.writing.model.answers import DraftSentence
 from orchestrator.writing.model.claims.wording import sentences_of
-from orchestrator.writing.model.drafting import Kept, Material, Rejected
+from orchestrator.writing.model.drafting import RejectedSentence, SupportedSentence, WritingMaterial
 from tests.fixtures import cold_brew, kilns
 
 pytestmark = pytest.mark.real
@@ -231,13 +231,15 @@ def test_what_is_made_up_is_told_from_what_is_not() -> None:
     }  # fmt: skip
 
 
-def compared(answers: Sequence[tuple[str, dict[str, Any]]], keyword: str) -> list[Kept | Rejected]:
+def compared(
+    answers: Sequence[tuple[str, dict[str, Any]]], keyword: str
+) -> list[SupportedSentence | RejectedSentence]:
     """What becomes of each sentence of its sections that is one, is clean and cites what it was shown."""
     sources = [
-        Source(n=n, title=keyword, passages=tuple(Passage(None, text, 1.0) for text in texts))
+        ArticleSource(n=n, title=keyword, passages=tuple(SourcePassage(None, text, 1.0) for text in texts))
         for n, texts in enumerate(PASSAGES[keyword], 1)
     ]
-    material = Material.of(sources, max_characters=10_000)
+    material = WritingMaterial.of(sources, max_characters=10_000)
     offered = frozenset(material.evidence)
     drafts = [
         sentence
@@ -253,7 +255,7 @@ def compared(answers: Sequence[tuple[str, dict[str, Any]]], keyword: str) -> lis
         for text in sentences_of(draft["text"])
     ]
     said = re.compile("its passages? |stands elsewhere|copies more than|joins |mixes ")
-    return [each for each in verdicts if isinstance(each, Kept) or said.search(each.problem)]
+    return [each for each in verdicts if isinstance(each, SupportedSentence) or said.search(each.problem)]
 
 
 @pytest.mark.parametrize("keyword", PASSAGES)

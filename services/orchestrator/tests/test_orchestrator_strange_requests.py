@@ -10,7 +10,7 @@ import pytest
 from chassis.testing.strange_requests import FuzzTarget, ask_strangely
 from envelope import new_event_id
 from messaging import Database
-from orchestrator.writing import Article, Source
+from orchestrator.writing import Article, ArticleSource
 from orchestrator.writing.store import insert_content
 from tests.fixtures.openapi.fuzzing import DEPTHS, fuzz
 
@@ -23,7 +23,7 @@ ARTICLE = Article(
     key_points=("Twelve hours are enough.",),
     cited=(1,),
 )
-SOURCE = Source(n=1, title="Steeping", passages=(), path="steeping.md")
+SOURCE = ArticleSource(n=1, title="Steeping", passages=(), path="steeping.md")
 BRAND = {"name": "Acme", "description": "d", "language": "en", "channels": ["feed"], "target": "site"}
 DRAFTS = 300
 """More than are deleted, however much is asked, and more than there are operations: each asks for others."""

@@ -10,7 +10,7 @@ from messaging import command_line
 from orchestrator.app import build
 from orchestrator.brands import EXTRACTIVE
 from orchestrator.settings import Settings
-from orchestrator.writing import Article, Quick, Source
+from orchestrator.writing import Article, ArticleSource, StatelessWriter
 from orchestrator.writing.extractive import ExtractiveWriter
 
 
@@ -25,7 +25,7 @@ class InstantWriter:
         self._articles: dict[str, Article] = {}
 
     async def write(
-        self, *, keyword: str, sources: Sequence[Source], brand_name: str, language: str
+        self, *, keyword: str, sources: Sequence[ArticleSource], brand_name: str, language: str
     ) -> Article:
         known = self._articles.get(keyword)
         if known is None:
@@ -37,4 +37,6 @@ class InstantWriter:
 
 
 if __name__ == "__main__":
-    command_line("orchestrator", Settings, partial(build, other_writers={EXTRACTIVE: Quick(InstantWriter())}))
+    command_line(
+        "orchestrator", Settings, partial(build, other_writers={EXTRACTIVE: StatelessWriter(InstantWriter())})
+    )

@@ -1,4 +1,4 @@
-"""What the answers to requests have in common, beyond what those of any API have."""
+"""Parts of OpenAPI responses that several routes share."""
 
 from typing import Final
 

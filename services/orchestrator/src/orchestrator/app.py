@@ -31,7 +31,7 @@ from messaging import QueuePolicy, Service, Transaction, on_batch, on_each
 from orchestrator.accounts import AccountHealthPoller
 from orchestrator.api import RequestAuthenticator, http_api
 from orchestrator.brands import EXTRACTIVE, MODEL, QuietPeriods
-from orchestrator.computing import Computing
+from orchestrator.computing import ComputeThread
 from orchestrator.counters import LabelledCounter
 from orchestrator.cycles import (
     AnswerConfirmation,
@@ -45,12 +45,12 @@ from orchestrator.cycles import (
 )
 from orchestrator.erasure import EVERYBODY, ErasureRetrier, GatewayErasure, erase_again, note_receipts
 from orchestrator.integration_events import EventPoller, ignore_events
-from orchestrator.links import Asking, Checking
+from orchestrator.links import LinkChecker, LinkProbe
 from orchestrator.review import PublicationScheduler, StalledRewriteReaper, count_drafts
 from orchestrator.schedule import Scheduler, count_states
 from orchestrator.settings import Settings
-from orchestrator.workflows import in_states
-from orchestrator.writing import ContentWorkflow, Quick, ResearchClient, WriterAt
+from orchestrator.workflows import count_by_state
+from orchestrator.writing import ContentWorkflow, ResearchClient, StatelessWriter, WriterFactory
 from orchestrator.writing.extractive import ExtractiveWriter
 
 ASKED_WHOSE_A_KEY_IS: Final = "GET /v1/keys/{key_id}/introspection"
@@ -71,7 +71,7 @@ QUICKLY_WRITTEN: Final = 32
 """Articles that fast writers have in hand at a time; they are read and stored in batches."""
 
 
-def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = None) -> Service:
+def build(settings: Settings, *, other_writers: Mapping[str, WriterFactory] | None = None) -> Service:
     """Builds the service. `other_writers` are added to the built-in writers, or replace those of the same name."""
     service = Service("orchestrator", settings, CATALOGUE)
     research = ResearchClient(
@@ -81,7 +81,7 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = 
         research=service.dependency("research", outages=(UnavailableError,)),
     )
     service.closes(research)
-    computing = Computing()
+    computing = ComputeThread()
     in_hand = max(settings.writers, QUICKLY_WRITTEN)
     writers = {**_writers(service, settings, computing), **(other_writers or {})}
     workflow = ContentWorkflow(
@@ -156,7 +156,7 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = 
         "workflows",
         "Articles being written or sent to be, by how that goes.",
         "state",
-        partial(in_states, stuck_after=settings.stuck_after),
+        partial(count_by_state, stuck_after=settings.stuck_after),
     )
     service.background("housekeeping", housekeeping.run)
     service.background("quiet_hours", QuietPeriods(service.database).run)
@@ -176,9 +176,9 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = 
     service.closes(accounts)
     service.background("erased accounts", accounts.run)
     service.background("erasures", ErasureRetrier(service.database, after=settings.stall_after).run)
-    asking = Asking(settings.gateway_url, settings.pages_url, settings.key_for_gateway)
+    asking = LinkProbe(settings.gateway_url, settings.pages_url, settings.key_for_gateway)
     service.closes(asking)
-    service.background("links", Checking(service.database, asking).run)
+    service.background("links", LinkChecker(service.database, asking).run)
     watching = AccountHealthPoller(service.database, settings.gateway_url, settings.key_for_gateway)
     service.closes(watching)
     service.background("accounts", watching.run)
@@ -202,20 +202,20 @@ def judges(settings: Settings) -> bool:
     return settings.model_judge
 
 
-def _writers(service: Service, settings: Settings, computing: Computing) -> dict[str, WriterAt]:
+def _writers(service: Service, settings: Settings, computing: ComputeThread) -> dict[str, WriterFactory]:
     """Writers by the name that brands choose. Without a model's address, the service does not depend on a model."""
-    writers: dict[str, WriterAt] = {EXTRACTIVE: Quick(ExtractiveWriter(computing))}
+    writers: dict[str, WriterFactory] = {EXTRACTIVE: StatelessWriter(ExtractiveWriter(computing))}
     if settings.model_url is not None:
         writers[MODEL] = _model_writer(service, settings, settings.model_url)
     return writers
 
 
-def _model_writer(service: Service, settings: Settings, url: str) -> WriterAt:
+def _model_writer(service: Service, settings: Settings, url: str) -> WriterFactory:
     # Where no model is, its writer would take 2.4 MB for nothing.
-    from orchestrator.writing.model import VERDICTS, Chat, ModelWriter  # noqa: PLC0415
+    from orchestrator.writing.model import VERDICTS, ChatClient, ModelWriter  # noqa: PLC0415
 
-    def chat(name: str, what: str) -> Chat:
-        made = Chat(
+    def chat(name: str, what: str) -> ChatClient:
+        made = ChatClient(
             url,
             settings.key_for_gateway,
             model=name,

@@ -1,4 +1,4 @@
-"""Pure computing beside the event loop: for what takes milliseconds, and would cost as much again if each went to a thread alone."""
+"""Runs short CPU work in one thread beside the event loop; waiting jobs share one hand-over, which costs milliseconds."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -7,15 +7,15 @@ from time import monotonic
 from typing import Any, Final, TypeVar
 
 GOES_ON: Final = 0.02
-"""Seconds, after which what is done is handed over, though others wait."""
+"""Seconds; after this time, finished results are returned although other jobs wait."""
 
 ResultT = TypeVar("ResultT")
 
 
-class Computing:
-    """One thread: a second one would only quarrel with it and with the event loop. What waits for it is done in one go.
+class ComputeThread:
+    """Runs jobs in one thread and in batches; a second thread would only compete with it and with the event loop.
 
-    So what waited together ends together, and what follows from it can be written together.
+    Jobs that waited together end together, so that their results can be stored together.
     """
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Computing:
         self._going: asyncio.Task[None] | None = None
 
     async def do(self, work: Callable[[], ResultT]) -> ResultT:
-        """What `work` returns, or raises, in its turn."""
+        """Runs `work` in its turn; returns its result or raises its exception."""
         result: asyncio.Future[ResultT] = asyncio.get_running_loop().create_future()
         self._waiting.append((work, result))
         if self._going is None or self._going.done():
@@ -33,7 +33,7 @@ class Computing:
 
     async def _do_all(self) -> None:
         loop = asyncio.get_running_loop()
-        # Whose caller was cancelled is not done.
+        # Skip jobs of cancelled callers.
         while jobs := [job for job in self._waiting if not job[1].done()]:
             self._waiting = []
             try:
@@ -41,7 +41,7 @@ class Computing:
             except BaseException as error:
                 for _, result in jobs:
                     if not result.done():
-                        result.set_exception(RuntimeError(f"nothing can be computed: {error!r}"))
+                        result.set_exception(RuntimeError(f"the compute thread failed: {error!r}"))
                 raise
             self._waiting = [*jobs[len(done) :], *self._waiting]
             for (_, result), (value, problem) in zip(jobs, done, strict=False):
@@ -54,7 +54,7 @@ class Computing:
 
 
 def _do(works: Sequence[Callable[[], Any]]) -> list[tuple[Any, Exception | None]]:
-    """Of the first of them, as many as are done in time and one at least: what came of each."""
+    """Runs the first jobs until the time is over, at least one; returns each one's result or exception."""
     ends = monotonic() + GOES_ON
     done: list[tuple[Any, Exception | None]] = []
     for work in works:

@@ -333,7 +333,7 @@ async def test_as_many_stale_articles_are_written_anew_in_a_week_as_the_brand_al
     advice = {each["subject"]: each["advice"] for each in (await audited(api))["findings"]}
 
     cycle_id = await value(acme, "select cycle_id from cycles")
-    assert advice["oldest"] == advice["older"] == f"it is being written anew: brandctl watch {cycle_id}"
+    assert advice["oldest"] == advice["older"] == f"it is being rewritten: brandctl watch {cycle_id}"
     assert "brandctl submit acme 'old' --refresh" in advice["old"]
     keywords = (await api.get(f"/v1/cycles/{cycle_id}/keywords")).json()["items"]
     assert [each["keyword"] for each in keywords] == ["oldest", "older"]
@@ -347,7 +347,7 @@ async def test_as_many_stale_articles_are_written_anew_in_a_week_as_the_brand_al
     await run_sql(acme, "update audits set made_at = made_at - interval '1 hour'")
     await run_sql(acme, "update content set refreshed_at = refreshed_at - interval '8 days'")
     advice = {each["subject"]: each["advice"] for each in (await audited(api))["findings"]}
-    assert "being written anew" in advice["old"]
+    assert "being rewritten" in advice["old"]
     assert "--refresh" in advice["oldest"]
     assert await value(acme, "select count(*) from cycles") == 2
 

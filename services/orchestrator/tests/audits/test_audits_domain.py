@@ -5,18 +5,20 @@ from uuid import uuid4
 
 from orchestrator.audits.domain import (
     MOST_OF_A_KIND,
+    AuditFacts,
     FindingKind,
-    Known,
     ParkedSchedule,
     PublishedArticle,
-    report,
+    derive_report,
 )
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def known(compared: tuple[PublishedArticle, ...] = (), parked: tuple[ParkedSchedule, ...] = ()) -> Known:
-    return Known(stale=(), compared=compared, lost=(), dead=(), drafts=(), parked=parked, pages=(), links=())
+def known(compared: tuple[PublishedArticle, ...] = (), parked: tuple[ParkedSchedule, ...] = ()) -> AuditFacts:
+    return AuditFacts(
+        stale=(), compared=compared, lost=(), dead=(), drafts=(), parked=parked, pages=(), links=()
+    )
 
 
 def article(title: str, *runs: range) -> PublishedArticle:
@@ -32,7 +34,7 @@ def test_articles_that_say_nearly_the_same_are_told_once_each_pair_the_nearest_f
         article("first", range(100)),
     )
 
-    found = report("acme", known(compared=articles)).findings
+    found = derive_report("acme", known(compared=articles)).findings
 
     assert {each.kind for each in found} == {FindingKind.NEAR_DUPLICATE}
     assert sorted((each.subject, each.address) for each in found) == [
@@ -46,8 +48,8 @@ def test_articles_that_say_nearly_the_same_are_told_once_each_pair_the_nearest_f
 
 
 def test_articles_that_have_two_thirds_in_common_are_near_and_those_with_less_are_not() -> None:
-    near = report("acme", known(compared=(article("a", range(100)), article("b", range(30, 130)))))
-    apart = report("acme", known(compared=(article("a", range(100)), article("b", range(40, 140)))))
+    near = derive_report("acme", known(compared=(article("a", range(100)), article("b", range(30, 130)))))
+    apart = derive_report("acme", known(compared=(article("a", range(100)), article("b", range(40, 140)))))
 
     assert [each.subject for each in near.findings] == ["a"]
     assert "about 70%" in near.findings[0].advice
@@ -55,13 +57,16 @@ def test_articles_that_have_two_thirds_in_common_are_near_and_those_with_less_ar
 
 
 def test_an_article_without_fingerprint_is_no_copy_of_anything() -> None:
-    assert report("acme", known(compared=(article("a"), article("b"), article("c", range(9))))).findings == ()
+    assert (
+        derive_report("acme", known(compared=(article("a"), article("b"), article("c", range(9))))).findings
+        == ()
+    )
 
 
 def test_of_a_kind_with_very_many_findings_the_first_are_told_and_that_there_are_more() -> None:
     many = tuple(ParkedSchedule(f"launch-{n}", NOW, "no brand") for n in range(MOST_OF_A_KIND + 1))
 
-    found = report("acme", known(parked=many))
+    found = derive_report("acme", known(parked=many))
 
     assert found.counts == dict.fromkeys(FindingKind, 0) | {FindingKind.SCHEDULE_PARKED: MOST_OF_A_KIND}
     assert found.cut == (FindingKind.SCHEDULE_PARKED,)

@@ -20,14 +20,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from orchestrator.writing import Source
+from orchestrator.writing import ArticleSource
 from orchestrator.writing.model.answers import DraftSentence, json_schema
 from orchestrator.writing.model.claims import Evidence
-from orchestrator.writing.model.copying import Sources
-from orchestrator.writing.model.drafting import Kept, Material, Rejected
-from orchestrator.writing.model.judge.findings import settled
+from orchestrator.writing.model.copying import SourceRuns
+from orchestrator.writing.model.drafting import RejectedSentence, SupportedSentence, WritingMaterial
+from orchestrator.writing.model.judge.findings import apply_reading
 from orchestrator.writing.model.judge.question import (
-    Claimed,
+    CitedSentence,
     Quote,
     Reading,
     SecondReading,
@@ -120,13 +120,13 @@ def ask(folder: Path, items: Sequence[Item]) -> None:
     )
 
 
-def together(items: Sequence[Item]) -> tuple[list[Claimed], dict[str, Evidence]]:
+def together(items: Sequence[Item]) -> tuple[list[CitedSentence], dict[str, Evidence]]:
     """The items as sentences of one section; what two of them cite is there once."""
     names: dict[tuple[str | None, str], str] = {}
-    claimed: list[Claimed] = []
+    claimed: list[CitedSentence] = []
     for number, each in enumerate(items, 1):
         cited = [names.setdefault((one.heading, one.text), f"s{len(names) + 1}p1") for one in each.cited]
-        claimed.append(Claimed(number, each.sentence, tuple(cited)))
+        claimed.append(CitedSentence(number, each.sentence, tuple(cited)))
     return claimed, {name: Evidence(name, heading, text) for (heading, text), name in names.items()}
 
 
@@ -145,13 +145,13 @@ def tell(folder: Path, items: Sequence[Item]) -> None:
     for each, reading in answered(folder, items):
         verdict, judged = checked(each)
         if verdict != REFUSED:
-            judged = settled(judged, reading, material_of(each))
-        kept = isinstance(judged, Kept)
+            judged = apply_reading(judged, reading, material_of(each))
+        kept = isinstance(judged, SupportedSentence)
         agrees = reading is not None and reading.finding == "supported"
         table[each.kind].update(("sentences", verdict))
         table[each.kind].update({KEPT: kept, GIVEN_UP: verdict == HOLDS and not kept, AGREES: agrees})
         if kept == each.is_lie and (each.is_lie or verdict != REFUSED):
-            why = judged.reason if isinstance(judged, Rejected) else "through"
+            why = judged.reason if isinstance(judged, RejectedSentence) else "through"
             _say(f"{each.kind}: {why}: {each.sentence} [{reading.why if reading else 'unread'}]")
     _tell(table, ("sentences", HOLDS, CONCEIVABLE, REFUSED, AGREES, KEPT, GIVEN_UP))
 
@@ -189,21 +189,23 @@ def _names_in(folder: Path, name: str, number: int) -> Sequence[str]:
     return names
 
 
-def checked(each: Item) -> tuple[str, Kept | Rejected]:
+def checked(each: Item) -> tuple[str, SupportedSentence | RejectedSentence]:
     material = material_of(each)
     passages = tuple(one.id for one in each.cited)
     judged = material.judge(
         DraftSentence(text=each.sentence, passages=passages), frozenset(material.evidence), ()
     )
-    if isinstance(judged, Kept):
+    if isinstance(judged, SupportedSentence):
         return HOLDS, judged
     return (CONCEIVABLE if judged.conceivable else REFUSED), judged
 
 
-def material_of(each: Item) -> Material:
+def material_of(each: Item) -> WritingMaterial:
     """Under the ids that it cites them by."""
-    sources = {one.id: Source(n=at, title="", passages=()) for at, one in enumerate(each.cited, 1)}
-    return Material({one.id: one for one in each.cited}, sources, Sources.of(one.text for one in each.cited))
+    sources = {one.id: ArticleSource(n=at, title="", passages=()) for at, one in enumerate(each.cited, 1)}
+    return WritingMaterial(
+        {one.id: one for one in each.cited}, sources, SourceRuns.of(one.text for one in each.cited)
+    )
 
 
 def _renamed(reading: Reading, each: Item, asked: Sequence[str]) -> Reading:

@@ -6,13 +6,18 @@ from typing import Any
 
 import pytest
 
-from orchestrator.writing import Passage, Source
+from orchestrator.writing import ArticleSource, SourcePassage
 from orchestrator.writing.model import injection
 from orchestrator.writing.model.answers import DraftSentence
 from orchestrator.writing.model.claims import Evidence, check
 from orchestrator.writing.model.claims.wording import normal, stem, tokens_of
-from orchestrator.writing.model.copying import Sources
-from orchestrator.writing.model.drafting import Kept, Material, Rejected, fits_heading
+from orchestrator.writing.model.copying import SourceRuns
+from orchestrator.writing.model.drafting import (
+    RejectedSentence,
+    SupportedSentence,
+    WritingMaterial,
+    fits_heading,
+)
 from orchestrator.writing.quality.measures import MAX_COPIED
 
 DRAFTS = Path(__file__).parents[1] / "drafts"
@@ -22,22 +27,24 @@ STRANGERS: list[dict[str, Any]] = json.loads((DRAFTS / "strangers.json").read_te
 LIES: list[dict[str, Any]] = json.loads((DRAFTS / "lies.json").read_text())
 
 
-def material_of(draft: dict[str, Any]) -> Material:
+def material_of(draft: dict[str, Any]) -> WritingMaterial:
     sources = [
-        Source(
+        ArticleSource(
             n=int(name[1:].partition("p")[0]),
             title=f"All about {each['heading']}",
-            passages=(Passage(each["heading"], each["text"], 1.0),),
+            passages=(SourcePassage(each["heading"], each["text"], 1.0),),
         )
         for name, each in draft["passages"].items()
     ]
-    return Material.of(sources, max_characters=100_000)
+    return WritingMaterial.of(sources, max_characters=100_000)
 
 
 MATERIAL = {draft["keyword"]: material_of(draft) for draft in HONEST}
 
 
-def judged(keyword: str, text: str, *passages: str, forbidden: tuple[str, ...] = ()) -> Kept | Rejected:
+def judged(
+    keyword: str, text: str, *passages: str, forbidden: tuple[str, ...] = ()
+) -> SupportedSentence | RejectedSentence:
     material = MATERIAL[keyword]
     return material.judge(
         DraftSentence(text=text, passages=passages), frozenset(material.evidence), forbidden
@@ -52,7 +59,7 @@ def test_there_are_at_least_thirty_lies_of_different_names() -> None:
 def test_a_lie_is_caught(lie: dict[str, Any]) -> None:
     verdict = judged(lie["keyword"], lie["text"], *lie["passages"], forbidden=("game-changer",))
 
-    assert isinstance(verdict, Rejected)
+    assert isinstance(verdict, RejectedSentence)
     assert verdict.problem
 
 
@@ -62,7 +69,7 @@ def test_ten_honest_drafts_lose_no_more_than_one_sentence_in_twenty() -> None:
         for draft in HONEST
         for each in draft["sentences"]
     ]
-    lost = [verdict for verdict in verdicts if isinstance(verdict, Rejected)]
+    lost = [verdict for verdict in verdicts if isinstance(verdict, RejectedSentence)]
 
     assert len(HONEST) == 10
     assert len(lost) <= 0.05 * len(verdicts), lost
@@ -78,7 +85,7 @@ def test_a_stranger_loses_no_more_of_true_sentences_than_is_known(style: str, ke
         material.judge(DraftSentence.model_validate(each), offered, ()) for each in draft["sentences"]
     ]
 
-    assert sum(isinstance(verdict, Kept) for verdict in verdicts) >= kept
+    assert sum(isinstance(verdict, SupportedSentence) for verdict in verdicts) >= kept
 
 
 @pytest.mark.parametrize(
@@ -110,13 +117,13 @@ def test_a_stranger_loses_no_more_of_true_sentences_than_is_known(style: str, ke
     ],
 )
 def test_the_same_said_another_way_holds(said: str, source: str) -> None:
-    material = Material.of(
-        [Source(n=1, title="T", passages=(Passage(None, source, 1.0),))], max_characters=9_999
+    material = WritingMaterial.of(
+        [ArticleSource(n=1, title="T", passages=(SourcePassage(None, source, 1.0),))], max_characters=9_999
     )
 
     verdict = material.judge(DraftSentence(text=said, passages=("s1p1",)), frozenset(material.evidence), ())
 
-    assert isinstance(verdict, Kept), verdict
+    assert isinstance(verdict, SupportedSentence), verdict
 
 
 @pytest.mark.parametrize("draft", HONEST, ids=[draft["keyword"] for draft in HONEST])
@@ -133,14 +140,14 @@ def test_a_sentence_of_two_passages_is_cited_with_both() -> None:
         "s1p1",
         "s2p1",
     )
-    assert isinstance(kept, Kept)
+    assert isinstance(kept, SupportedSentence)
     assert kept.sources == (1, 2)
 
 
 def test_what_comes_nearest_goes_back_with_a_sentence_that_does_not_hold() -> None:
     rejected = judged("cold brew", "Cold brew tastes milder than iced tea.", "s1p1")
 
-    assert isinstance(rejected, Rejected)
+    assert isinstance(rejected, RejectedSentence)
     assert rejected.nearest.endswith(
         "It tastes milder than hot coffee because fewer acids dissolve in cold water."
     )
@@ -149,7 +156,7 @@ def test_what_comes_nearest_goes_back_with_a_sentence_that_does_not_hold() -> No
 def test_a_sentence_is_cited_with_the_sources_that_support_it_and_no_others() -> None:
     kept = judged("cold brew", "Cold brew tastes milder than hot coffee.", "s1p1", "s2p1")
 
-    assert kept == Kept("Cold brew tastes milder than hot coffee.", (1,), ("s1p1", "s2p1"))
+    assert kept == SupportedSentence("Cold brew tastes milder than hot coffee.", (1,), ("s1p1", "s2p1"))
 
 
 @pytest.mark.parametrize(
@@ -221,22 +228,22 @@ def test_a_pronoun_of_the_passage_may_be_named() -> None:
 
 def test_a_quotation_is_kept_if_it_is_short_marked_verbatim_and_attributed() -> None:
     quoted = "All about Cold brew says that cold brew “tastes milder than hot coffee”."
-    assert isinstance(judged("cold brew", quoted, "s1p1"), Kept)
+    assert isinstance(judged("cold brew", quoted, "s1p1"), SupportedSentence)
 
     altered = "All about Cold brew says that cold brew “tastes better than hot coffee”."
     nobodys = "It is true that cold brew “tastes milder than hot coffee”."
     long = f"All about Cold brew says “{HONEST[0]['passages']['s1p1']['text']}”."
     for each in (altered, nobodys, long):
-        assert isinstance(judged("cold brew", each, "s1p1"), Rejected), each
+        assert isinstance(judged("cold brew", each, "s1p1"), RejectedSentence), each
 
 
 def test_copying_is_measured_in_words_outside_quotation_marks() -> None:
     text = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
-    sources = Sources.of([text])
+    sources = SourceRuns.of([text])
 
-    assert sources.too_long_a_run(" ".join(text.split()[:12])) is None
-    assert sources.too_long_a_run(f"So {text}") is not None
-    assert sources.too_long_a_run(f"He said “{text}”") is None
+    assert sources.find_copied_run(" ".join(text.split()[:12])) is None
+    assert sources.find_copied_run(f"So {text}") is not None
+    assert sources.find_copied_run(f"He said “{text}”") is None
     assert (
         sources.share([text, "and fourteen other words that stand in no source at all, as said now"]) == 0.5
     )
@@ -268,23 +275,24 @@ INSTRUCTIONS = {
 def test_a_passage_with_an_instruction_is_neither_shown_nor_evidence(form: str, *, hidden: bool) -> None:
     told = INSTRUCTIONS[form]
     text = "\u200b".join(told) if hidden else told
-    source = Source(
+    source = ArticleSource(
         n=1,
         title="Notes",
         passages=(
-            Passage("Beans", f"Arabica beans are sweet. {text} Casinos are great for everyone.", 1.0),
-            Passage("Beans", "Robusta beans are bitter.", 1.0),
+            SourcePassage("Beans", f"Arabica beans are sweet. {text} Casinos are great for everyone.", 1.0),
+            SourcePassage("Beans", "Robusta beans are bitter.", 1.0),
         ),
     )
 
-    material = Material.of([source], max_characters=10_000)
+    material = WritingMaterial.of([source], max_characters=10_000)
 
     assert list(material.evidence) == ["s1p2"]
-    assert material.set_aside == (f"s1p1 ({injection.found_in(told)})",)
+    assert material.set_aside == (f"s1p1 ({injection.find_instruction(told)})",)
     obeyed = DraftSentence(text="Casinos are great for everyone.", passages=("s1p1",))
-    assert isinstance(material.judge(obeyed, frozenset(material.evidence), ()), Rejected)
+    assert isinstance(material.judge(obeyed, frozenset(material.evidence), ()), RejectedSentence)
     assert isinstance(
-        material.judge(DraftSentence(text=told, passages=("s1p2",)), frozenset(["s1p2"]), ()), Rejected
+        material.judge(DraftSentence(text=told, passages=("s1p2",)), frozenset(["s1p2"]), ()),
+        RejectedSentence,
     )
 
 
@@ -295,11 +303,13 @@ def test_ordinary_passages_are_no_instructions(draft: dict[str, Any]) -> None:
 
 def test_of_too_many_passages_each_source_gives_its_best() -> None:
     sources = [
-        Source(n=n, title="T", passages=tuple(Passage(None, f"{n}{k} " + "x " * 48, 1.0) for k in range(3)))
+        ArticleSource(
+            n=n, title="T", passages=tuple(SourcePassage(None, f"{n}{k} " + "x " * 48, 1.0) for k in range(3))
+        )
         for n in (1, 2)
     ]
 
-    assert list(Material.of(sources, max_characters=300).evidence) == ["s1p1", "s2p1", "s1p2"]
+    assert list(WritingMaterial.of(sources, max_characters=300).evidence) == ["s1p1", "s2p1", "s1p2"]
 
 
 def test_a_heading_says_no_more_than_one_sentence_does() -> None:

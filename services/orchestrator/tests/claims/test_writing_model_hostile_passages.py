@@ -10,16 +10,21 @@ import pytest
 
 from orchestrator.writing.model.claims import (
     TOO_MUCH,
+    ClaimVerdict,
     Evidence,
-    Verdict,
     alignment,
     check,
     checking,
+    comparison_budget,
     omissions,
-    readings,
-    work,
+    rephrasings,
 )
-from orchestrator.writing.model.claims.work import CHECK_STEPS, PASSAGE_STEPS, TooMuchWorkError, Work
+from orchestrator.writing.model.claims.comparison_budget import (
+    CHECK_STEPS,
+    PASSAGE_STEPS,
+    ComparisonBudget,
+    TooMuchWorkError,
+)
 from orchestrator.writing.model.drafting import MAX_PASSAGE
 
 LINES_A_STEP = 8
@@ -67,9 +72,9 @@ HOSTILE = {
 }
 
 
-def lines_of(sentence: str, cited: Sequence[Evidence]) -> tuple[Verdict, int]:
+def lines_of(sentence: str, cited: Sequence[Evidence]) -> tuple[ClaimVerdict, int]:
     """The verdict, and how many lines were run for it: what work there was, on any machine."""
-    counted = {module.__file__ for module in (alignment, checking, omissions, readings, work)}
+    counted = {module.__file__ for module in (alignment, checking, omissions, rephrasings, comparison_budget)}
     lines = 0
 
     def count(_frame: FrameType, event: str, _argument: Any) -> Any:
@@ -123,7 +128,7 @@ def test_honest_sentences_are_far_from_the_bound() -> None:
 
 
 def test_work_is_refused_before_it_is_done() -> None:
-    some = Work(10)
+    some = ComparisonBudget(10)
     some.spend(6)
     with pytest.raises(TooMuchWorkError):
         some.spend(5)

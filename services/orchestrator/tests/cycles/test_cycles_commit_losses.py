@@ -31,8 +31,7 @@ from orchestrator.cycles import (
 )
 from orchestrator.cycles.domain import content_id_of
 from orchestrator.cycles.facts import KeywordState
-from orchestrator.writing.durable import Command as WritingCommand
-from orchestrator.writing.durable import is_ours, take_up
+from orchestrator.writing.durable import DeliveredCommand, claim_article, has_claim
 from tests.fixtures.orchestrator.cycles import (
     ARTICLE,
     MessageOf,
@@ -337,14 +336,14 @@ async def test_a_hold_that_the_standby_has_kept_does_not_delay_the_command_that_
     content_id = row.facts.content_id
     assert content_id is not None
     hold = timedelta(minutes=10)
-    first, second = (WritingCommand(content_id, new_event_id(), None, 1) for _ in range(2))
+    first, second = (DeliveredCommand(content_id, new_event_id(), None, 1) for _ in range(2))
     async with orchestrator_database.connection() as connection:
-        assert await take_up(connection, first, hold) == first.event_id
+        assert await claim_article(connection, first, hold) == first.event_id
     await lose(orchestrator_database, "research")
     await handle(orchestrator_database, message_of(researched("cold brew"), cycle.correlation_id))
     async with orchestrator_database.connection() as connection:
-        assert await take_up(connection, second, hold) == second.event_id
-        assert not await is_ours(connection, first)
+        assert await claim_article(connection, second, hold) == second.event_id
+        assert not await has_claim(connection, first)
 
 
 async def test_research_from_before_the_loss_that_is_heard_of_after_the_word_of_it_is_asked_for_once_more(

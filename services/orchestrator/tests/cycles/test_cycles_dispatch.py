@@ -31,7 +31,7 @@ from orchestrator.cycles import (
 )
 from orchestrator.cycles.dispatch import dispatch_overlooked
 from orchestrator.cycles.models import NOT_ITS_TURN, CycleView
-from orchestrator.writing.durable import Command, put_down_to_wait, take_up
+from orchestrator.writing.durable import DeliveredCommand, claim_article, release_to_wait
 
 AT_ONCE = 4
 LIMITS = BrandLimits(articles=AT_ONCE)
@@ -177,9 +177,9 @@ async def test_a_keyword_that_waits_is_not_taken_for_stalled_and_gets_the_turn_o
         await connection.execute("update keywords set moved_at = now() - interval '2 hours'")
         # One of them is known to wait: the budget of the day is spent.
         assert second.facts.content_id is not None
-        command = Command(second.facts.content_id, new_event_id(), revision=None, attempt=1)
-        await take_up(connection, command, timedelta(minutes=10))
-        await put_down_to_wait(connection, command, "waits for money", timedelta(minutes=10))
+        command = DeliveredCommand(second.facts.content_id, new_event_id(), revision=None, attempt=1)
+        await claim_article(connection, command, timedelta(minutes=10))
+        await release_to_wait(connection, command, "waits for money", timedelta(minutes=10))
 
     housekeeping = Housekeeping(
         orchestrator_database,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.writing import InsufficientSourcesError
-from orchestrator.writing.article import Article, Passage, Source
+from orchestrator.writing.article import Article, ArticleSource, SourcePassage
 from orchestrator.writing.extractive.composer import compose
 from orchestrator.writing.extractive.headings import tidy, title_of
 from orchestrator.writing.extractive.topic import DEFINES, Topic
@@ -15,18 +15,18 @@ UNDEFINED = (replace(KILN, passages=KILN.passages[1:]), *SOURCES[1:])
 """Enough on kilns for an article, but for an opening."""
 
 
-def article(*sources: Source, keyword: str = "kiln") -> Article:
+def article(*sources: ArticleSource, keyword: str = "kiln") -> Article:
     return compose(keyword=keyword, sources=sources, language="en", today=TODAY)
 
 
 def opening(text: str, *, title: str = "Kilns", heading: str | None = None, keyword: str = "kiln") -> str:
     """The first paragraph where one more source says this."""
-    source = Source(9, title, (Passage(heading, text, 3.0),))
+    source = ArticleSource(9, title, (SourcePassage(heading, text, 3.0),))
     return article(*UNDEFINED, source, keyword=keyword).body_markdown.split("\n\n")[0]
 
 
 def among(text: str, heading: str | None = None) -> str:
-    trap = Source(9, "Kilns", (Passage(heading, text, 9.0),))
+    trap = ArticleSource(9, "Kilns", (SourcePassage(heading, text, 9.0),))
     return article(*SOURCES, trap).body_markdown
 
 
@@ -78,12 +78,12 @@ def test_a_longer_noun_is_not_the_keyword(noun: str) -> None:
 
 
 def test_the_name_line_of_a_manual_page_opens_the_article_with_the_name() -> None:
-    page = Source(
+    page = ArticleSource(
         9,
         "pot-kiln(1)",
         (
-            Passage("NAME", "pot-kiln - Heat clay until it has turned hard", 1.0),
-            Passage(
+            SourcePassage("NAME", "pot-kiln - Heat clay until it has turned hard", 1.0),
+            SourcePassage(
                 "DESCRIPTION",
                 "Whoever starts a kiln by this command finds its heat in the log of the day.",
                 2.0,
@@ -101,7 +101,9 @@ def test_the_name_line_of_something_else_does_not(name: str) -> None:
 
 
 def test_a_sentence_in_the_paper_is_better_than_a_name_line() -> None:
-    page = Source(9, "kiln(1)", (Passage("NAME", "kiln - Heat clay until it has turned hard", 9.0),))
+    page = ArticleSource(
+        9, "kiln(1)", (SourcePassage("NAME", "kiln - Heat clay until it has turned hard", 9.0),)
+    )
     assert article(*SOURCES, page).body_markdown.startswith("A kiln is an insulated chamber")
 
 
@@ -114,14 +116,16 @@ def test_the_first_paragraph_of_the_page_opens_it_if_it_is_about_the_keyword() -
 
 
 def test_an_attribute_of_the_keywords_name_is_no_entry_of_a_glossary() -> None:
-    attribute = Passage(
+    attribute = SourcePassage(
         "kiln", "A number that tells which one of them is to be used for the next firing.", 3.0
     )
     with pytest.raises(InsufficientSourcesError, match="says what “kiln” is"):
-        article(*UNDEFINED, Source(9, "class Firing", (attribute,)))
-    setting = Passage("KILNS", "A list of those that the program knows by their names and their places.", 3.0)
+        article(*UNDEFINED, ArticleSource(9, "class Firing", (attribute,)))
+    setting = SourcePassage(
+        "KILNS", "A list of those that the program knows by their names and their places.", 3.0
+    )
     with pytest.raises(InsufficientSourcesError, match="says what “kiln” is"):
-        article(*UNDEFINED, Source(9, "Glossary of settings", (setting,)))
+        article(*UNDEFINED, ArticleSource(9, "Glossary of settings", (setting,)))
 
 
 SENTENCE = (
@@ -164,10 +168,10 @@ def test_the_text_before_a_list_that_cannot_be_quoted_is_kept_without_what_leads
 
 
 def test_what_stands_under_the_name_of_a_setting_is_left_out() -> None:
-    told = Passage(
+    told = SourcePassage(
         "SHELVES", "Kiln shelves are counted when the program starts, and once more when it ends.", 9.0
     )
-    page = Source(9, "Kiln programs", (Passage("Starting a program", SENTENCE, 9.0), told))
+    page = ArticleSource(9, "Kiln programs", (SourcePassage("Starting a program", SENTENCE, 9.0), told))
     assert "counted when" not in article(*SOURCES, page).body_markdown
     manual = replace(page, title="kilnd(8)")
     assert "counted when" in article(*SOURCES, manual).body_markdown
@@ -210,9 +214,9 @@ def test_a_title_names_what_the_article_says_of_its_subject() -> None:
 
 def test_a_section_is_not_headed_by_the_name_of_a_book() -> None:
     long = " ".join([*(each.text for each in FURNITURE.passages), *(each.text for each in POWER.passages)])
-    book = Source(
+    book = ArticleSource(
         9,
         "Kiln User Manual",
-        (Passage(None, long.replace("kiln", "gas kiln").replace("Shelves", "Slabs"), 9.0),),
+        (SourcePassage(None, long.replace("kiln", "gas kiln").replace("Shelves", "Slabs"), 9.0),),
     )
     assert "User Manual" not in article(KILN, HEAT, SOURCES[3], book).body_markdown

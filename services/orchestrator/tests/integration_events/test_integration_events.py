@@ -21,11 +21,11 @@ from envelope.brand.payloads import (
 from messaging import Database
 from orchestrator.cycles import Housekeeping, route
 from orchestrator.integration_events import EventPoller
-from orchestrator.writing import Article, Source
+from orchestrator.writing import Article, ArticleSource
 from orchestrator.writing.store import insert_content
 
 ARTICLE = Article("Tea", "tea", "About tea.", "It is steeped. [1]\n", 3, ("It is steeped.",), (1,))
-SOURCE = Source(n=1, title="Steeping", passages=(), path="steeping.md")
+SOURCE = ArticleSource(n=1, title="Steeping", passages=(), path="steeping.md")
 MessageOf = Callable[..., DomainMessage[Any]]
 
 

@@ -19,10 +19,10 @@ from starlette.routing import Route
 from chassis.http import server
 from envelope import new_event_id
 from messaging import Database
-from orchestrator.links import Asking, Checking
-from orchestrator.links.domain import Kind
+from orchestrator.links import LinkChecker, LinkProbe
+from orchestrator.links.domain import LinkKind
 from orchestrator.links.store import LOOKED_AT
-from orchestrator.writing import Article, Source
+from orchestrator.writing import Article, ArticleSource
 from orchestrator.writing.store import insert_content
 
 PAGE = "https://acme.example/sites/acme/{}"
@@ -80,9 +80,11 @@ async def acme(orchestrator_database: Database, api: httpx.AsyncClient) -> Datab
 
 
 @pytest.fixture
-async def checking(acme: Database, outside: Outside) -> AsyncIterator[Checking]:
-    async with aclosing(Asking(outside.url, outside.url, SecretStr("test-service-key-0123456789"))) as asking:
-        yield Checking(acme, asking)
+async def checking(acme: Database, outside: Outside) -> AsyncIterator[LinkChecker]:
+    async with aclosing(
+        LinkProbe(outside.url, outside.url, SecretStr("test-service-key-0123456789"))
+    ) as asking:
+        yield LinkChecker(acme, asking)
 
 
 async def put_article(database: Database, slug: str, *sources: str) -> UUID:
@@ -95,7 +97,9 @@ async def put_article(database: Database, slug: str, *sources: str) -> UUID:
             keyword=slug,
             research_id=new_event_id(),
             article=Article(slug, slug, "", "## A\n\nIt is.\n", 2, (), ()),
-            sources=[Source(n, name, (), url=SOURCE.format(name)) for n, name in enumerate(sources, start=1)],
+            sources=[
+                ArticleSource(n, name, (), url=SOURCE.format(name)) for n, name in enumerate(sources, start=1)
+            ],
         )
         await tx.connection.execute(
             "update content set published_url = $2 where content_id = $1", content_id, PAGE.format(slug)
@@ -118,7 +122,7 @@ async def a_week_later(database: Database) -> None:
     await run_sql(database, "update audits set made_at = made_at - interval '7 days'")
 
 
-async def look(checking: Checking) -> None:
+async def look(checking: LinkChecker) -> None:
     while await checking.begin_round():
         pass
     while await checking.look_at_next():
@@ -131,7 +135,7 @@ async def found(api: httpx.AsyncClient) -> list[tuple[str, str]]:
 
 
 async def test_what_is_gone_two_weeks_in_a_row_is_told_and_once_it_is_back_no_more(
-    acme: Database, api: httpx.AsyncClient, outside: Outside, checking: Checking
+    acme: Database, api: httpx.AsyncClient, outside: Outside, checking: LinkChecker
 ) -> None:
     await put_article(acme, "tea", "leaf", "slow", "fine")
     outside.statuses |= {"leaf": 404, "slow": 503}
@@ -150,7 +154,7 @@ async def test_what_is_gone_two_weeks_in_a_row_is_told_and_once_it_is_back_no_mo
 
 
 async def test_a_page_is_told_at_once_if_the_publisher_or_the_public_address_has_none(
-    acme: Database, api: httpx.AsyncClient, outside: Outside, checking: Checking
+    acme: Database, api: httpx.AsyncClient, outside: Outside, checking: LinkChecker
 ) -> None:
     for slug in ("well", "lost", "unseen"):
         await put_article(acme, slug)
@@ -169,7 +173,7 @@ async def test_a_page_is_told_at_once_if_the_publisher_or_the_public_address_has
 
 
 async def test_a_page_that_is_not_public_is_there_if_the_publisher_says_so(
-    acme: Database, api: httpx.AsyncClient, outside: Outside, checking: Checking
+    acme: Database, api: httpx.AsyncClient, outside: Outside, checking: LinkChecker
 ) -> None:
     await put_article(acme, "tea")
     outside.refusal = (422, "page.private_address")
@@ -184,7 +188,7 @@ async def test_nobody_to_ask_is_said_and_looked_at_later(
     acme: Database,
     api: httpx.AsyncClient,
     outside: Outside,
-    checking: Checking,
+    checking: LinkChecker,
     refusal: tuple[int, str],
 ) -> None:
     await put_article(acme, "tea", "leaf")
@@ -193,7 +197,7 @@ async def test_nobody_to_ask_is_said_and_looked_at_later(
 
     audit = (await api.post("/v1/brands/acme/audits")).json()
     (note,) = audit["notes"]
-    assert note.startswith("of its pages and their sources, 1 could not be looked at yet: the gateway")
+    assert note.startswith("1 of its pages and sources could not be checked yet: the gateway")
     read = (await api.get(f"/v1/brands/acme/audits/{audit['audit_id']}")).json()
     assert read["notes"] == audit["notes"]
 
@@ -205,7 +209,7 @@ async def test_nobody_to_ask_is_said_and_looked_at_later(
 
 
 async def test_a_site_that_is_asked_often_has_its_turn_later(
-    acme: Database, outside: Outside, checking: Checking
+    acme: Database, outside: Outside, checking: LinkChecker
 ) -> None:
     await put_article(acme, "tea", "leaf")
     outside.refusal = (424, "page.busy")
@@ -219,9 +223,9 @@ async def test_a_site_that_is_asked_often_has_its_turn_later(
 
 
 async def test_a_link_is_looked_at_once_in_a_round_on_several_replicas_and_no_more_than_so_many(
-    acme: Database, outside: Outside, checking: Checking, monkeypatch: pytest.MonkeyPatch
+    acme: Database, outside: Outside, checking: LinkChecker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(LOOKED_AT, Kind.SOURCE, 5)
+    monkeypatch.setitem(LOOKED_AT, LinkKind.SOURCE, 5)
     for slug in ("one", "two"):
         await put_article(acme, slug, *(f"{slug}-{number}" for number in range(4)), "shared")
 
@@ -236,7 +240,7 @@ async def test_a_link_is_looked_at_once_in_a_round_on_several_replicas_and_no_mo
 
 
 async def test_what_a_replica_died_over_comes_back(
-    acme: Database, outside: Outside, checking: Checking
+    acme: Database, outside: Outside, checking: LinkChecker
 ) -> None:
     await put_article(acme, "tea", "leaf")
     await checking.begin_round()
@@ -248,7 +252,7 @@ async def test_what_a_replica_died_over_comes_back(
 
 
 async def test_what_no_article_names_any_more_is_forgotten(
-    acme: Database, outside: Outside, checking: Checking
+    acme: Database, outside: Outside, checking: LinkChecker
 ) -> None:
     await put_article(acme, "tea", "leaf", "cup")
     await look(checking)

@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from orchestrator.links.domain import Answer, Outcome, Standing, answered, judge, together
+from orchestrator.links.domain import LinkStatus, ProbeAnswer, ProbeOutcome, answered, together, update_status
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
-THERE, GONE = Answer(Outcome.THERE), Answer(Outcome.GONE, "its site answered 404")
-UNSURE = Answer(Outcome.UNSURE, "it did not answer in time")
+THERE, GONE = ProbeAnswer(ProbeOutcome.THERE), ProbeAnswer(ProbeOutcome.GONE, "its site answered 404")
+UNSURE = ProbeAnswer(ProbeOutcome.UNSURE, "it did not answer in time")
 
 
 @pytest.mark.parametrize(
@@ -20,14 +20,14 @@ def test_only_who_says_so_himself_is_gone(status: int, outcome: str) -> None:
 
 
 def test_rounds_are_counted_and_the_same_answer_twice_in_a_round_is_one() -> None:
-    first = judge(None, GONE, NOW)
-    again = judge(first, GONE, NOW + timedelta(hours=1))
-    next_week = judge(again, GONE, NOW + timedelta(days=7))
-    back = judge(next_week, THERE, NOW + timedelta(days=14))
+    first = update_status(None, GONE, NOW)
+    again = update_status(first, GONE, NOW + timedelta(hours=1))
+    next_week = update_status(again, GONE, NOW + timedelta(days=7))
+    back = update_status(next_week, THERE, NOW + timedelta(days=14))
 
-    assert first == again == Standing(Outcome.GONE, GONE.detail, NOW, 1, NOW)
+    assert first == again == LinkStatus(ProbeOutcome.GONE, GONE.detail, NOW, 1, NOW)
     assert (next_week.rounds, next_week.since) == (2, NOW)
-    assert (back.outcome, back.rounds, back.since) == (Outcome.THERE, 1, NOW + timedelta(days=14))
+    assert (back.outcome, back.rounds, back.since) == (ProbeOutcome.THERE, 1, NOW + timedelta(days=14))
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,6 @@ def test_rounds_are_counted_and_the_same_answer_twice_in_a_round_is_one() -> Non
     ],
 )
 def test_a_page_is_there_if_nobody_says_otherwise(
-    inside: Answer | None, outside: Answer | None, found: Answer
+    inside: ProbeAnswer | None, outside: ProbeAnswer | None, found: ProbeAnswer
 ) -> None:
     assert together(inside, outside) == found

@@ -7,11 +7,11 @@ import pytest
 
 from messaging import RetryLater, Unprocessable, WaitFor
 from orchestrator.writing.model.answers import Brief, json_schema
-from orchestrator.writing.model.chat import Request
+from orchestrator.writing.model.chat import ChatRequest
 from tests.fixtures.models.model_writing import chat_with, gateway_says
 from tests.fixtures.models.scripted_model import Reply, ScriptedModel
 
-QUESTION = Request(
+QUESTION = ChatRequest(
     "daily-grind",
     "1:brief",
     ({"role": "system", "content": ""}, {"role": "user", "content": "Data (JSON):\n{}"}),

@@ -9,14 +9,14 @@ from pydantic import SecretStr, TypeAdapter
 
 from chassis.http.client import UnavailableError
 from messaging import Dependency
-from orchestrator.writing import Passage, Source
-from orchestrator.writing.model import Chat, ModelWriter, prompts
+from orchestrator.writing import ArticleSource, SourcePassage
+from orchestrator.writing.model import ChatClient, ModelWriter, prompts
 from orchestrator.writing.model.answers import (
+    AnswerShape,
     DraftSentence,
     Front,
     MendedSentences,
     SectionDraft,
-    Shape,
     json_schema,
 )
 from orchestrator.writing.writer import UnsupportedDraftError
@@ -25,10 +25,10 @@ from tests.fixtures.models.scripted_model import ScriptedModel
 SHORTEST_TOKEN = 3
 """Characters, on the average, in English."""
 SMALL = 2_048
-PASSAGE = Passage(
+PASSAGE = SourcePassage(
     None, "Cold brew steeps for twelve hours. It tastes mild. Paper filters hold oil back.", 1.0
 )
-SOURCES = tuple(Source(n=n, title=f"Source {n}", passages=(PASSAGE,)) for n in (1, 2, 3))
+SOURCES = tuple(ArticleSource(n=n, title=f"Source {n}", passages=(PASSAGE,)) for n in (1, 2, 3))
 
 
 class Desk:
@@ -52,7 +52,7 @@ class Desk:
 
 def writer(model: ScriptedModel, context_tokens: int) -> ModelWriter:
     away = Dependency("model", outages=(UnavailableError,), shortest_pause=0.01)
-    chat = Chat(model.url, SecretStr("k" * 20), model="default", timeout_seconds=20, dependency=away)
+    chat = ChatClient(model.url, SecretStr("k" * 20), model="default", timeout_seconds=20, dependency=away)
     return ModelWriter(chat, Desk(), context_tokens)
 
 
@@ -75,7 +75,7 @@ def longest(schema: dict[str, Any], told: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize("shape", [SectionDraft, MendedSentences, Front])
-def test_the_longest_answer_to_a_small_model_is_not_cut_off(shape: type[Shape]) -> None:
+def test_the_longest_answer_to_a_small_model_is_not_cut_off(shape: type[AnswerShape]) -> None:
     asked = json_schema(shape, passages=("s1p1", "s10p10"), compact=True)["json_schema"]["schema"]
 
     answer = json.dumps(longest(asked, asked))
@@ -127,7 +127,7 @@ def ids(schema: Mapping[str, Any], name: str) -> list[str]:
 
 
 async def test_what_a_small_model_writes_from_is_planned_without_it(model: ScriptedModel) -> None:
-    many = tuple(Source(n=n, title="T", passages=(PASSAGE, PASSAGE)) for n in range(1, 5))
+    many = tuple(ArticleSource(n=n, title="T", passages=(PASSAGE, PASSAGE)) for n in range(1, 5))
     said = {"text": "Cold brew is tea.", "passages": ["s1p1"]}
     model.replies["SectionDraft"] = [{"paragraphs": [{"sentences": [said]}]}] * 3
 

@@ -10,7 +10,7 @@ import structlog
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database, Unprocessable, WaitFor
-from orchestrator.writing import ContentWorkflow, Source
+from orchestrator.writing import ArticleSource, ContentWorkflow
 from tests.fixtures.models.model_writing import (
     CALLS,
     MessageOf,
@@ -92,7 +92,7 @@ async def test_a_brand_whose_model_was_taken_away_is_told_so(
     message: DomainMessage[ContentGenerate],
     context: Context,
 ) -> None:
-    async def fetch(*_: Any) -> tuple[Source, ...]:
+    async def fetch(*_: Any) -> tuple[ArticleSource, ...]:
         return sources()
 
     with pytest.raises(Unprocessable, match=r"no model is configured.*MODEL_URL.*replay"):

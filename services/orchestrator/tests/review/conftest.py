@@ -12,7 +12,7 @@ from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentRefused, ResearchCompleted
 from messaging import Database
 from orchestrator.cycles import route
-from orchestrator.writing import Article, Source
+from orchestrator.writing import Article, ArticleSource
 from orchestrator.writing.store import insert_content
 
 ARTICLE = Article(
@@ -24,7 +24,7 @@ ARTICLE = Article(
     key_points=("Twelve hours are enough.",),
     cited=(1,),
 )
-SOURCE = Source(n=1, title="Steeping", passages=(), path="steeping.md")
+SOURCE = ArticleSource(n=1, title="Steeping", passages=(), path="steeping.md")
 
 
 @dataclass

@@ -14,7 +14,7 @@ from messaging import Context, Database
 from messaging.testing import written
 from orchestrator.brands import ApprovalPolicy
 from orchestrator.brands.domain import approval_of
-from orchestrator.writing import Article, ContentWorkflow, Source
+from orchestrator.writing import Article, ArticleSource, ContentWorkflow
 from orchestrator.writing.approval import EVERYTHING, FIRST
 from orchestrator.writing.extractive import ExtractiveWriter
 from orchestrator.writing.store import find_content
@@ -72,7 +72,7 @@ class Unchanging(ExtractiveWriter):
 async def test_the_first_article_on_a_keyword_is_seen_and_what_follows_one_that_was_let_out_is_not(
     api: httpx.AsyncClient, orchestrator_database: Database, message_of: Callable[..., DomainMessage[Any]]
 ) -> None:
-    async def research(*_: Any) -> tuple[Source, ...]:
+    async def research(*_: Any) -> tuple[ArticleSource, ...]:
         return SOURCES
 
     writer = Unchanging()

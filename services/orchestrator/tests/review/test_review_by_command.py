@@ -17,7 +17,7 @@ import pytest
 
 from envelope import new_event_id
 from messaging import Database
-from orchestrator.writing import Article, Source
+from orchestrator.writing import Article, ArticleSource
 from orchestrator.writing.store import insert_content
 from tests.fixtures.commands import brandctl as commands
 from tests.fixtures.commands.brandctl import Ended
@@ -31,7 +31,7 @@ ARTICLE = Article(
     key_points=("Twelve hours are enough.",),
     cited=(1,),
 )
-SOURCE = Source(n=1, title="Steeping", passages=(), path="steeping.md")
+SOURCE = ArticleSource(n=1, title="Steeping", passages=(), path="steeping.md")
 
 
 @pytest.fixture

@@ -24,11 +24,11 @@ from messaging import Database
 from orchestrator.cycles import DEFAULT_LIMITS, route
 from orchestrator.cycles.dispatch import dispatch_overlooked
 from orchestrator.review import StalledRewriteReaper
-from orchestrator.writing import Article, Source
+from orchestrator.writing import Article, ArticleSource
 from orchestrator.writing.store import insert_content
 
 ARTICLE = Article("Tea", "tea", "About tea.", "It is steeped. [1]\n", 3, ("It is steeped.",), (1,))
-SOURCE = Source(n=1, title="Steeping", passages=(), path="steeping.md")
+SOURCE = ArticleSource(n=1, title="Steeping", passages=(), path="steeping.md")
 UNREVIEWED = """
     select count(*) from content
     where held_for <> '{}' and decision is null and (reviewed_at is null or reviewed_at < coalesce(waits_since, created_at))

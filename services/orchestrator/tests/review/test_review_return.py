@@ -12,7 +12,14 @@ from messaging import Context, Database
 from messaging.testing import written
 from orchestrator.review import StalledRewriteReaper, count_drafts
 from orchestrator.review.stalled_rewrites import NOTHING_CAME
-from orchestrator.writing import Article, ContentWorkflow, Desk, NoArticleError, Source, Writer
+from orchestrator.writing import (
+    Article,
+    ArticleSource,
+    ContentWorkflow,
+    NoArticleError,
+    Writer,
+    WritingContext,
+)
 from orchestrator.writing.writer import UnsupportedDraftError
 from tests.fixtures.kilns import SOURCES
 
@@ -23,7 +30,7 @@ COMMENT = "Say when.\nAnd why."
 class Heeding:
     """Writes what the comment says."""
 
-    def __init__(self, desk: Desk, ending: NoArticleError | None) -> None:
+    def __init__(self, desk: WritingContext, ending: NoArticleError | None) -> None:
         self._desk = desk
         self._ending = ending
 
@@ -35,10 +42,10 @@ class Heeding:
 
 
 def workflow_of(database: Database, ending: NoArticleError | None = None) -> ContentWorkflow:
-    async def research(*_: Any) -> tuple[Source, ...]:
+    async def research(*_: Any) -> tuple[ArticleSource, ...]:
         return SOURCES
 
-    def writer(desk: Desk) -> Writer:
+    def writer(desk: WritingContext) -> Writer:
         return Heeding(desk, ending)
 
     return ContentWorkflow(database, research, {"model": writer})

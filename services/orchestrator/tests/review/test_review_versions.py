@@ -12,9 +12,9 @@ from envelope import new_event_id
 from messaging import Database
 from orchestrator.brands import upsert_brand
 from orchestrator.review.differences import MAX_CHARACTERS, difference
-from orchestrator.writing import Article, Source
+from orchestrator.writing import Article, ArticleSource
 from orchestrator.writing.store import insert_content
-from orchestrator.writing.versions import Text, insert_version, newest_version
+from orchestrator.writing.versions import ArticleText, insert_version, newest_version
 
 ARTICLE = Article(
     title="Cold brew",
@@ -25,7 +25,7 @@ ARTICLE = Article(
     key_points=("Twelve hours are enough.",),
     cited=(1,),
 )
-SOURCE = Source(n=1, title="Steeping", passages=(), path="steeping.md")
+SOURCE = ArticleSource(n=1, title="Steeping", passages=(), path="steeping.md")
 
 
 async def store_article(database: Database, *, held_for: tuple[str, ...] = ()) -> UUID:
@@ -58,7 +58,7 @@ async def add_version(database: Database, content_id: UUID, body: str) -> None:
         await tx.connection.execute("select from content where content_id = $1 for update", content_id)
         newest = await newest_version(tx.connection, content_id)
         assert newest is not None
-        text = Text("steeping", "Steeping", "", body, 3, (), None, newest.text.sources, ())
+        text = ArticleText("steeping", "Steeping", "", body, 3, (), None, newest.text.sources, ())
         await insert_version(tx.connection, content_id, text, made_by="ann", why="shorter")
 
 

@@ -32,7 +32,7 @@ from orchestrator.cycles import (
 )
 from orchestrator.cycles.facts import KeywordState
 from orchestrator.cycles.models import CycleView, KeywordView
-from orchestrator.writing import Article, Source
+from orchestrator.writing import Article, ArticleSource
 from orchestrator.writing.store import insert_content
 
 MessageOf = Callable[..., DomainMessage[Any]]
@@ -123,7 +123,7 @@ class Desk:
                 keyword=keyword,
                 research_id=UUID(int=7),
                 article=Article(keyword, "an-article", "", "## Text\n\nText. [1]", 1, (), (1,)),
-                sources=[Source(n=1, title="A source", passages=())],
+                sources=[ArticleSource(n=1, title="A source", passages=())],
                 held_for=[held_for] if held_for else [],
             )
         if held_for:

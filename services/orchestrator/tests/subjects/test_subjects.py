@@ -19,8 +19,8 @@ from orchestrator.cycles import (
 )
 from orchestrator.cycles.dispatch import dispatch_overlooked
 from orchestrator.cycles.facts import KeywordState
-from orchestrator.subjects import Candidate, take_in_hand
-from orchestrator.writing.approval import wish_to_see
+from orchestrator.subjects import Candidate, claim_subjects
+from orchestrator.writing.approval import load_approval_reasons
 
 MessageOf = Callable[..., DomainMessage[Any]]
 LIMITS = BrandLimits(research=4, articles=4)
@@ -209,7 +209,7 @@ async def test_what_a_person_rejected_or_took_down_may_be_written_again_and_then
     async with desk.database.connection() as connection:
         brand = await find_brand(connection, BRAND)
         assert brand is not None
-        (why,) = await wish_to_see(connection, brand, "Cold Brews")
+        (why,) = await load_approval_reasons(connection, brand, "Cold Brews")
     assert why == f"a person rejected an article on its subject, or took it down (/v1/drafts/{content_id})"
 
 
@@ -270,7 +270,7 @@ async def test_the_key_of_the_table_alone_keeps_two_from_one_subject(desk: Desk)
             now = await tx.connection.fetchval("select clock_timestamp()")
             if not first:
                 await begun.wait()
-            taken = await take_in_hand(tx.connection, [candidate], {BRAND: 1}, now=now)
+            taken = await claim_subjects(tx.connection, [candidate], {BRAND: 1}, now=now)
             begun.set()
             return len(taken.going)
 

@@ -10,8 +10,8 @@ from messaging import Database
 from orchestrator.cycles import BrandLimits
 from orchestrator.cycles.dispatch import dispatch_overlooked
 from orchestrator.subjects.backfill import backfill_keys
-from orchestrator.subjects.deciding import join_subjects, split_subject, stored_subjects
-from orchestrator.subjects.naming import Join, Split, SubjectNames
+from orchestrator.subjects.decisions import find_subjects, join_subjects, split_subject
+from orchestrator.subjects.naming import SubjectJoin, SubjectNames, SubjectSplit
 
 Desk = Any
 """See conftest.py."""
@@ -165,9 +165,9 @@ async def test_subjects_are_listed_with_their_keywords(desk: Desk) -> None:
     await desk.publish(first, "cold brew")
     async with desk.database.connection() as connection:
         await backfill(connection)
-        found = await stored_subjects(connection, BRAND, keyword=None, after="", limit=10)
-        named = await stored_subjects(connection, BRAND, keyword="Cold-Brews", after="", limit=10)
-        behind = await stored_subjects(connection, BRAND, keyword=None, after="2:coldbrew", limit=10)
+        found = await find_subjects(connection, BRAND, keyword=None, after="", limit=10)
+        named = await find_subjects(connection, BRAND, keyword="Cold-Brews", after="", limit=10)
+        behind = await find_subjects(connection, BRAND, keyword=None, after="2:coldbrew", limit=10)
 
     assert [(each.keywords, each.articles, each.in_hand) for each in found] == [
         (("cold brew",), 1, False),
@@ -178,13 +178,13 @@ async def test_subjects_are_listed_with_their_keywords(desk: Desk) -> None:
 
 
 async def backfill(connection: Any) -> None:
-    from orchestrator.subjects.keying import key_what_has_none, load_names  # noqa: PLC0415
+    from orchestrator.subjects.stored_keys import fill_missing_keys, load_names  # noqa: PLC0415
 
-    await key_what_has_none(connection, await load_names(connection, [BRAND]))
+    await fill_missing_keys(connection, await load_names(connection, [BRAND]))
 
 
 def test_circles_of_joins_that_other_rules_make_have_one_key() -> None:
-    joins = [Join("moka pot", "cold brew"), Join("cold brews", "moka pots")]
+    joins = [SubjectJoin("moka pot", "cold brew"), SubjectJoin("cold brews", "moka pots")]
 
     names = SubjectNames.of("en", [], joins)
 
@@ -192,7 +192,7 @@ def test_circles_of_joins_that_other_rules_make_have_one_key() -> None:
 
 
 def test_a_split_counts_before_a_join() -> None:
-    names = SubjectNames.of("en", [Split("cold brews")], [Join("cold brew", "moka pot")])
+    names = SubjectNames.of("en", [SubjectSplit("cold brews")], [SubjectJoin("cold brew", "moka pot")])
 
     assert names.key("cold brew") == names.key("moka pot") != names.key("cold brews")
 

@@ -5,20 +5,20 @@ from uuid import UUID
 import pytest
 
 from orchestrator.subjects.domain import (
-    Fate,
-    Outcome,
-    Standing,
+    FollowerVerdict,
+    HolderState,
     Subject,
-    Verdict,
-    on_its_turn,
-    told,
-    verdict,
+    SubjectArticle,
+    SubjectOutcome,
+    decide_followers,
+    decide_turn,
+    describe_article,
 )
 from orchestrator.subjects.keys import SubjectKey, key_of
 
 KEY = SubjectKey("coldbrew")
 ONE, OTHER = (UUID(int=1), 1), (UUID(int=1), 2)
-PAGE = Standing(UUID(int=9), "cold brew", "http://site.test/cold-brew")
+PAGE = SubjectArticle(UUID(int=9), "cold brew", "http://site.test/cold-brew")
 
 
 @pytest.mark.parametrize(
@@ -84,44 +84,50 @@ def test_no_keyword_is_without_a_key() -> None:
 @pytest.mark.parametrize(
     ("subject", "outcome"),
     [
-        (Subject(KEY), Outcome.GOES),
-        (Subject(KEY, PAGE, ONE, "cold brew", Fate.IN_THE_MAKING), Outcome.STANDS),
-        (Subject(KEY, None, ONE, "cold brew", Fate.IN_THE_MAKING), Outcome.WAITS),
-        (Subject(KEY, None, OTHER, "cold brew", Fate.IN_THE_MAKING), Outcome.GOES),
-        (Subject(KEY, None, ONE, "cold brew", Fate.REFUSED, "too little"), Outcome.GOES),
-        (Subject(KEY, None, ONE, "cold brew", Fate.FAILED, "broken", tries=5), Outcome.GOES),
-        (Subject(KEY, None, ONE, "cold brew", Fate.LET_GO), Outcome.GOES),
+        (Subject(KEY), SubjectOutcome.GOES),
+        (Subject(KEY, PAGE, ONE, "cold brew", HolderState.IN_THE_MAKING), SubjectOutcome.STANDS),
+        (Subject(KEY, None, ONE, "cold brew", HolderState.IN_THE_MAKING), SubjectOutcome.WAITS),
+        (Subject(KEY, None, OTHER, "cold brew", HolderState.IN_THE_MAKING), SubjectOutcome.GOES),
+        (Subject(KEY, None, ONE, "cold brew", HolderState.REFUSED, "too little"), SubjectOutcome.GOES),
+        (Subject(KEY, None, ONE, "cold brew", HolderState.FAILED, "broken", tries=5), SubjectOutcome.GOES),
+        (Subject(KEY, None, ONE, "cold brew", HolderState.LET_GO), SubjectOutcome.GOES),
     ],
 )
 def test_whoever_hands_in_a_subject_again_gets_a_new_try_unless_it_stands_or_is_made(
-    subject: Subject, outcome: Outcome
+    subject: Subject, outcome: SubjectOutcome
 ) -> None:
-    assert on_its_turn(subject, OTHER) is outcome
+    assert decide_turn(subject, OTHER) is outcome
 
 
 @pytest.mark.parametrize(
     ("subject", "expected"),
     [
-        (Subject(KEY, PAGE, ONE, "cold brew", Fate.IN_THE_MAKING), Verdict.COMPLETE),
-        (Subject(KEY, None, ONE, "cold brew", Fate.IN_THE_MAKING), Verdict.WAIT),
-        (Subject(KEY, None, ONE, "cold brew", Fate.REFUSED, "too little"), Verdict.REFUSE),
-        (Subject(KEY, None, ONE, "cold brew", Fate.FAILED, "broken", tries=0), Verdict.TAKE_TURNS),
-        (Subject(KEY, None, ONE, "cold brew", Fate.FAILED, "broken", tries=1), Verdict.FAIL),
-        (Subject(KEY, None, ONE, "cold brew", Fate.LET_GO), Verdict.TAKE_TURNS),
-        (Subject(KEY), Verdict.TAKE_TURNS),
+        (Subject(KEY, PAGE, ONE, "cold brew", HolderState.IN_THE_MAKING), FollowerVerdict.COMPLETE),
+        (Subject(KEY, None, ONE, "cold brew", HolderState.IN_THE_MAKING), FollowerVerdict.WAIT),
+        (Subject(KEY, None, ONE, "cold brew", HolderState.REFUSED, "too little"), FollowerVerdict.REFUSE),
+        (
+            Subject(KEY, None, ONE, "cold brew", HolderState.FAILED, "broken", tries=0),
+            FollowerVerdict.TAKE_TURNS,
+        ),
+        (Subject(KEY, None, ONE, "cold brew", HolderState.FAILED, "broken", tries=1), FollowerVerdict.FAIL),
+        (Subject(KEY, None, ONE, "cold brew", HolderState.LET_GO), FollowerVerdict.TAKE_TURNS),
+        (Subject(KEY), FollowerVerdict.TAKE_TURNS),
     ],
 )
 def test_whoever_waits_ends_as_the_one_before_it_or_has_a_try_of_its_own(
-    subject: Subject, expected: Verdict
+    subject: Subject, expected: FollowerVerdict
 ) -> None:
-    assert verdict(subject) is expected
+    assert decide_followers(subject) is expected
 
 
 def test_it_is_said_where_the_article_stands_and_under_what_name() -> None:
-    draft = Standing(PAGE.content_id, "cold brew", None)
+    draft = SubjectArticle(PAGE.content_id, "cold brew", None)
 
-    assert told(PAGE, "cold brew") == "its article stands already (http://site.test/cold-brew)"
-    assert told(PAGE, "Cold Brews") == (
+    assert describe_article(PAGE, "cold brew") == "its article stands already (http://site.test/cold-brew)"
+    assert describe_article(PAGE, "Cold Brews") == (
         "“cold brew” is the same subject: its article stands already (http://site.test/cold-brew)"
     )
-    assert told(draft, "cold brew") == f"its article waits to be published (/v1/drafts/{PAGE.content_id})"
+    assert (
+        describe_article(draft, "cold brew")
+        == f"its article waits to be published (/v1/drafts/{PAGE.content_id})"
+    )

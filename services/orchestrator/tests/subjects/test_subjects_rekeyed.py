@@ -10,9 +10,9 @@ from messaging import Database
 from orchestrator.cycles import BrandLimits
 from orchestrator.cycles.dispatch import dispatch_overlooked
 from orchestrator.subjects import backfill, backfill_keys
-from orchestrator.subjects.deciding import join_subjects
+from orchestrator.subjects.decisions import join_subjects
 from orchestrator.subjects.keys import REVISION, key_of
-from orchestrator.writing.approval import stances_on
+from orchestrator.writing.approval import load_subject_histories
 
 Desk = Any
 """See conftest.py."""
@@ -279,6 +279,6 @@ async def test_what_a_person_did_not_want_counts_under_former_keys(desk: Desk) -
 
     named = BRAND, key_of("best curry", "en")
     async with database.transaction() as tx:
-        stance = (await stances_on(tx.connection, [named]))[named]
+        stance = (await load_subject_histories(tx.connection, [named]))[named]
 
     assert stance.unwanted_id == content_id

@@ -13,7 +13,7 @@ from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentPu
 from messaging import Context
 from messaging.testing import written
 from orchestrator.cycles import Cycle
-from orchestrator.writing import Article, ContentWorkflow, Source, versions_of
+from orchestrator.writing import Article, ArticleSource, ContentWorkflow, versions_of
 from orchestrator.writing.extractive import ExtractiveWriter
 from orchestrator.writing.store import find_content
 from tests.fixtures.kilns import SOURCES
@@ -59,7 +59,7 @@ class Newsroom:
                     article.cited,
                 )
 
-        async def fetch(_: UUID, __: str) -> Sequence[Source]:
+        async def fetch(_: UUID, __: str) -> Sequence[ArticleSource]:
             return SOURCES
 
         workflow = ContentWorkflow(self.desk.database, fetch, {"extractive": lambda _: Labelled()})  # type: ignore[arg-type]

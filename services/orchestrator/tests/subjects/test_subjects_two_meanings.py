@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.subjects.deciding import split_subject
+from orchestrator.subjects.decisions import split_subject
 
 Desk = Any
 """See conftest.py."""

@@ -16,8 +16,8 @@ from envelope.brand.payloads import DeadLetterRecorded, ResearchCompleted
 from messaging import Context, Database, Dependency
 from messaging.testing import written
 from orchestrator.cycles import route
-from orchestrator.writing import ContentWorkflow, Passage, Source
-from orchestrator.writing.model import Chat, ModelWriter
+from orchestrator.writing import ArticleSource, ContentWorkflow, SourcePassage
+from orchestrator.writing.model import ChatClient, ModelWriter
 from tests.fixtures.models.scripted_model import ScriptedModel, source_documents
 
 KEY = SecretStr("test-service-key-0123456789")
@@ -73,20 +73,22 @@ class Writing:
     async def begin(self, command: DomainMessage[Any], *, attempt: int = 1) -> Any:
         """What the command leaves to be written."""
 
-        async def fetch(research_id: UUID, _: str) -> tuple[Source, ...]:
+        async def fetch(research_id: UUID, _: str) -> tuple[ArticleSource, ...]:
             self.fetched.append(research_id)
             return tuple(
-                Source(
+                ArticleSource(
                     n=each["n"],
                     title=each["title"],
                     path=each["path"],
-                    passages=tuple(Passage(one["heading"], one["text"], 1.0) for one in each["passages"]),
+                    passages=tuple(
+                        SourcePassage(one["heading"], one["text"], 1.0) for one in each["passages"]
+                    ),
                 )
                 for each in source_documents()
             )
 
         away = Dependency("model", outages=(UnavailableError,), shortest_pause=0.01)
-        chat = Chat(self.model.url, KEY, model="default", timeout_seconds=20, dependency=away)
+        chat = ChatClient(self.model.url, KEY, model="default", timeout_seconds=20, dependency=away)
         workflow = ContentWorkflow(
             self.database, fetch, {"model": lambda desk: ModelWriter(chat, desk, context_tokens=32_768)}
         )

@@ -156,7 +156,7 @@ async def test_nothing_is_sent_for_a_brand_that_is_paused(writing: Any) -> None:
     refused = await retry(writing)
 
     assert refused.status_code == 409
-    assert "nothing of it may be begun now" in refused.json()["detail"]
+    assert "it cannot begin now" in refused.json()["detail"]
     assert await writing.sent() == []
 
 

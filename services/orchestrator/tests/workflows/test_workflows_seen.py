@@ -12,9 +12,9 @@ from envelope import new_event_id
 from envelope.brand.payloads import ContentGenerated
 from messaging import Database, RetryLater, Unprocessable, WaitFor
 from orchestrator.cycles import Housekeeping
-from orchestrator.workflows import in_states
-from orchestrator.workflows.domain import Finished, StepState, WorkflowState, in_order
-from orchestrator.writing.durable import Command, put_down, take_up
+from orchestrator.workflows import count_by_state
+from orchestrator.workflows.domain import FinishedStep, StepState, WorkflowState, order_steps
+from orchestrator.writing.durable import DeliveredCommand, claim_article, release_articles
 from tests.fixtures.models.scripted_model import SECTIONS, Reply
 
 BROKEN = Reply(status=500, body={"error": {"message": "it is broken"}})
@@ -109,7 +109,7 @@ async def test_what_stands_still_without_a_wait_is_stuck_and_counted_as_such(wri
     assert dict(steps(seen))["model:brief"] == "done"
     assert await writing.listed("stuck") == ["cold brew"]
     async with writing.database.connection() as connection:
-        assert await in_states(connection, HOUR) == {"running": 0, "waiting": 0, "stuck": 1}
+        assert await count_by_state(connection, HOUR) == {"running": 0, "waiting": 0, "stuck": 1}
     await writing.carry_out(command)
     assert (await writing.seen())["state"] == "done"
 
@@ -148,21 +148,21 @@ async def test_lists_are_paged_and_told_by_brand(make_writing: Callable[..., Awa
 
 
 async def test_of_two_commands_for_an_article_one_has_it_in_hand(orchestrator_database: Database) -> None:
-    first, second = (Command(UUID(int=9), new_event_id(), revision=None, attempt=1) for _ in "ab")
+    first, second = (DeliveredCommand(UUID(int=9), new_event_id(), revision=None, attempt=1) for _ in "ab")
     async with orchestrator_database.connection() as connection:
-        assert await take_up(connection, first, HOUR) == first.event_id
+        assert await claim_article(connection, first, HOUR) == first.event_id
         with pytest.raises(WaitFor, match="is in hand") as wait:
-            await take_up(connection, second, HOUR)
+            await claim_article(connection, second, HOUR)
         assert wait.value.after is not None
         assert timedelta(minutes=59) < wait.value.after <= HOUR
         # Its own command comes again after a crash.
-        assert await take_up(connection, first, HOUR) == first.event_id
-        stranger = Command(UUID(int=8), new_event_id(), revision=None, attempt=1)
-        kept = await put_down(connection, [stranger, first])
+        assert await claim_article(connection, first, HOUR) == first.event_id
+        stranger = DeliveredCommand(UUID(int=8), new_event_id(), revision=None, attempt=1)
+        kept = await release_articles(connection, [stranger, first])
         assert {content_id: (each.event_id, each.cancelled) for content_id, each in kept.items()} == {
             UUID(int=9): (first.event_id, False)
         }
-        assert await take_up(connection, second, HOUR) == second.event_id
+        assert await claim_article(connection, second, HOUR) == second.event_id
 
 
 async def test_what_is_known_of_a_workflow_goes_when_its_time_is_over(writing: Any) -> None:
@@ -190,9 +190,9 @@ async def test_what_is_known_of_a_workflow_goes_when_its_time_is_over(writing: A
 
 
 def test_a_step_without_a_result_is_in_the_state_of_its_workflow_and_those_after_it_are_to_come() -> None:
-    def finished(name: str, second: int) -> Finished:
+    def finished(name: str, second: int) -> FinishedStep:
         at = datetime(2026, 11, 22, 6, 0, second, tzinfo=UTC)
-        return Finished(name, at, at, 10, None, None)
+        return FinishedStep(name, at, at, 10, None, None)
 
     known = [finished("own 2", 3), finished("fetch_research", 1), finished("own 1", 2)]
 
@@ -201,7 +201,7 @@ def test_a_step_without_a_result_is_in_the_state_of_its_workflow_and_those_after
         (WorkflowState.STUCK, StepState.STUCK),
         (WorkflowState.CANCELLED, StepState.CANCELLED),
     ):
-        found = [(each.name, each.state) for each in in_order(known, state)]
+        found = [(each.name, each.state) for each in order_steps(known, state)]
         assert found == [
             ("fetch_research", StepState.DONE),
             ("own 1", StepState.DONE),

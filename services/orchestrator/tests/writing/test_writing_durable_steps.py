@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from envelope import new_event_id
 from messaging import Database, RetryLater
-from orchestrator.writing.durable.workflow import Workflow
+from orchestrator.writing.durable.workflow import DurableWorkflow
 from tests.fixtures.orchestrator.writing import Calls
 
 NUMBER = TypeAdapter(int)
@@ -26,14 +26,14 @@ from messaging import Database
 from chassis.database.pool import Connections
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
-from orchestrator.writing.durable.workflow import Workflow
+from orchestrator.writing.durable.workflow import DurableWorkflow
 from tests.fixtures.kilns import SOURCES
 
 async def main(url, workflow_id):
     connections = Connections(url, name="to be killed", size=2)
     await connections.open()
     database = Database(connections, Relay(connections, Publisher("amqp://nobody@127.0.0.1:1/", name="none")), "orchestrator", CATALOGUE)
-    workflow = await Workflow.resume(database, UUID(workflow_id))
+    workflow = await DurableWorkflow.resume(database, UUID(workflow_id))
     async def first():
         return 41
     await workflow.step("first", TypeAdapter(int), first)
@@ -52,7 +52,7 @@ async def test_a_cancelled_workflow_goes_on_at_its_next_step(orchestrator_databa
     second.held = True
 
     async def run() -> int:
-        workflow = await Workflow.resume(orchestrator_database, workflow_id)
+        workflow = await DurableWorkflow.resume(orchestrator_database, workflow_id)
         return await workflow.step("first", NUMBER, first) + await workflow.step("second", NUMBER, second)
 
     killed = asyncio.create_task(run())
@@ -83,7 +83,7 @@ async def test_a_killed_process_leaves_its_finished_steps_to_the_next(
     first, second = Calls(1), Calls(2)
 
     async with orchestrator_database_at(orchestrator_url) as database:
-        workflow = await Workflow.resume(database, workflow_id)
+        workflow = await DurableWorkflow.resume(database, workflow_id)
         assert await workflow.step("first", NUMBER, first) == 41
         assert await workflow.step("second", NUMBER, second) == 2
 
@@ -92,7 +92,7 @@ async def test_a_killed_process_leaves_its_finished_steps_to_the_next(
 
 async def test_replicas_agree_on_one_result(orchestrator_database: Database) -> None:
     workflow_id = new_event_id()
-    workflows = [await Workflow.resume(orchestrator_database, workflow_id) for _ in range(4)]
+    workflows = [await DurableWorkflow.resume(orchestrator_database, workflow_id) for _ in range(4)]
 
     results = await asyncio.gather(
         *(workflow.step("step", NUMBER, Calls(number)) for number, workflow in enumerate(workflows))
@@ -100,13 +100,15 @@ async def test_replicas_agree_on_one_result(orchestrator_database: Database) -> 
 
     assert len(set(results)) == 1
     assert (
-        await (await Workflow.resume(orchestrator_database, workflow_id)).step("step", NUMBER, Calls(9))
+        await (await DurableWorkflow.resume(orchestrator_database, workflow_id)).step(
+            "step", NUMBER, Calls(9)
+        )
         == results[0]
     )
 
 
 async def test_a_step_is_finished_by_one_transaction_that_commits(orchestrator_database: Database) -> None:
-    workflow = await Workflow.resume(orchestrator_database, new_event_id())
+    workflow = await DurableWorkflow.resume(orchestrator_database, new_event_id())
 
     async def finish() -> bool:
         async with orchestrator_database.transaction() as tx:
@@ -120,7 +122,7 @@ async def test_a_step_is_finished_by_one_transaction_that_commits(orchestrator_d
 
 
 async def test_a_step_that_raises_leaves_no_result(orchestrator_database: Database) -> None:
-    workflow = await Workflow.resume(orchestrator_database, new_event_id())
+    workflow = await DurableWorkflow.resume(orchestrator_database, new_event_id())
 
     async def fail() -> int:
         raise RetryLater("not now")

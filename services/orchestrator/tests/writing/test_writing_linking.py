@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from orchestrator.writing.body import Body
-from orchestrator.writing.linking import MAX_LINKS, Published, linked
+from orchestrator.writing.linking import MAX_LINKS, LinkableArticle, add_links
 
 SITE = "https://site.test/sites/daily-grind/"
-GRINDER = Published("burr grinder", "Burr grinders: sizes and steps", f"{SITE}burr-grinder")
-FILTER = Published("paper filter", "Paper filter", f"{SITE}paper-filter")
-COLD_BREW = Published("cold brew", "Cold brew: ratio and time", f"{SITE}cold-brew")
+GRINDER = LinkableArticle("burr grinder", "Burr grinders: sizes and steps", f"{SITE}burr-grinder")
+FILTER = LinkableArticle("paper filter", "Paper filter", f"{SITE}paper-filter")
+COLD_BREW = LinkableArticle("cold brew", "Cold brew: ratio and time", f"{SITE}cold-brew")
 FIRST = "Pour-over is a way of brewing with a burr grinder. [1]"
 
 
@@ -37,11 +37,11 @@ def read(markdown: str) -> tuple[str, list[tuple[str, str]]]:
 
 
 def links_in(
-    *paragraphs: str, keyword: str = "pour-over coffee", to: tuple[Published, ...] = ()
+    *paragraphs: str, keyword: str = "pour-over coffee", to: tuple[LinkableArticle, ...] = ()
 ) -> list[str]:
     """The words that became links in what follows the opening paragraph."""
     markdown = "\n\n".join((FIRST, *paragraphs)) + "\n"
-    result, count = linked(Body(markdown), keyword=keyword, published=to or (GRINDER, FILTER, COLD_BREW))
+    result, count = add_links(Body(markdown), keyword=keyword, published=to or (GRINDER, FILTER, COLD_BREW))
     text, links = read(result)
     assert text == read(markdown)[0]
     assert len(links) == count
@@ -54,7 +54,7 @@ def test_the_first_place_of_each_earlier_article_becomes_a_link() -> None:
         "A burr grinder and a paper filter are all it takes. [2]\n\n- Rinse the paper filters first. [2]\n"
     )
 
-    result, count = linked(Body(body), keyword="pour-over coffee", published=(GRINDER, FILTER))
+    result, count = add_links(Body(body), keyword="pour-over coffee", published=(GRINDER, FILTER))
 
     assert count == 2
     assert result == (
@@ -87,7 +87,7 @@ def test_the_first_place_of_each_earlier_article_becomes_a_link() -> None:
 )
 def test_where_a_link_may_stand(paragraph: str, found: list[str]) -> None:
     markdown = f"{FIRST}\n\n{paragraph}\n"
-    result, _ = linked(Body(markdown), keyword="pour-over coffee", published=(FILTER,))
+    result, _ = add_links(Body(markdown), keyword="pour-over coffee", published=(FILTER,))
     text, links = read(result)
     assert text == read(markdown)[0]
     assert [words for words, _ in links] == found
@@ -102,13 +102,13 @@ def test_an_article_is_never_linked_with_its_own_subject() -> None:
 
 
 def test_the_longer_name_wins_and_a_paragraph_has_one_link() -> None:
-    narrower = Published("burr grinder settings", "Settings", f"{SITE}settings")
+    narrower = LinkableArticle("burr grinder settings", "Settings", f"{SITE}settings")
     paragraph = "The burr grinder settings of a burr grinder go with a paper filter. [1]"
     assert links_in(paragraph, to=(GRINDER, narrower, FILTER)) == ["burr grinder settings"]
 
 
 def test_there_are_at_most_a_few_links() -> None:
-    many = tuple(Published(f"subject {n}", "", f"{SITE}{n}") for n in range(20))
+    many = tuple(LinkableArticle(f"subject {n}", "", f"{SITE}{n}") for n in range(20))
     paragraphs = [f"This is about subject {n} and its uses. [1]" for n in range(20)]
     assert links_in(*paragraphs, to=many) == [f"subject {n}" for n in range(MAX_LINKS)]
 
@@ -118,7 +118,7 @@ def test_there_are_at_most_a_few_links() -> None:
 )
 def test_long_texts_are_linked_in_bounds(piece: str) -> None:
     began = time.process_time()
-    linked(
+    add_links(
         Body(f"{FIRST}\n\n{piece * (200_000 // len(piece))}"), keyword="pour-over coffee", published=(FILTER,)
     )
     assert time.process_time() - began < 60
@@ -141,10 +141,10 @@ HOSTILE = (
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_nothing_of_another_article_gets_into_this_one(name: str) -> None:
-    hostile = Published(name, name, "https://site.test/a b)<x>[y](z)&copy=1\\")
+    hostile = LinkableArticle(name, name, "https://site.test/a b)<x>[y](z)&copy=1\\")
     body = f"{FIRST}\n\nA paper filter alert click script of evil test aaaa {'a' * 40} takes out oil. [2]\n"
 
-    result, count = linked(Body(body), keyword="pour-over coffee", published=(hostile,))
+    result, count = add_links(Body(body), keyword="pour-over coffee", published=(hostile,))
 
     text, links = read(result)
     assert text == read(body)[0]
@@ -160,9 +160,9 @@ def test_nothing_of_another_article_gets_into_this_one(name: str) -> None:
 def test_a_link_never_changes_what_is_read(text: str, name: str) -> None:
     escaped = re.sub(r"([\\`*_\[\]<>&~|{}#$!^])", r"\\\1", " ".join(text.split()))
     body = f"{FIRST}\n\nSo: {escaped} aaaa bbbb [1]\n"
-    result, _ = linked(
+    result, _ = add_links(
         Body(body),
         keyword="pour-over coffee",
-        published=(Published(name * 2, "aaaa", GRINDER.url), Published("bbbb", "", FILTER.url)),
+        published=(LinkableArticle(name * 2, "aaaa", GRINDER.url), LinkableArticle("bbbb", "", FILTER.url)),
     )
     assert read(result)[0] == read(body)[0]

@@ -4,20 +4,20 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.writing import Article, Passage, Source
-from orchestrator.writing.article import Draft
+from orchestrator.writing import Article, ArticleSource, SourcePassage
+from orchestrator.writing.article import ModelDraftCounts
 from orchestrator.writing.body import prose_of
 from orchestrator.writing.quality import (
     QUOTED,
     WRITTEN,
     Measure,
-    Nearest,
+    NearestArticle,
+    containment,
+    count_independent,
     estimate,
     fingerprint,
-    independent,
     measure,
     problems,
-    said_by,
 )
 
 GOOD = Article(
@@ -117,8 +117,8 @@ SAME = "Grounds of one size give an even extraction in every cup that is brewed.
         ("description", replace(GOOD, meta_description="x" * 156), "of 156 characters, of at most 155"),
         ("forbidden", replace(GOOD, title="A Game-Changer"), "it has game-changer"),
         ("forbidden", body("Cold brew, a game-changer. [1]"), "it has game-changer"),
-        ("dropped", replace(GOOD, draft=Draft(30, 16, 0.1)), "16 of 30 sentences did not hold"),
-        ("copied", replace(GOOD, draft=Draft(30, 1, 0.4)), "40% of it is copied"),
+        ("dropped", replace(GOOD, draft=ModelDraftCounts(30, 16, 0.1)), "16 of 30 sentences did not hold"),
+        ("copied", replace(GOOD, draft=ModelDraftCounts(30, 1, 0.4)), "40% of it is copied"),
     ],
 )
 def test_what_does_not_hold_says_what_is_wrong(name: str, article: Article, says: str) -> None:
@@ -128,7 +128,7 @@ def test_what_does_not_hold_says_what_is_wrong(name: str, article: Article, says
 
 
 def test_too_few_sources_and_too_near_an_article_do_not_hold() -> None:
-    near = Nearest("Cold brew at home", "https://site.test/cold-brew", 0.8)
+    near = NearestArticle("Cold brew at home", "https://site.test/cold-brew", 0.8)
     found = measured(sources=2, nearest=near)
 
     assert problems(tuple(found.values())) == (
@@ -186,14 +186,14 @@ def test_likeness_counts_what_a_reader_reads_and_fingerprints_estimate_it() -> N
         " [2] ".join(sentences).replace("matter", "[matter](https://site.test/)"),
     )
 
-    share = said_by(prose_of(other), prose_of(text))
+    share = containment(prose_of(other), prose_of(text))
 
     assert share == pytest.approx(0.5, abs=0.06)
     assert estimate(fingerprint(prose_of(text)), fingerprint(prose_of(other))) == pytest.approx(
         share, abs=0.1
     )
-    assert said_by(prose_of(text), prose_of(text)) == 1
-    assert said_by("", "") == 0
+    assert containment(prose_of(text), prose_of(text)) == 1
+    assert containment("", "") == 0
 
 
 def test_a_fingerprint_is_the_same_everywhere() -> None:
@@ -204,18 +204,19 @@ def test_a_fingerprint_is_the_same_everywhere() -> None:
 
 def test_a_copy_is_no_other_source() -> None:
     text = " ".join(f"word{n} thing{n * 3}" for n in range(60))
-    one = Source(1, "One", (Passage(None, text, 1.0),))
-    copy = Source(2, "Two", (Passage(None, f"{text} and a little more of it", 1.0),))
-    other = Source(3, "Three", (Passage(None, " ".join(f"other{n}" for n in range(80)), 1.0),))
-    empty = Source(4, "Four", ())
-    assert independent([one, copy, other, empty]) == 2
+    one = ArticleSource(1, "One", (SourcePassage(None, text, 1.0),))
+    copy = ArticleSource(2, "Two", (SourcePassage(None, f"{text} and a little more of it", 1.0),))
+    other = ArticleSource(3, "Three", (SourcePassage(None, " ".join(f"other{n}" for n in range(80)), 1.0),))
+    empty = ArticleSource(4, "Four", ())
+    assert count_independent([one, copy, other, empty]) == 2
 
 
 def test_a_source_put_together_from_others_takes_none_of_them_away() -> None:
     texts = [" ".join(f"{name}{n}" for n in range(40)) for name in ("salt", "clay", "glaze")]
     originals = [
-        Source(n, "", (Passage(heading=None, text=text, score=1.0),)) for n, text in enumerate(texts, start=1)
+        ArticleSource(n, "", (SourcePassage(heading=None, text=text, score=1.0),))
+        for n, text in enumerate(texts, start=1)
     ]
-    collection = Source(9, "", (Passage(heading=None, text=" ".join(texts), score=1.0),))
-    assert independent(originals) == independent([collection, *originals]) == 3
-    assert independent([collection, originals[0]]) == 1
+    collection = ArticleSource(9, "", (SourcePassage(heading=None, text=" ".join(texts), score=1.0),))
+    assert count_independent(originals) == count_independent([collection, *originals]) == 3
+    assert count_independent([collection, originals[0]]) == 1

@@ -13,9 +13,9 @@ from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database
 from messaging.testing import written
-from orchestrator.writing import ContentWorkflow, Quick
+from orchestrator.writing import ContentWorkflow, StatelessWriter
 from orchestrator.writing.durable import workflow as durable
-from orchestrator.writing.durable.workflow import StoredMeanwhileError, Workflow
+from orchestrator.writing.durable.workflow import DurableWorkflow, StoredMeanwhileError
 from orchestrator.writing.extractive import ExtractiveWriter
 from orchestrator.writing.store import find_content
 from tests.fixtures.kilns import SOURCES
@@ -29,7 +29,7 @@ DELETED = """
 
 
 def quickly(database: Database, fetch: Calls) -> ContentWorkflow:
-    return ContentWorkflow(database, fetch, {"extractive": Quick(ExtractiveWriter())})
+    return ContentWorkflow(database, fetch, {"extractive": StatelessWriter(ExtractiveWriter())})
 
 
 async def steps_of(database: Database, workflow_id: UUID) -> dict[str, bool]:
@@ -191,7 +191,7 @@ async def test_one_that_cannot_be_written_leaves_nothing_of_the_others_either(
         await quickly(orchestrator_database, Calls(SOURCES)).generate(each, context)
         for each in (command, other)
     ]
-    slow = await Workflow.resume(orchestrator_database, other.payload.content_id)
+    slow = await DurableWorkflow.resume(orchestrator_database, other.payload.content_id)
     await slow.step("write_article", TEXT, Calls("another"))
 
     with pytest.raises(StoredMeanwhileError):
@@ -205,7 +205,7 @@ async def test_one_that_cannot_be_written_leaves_nothing_of_the_others_either(
 
 async def test_who_finds_another_result_stored_goes_on_with_that(orchestrator_database: Database) -> None:
     workflow_id = new_event_id()
-    quick, slow = [await Workflow.resume(orchestrator_database, workflow_id) for _ in range(2)]
+    quick, slow = [await DurableWorkflow.resume(orchestrator_database, workflow_id) for _ in range(2)]
     assert await quick.step("step", NUMBER, Calls(1), quick=True) == 1
     assert await slow.step("step", NUMBER, Calls(2)) == 2
 
@@ -213,12 +213,12 @@ async def test_who_finds_another_result_stored_goes_on_with_that(orchestrator_da
         async with orchestrator_database.transaction() as tx:
             await quick.finish(tx.connection, "store")
 
-    again = await Workflow.resume(orchestrator_database, workflow_id)
+    again = await DurableWorkflow.resume(orchestrator_database, workflow_id)
     assert await again.step("step", NUMBER, Calls(3), quick=True) == 2
     async with orchestrator_database.transaction() as tx:
         assert await again.finish(tx.connection, "store") == {"store"}
     # Whoever comes after it is done finds nothing to do.
-    late = await Workflow.resume(orchestrator_database, workflow_id)
+    late = await DurableWorkflow.resume(orchestrator_database, workflow_id)
     async with orchestrator_database.transaction() as tx:
         assert await late.finish(tx.connection, "store") == set()
 
@@ -226,7 +226,7 @@ async def test_who_finds_another_result_stored_goes_on_with_that(orchestrator_da
 async def test_what_took_long_or_is_large_is_stored_at_once(
     orchestrator_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    workflow = await Workflow.resume(orchestrator_database, new_event_id())
+    workflow = await DurableWorkflow.resume(orchestrator_database, new_event_id())
     await workflow.step("small", TEXT, Calls("x"), quick=True)
     await workflow.step("large", TEXT, Calls("x" * 70_000), quick=True)
     monkeypatch.setattr(durable, "QUICK", 0.0)

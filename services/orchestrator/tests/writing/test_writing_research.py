@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from chassis.http.client import UnavailableError
 from messaging import Dependency, RetryLater, Unprocessable, WaitFor
-from orchestrator.writing import Passage, ResearchClient
+from orchestrator.writing import ResearchClient, SourcePassage
 from orchestrator.writing.research import MAX_BYTES, MAX_LINE
 
 RESEARCH = UUID(int=5)
@@ -50,7 +50,7 @@ async def test_sources_are_read_with_the_key(research: Any) -> None:
 
     assert research.asked == (f"/v1/research/{RESEARCH}", KEY)
     assert (source.title, source.path, source.licence) == ("Steeping", "steeping.md", "CC0")
-    assert source.passages == (Passage(heading=None, text="Twelve hours.", score=1.5),)
+    assert source.passages == (SourcePassage(heading=None, text="Twelve hours.", score=1.5),)
 
 
 @pytest.mark.parametrize(

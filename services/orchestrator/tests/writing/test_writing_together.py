@@ -18,14 +18,14 @@ from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database, Unprocessable, WaitFor
 from messaging.testing import written
 from orchestrator.brands import upsert_brand
-from orchestrator.computing import Computing
+from orchestrator.computing import ComputeThread
 from orchestrator.subjects.keys import key_of
-from orchestrator.writing import Article, ContentWorkflow, Quick, Source, handlers
-from orchestrator.writing.approval import stances_on
-from orchestrator.writing.durable import Asked, Command, Openings
-from orchestrator.writing.judging import Other, Others
+from orchestrator.writing import Article, ArticleSource, ContentWorkflow, StatelessWriter, handlers
+from orchestrator.writing.approval import load_subject_histories
+from orchestrator.writing.durable import ClaimBatcher, DeliveredCommand, WritingCommand
+from orchestrator.writing.judging import SiblingArticle, SiblingArticles
 from orchestrator.writing.store import NewContent, insert_contents, mark_published
-from orchestrator.writing.versions import Text, insert_version, set_standing
+from orchestrator.writing.versions import ArticleText, insert_version, set_current_version
 from tests.fixtures.kilns import SOURCES
 from tests.fixtures.orchestrator.writing import RESEARCH, Calls, MessageOf, TitleWriter, published_at, sent_by
 
@@ -59,15 +59,15 @@ async def store(database: Database, *keywords: str, **others: Any) -> list[UUID]
 
 def asked(
     command: DomainMessage[ContentGenerate], *, content_id: UUID | None = None, **changed: Any
-) -> Asked:
+) -> WritingCommand:
     payload = command.payload
-    about = Command(content_id or new_event_id(), new_event_id(), revision=None, attempt=1)
-    begins = Asked(about, payload.brand_slug, command.timestamp, about.content_id)
+    about = DeliveredCommand(content_id or new_event_id(), new_event_id(), revision=None, attempt=1)
+    begins = WritingCommand(about, payload.brand_slug, command.timestamp, about.content_id)
     return replace(begins, **changed)
 
 
-async def begin(openings: Openings, *commands: Asked) -> list[Any]:
-    return await asyncio.gather(*(openings.of(each) for each in commands), return_exceptions=True)
+async def begin(openings: ClaimBatcher, *commands: WritingCommand) -> list[Any]:
+    return await asyncio.gather(*(openings.claim(each) for each in commands), return_exceptions=True)
 
 
 async def test_commands_that_begin_together_are_each_told_what_is_their_own(
@@ -84,7 +84,7 @@ async def test_commands_that_begin_together_are_each_told_what_is_their_own(
             BRAND,
         )
 
-    begun = await begin(Openings(orchestrator_database, HOUR), good, stranger, late, twin)
+    begun = await begin(ClaimBatcher(orchestrator_database, HOUR), good, stranger, late, twin)
 
     assert (begun[0].brand.slug, begun[0].steps_id) == (BRAND, good.command.event_id)
     assert (begun[1].brand, begun[1].steps_id, begun[1].late) == (None, None, False)
@@ -101,7 +101,7 @@ async def test_one_that_cannot_begin_keeps_no_other_from_it(
     good, bad, other = (asked(command) for _ in range(3))
     bad = replace(bad, command=replace(bad.command, attempt=2**40))
 
-    begun = await begin(Openings(orchestrator_database, HOUR), good, bad, other)
+    begun = await begin(ClaimBatcher(orchestrator_database, HOUR), good, bad, other)
 
     assert [getattr(each, "steps_id", None) for each in begun] == [
         good.command.event_id,
@@ -114,8 +114,8 @@ async def test_one_that_cannot_begin_keeps_no_other_from_it(
 async def test_who_begins_again_finds_the_steps_that_are_done(
     orchestrator_database: Database, command: DomainMessage[ContentGenerate]
 ) -> None:
-    openings, one, new = Openings(orchestrator_database, HOUR), asked(command), asked(command)
-    first = openings.workflow(one, await openings.of(one))
+    openings, one, new = ClaimBatcher(orchestrator_database, HOUR), asked(command), asked(command)
+    first = openings.workflow(one, await openings.claim(one))
     await first.step("small", TEXT, Calls("x"))
     await first.step("large", TEXT, Calls("y" * 70_000))
 
@@ -132,14 +132,16 @@ async def test_an_unknown_brand_is_said_to_be_unknown(
     context: Context,
     message_of: MessageOf,
 ) -> None:
-    workflow = ContentWorkflow(orchestrator_database, Calls(SOURCES), {"extractive": Quick(TitleWriter())})
+    workflow = ContentWorkflow(
+        orchestrator_database, Calls(SOURCES), {"extractive": StatelessWriter(TitleWriter())}
+    )
     stranger = message_of(command.payload.model_copy(update={"brand_slug": "nobody"}))
 
     with pytest.raises(Unprocessable, match="unknown brand 'nobody'"):
         await workflow.generate(stranger, context)
 
 
-def said(others: Sequence[Other]) -> list[tuple[str, str | None, set[int]]]:
+def said(others: Sequence[SiblingArticle]) -> list[tuple[str, str | None, set[int]]]:
     return [(each.title, each.published_url, set(each.fingerprint)) for each in others]
 
 
@@ -149,8 +151,8 @@ async def test_what_is_remembered_of_articles_is_what_they_say_now(
     oven, kiln, glaze = await store(orchestrator_database, "oven") + await store(
         orchestrator_database, "kiln", "glaze"
     )
-    others = Others(orchestrator_database)
-    assert sorted(said(await others.of(BRAND))) == [
+    others = SiblingArticles(orchestrator_database)
+    assert sorted(said(await others.load(BRAND))) == [
         ("glaze", None, {1, 2, 4}),
         ("kiln", None, {1, 2, 3}),
         ("oven", None, {1, 2, 3}),
@@ -160,7 +162,7 @@ async def test_what_is_remembered_of_articles_is_what_they_say_now(
         # One is published, one says something else, one is taken down, one is new.
         await mark_published(tx.connection, [published_at(oven, "http://site.test/oven")])
         anew = await titled("kilns")
-        text = Text(
+        text = ArticleText(
             anew.slug,
             anew.title,
             anew.meta_description,
@@ -172,16 +174,16 @@ async def test_what_is_remembered_of_articles_is_what_they_say_now(
             (),
         )
         number = await insert_version(tx.connection, kiln, text, made_by="ann", why="better")
-        await set_standing(tx.connection, kiln, number, text, frozenset({7}))
+        await set_current_version(tx.connection, kiln, number, text, frozenset({7}))
         await tx.connection.execute("update content set held_for = '{no}' where content_id = $1", glaze)
     await store(orchestrator_database, "clay")
 
     expected = [("clay", None, {1, 2, 3}), ("kilns", None, {7}), ("oven", "http://site.test/oven", {1, 2, 3})]
-    assert sorted(said(await others.of(BRAND)), key=str) == sorted(expected, key=str)
+    assert sorted(said(await others.load(BRAND)), key=str) == sorted(expected, key=str)
     async with orchestrator_database.connection() as connection:
         await connection.execute("delete from content where content_id = $1", oven)
-    assert sorted(said(await others.of(BRAND)), key=str) == sorted(expected[:2], key=str)
-    assert sorted(said(await Others(orchestrator_database).of(BRAND)), key=str) == sorted(
+    assert sorted(said(await others.load(BRAND)), key=str) == sorted(expected[:2], key=str)
+    assert sorted(said(await SiblingArticles(orchestrator_database).load(BRAND)), key=str) == sorted(
         expected[:2], key=str
     )
 
@@ -190,9 +192,9 @@ async def test_others_of_several_brands_are_told_apart(
     orchestrator_database: Database, command: DomainMessage[ContentGenerate]
 ) -> None:
     await store(orchestrator_database, "oven")
-    others = Others(orchestrator_database)
+    others = SiblingArticles(orchestrator_database)
 
-    ours, theirs = await asyncio.gather(others.of(BRAND), others.of("another"))
+    ours, theirs = await asyncio.gather(others.load(BRAND), others.load("another"))
 
     assert ([each.title for each in ours], list(theirs)) == (["oven"], [])
 
@@ -220,7 +222,7 @@ async def test_what_was_planned_for_a_small_table_does_not_read_a_large_one_whol
     with kept_plans():
         async with orchestrator_database.connection() as connection:
             explaining = Explaining(connection)
-            stances: Any = await stances_on(explaining, [named])  # type: ignore[arg-type]
+            stances: Any = await load_subject_histories(explaining, [named])  # type: ignore[arg-type]
 
     assert stances[named].has_article
     assert "content_by_subject" in explaining.plan
@@ -314,7 +316,7 @@ class Told:
     """Writes what it is told to, of the keyword."""
 
     async def write(
-        self, *, keyword: str, sources: Sequence[Source], brand_name: str, language: str
+        self, *, keyword: str, sources: Sequence[ArticleSource], brand_name: str, language: str
     ) -> Article:
         words = " ".join(f"{keyword.replace(' ', '')}{number} stands here" for number in range(60))
         return replace(await titled(keyword), body_markdown=f"{words}. [5]\n")
@@ -337,7 +339,7 @@ async def test_the_first_article_on_a_subject_is_looked_for_among_those_stored_w
             target="site",
             approval="first",
         )
-    workflow = ContentWorkflow(orchestrator_database, Calls(SOURCES), {"extractive": Quick(Told())})
+    workflow = ContentWorkflow(orchestrator_database, Calls(SOURCES), {"extractive": StatelessWriter(Told())})
     commands = [
         message_of(command.payload.model_copy(update={"content_id": new_event_id(), "keyword": keyword}))
         for keyword in ("cold brew", "cold brews", "oven")
@@ -375,7 +377,7 @@ async def test_a_slow_writer_has_only_so_many_places_and_keeps_quick_ones_from_n
     other = asyncio.create_task(workflow.generate(second, context))
     await eventually(lambda: places.asked == 2)
     monkeypatch.setattr(handlers, "PATIENCE", 0.0)
-    with pytest.raises(WaitFor, match="as many as may be"):
+    with pytest.raises(WaitFor, match="as many articles as may be"):
         await workflow.generate(third, context)
     # Who is handled alone waits for nobody.
     suspect = asyncio.create_task(workflow.generate(alone, replace(context, alone=True)))
@@ -390,12 +392,14 @@ async def test_a_slow_writer_has_only_so_many_places_and_keeps_quick_ones_from_n
         async with orchestrator_database.transaction() as tx:
             await written(tx, each)
     assert writer.count == 3
-    quick = ContentWorkflow(orchestrator_database, Calls(SOURCES), {"extractive": Quick(Told())}, at_once=1)
+    quick = ContentWorkflow(
+        orchestrator_database, Calls(SOURCES), {"extractive": StatelessWriter(Told())}, at_once=1
+    )
     assert len(await asyncio.gather(*(quick.generate(each, context) for each in (third,)))) == 1
 
 
 async def test_what_waits_to_be_computed_is_done_in_one_go_and_fails_alone() -> None:
-    computing, begun, go_on = Computing(), Event(), Event()
+    computing, begun, go_on = ComputeThread(), Event(), Event()
     threads = []
 
     def held() -> int:

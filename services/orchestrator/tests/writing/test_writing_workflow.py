@@ -14,7 +14,7 @@ from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database, RetryLater, Unprocessable
 from messaging.testing import written
-from orchestrator.writing import Article, Passage, Source
+from orchestrator.writing import Article, ArticleSource, SourcePassage
 from orchestrator.writing.domain import free_slug
 from orchestrator.writing.extractive import ExtractiveWriter
 from orchestrator.writing.extractive.composer import EXTRACTIVE_LABEL
@@ -179,7 +179,11 @@ async def test_the_extractive_writer_labels_what_it_writes() -> None:
 async def test_sources_that_give_no_article_end_the_keyword_with_a_reason(
     orchestrator_database: Database, command: DomainMessage[ContentGenerate], context: Context
 ) -> None:
-    bare = (Source(n=1, title="Menu", passages=(Passage(heading=None, text="Coffee Tea", score=1.0),)),)
+    bare = (
+        ArticleSource(
+            n=1, title="Menu", passages=(SourcePassage(heading=None, text="Coffee Tea", score=1.0),)
+        ),
+    )
 
     workflow = workflow_of(orchestrator_database, Calls(bare))
     record = await workflow.generate(command, context)

@@ -1,4 +1,4 @@
-"""What about a brand wants somebody's eye: found weekly or when asked for, and kept to be read."""
+"""Audits brands weekly or on request: finds stale articles, broken links and other problems, and stores the report."""
 
 from orchestrator.audits.auditing import BY_THE_CLOCK, audit_in
 from orchestrator.audits.domain import STALE_AFTER_DAYS

@@ -1,4 +1,4 @@
-"""What an audit finds in what is known of a brand, and what to do about it. Pure: no I/O, no clock, no randomness."""
+"""Derives the findings of an audit, with advice, from the facts about a brand. Pure: no I/O, no clock, no randomness."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ from orchestrator.links import BrokenLink
 from orchestrator.writing import NEAR_DUPLICATE, Fingerprint, estimate
 
 STALE_AFTER_DAYS: Final = 180
-"""An article from research that is older is stale, unless its brand says otherwise."""
+"""Days after which an article's research is stale, unless its brand sets another limit."""
 KEYWORDS_WITHIN: Final = timedelta(days=30)
-"""Keywords without an article are told for so long after they have ended."""
+"""The report lists keywords without an article for this time after they end."""
 DRAFTS_WAIT: Final = timedelta(days=7)
 MOST_OF_A_KIND: Final = 100
-"""Findings of one kind that are told, those that are the most urgent."""
+"""The most findings of one kind in a report; the most urgent ones."""
 
 
 class FindingKind(StrEnum):
@@ -41,19 +41,19 @@ class PublishedArticle:
     created_at: datetime
     """When it was written from its research."""
     fingerprint: Fingerprint = frozenset()
-    """Empty where there is none: it is not compared then."""
+    """Empty if it has none; it is not compared then."""
     keyword: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class LostKeyword:
-    """One that was handed in and never published; as it stands in the latest of its cycles."""
+    """A submitted keyword that was never published, as of its latest cycle."""
 
     keyword: str
     cycle_id: UUID
     is_refused: bool
     is_dead_letter: bool
-    """A dead letter is why it failed."""
+    """True if it failed because of a dead letter."""
     reason: str
     ended_at: datetime
 
@@ -74,66 +74,66 @@ class ParkedSchedule:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What is known of a brand: of each kind as much as is told and one more, the most urgent first."""
+class AuditFacts:
+    """The facts about a brand; of each kind one more than a report lists, the most urgent first."""
 
     stale: Sequence[PublishedArticle]
     """The oldest first."""
     pages: Sequence[BrokenLink]
     """Published pages that do not answer, the longest first."""
     links: Sequence[BrokenLink]
-    """Sources of published articles that are gone, the longest first."""
+    """Missing sources of published articles, the longest first."""
     compared: Sequence[PublishedArticle]
     """The newest first."""
     lost: Sequence[LostKeyword]
     """The latest first."""
     dead: Sequence[LostKeyword]
-    """Those that failed over a dead letter, the latest first."""
+    """Keywords that failed because of a dead letter, the latest first."""
     drafts: Sequence[WaitingDraft]
-    """The one that has waited longest first."""
+    """The one with the longest wait first."""
     parked: Sequence[ParkedSchedule]
     accounts: Sequence[AccountInTrouble] = ()
-    """Those that are over first, then by when they end."""
+    """Expired ones first, then by expiry."""
     notes: tuple[str, ...] = ()
-    """What could not be looked at, and why."""
+    """What could not be checked, and why."""
     renewing: Mapping[UUID, UUID] = field(default_factory=dict)
-    """Which of the stale articles this audit has written anew, and by which cycle."""
+    """Cycle ids of the stale articles that this audit has rewritten, by content id."""
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class AuditFinding:
     kind: FindingKind
     subject: str
     """The keyword, the title of the article, the name of the schedule or of the account."""
     id: str
-    """By which the API finds it: of an article its `content_id`, of a keyword its `cycle_id`, of a schedule or an account its name."""
+    """Its id in the API: of an article its `content_id`, of a keyword its `cycle_id`, of a schedule or an account its name."""
     address: str
-    """Where it can be seen: the page, or a path of the API."""
+    """The address of the page, or a path of the API."""
     since: datetime
     advice: str
-    """What to do; a sentence."""
+    """What to do, in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    findings: tuple[Finding, ...]
+class AuditReport:
+    findings: tuple[AuditFinding, ...]
     """By kind; of each kind the most urgent first."""
     cut: tuple[FindingKind, ...]
-    """Kinds of which there are more than are told."""
+    """Kinds with more findings than the report lists."""
     notes: tuple[str, ...] = ()
-    """What could not be looked at, and why."""
+    """What could not be checked, and why."""
 
     @property
     def counts(self) -> dict[FindingKind, int]:
-        """How many findings of each kind are told, the kinds without any included."""
+        """The number of listed findings by kind, including kinds without any."""
         counts = dict.fromkeys(FindingKind, 0)
         for finding in self.findings:
             counts[finding.kind] += 1
         return counts
 
 
-def report(brand_slug: str, known: Known) -> Report:
-    """What is found in what is known."""
+def derive_report(brand_slug: str, known: AuditFacts) -> AuditReport:
+    """Derives the report from the facts."""
     by_kind = {
         FindingKind.STALE_ARTICLE: [
             _stale(brand_slug, each, known.renewing.get(each.content_id)) for each in known.stale
@@ -147,21 +147,21 @@ def report(brand_slug: str, known: Known) -> Report:
         FindingKind.SCHEDULE_PARKED: [_parked(brand_slug, each) for each in known.parked],
         FindingKind.ACCOUNT_EXPIRING: [_expiring(each) for each in known.accounts],
     }
-    return Report(
+    return AuditReport(
         findings=tuple(found for findings in by_kind.values() for found in findings[:MOST_OF_A_KIND]),
         cut=tuple(kind for kind, findings in by_kind.items() if len(findings) > MOST_OF_A_KIND),
         notes=known.notes,
     )
 
 
-def _stale(brand_slug: str, article: PublishedArticle, cycle_id: UUID | None) -> Finding:
+def _stale(brand_slug: str, article: PublishedArticle, cycle_id: UUID | None) -> AuditFinding:
     todo = (
-        f"read whether it still holds; then have it written anew (brandctl submit {brand_slug} '{article.keyword}' --refresh), correct it"
+        f"read whether it still holds; then have it rewritten (brandctl submit {brand_slug} '{article.keyword}' --refresh), correct it"
         f" (brandctl drafts edit {article.content_id}) or take it down"
         if cycle_id is None
-        else f"it is being written anew: brandctl watch {cycle_id}"
+        else f"it is being rewritten: brandctl watch {cycle_id}"
     )
-    return Finding(
+    return AuditFinding(
         FindingKind.STALE_ARTICLE,
         article.title,
         str(article.content_id),
@@ -171,8 +171,8 @@ def _stale(brand_slug: str, article: PublishedArticle, cycle_id: UUID | None) ->
     )
 
 
-def _unanswered(page: BrokenLink) -> Finding:
-    return Finding(
+def _unanswered(page: BrokenLink) -> AuditFinding:
+    return AuditFinding(
         FindingKind.PAGE_UNANSWERED,
         page.title,
         str(page.content_id),
@@ -182,8 +182,8 @@ def _unanswered(page: BrokenLink) -> Finding:
     )
 
 
-def _dead_link(link: BrokenLink) -> Finding:
-    return Finding(
+def _dead_link(link: BrokenLink) -> AuditFinding:
+    return AuditFinding(
         FindingKind.DEAD_LINK,
         link.title,
         str(link.content_id),
@@ -194,8 +194,8 @@ def _dead_link(link: BrokenLink) -> Finding:
     )
 
 
-def _near_duplicates(articles: Sequence[PublishedArticle]) -> Iterator[Finding]:
-    """Each pair once, told of the newer one; those that say most of each other first."""
+def _near_duplicates(articles: Sequence[PublishedArticle]) -> Iterator[AuditFinding]:
+    """Yields each pair once, as a finding about the newer one; the most similar first."""
     pairs = []
     for newer, older in combinations(articles, 2):
         share = max(
@@ -204,7 +204,7 @@ def _near_duplicates(articles: Sequence[PublishedArticle]) -> Iterator[Finding]:
         if share >= NEAR_DUPLICATE:
             pairs.append((share, newer, older))
     for share, newer, older in sorted(pairs, key=lambda pair: -pair[0]):
-        yield Finding(
+        yield AuditFinding(
             FindingKind.NEAR_DUPLICATE,
             newer.title,
             str(newer.content_id),
@@ -215,22 +215,22 @@ def _near_duplicates(articles: Sequence[PublishedArticle]) -> Iterator[Finding]:
         )
 
 
-def _without_article(lost: LostKeyword) -> Finding:
+def _without_article(lost: LostKeyword) -> AuditFinding:
     todo = (
-        "give research more sources on it and hand it in again, or leave it"
+        "give research more sources on it and submit it again, or leave it"
         if lost.is_refused
-        else "mend the cause and hand it in again"
+        else "fix the cause and submit it again"
     )
     return _of_keyword(FindingKind.KEYWORD_WITHOUT_ARTICLE, lost, todo)
 
 
-def _dead(lost: LostKeyword) -> Finding:
-    todo = "see brandctl dead-letters list, mend the cause and have it replayed"
+def _dead(lost: LostKeyword) -> AuditFinding:
+    todo = "see brandctl dead-letters list, fix the cause and have it replayed"
     return _of_keyword(FindingKind.DEAD_LETTER, lost, todo)
 
 
-def _of_keyword(kind: FindingKind, lost: LostKeyword, todo: str) -> Finding:
-    return Finding(
+def _of_keyword(kind: FindingKind, lost: LostKeyword, todo: str) -> AuditFinding:
+    return AuditFinding(
         kind,
         lost.keyword,
         str(lost.cycle_id),
@@ -240,9 +240,9 @@ def _of_keyword(kind: FindingKind, lost: LostKeyword, todo: str) -> Finding:
     )
 
 
-def _waiting(draft: WaitingDraft) -> Finding:
+def _waiting(draft: WaitingDraft) -> AuditFinding:
     what = "correction" if draft.is_correction else "draft"
-    return Finding(
+    return AuditFinding(
         FindingKind.DRAFT_WAITING,
         draft.title,
         str(draft.content_id),
@@ -252,22 +252,22 @@ def _waiting(draft: WaitingDraft) -> Finding:
     )
 
 
-def _parked(brand_slug: str, schedule: ParkedSchedule) -> Finding:
-    return Finding(
+def _parked(brand_slug: str, schedule: ParkedSchedule) -> AuditFinding:
+    return AuditFinding(
         FindingKind.SCHEDULE_PARKED,
         schedule.name,
         schedule.name,
         f"/v1/brands/{brand_slug}/schedules/{schedule.name}",
         schedule.due_at,
-        f"mend the cause, then brandctl schedules resume {brand_slug} {schedule.name}, or remove it ({schedule.reason})",
+        f"fix the cause, then brandctl schedules resume {brand_slug} {schedule.name}, or remove it ({schedule.reason})",
     )
 
 
-def _expiring(account: AccountInTrouble) -> Finding:
+def _expiring(account: AccountInTrouble) -> AuditFinding:
     ends = "" if account.expires_at is None else f" on {account.expires_at:%Y-%m-%d}"
     when = "can't be used any more" if account.is_over else f"ends{ends}, and nothing goes out by it then"
     why = f" ({account.detail})" if account.detail else ""
-    return Finding(
+    return AuditFinding(
         FindingKind.ACCOUNT_EXPIRING,
         account.account,
         account.account,

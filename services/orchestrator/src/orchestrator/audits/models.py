@@ -1,4 +1,4 @@
-"""What the API gives of audits."""
+"""API views of audits."""
 
 from datetime import datetime
 from typing import Annotated, Self
@@ -18,9 +18,9 @@ class FindingView(View):
     id: str
     """Of an article its `content_id`, of a keyword its `cycle_id`, of a schedule or an account its name."""
     address: str
-    """Where it can be seen: the page, a path of the API (of an account, the gateway's), or of a `dead_link` the source."""
+    """The page, a path of the API (of an account, the gateway's), or of a `dead_link` the source."""
     since: datetime
-    advice: Annotated[str, Field(examples=["mend the cause and hand it in again"])]
+    advice: Annotated[str, Field(examples=["fix the cause and submit it again"])]
     """What to do."""
 
 
@@ -30,12 +30,12 @@ class AuditLine(View):
     audit_id: UUID
     brand_slug: Annotated[str, Field(examples=["daily-grind"])]
     made_by: Annotated[str, Field(examples=["schedule"])]
-    """`schedule`, or whoever asked for it."""
+    """`schedule`, or the name of the caller that requested it."""
     made_at: datetime
     counts: dict[FindingKind, int]
-    """How many findings of each kind are told."""
+    """The number of listed findings by kind."""
     cut: tuple[FindingKind, ...]
-    """Kinds of which there are more than the 100 that are told."""
+    """Kinds with more findings than the 100 that are listed."""
 
     @classmethod
     def of(cls, audit: AuditNote) -> Self:
@@ -53,7 +53,7 @@ class AuditView(AuditLine):
     findings: tuple[FindingView, ...]
     """By kind; of each kind the most urgent first."""
     notes: tuple[str, ...]
-    """What could not be looked at, and why."""
+    """What could not be checked, and why."""
 
     @classmethod
     def of_audit(cls, audit: Audit) -> Self:
@@ -65,4 +65,4 @@ class AuditList(View):
     items: tuple[AuditLine, ...]
     """The latest first."""
     next: UUID | None
-    """`after` of the next page; none if this is the last."""
+    """`after` of the next page; null on the last one."""

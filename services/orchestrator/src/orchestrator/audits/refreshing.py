@@ -1,4 +1,4 @@
-"""Stale articles become refreshes, as many in a week as the brand allows."""
+"""Has stale articles rewritten, within the brand's weekly limit."""
 
 from datetime import timedelta
 from typing import Final
@@ -16,10 +16,10 @@ WITHIN: Final = timedelta(days=7)
 async def refresh_stale(
     tx: Transaction, brand: BrandRow, stale_after: timedelta, limits: BrandLimits
 ) -> dict[UUID, UUID]:
-    """Has the stalest articles written anew, by one cycle; returns which, with the cycle. Nobody else may look the brand over meanwhile.
+    """Starts one cycle that rewrites the stalest articles; returns its id by content id. Call `lock_auditing` before.
 
-    What was had written anew within the time after which it is stale again is left to a person, and so is what has a correction
-    waiting: otherwise one that is rejected, or refused for want of sources, would come again every week.
+    Leaves out articles that were rewritten within `stale_after`, and those with a waiting correction: a rejected or refused
+    rewrite would otherwise come again every week. A person decides about them.
     """
     if brand.refresh_stale is None:
         return {}
@@ -47,7 +47,7 @@ async def refresh_stale(
         cycle_id=CycleId(new_event_id()),
         correlation_id=str(new_event_id()),
         brand_slug=brand.slug,
-        # What people hand in goes before it.
+        # Keywords that people submit come first.
         priority=Priority.LOW,
         keywords=tuple(dict.fromkeys(row["keyword"] for row in rows)),
         idempotency_key=None,

@@ -1,4 +1,4 @@
-"""Requests about audits: made when asked for, listed and read."""
+"""HTTP API of audits: start, list and read."""
 
 from http import HTTPStatus
 from typing import Annotated, Final
@@ -28,18 +28,18 @@ def audit_routes(database: Database, limits: BrandLimits) -> APIRouter:
 
     @routes.post(
         "",
-        summary="Look a brand over now",
+        summary="Audit a brand now",
         status_code=HTTPStatus.CREATED,
         responses={
-            200: {"model": AuditView, "description": "One was made within the last minute: it is this one."},
+            200: {"model": AuditView, "description": "An audit of the last minute exists; this is it."},
             201: {"headers": LOCATION, "description": "The audit is new."},
             **UNKNOWN,
         },
     )
     async def audit_brand(caller: MaySubmit, slug: Slug, response: Response) -> AuditView:
-        """Reports what is found, and has stale articles written anew as far as the brand's `refresh_stale` allows.
+        """Returns the findings, and has stale articles rewritten as far as the brand's `refresh_stale` allows.
 
-        Asked for again within a minute, the report is the same.
+        A repeated request within a minute returns the same report.
         """
         brand = seen_slug(slug, caller)
         async with database.transaction() as tx:
@@ -58,10 +58,10 @@ def audit_routes(database: Database, limits: BrandLimits) -> APIRouter:
         limit: PageLimit = PAGE,
         if_none_match: IfNoneMatch = None,
     ) -> Response:
-        """The latest first; the newest 100 of a brand are kept."""
+        """The latest first; a brand keeps the newest 100."""
         async with database.connection() as connection:
             brand = await _brand(connection, slug, caller)
-            found = await store.audits_of(connection, brand, after=after, limit=limit + 1)
+            found = await store.find_audits(connection, brand, after=after, limit=limit + 1)
         page = found[:limit]
         answer = AuditList(
             items=tuple(AuditLine.of(each) for each in page),

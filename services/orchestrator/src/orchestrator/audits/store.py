@@ -1,4 +1,4 @@
-"""SQL over what an audit looks at, and over audits, beside the functions that run it."""
+"""SQL over the facts that an audit needs, and over audits."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -15,31 +15,30 @@ from orchestrator.audits.domain import (
     DRAFTS_WAIT,
     KEYWORDS_WITHIN,
     MOST_OF_A_KIND,
-    Finding,
+    AuditFacts,
+    AuditFinding,
+    AuditReport,
     FindingKind,
-    Known,
     LostKeyword,
     ParkedSchedule,
     PublishedArticle,
-    Report,
     WaitingDraft,
 )
-from orchestrator.links import Kind as LinkKind
-from orchestrator.links import broken_links, trouble_with
+from orchestrator.links import LinkKind, broken_links, describe_trouble
 
 COMPARED: Final = 500
-"""Published articles, the newest, that are compared with each other; as many as a new one is compared with."""
+"""The number of newest articles that are compared with each other; the same as for a new article."""
 KEPT: Final = 100
-"""Audits of a brand."""
+"""The number of audits that a brand keeps."""
 _BESIDE: Final = frozenset({FindingKind.ACCOUNT_EXPIRING})
-"""Kinds whose findings stand in a table of their own: the version before would refuse to read a row that names them."""
+"""Kinds with findings in a separate table: the previous version of the service cannot read a row that names them."""
 _AUDITS: Final = """
     select audits.*, notes, b.findings as beside, b.is_cut
     from audits left join audit_notes using (audit_id) left join audit_findings_of_accounts as b using (audit_id)
 """
 _PUBLISHED: Final = "brand_slug = $1 and published_url is not null and taken_down_at is null"
 _DEAD: Final = "reason like 'dead letter on %'"
-"""As the router words it when a keyword is lost to one."""
+"""The router's reason for a keyword that a dead letter ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +56,11 @@ class AuditNote:
 @dataclass(frozen=True, slots=True)
 class Audit(AuditNote):
     findings: tuple[Mapping[str, Any], ...]
-    """Each a `Finding` as JSON."""
+    """Each an `AuditFinding` as JSON."""
     notes: tuple[str, ...]
 
 
-async def known_of(connection: Connection, slug: str, stale_after: timedelta) -> Known:
+async def load_facts(connection: Connection, slug: str, stale_after: timedelta) -> AuditFacts:
     most = MOST_OF_A_KIND + 1
     stale = await connection.fetch(
         f"""
@@ -104,14 +103,14 @@ async def known_of(connection: Connection, slug: str, stale_after: timedelta) ->
         slug,
         most,
     )
-    return Known(
+    return AuditFacts(
         stale=[PublishedArticle(**row) for row in stale],
         pages=await broken_links(connection, slug, LinkKind.PAGE, rounds=1, limit=most),
-        # Sites are away for a while, and come back: what is gone two weeks in a row is gone.
+        # Sites go away and come back: a source counts as gone after two weeks in a row.
         links=await broken_links(connection, slug, LinkKind.SOURCE, rounds=2, limit=most),
         accounts=await accounts_in_trouble(connection, slug, limit=most),
         notes=tuple(
-            filter(None, [await trouble_with(connection, slug), await trouble_with_accounts(connection)])
+            filter(None, [await describe_trouble(connection, slug), await trouble_with_accounts(connection)])
         ),
         compared=[
             PublishedArticle(**{**row, "fingerprint": frozenset(row["fingerprint"])}) for row in compared
@@ -136,7 +135,7 @@ async def _lost(
         f"""
         select keyword, cycle_id, state = 'refused' as is_refused, {_DEAD} as is_dead_letter, reason, ended_at
         from (
-            -- Of a keyword that was handed in more than once, what came of it the last time, unless it was published once.
+            -- Of a repeated keyword the latest result, unless it was published once.
             select distinct on (lower(k.keyword)) k.keyword, cycle_id, k.state, coalesce(k.reason, '') as reason,
                    k.moved_at as ended_at, k.published_url is null as is_unpublished
             from cycles as c join keywords as k using (cycle_id) where c.brand_slug = $1
@@ -153,14 +152,14 @@ async def _lost(
 
 
 async def lock_auditing(connection: Connection, slug: str) -> None:
-    """Nobody else looks the brand over until the transaction ends."""
+    """Blocks other audits of the brand until the transaction ends."""
     await connection.execute(
         "select pg_advisory_xact_lock(hashtextextended('orchestrator.audits.' || $1::text, 0))", slug
     )
 
 
 async def find_recent(connection: Connection, slug: str, within: timedelta) -> Audit | None:
-    """The newest, if it is not older."""
+    """Returns the newest audit if it is at most `within` old."""
     row = await connection.fetchrow(
         _AUDITS
         + """
@@ -173,9 +172,9 @@ async def find_recent(connection: Connection, slug: str, within: timedelta) -> A
 
 
 async def insert_audit(
-    connection: Connection, audit_id: UUID, slug: str, report: Report, *, by: str
+    connection: Connection, audit_id: UUID, slug: str, report: AuditReport, *, by: str
 ) -> Audit:
-    """Stores it; of the brand's earlier ones, the newest are kept."""
+    """Stores an audit, and deletes the brand's oldest ones."""
     counts = {kind: count for kind, count in report.counts.items() if kind not in _BESIDE}
     row = await connection.fetchrow(
         """
@@ -217,8 +216,10 @@ async def find_audit(connection: Connection, slug: str, audit_id: UUID) -> Audit
     return _audit(row) if row else None
 
 
-async def audits_of(connection: Connection, slug: str, *, after: UUID | None, limit: int) -> list[AuditNote]:
-    """The latest first; those before `after`, if given."""
+async def find_audits(
+    connection: Connection, slug: str, *, after: UUID | None, limit: int
+) -> list[AuditNote]:
+    """Returns a page of audits, the latest first; only those before `after`, if given."""
     rows = await connection.fetch(
         """
         select audit_id, brand_slug, made_by, made_at, counts, cut, b.findings as beside, b.is_cut
@@ -232,7 +233,7 @@ async def audits_of(connection: Connection, slug: str, *, after: UUID | None, li
     return [AuditNote(**_values(row)) for row in rows]
 
 
-def _as_json(findings: Iterable[Finding]) -> str:
+def _as_json(findings: Iterable[AuditFinding]) -> str:
     return json.dumps([{**asdict(finding), "since": finding.since.isoformat()} for finding in findings])
 
 
@@ -243,7 +244,7 @@ def _audit(row: asyncpg.Record) -> Audit:
 
 
 def _values(row: asyncpg.Record) -> dict[str, Any]:
-    """A row's columns, with what stands beside it counted as if it were its own."""
+    """Returns a row's columns, with the findings of the separate table merged in."""
     values = dict(row)
     beside, is_cut = values.pop("beside"), values.pop("is_cut")
     counts, cut = json.loads(row["counts"]), list(row["cut"])

@@ -21,7 +21,7 @@ from orchestrator.cycles.domain import BRAND_ARTICLES, BRAND_RESEARCH, take_turn
 from orchestrator.cycles.keyword_rows import KeywordRow, load_rows, stored_trace
 from orchestrator.cycles.store import MAY_STEP
 from orchestrator.integration_events import announce_ended_cycles
-from orchestrator.subjects import Candidate, settle, take_in_hand
+from orchestrator.subjects import Candidate, claim_subjects, settle_followers
 from orchestrator.writing import RETURNED_DRAFTS, UNREVIEWED_DRAFTS
 
 
@@ -128,7 +128,7 @@ async def dispatch_waiting(
     """
     if not slugs:
         return 0
-    have_ended = await settle(tx.connection, sorted(slugs), now=now)
+    have_ended = await settle_followers(tx.connection, sorted(slugs), now=now)
     standing = await brand_loads(tx.connection, sorted(slugs))
     writing = {
         slug: min(each.room_for_articles(limits), each.awaiting_writing) for slug, each in standing.items()
@@ -175,7 +175,7 @@ async def _in_hand(
         )
         for row in rows
     ]
-    taken = await take_in_hand(connection, candidates, capacity, now=now)
+    taken = await claim_subjects(connection, candidates, capacity, now=now)
     going = [
         replace(row, facts=replace(row.facts, renews=taken.going[place]))
         for row in rows

@@ -1,8 +1,8 @@
-"""Whether the brands' pages and the sources that their articles refer to still answer: looked at weekly, politely, and kept."""
+"""Checks weekly whether the brands' pages, and the sources of their articles, still answer."""
 
-from orchestrator.links.asking import Asking
-from orchestrator.links.checking import Checking
-from orchestrator.links.domain import Kind
-from orchestrator.links.store import BrokenLink, broken_links, trouble_with
+from orchestrator.links.checker import LinkChecker
+from orchestrator.links.domain import LinkKind
+from orchestrator.links.probe import LinkProbe
+from orchestrator.links.store import BrokenLink, broken_links, describe_trouble
 
-__all__ = ["Asking", "BrokenLink", "Checking", "Kind", "broken_links", "trouble_with"]
+__all__ = ["BrokenLink", "LinkChecker", "LinkKind", "LinkProbe", "broken_links", "describe_trouble"]

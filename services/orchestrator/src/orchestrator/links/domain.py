@@ -1,4 +1,4 @@
-"""What an answer says of a link. Pure: no I/O, no clock, no randomness."""
+"""Rates the answers of links over time. Pure: no I/O, no clock, no randomness."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -7,69 +7,69 @@ from http import HTTPStatus
 from typing import Final
 
 APART: Final = timedelta(days=3)
-"""Two looks that are nearer to each other belong to one round."""
+"""Two checks within this time belong to one round."""
 _GONE: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
 MAX_DETAIL: Final = 300
 
 
-class Kind(StrEnum):
+class LinkKind(StrEnum):
     PAGE = "page"
-    """The brand's own, which everybody should see."""
+    """A page of the brand."""
     SOURCE = "source"
-    """Of somebody else."""
+    """An external source."""
 
 
-class Outcome(StrEnum):
+class ProbeOutcome(StrEnum):
     THERE = "there"
     GONE = "gone"
-    """404 or 410: whoever has the address says so himself."""
+    """404 or 410: the site itself says so."""
     UNSURE = "unsure"
-    """No answer, another status, or nobody may ask."""
+    """No answer, another status, or robots.txt forbids the request."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    outcome: Outcome
+class ProbeAnswer:
+    outcome: ProbeOutcome
     detail: str = ""
-    """Of one that is not there."""
+    """The problem, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """How a link answered, and since when it has answered so."""
+class LinkStatus:
+    """The state of a link, and since when it has been so."""
 
-    outcome: Outcome
+    outcome: ProbeOutcome
     detail: str
     since: datetime
     rounds: int
     looked_at: datetime
 
 
-def answered(who: str, status: int) -> Answer:
-    """What a status means; that of a redirect is of no interest, as where it leads was asked, too, or is no matter."""
+def answered(who: str, status: int) -> ProbeAnswer:
+    """Rates an HTTP status; redirects count as an answer, because the gateway has followed them."""
     if status < HTTPStatus.BAD_REQUEST:
-        return Answer(Outcome.THERE)
-    outcome = Outcome.GONE if status in _GONE else Outcome.UNSURE
-    return Answer(outcome, f"{who} answered {status}")
+        return ProbeAnswer(ProbeOutcome.THERE)
+    outcome = ProbeOutcome.GONE if status in _GONE else ProbeOutcome.UNSURE
+    return ProbeAnswer(outcome, f"{who} answered {status}")
 
 
-def together(inside: Answer | None, outside: Answer | None) -> Answer:
-    """Of a brand's own page: what the publisher itself says, and what the public internet says of its address.
+def together(inside: ProbeAnswer | None, outside: ProbeAnswer | None) -> ProbeAnswer:
+    """Combines the publisher's answer about a brand's page with that from the internet.
 
-    From outside nothing may be known, as of an address that is not public; the publisher's word holds then.
+    From outside the answer may be unknown, as for an address that is not public; the publisher's answer counts then.
     """
-    if inside is not None and inside.outcome is not Outcome.THERE:
+    if inside is not None and inside.outcome is not ProbeOutcome.THERE:
         return inside
-    if outside is not None and (inside is None or outside.outcome is Outcome.GONE):
+    if outside is not None and (inside is None or outside.outcome is ProbeOutcome.GONE):
         return outside
-    return inside or Answer(Outcome.UNSURE, "nobody could be asked")
+    return inside or ProbeAnswer(ProbeOutcome.UNSURE, "neither the publisher nor the gateway could be asked")
 
 
-def judge(before: Standing | None, answer: Answer, now: datetime) -> Standing:
-    """How the link stands after an answer. The same answer twice within a round counts once."""
+def update_status(before: LinkStatus | None, answer: ProbeAnswer, now: datetime) -> LinkStatus:
+    """Returns the link's state after an answer. The same answer twice within a round counts once."""
     detail = answer.detail[:MAX_DETAIL]
     if before is None or before.outcome is not answer.outcome:
-        return Standing(answer.outcome, detail, now, 1, now)
+        return LinkStatus(answer.outcome, detail, now, 1, now)
     if now - before.looked_at < APART:
         return replace(before, detail=detail)
     return replace(before, detail=detail, rounds=before.rounds + 1, looked_at=now)

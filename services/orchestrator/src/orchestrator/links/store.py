@@ -1,4 +1,4 @@
-"""SQL over links, beside the functions that run it."""
+"""SQL over links."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -6,15 +6,15 @@ from typing import Final
 from uuid import UUID
 
 from chassis import Connection
-from orchestrator.links.domain import Answer, Kind, Outcome, Standing, judge
+from orchestrator.links.domain import LinkKind, LinkStatus, ProbeAnswer, ProbeOutcome, update_status
 
 A_ROUND: Final = timedelta(days=7)
 IN_HAND: Final = timedelta(minutes=5)
-"""Longer than one look may take."""
-LOOKED_AT: Final = {Kind.PAGE: 500, Kind.SOURCE: 200}
-"""Links of a kind that are looked at in a round of a brand, those first that were looked at longest ago."""
+"""The lease of a claimed link; longer than one check may take."""
+LOOKED_AT: Final = {LinkKind.PAGE: 500, LinkKind.SOURCE: 200}
+"""The most links of each kind in a brand's round; those checked longest ago come first."""
 _LONGEST: Final = 2_000
-"""Bytes of an address; the gateway reads none that is longer either, and an index holds no more."""
+"""Bytes; longer addresses are left out, because the gateway and the index accept none."""
 _NAMED: Final = """
     select distinct on (kind, address) kind, address, content_id from (
         select 'page' as kind, published_url as address, content_id, published_url, brand_slug, taken_down_at from content
@@ -30,17 +30,17 @@ _NAMED: Final = """
 
 @dataclass(frozen=True, slots=True)
 class DueLink:
-    """One that a replica has in hand."""
+    """A link that a replica has claimed."""
 
     brand_slug: str
-    kind: Kind
+    kind: LinkKind
     address: str
     in_hand_until: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class BrokenLink:
-    """One that does not answer, with the article that has it."""
+    """A link that does not answer, with its article."""
 
     content_id: UUID
     title: str
@@ -50,7 +50,7 @@ class BrokenLink:
 
 
 async def begin_round(connection: Connection) -> str | None:
-    """Gathers the links of a brand whose week is over, in the caller's transaction, and has some looked at; None if there is none."""
+    """Collects the links of one brand that is due for its weekly check; returns its slug, or None."""
     await connection.execute(
         "insert into link_rounds (brand_slug, next_at) select slug, now() from brands on conflict do nothing"
     )
@@ -89,15 +89,15 @@ async def begin_round(connection: Connection) -> str | None:
     return slug
 
 
-async def take_due(connection: Connection) -> DueLink | None:
-    """The one that has been due longest; nobody else takes it for a while."""
+async def claim_due(connection: Connection) -> DueLink | None:
+    """Claims the link that has been due longest; None if none is due."""
     row = await connection.fetchrow(
         """
         update links set in_hand_until = clock_timestamp() + $1::interval
         where (brand_slug, kind, address) = (
             select brand_slug, kind, address from links
             where due_at <= now() and (in_hand_until is null or in_hand_until < now())
-            -- What is the brand's own can be looked at even if nobody can be asked about the rest.
+            -- Pages first: the publisher may answer while the gateway is away.
             order by due_at, kind limit 1 for update skip locked)
         returning brand_slug, kind, address, in_hand_until
         """,
@@ -105,11 +105,11 @@ async def take_due(connection: Connection) -> DueLink | None:
     )
     if row is None:
         return None
-    return DueLink(row["brand_slug"], Kind(row["kind"]), row["address"], row["in_hand_until"])
+    return DueLink(row["brand_slug"], LinkKind(row["kind"]), row["address"], row["in_hand_until"])
 
 
-async def put_back(connection: Connection, link: DueLink, after: timedelta) -> None:
-    """Has it looked at later."""
+async def release(connection: Connection, link: DueLink, after: timedelta) -> None:
+    """Releases a link and makes it due later."""
     await connection.execute(
         """
         update links set due_at = now() + $4::interval, in_hand_until = null
@@ -122,8 +122,8 @@ async def put_back(connection: Connection, link: DueLink, after: timedelta) -> N
     )
 
 
-async def note_answer(connection: Connection, link: DueLink, answer: Answer) -> None:
-    """Keeps how it answered, and that its brand's links can be looked at; nothing if it is no link of the brand any more."""
+async def note_answer(connection: Connection, link: DueLink, answer: ProbeAnswer) -> None:
+    """Stores a link's answer and clears the brand's trouble; does nothing if the brand has the link no more."""
     row = await connection.fetchrow(
         """
         select outcome, detail, since, rounds, looked_at, now() as now from links
@@ -137,10 +137,10 @@ async def note_answer(connection: Connection, link: DueLink, answer: Answer) -> 
         return
     before = None
     if row["outcome"] is not None:
-        before = Standing(
-            Outcome(row["outcome"]), row["detail"], row["since"], row["rounds"], row["looked_at"]
+        before = LinkStatus(
+            ProbeOutcome(row["outcome"]), row["detail"], row["since"], row["rounds"], row["looked_at"]
         )
-    after = judge(before, answer, row["now"])
+    after = update_status(before, answer, row["now"])
     await connection.execute(
         """
         update links set outcome = $4, detail = $5, since = $6, rounds = $7, looked_at = $8, due_at = null, in_hand_until = null
@@ -159,7 +159,7 @@ async def note_answer(connection: Connection, link: DueLink, answer: Answer) -> 
 
 
 async def note_trouble(connection: Connection, brand_slug: str, trouble: str | None) -> None:
-    """Why nothing of the brand can be looked at now; None: it can."""
+    """Stores why the brand's links cannot be checked now; None clears it."""
     await connection.execute(
         "update link_rounds set trouble = $2 where brand_slug = $1 and trouble is distinct from $2",
         brand_slug,
@@ -168,9 +168,9 @@ async def note_trouble(connection: Connection, brand_slug: str, trouble: str | N
 
 
 async def broken_links(
-    connection: Connection, brand_slug: str, kind: Kind, *, rounds: int, limit: int
+    connection: Connection, brand_slug: str, kind: LinkKind, *, rounds: int, limit: int
 ) -> list[BrokenLink]:
-    """Those of published articles that have been gone for so many rounds, and pages that nobody could be sure of for twice as many; the longest first."""
+    """Returns links that were gone for `rounds` rounds, and pages of uncertain state for twice as many; the longest first."""
     rows = await connection.fetch(
         """
         select l.content_id, c.title, l.address, l.detail, l.since from links as l join content as c using (content_id)
@@ -187,8 +187,8 @@ async def broken_links(
     return [BrokenLink(**row) for row in rows]
 
 
-async def trouble_with(connection: Connection, brand_slug: str) -> str | None:
-    """What keeps links of the brand from being looked at, in a sentence; None if nothing does."""
+async def describe_trouble(connection: Connection, brand_slug: str) -> str | None:
+    """Returns a sentence about why links of the brand could not be checked; None if nothing prevents it."""
     row = await connection.fetchrow(
         """
         select trouble, (select count(*) from links as l where l.brand_slug = r.brand_slug and due_at is not null) as due
@@ -198,4 +198,4 @@ async def trouble_with(connection: Connection, brand_slug: str) -> str | None:
     )
     if row is None or not row["due"]:
         return None
-    return f"of its pages and their sources, {row['due']} could not be looked at yet: {row['trouble']}"
+    return f"{row['due']} of its pages and sources could not be checked yet: {row['trouble']}"

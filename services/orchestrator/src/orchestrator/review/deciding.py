@@ -24,15 +24,15 @@ from orchestrator.review.domain import DraftDecisionKind, ReviewedDraft
 from orchestrator.review.publishing import fingerprint_of, publish, put_version_in_force
 from orchestrator.writing import (
     Article,
-    Text,
+    ArticleText,
     Version,
     cited_in,
+    find_free_address,
     find_version,
-    free_address,
     insert_version,
     measure_edited,
     prose_of,
-    set_standing,
+    set_current_version,
 )
 
 log = structlog.get_logger(__name__)
@@ -271,7 +271,7 @@ async def edit(
         else:
             # Until it is approved, it keeps no other article from having its address.
             waiting = replace(text, slug=f"{text.slug}-{content_id}")
-            await set_standing(tx.connection, content_id, number, waiting, own)
+            await set_current_version(tx.connection, content_id, number, waiting, own)
         await _note(tx, limits, draft, DraftDecisionKind.EDITED, number, comment=change.why, by=caller.name)
         return await log_and_reload(tx, draft)
 
@@ -326,13 +326,13 @@ async def log_and_reload(tx: Transaction, before: ReviewedDraft) -> ReviewedDraf
 
 
 async def _demand_free(tx: Transaction, draft: ReviewedDraft, wanted: str) -> None:
-    if await free_address(tx.connection, draft.brand_slug, draft.content_id, wanted) != wanted:
+    if await find_free_address(tx.connection, draft.brand_slug, draft.content_id, wanted) != wanted:
         raise UnusableTextError(
             f"slug: '{wanted}' is the address of another article, or was once and leads there; choose another"
         )
 
 
-def _changed(text: Text, change: DraftEdit) -> Text:
+def _changed(text: ArticleText, change: DraftEdit) -> ArticleText:
     body = text.body_markdown if change.body_markdown is None else change.body_markdown.rstrip() + "\n"
     if body.rstrip() == text.body_markdown.rstrip():
         body = text.body_markdown
@@ -357,7 +357,9 @@ def _changed(text: Text, change: DraftEdit) -> Text:
     return edited
 
 
-async def _judged(database: Database, brand: BrandRow, draft: ReviewedDraft, text: Text) -> Text:
+async def _judged(
+    database: Database, brand: BrandRow, draft: ReviewedDraft, text: ArticleText
+) -> ArticleText:
     article = Article(
         title=text.title,
         slug=text.slug,
@@ -379,9 +381,9 @@ async def _judged(database: Database, brand: BrandRow, draft: ReviewedDraft, tex
     return replace(text, measures=measures)
 
 
-def _said(text: Text) -> tuple[str, str, str, str, Sequence[str]]:
+def _said(text: ArticleText) -> tuple[str, str, str, str, Sequence[str]]:
     return text.title, text.meta_description, text.slug, text.body_markdown, text.key_points
 
 
-def _is_same(following: Version, text: Text, by: str) -> bool:
+def _is_same(following: Version, text: ArticleText, by: str) -> bool:
     return following.made_by == by and _said(following.text) == _said(text)

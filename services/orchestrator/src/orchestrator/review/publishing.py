@@ -11,14 +11,14 @@ from orchestrator.placements import set_home
 from orchestrator.review import domain, store
 from orchestrator.review.domain import ReviewedDraft
 from orchestrator.writing import (
-    Text,
+    ArticleText,
     Version,
+    find_free_address,
     find_version,
     fingerprint,
-    free_address,
-    leave_address,
     prose_of,
-    set_standing,
+    record_former_address,
+    set_current_version,
 )
 
 
@@ -28,7 +28,7 @@ async def put_version_in_force(
     """Puts a version of a locked article in force, and publishes it; `own` is its fingerprint."""
     address = await _settled(tx, draft, chosen.text.slug)
     approved = replace(chosen.text, slug=address, label=domain.seen_by_a_person(chosen.text.label))
-    await set_standing(tx.connection, draft.content_id, chosen.version, approved, own)
+    await set_current_version(tx.connection, draft.content_id, chosen.version, approved, own)
     await store.set_approved(tx.connection, draft.content_id)
     await _send_on_its_way(tx, draft, chosen.word_count)
 
@@ -52,7 +52,7 @@ def _trace_of(tx: Transaction, row: KeywordRow | None) -> TraceHeaders | None:
     return None if row is None else tx.trace_under_way(row.correlation_id) or row.trace
 
 
-def fingerprint_of(text: Text) -> frozenset[int]:
+def fingerprint_of(text: ArticleText) -> frozenset[int]:
     """The fingerprint that detects near-duplicates; slow."""
     return fingerprint(prose_of(text.body_markdown))
 
@@ -75,11 +75,11 @@ async def _send_on_its_way(tx: Transaction, draft: ReviewedDraft, word_count: in
 async def _settled(tx: Transaction, draft: ReviewedDraft, wanted: str) -> str:
     """The address of an approved article; an existing page keeps its address unless another is wanted."""
     if not draft.is_approved and draft.published_url is None:
-        return await free_address(tx.connection, draft.brand_slug, draft.content_id, wanted)
+        return await find_free_address(tx.connection, draft.brand_slug, draft.content_id, wanted)
     standing = await find_version(tx.connection, draft.content_id, draft.stands)
     if standing is not None and standing.text.slug == wanted:
         return draft.address
-    address = await free_address(tx.connection, draft.brand_slug, draft.content_id, wanted)
+    address = await find_free_address(tx.connection, draft.brand_slug, draft.content_id, wanted)
     if address != draft.address:
-        await leave_address(tx.connection, draft.brand_slug, draft.content_id, draft.address, address)
+        await record_former_address(tx.connection, draft.brand_slug, draft.content_id, draft.address, address)
     return address

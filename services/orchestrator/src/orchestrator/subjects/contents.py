@@ -1,13 +1,13 @@
-"""Which subjects articles are on that are about to be stored."""
+"""Finds the subjects of articles before they are stored."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 from uuid import UUID
 
 from chassis import Connection
-from orchestrator.subjects.keying import load_names
 from orchestrator.subjects.keys import SubjectKey
 from orchestrator.subjects.naming import SubjectNames
+from orchestrator.subjects.stored_keys import load_names
 
 
 class KeywordOfContent(NamedTuple):
@@ -15,13 +15,13 @@ class KeywordOfContent(NamedTuple):
     content_id: UUID
     keyword: str
     language: str
-    """Of the brand, as far as it is known; a brand that is gone has no other."""
+    """The brand's language; used if the brand was deleted meanwhile."""
 
 
 async def name_contents(
     connection: Connection, contents: Sequence[KeywordOfContent]
 ) -> dict[UUID, tuple[SubjectKey, bool]]:
-    """By article, its subject's key, and whether it was handed in as a subject of its own."""
+    """Returns by article id the key of its subject, and whether it was submitted as a subject of its own."""
     names = await load_names(connection, {each.brand_slug for each in contents})
     rows = await connection.fetch(
         "select content_id from keywords where content_id = any ($1::uuid[]) and is_distinct",

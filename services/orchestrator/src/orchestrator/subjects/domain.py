@@ -1,6 +1,6 @@
-"""What follows for a keyword whose subject another one has in hand, or has an article. Pure: no I/O, no clock, no randomness.
+"""Decides about keywords of a subject that has an article or another keyword in work. Pure: no I/O, no clock, no randomness.
 
-What makes two keywords one subject is in `keys`.
+`keys` decides which keywords are one subject.
 """
 
 from dataclasses import dataclass
@@ -11,109 +11,117 @@ from uuid import UUID
 from orchestrator.subjects.keys import SubjectKey
 
 Place: TypeAlias = tuple[UUID, int]
-"""A keyword: its cycle and its position there."""
+"""A keyword by its cycle and its position there."""
 
 MOST_TRIES: Final = 2
-"""So many keywords of those that were handed in together are tried, one after the other, if one fails; the rest fail with the last."""
+"""The most keywords of one subject that are tried in turn after failures; the others fail with the last one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """The article that a brand has on a subject."""
+class SubjectArticle:
+    """The brand's article on a subject."""
 
     content_id: UUID
     keyword: str
     published_url: str | None
-    """None: a draft that waits for a person, or for its time."""
+    """None for a draft that waits for a person, or for its publication time."""
 
 
-class Fate(Enum):
-    """What became of the keyword that has a subject in hand."""
+class HolderState(Enum):
+    """The state of the keyword that holds a subject."""
 
     IN_THE_MAKING = auto()
     REFUSED = auto()
-    """There is too little to write from, and nothing has gone wrong."""
+    """The sources are insufficient; nothing went wrong."""
     FAILED = auto()
     LET_GO = auto()
-    """It was cancelled, or a person did not want its article; or nobody has the subject."""
+    """It was cancelled, its article was rejected, or no keyword holds the subject."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A subject of a brand: its article, or else what became of the keyword that has it in hand."""
+    """A subject of a brand: its article, or the state of the keyword that holds it."""
 
     key: SubjectKey
-    standing: Standing | None = None
+    standing: SubjectArticle | None = None
     holder: Place | None = None
     keyword: str = ""
-    """The holder's, as the reason is."""
-    fate: Fate = Fate.LET_GO
+    """The holder's keyword; the reason is the holder's, too."""
+    fate: HolderState = HolderState.LET_GO
     reason: str = ""
     is_renewed: bool = False
-    """The holder writes the article that stands anew."""
+    """True if the holder rewrites the existing article."""
     tries: int = 0
-    """How many keywords that had it in hand have failed while others waited for them."""
+    """The number of holders that failed while other keywords waited for them."""
 
 
-class Outcome(Enum):
+class SubjectOutcome(Enum):
     GOES = auto()
-    """It has the subject in hand now, and is sent."""
+    """It holds the subject now, and is sent."""
     WAITS = auto()
-    """Another has, and it ends as that one."""
+    """Another keyword holds the subject; this one ends as that one does."""
     STANDS = auto()
-    """It ends as completed, with the article that stands."""
+    """It ends as completed, with the existing article."""
 
 
-def on_its_turn(subject: Subject, own: Place, *, refresh: bool = False) -> Outcome:
-    """What a keyword does when its turn has come; with `refresh`, it writes a published article anew."""
+def decide_turn(subject: Subject, own: Place, *, refresh: bool = False) -> SubjectOutcome:
+    """Decides about a keyword that has its turn; with `refresh`, it rewrites a published article."""
     if subject.standing is not None:
         if not refresh or subject.standing.published_url is None:
-            return Outcome.STANDS
-        # Whoever made it may still wait for its posts.
-        return Outcome.WAITS if _is_being_renewed(subject) and subject.holder != own else Outcome.GOES
-    return Outcome.WAITS if subject.fate is Fate.IN_THE_MAKING and subject.holder != own else Outcome.GOES
+            return SubjectOutcome.STANDS
+        # The holder may still wait for its posts.
+        return (
+            SubjectOutcome.WAITS
+            if _is_being_renewed(subject) and subject.holder != own
+            else SubjectOutcome.GOES
+        )
+    return (
+        SubjectOutcome.WAITS
+        if subject.fate is HolderState.IN_THE_MAKING and subject.holder != own
+        else SubjectOutcome.GOES
+    )
 
 
-class Verdict(Enum):
-    """What follows for the keywords that wait for another one of their subject."""
+class FollowerVerdict(Enum):
+    """What to do with the keywords that wait for another one of their subject."""
 
     WAIT = auto()
     COMPLETE = auto()
     REFUSE = auto()
     FAIL = auto()
     TAKE_TURNS = auto()
-    """They wait for their turn again; the first of them to have it takes the subject in hand."""
+    """They wait for their turn again; the first one that gets it holds the subject."""
 
 
-def verdict(subject: Subject) -> Verdict:
-    """A refusal is what research found of the subject, and is theirs, too; a failure may have been one keyword's alone."""
+def decide_followers(subject: Subject) -> FollowerVerdict:
+    """Decides about waiting keywords: a refusal concerns the subject and ends them, too; a failure may concern one keyword."""
     if subject.standing is not None:
-        return Verdict.WAIT if _is_being_renewed(subject) else Verdict.COMPLETE
+        return FollowerVerdict.WAIT if _is_being_renewed(subject) else FollowerVerdict.COMPLETE
     match subject.fate:
-        case Fate.IN_THE_MAKING:
-            return Verdict.WAIT
-        case Fate.REFUSED:
-            return Verdict.REFUSE
-        case Fate.FAILED:
-            return Verdict.TAKE_TURNS if subject.tries + 1 < MOST_TRIES else Verdict.FAIL
-        case Fate.LET_GO:
-            return Verdict.TAKE_TURNS
+        case HolderState.IN_THE_MAKING:
+            return FollowerVerdict.WAIT
+        case HolderState.REFUSED:
+            return FollowerVerdict.REFUSE
+        case HolderState.FAILED:
+            return FollowerVerdict.TAKE_TURNS if subject.tries + 1 < MOST_TRIES else FollowerVerdict.FAIL
+        case HolderState.LET_GO:
+            return FollowerVerdict.TAKE_TURNS
 
 
 def _is_being_renewed(subject: Subject) -> bool:
-    return subject.is_renewed and subject.fate is Fate.IN_THE_MAKING
+    return subject.is_renewed and subject.fate is HolderState.IN_THE_MAKING
 
 
-def told(standing: Standing, keyword: str) -> str:
-    """Why a keyword needs no article of its own."""
+def describe_article(standing: SubjectArticle, keyword: str) -> str:
+    """Returns the sentence that says why a keyword needs no article of its own."""
     same = "" if standing.keyword == keyword else f"“{standing.keyword}” is the same subject: "
     if standing.published_url is None:
         return f"{same}its article waits to be published (/v1/drafts/{standing.content_id})"
     return f"{same}its article stands already ({standing.published_url})"
 
 
-def told_of_holder(subject: Subject, keyword: str) -> str:
-    """Why a keyword ends without an article as the one before it."""
+def describe_holder_end(subject: Subject, keyword: str) -> str:
+    """Returns the sentence that says why a keyword ends without an article, as its subject's holder did."""
     as_it = (
         "the same keyword, handed in before"
         if subject.keyword == keyword

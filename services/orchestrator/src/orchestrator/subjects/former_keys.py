@@ -1,4 +1,4 @@
-"""Keys by the rules of the version before: replicas of that version have no others, and nothing is written twice beside them.
+"""Keys by the rules of the previous version, because its replicas know no others; so no subject is written twice.
 
 Remove this with `content.subject` and `keywords.subject` once no such replica can run any more.
 """
@@ -13,7 +13,7 @@ _BETWEEN: Final = re.compile(r"[\s_/,;:!?\"()\[\]{}«»„“”‚‘…|·•-
 _POSSESSIVE: Final = re.compile(r"['’](?:s\b)?")  # noqa: RUF001
 _JOINED_BY: Final = {"and": "and", "&": "and", "vs": "vs", "versus": "vs"}
 _SHORT: Final = 3
-"""Letters of a word that is left as it is: most such are names (DNS, AWS), and none needs its plural folded."""
+"""Words up to this length stay unchanged: most are names (DNS, AWS)."""
 
 _IRREGULAR: Final = {
     "children": "child",
@@ -55,12 +55,12 @@ _IE: Final = frozenset(
 _ENDS_ES: Final = re.compile(
     r"(?:sses|xes|zzes|shes|[^aeiou]ches|[eo]aches|[^ao]uses|[^aeiou]oes|wiches|[aeiou]{2}ches)$"
 )
-"""Of plurals that add "es" and not "s" to the word; "houses", "caches" and "shoes" add "s"."""
+"""The ends of plurals that add "es" and not "s" to the word; "houses", "caches" and "shoes" add "s"."""
 _IRREGULAR_OES: Final = frozenset(("shoes", "toes", "canoes", "oboes"))
 
 
 def former_key_of(keyword: str, language: str) -> SubjectKey:
-    """The key of the subject that a keyword names; plurals are folded where the `language` (a tag such as `en-GB`) is English."""
+    """Returns the key of a keyword's subject; folds plurals if the `language` (a tag such as `en-GB`) is English."""
     text = unicodedata.normalize("NFKC", keyword).casefold()
     words = [word for part in _BETWEEN.split(_POSSESSIVE.sub("", text)) if (word := part.rstrip("."))]
     if language.partition("-")[0].casefold() == "en":
@@ -69,7 +69,7 @@ def former_key_of(keyword: str, language: str) -> SubjectKey:
 
 
 def _singular(word: str) -> str:
-    """What a word may be the plural of; a word that is none stays, or becomes one that means nothing else."""
+    """Returns the singular; another word stays, or becomes one without another meaning."""
     if word in _IRREGULAR:
         return _IRREGULAR[word]
     if len(word) <= _SHORT or not (word.isascii() and word.isalpha()):
@@ -84,7 +84,7 @@ def _singular(word: str) -> str:
 
 
 def _in_order(words: list[str]) -> str:
-    """The words as one, so that spacing and hyphens do not count; on both sides of one "and" or "vs", in the order of letters."""
+    """Joins the words, so that spacing and hyphens do not count; sorts both sides of one "and" or "vs"."""
     places = [place for place, word in enumerate(words) if word in _JOINED_BY]
     if len(places) == 1 and 0 < places[0] < len(words) - 1:
         (place,) = places

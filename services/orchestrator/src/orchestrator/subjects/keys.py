@@ -1,9 +1,9 @@
-"""What makes two keywords one subject: the key that both have. Pure but for the dictionary, which is read once, when a word calls for it.
+"""Computes the key of a keyword's subject; keywords of one meaning have one key. Pure except for reading dictionaries once.
 
-Two keywords of which a reader would say that they are the same word for word have one key. Case, accents, spacing, hyphens and
-punctuation do not count, nor do the possessive, singular and plural, British spelling, figures for small numbers, or the order of two words
-that "and" joins. Synonyms, verb forms and another order of words make another subject: a wrong fold keeps an article from being written,
-a missed one costs an article more.
+Two keywords that a reader would call the same word for word have one key. Case, accents, spacing, hyphens and
+punctuation do not count. Nor do the possessive, singular and plural, British spelling, figures for small numbers, or
+the order of two words that "and" joins. Synonyms, verb forms and another order of words make another subject: a wrong
+match keeps an article from being written, a missed one only costs an extra article.
 """
 
 import asyncio
@@ -18,16 +18,16 @@ from orchestrator.subjects import words as data
 SubjectKey = NewType("SubjectKey", str)
 
 VERSION: Final = 2
-"""Of the columns that hold these keys. A new version has columns of its own, and releases beside each other claim both keys."""
+"""Version of the columns with these keys. A new version has its own columns, and neighbouring releases claim both keys."""
 REVISION: Final = 2
-"""Of these rules and their words, `simplemma`'s dictionaries among them. Raise it whenever a key may change.
+"""Revision of these rules, their words and `simplemma`'s dictionaries. Raise it whenever a key may change.
 
-Brands whose keys another revision has made get them anew (`rekeying`): when the database is migrated, or before anybody decides about them.
+`rekeying` updates the keys of brands from another revision: in a migration, or before any decision about them.
 """
 PREFIX: Final = f"{VERSION}:"
-"""Keys of these rules begin with it. A key of the first version is never so: a colon separated words there."""
+"""The prefix of keys of these rules. Keys of the first version never have it: a colon separated words there."""
 OWN_PREFIX: Final = f"{VERSION}="
-"""Of subjects that one spelling has to itself."""
+"""The prefix of the keys of subjects with a single spelling."""
 
 _APOSTROPHES: Final = str.maketrans("’‘ʼ`´", "'''''")  # noqa: RUF001  (as people type them)
 _BETWEEN: Final = re.compile(r"[\s_/,;:!?\"()\[\]{}«»„“”‚‘…|·•-]+|[‐‑‒–—―−]+")  # noqa: RUF001  (dashes and quotes as people type them)
@@ -42,17 +42,17 @@ _POSSESSIVE: Final = re.compile(r"'(?:s\b)?", re.IGNORECASE)
 _PLURAL_ACRONYM: Final = re.compile(r"[A-Z]{2,}s")
 _JOINED_BY: Final = {"and": "and", "&": "and", "vs": "vs", "versus": "vs"}
 _BY_COMMAS: Final = frozenset(("de", "es", "it", "pt", "nl", "da", "id", "tr"))
-"""Languages that set off thousands by dots."""
+"""Languages with dots between thousands."""
 _UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 _TYPED_UMLAUT: Final = re.compile("[ao]e|(?<![aeq])ue")
 _OF_TYPED: Final = {"ae": "ä", "oe": "ö", "ue": "ü"}
 _LETTERS: Final = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d"})
 _ACCENTS_BEFORE_THE_END: Final = frozenset(("ca", "es", "fr", "it", "nl", "pt"))
-"""Languages in which only the last vowel's accent makes another word of one: marché and marche, papá and papa."""
+"""Languages in which only the accent of the last vowel changes the word: marché and marche, papá and papa."""
 _KEPT_MARKS: Final = {"es": "\u0303", "pt": "\u0327\u0303", "ca": "\u0327"}
-"""Marks that make letters of their own: the tilde of año, the cedilla of roça."""
+"""Marks that form separate letters: the tilde of año, the cedilla of roça."""
 _SHORT: Final = 3
-"""Letters of a word that is left as it is: most such are names (DNS, AWS)."""
+"""Words up to this length stay unchanged: most are names (DNS, AWS)."""
 _ENDS_OF_LONG_NAMES: Final = frozenset(name[-1] for name in data.LONG_NAMES_IN_PLURAL)
 _CALLED_IN_PLURAL: Final = frozenset[str]().union(*(names for names, _ in data.CALLED_IN_PLURAL))
 _ENDS_ES: Final = re.compile(
@@ -61,7 +61,7 @@ _ENDS_ES: Final = re.compile(
 
 
 def key_of(keyword: str, language: str) -> SubjectKey:
-    """The key of the subject that a keyword names in a `language`, a tag such as `en-GB`."""
+    """Returns the key of a keyword's subject in a `language`, a tag such as `en-GB`."""
     own = language.partition("-")[0].casefold()
     words = _words(keyword, own)
     if own == "en":
@@ -75,17 +75,17 @@ def key_of(keyword: str, language: str) -> SubjectKey:
 
 
 def own_key_of(keyword: str) -> SubjectKey:
-    """The key of a subject that this spelling has to itself; white space and case do not count."""
+    """Returns the key of the subject of this spelling alone; white space and case do not count."""
     return SubjectKey(OWN_PREFIX + spelling_of(keyword))
 
 
 def spelling_of(keyword: str) -> str:
-    """What stays of a keyword under every version of the rules."""
+    """Returns the form of a keyword that no version of the rules changes."""
     return " ".join(unicodedata.normalize("NFKC", keyword).casefold().split())
 
 
 def _words(keyword: str, language: str) -> list[str]:
-    """In lower case, but for names and acronyms of which their letters tell that they are such."""
+    """Returns the words in lower case, except names and acronyms that their letters reveal."""
     text = unicodedata.normalize("NFKC", keyword).translate(_APOSTROPHES)
     text = _THOUSANDS.sub(lambda found: found[0].replace(",", ""), text)
     if language in _BY_COMMAS:
@@ -105,7 +105,7 @@ def _words(keyword: str, language: str) -> list[str]:
 
 
 def _case_tells(words: Sequence[str]) -> tuple[bool, bool]:
-    """Whether capital letters tell names from words here, and whether words in capitals are acronyms."""
+    """Returns whether capitals mark names in this keyword, and whether words in capitals are acronyms."""
     letters = [word for word in words if word[:1].isalpha()]
     capitals = len(letters) == 1 or any(word[:1].islower() for word in letters)
     upper = len(letters) == 1 or any(not word.isupper() for word in letters)
@@ -129,7 +129,7 @@ def _cased(place: int, words: Sequence[str], lower: Sequence[str], *, capitals: 
 
 
 def _without_articles(words: list[str]) -> list[str]:
-    """Without "the" between other words, and without any article behind "how to"."""
+    """Removes "the" between other words, and any article behind "how to"."""
     is_how_to = words[:2] == ["how", "to"]
     dropped = data.ARTICLES if is_how_to else {"the"}
     return [word for place, word in enumerate(words) if not (word in dropped and 0 < place < len(words) - 1)]
@@ -170,7 +170,7 @@ def _american(word: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _singular(word: str, language: str) -> str:
-    """What a word may be the plural of; a word that is none stays."""
+    """Returns the singular; a word that is no plural stays."""
     if len(word) <= _SHORT or not word.isalpha() or word != word.casefold():
         return word
     return _SINGULARS[language](word)
@@ -191,7 +191,7 @@ def _english_singular(word: str) -> str:
 
 
 def _by_its_end(word: str) -> str:
-    """Of a word that the dictionary lacks, such as a product's name."""
+    """Returns the singular, by its ending, of a word that the dictionary lacks, such as a product's name."""
     if word.endswith(("us", "is", "as", "js", "ys")) and not word.endswith(("ays", "eys", "oys")):
         return word
     if word.endswith("ies") and len(word) > _SHORT + 1:
@@ -230,12 +230,12 @@ def _portuguese_singular(word: str) -> str:
 
 
 def _german_singular(word: str) -> str:
-    """Of nouns alone, which the dictionary has with a capital letter."""
+    """Returns the singular of a noun, which the dictionary has with a capital letter."""
     if word in data.GERMAN_PLURALS:
         return word
     known = _lemma(word.capitalize(), "de")
     if known is None:
-        # Typed where there are no umlauts.
+        # Typed without umlauts.
         known = _lemma(_TYPED_UMLAUT.sub(lambda found: _OF_TYPED[found[0]], word).capitalize(), "de")
     if known is None or not known[:1].isupper() or len(known) >= len(word) + 1:
         return word
@@ -268,7 +268,7 @@ def _lemma(word: str, language: str) -> str | None:
 
 @cache
 def _dictionary(language: str) -> Callable[[str], str | None]:
-    # Most processes that know of subjects never ask for a key.
+    # Most processes that import subjects never compute a key.
     from simplemma.strategies.dictionaries.stream_dictionary_factory import StreamDictionaryFactory  # noqa: PLC0415
 
     return StreamDictionaryFactory(cache_max_size=1).get_dictionary(language).get
@@ -278,7 +278,7 @@ _prepared: set[str] = set()
 
 
 async def prepare(languages: Iterable[str]) -> None:
-    """Reads the dictionaries of these languages, tags such as `en-GB`, beside the event loop: each once, in some tenths of a second."""
+    """Reads the dictionaries of these languages (tags such as `en-GB`) in a thread: each once, in some tenths of a second."""
     for own in {language.partition("-")[0].casefold() for language in languages} - _prepared:
         if own in _SINGULARS:
             await asyncio.to_thread(_dictionary, own)
@@ -299,7 +299,7 @@ def _without_accents(word: str, language: str) -> str:
 
 
 def _bare(text: str, kept: str) -> str:
-    """Without the marks over and under Latin letters. In other scripts they are letters."""
+    """Removes the marks of Latin letters. In other scripts they are letters."""
     bare: list[str] = []
     is_latin = False
     for letter in unicodedata.normalize("NFD", text):
@@ -313,7 +313,7 @@ def _bare(text: str, kept: str) -> str:
 
 
 def _in_order(words: Sequence[str]) -> str:
-    """The words as one, so that spacing and hyphens do not count; two that "and" joins, and both sides of "vs", in the order of letters."""
+    """Joins the words, so that spacing and hyphens do not count; sorts two joined by "and", and both sides of "vs"."""
     places = [place for place, word in enumerate(words) if word in _JOINED_BY]
     if len(places) == 1 and 0 < places[0] < len(words) - 1:
         (place,) = places
@@ -321,7 +321,7 @@ def _in_order(words: Sequence[str]) -> str:
         if joined == "vs":
             before, after = sorted((before, after), key=_together)
         elif before[-1] > after[0]:
-            # Garlic and herb butter, and butter with herb and garlic: what else there is belongs to both.
+            # Garlic and herb butter, and butter with herb and garlic: the other words belong to both.
             before, after = [*before[:-1], after[0]], [before[-1], *after[1:]]
         return f"{_together(before)} {joined} {_together(after)}"
     return _together([_JOINED_BY.get(word, word) for word in words])

@@ -1,4 +1,4 @@
-"""What the API takes and gives of subjects."""
+"""API views and requests of subjects."""
 
 from datetime import datetime
 from typing import Annotated, Final, Literal, Self
@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from chassis.http.api import View
 from orchestrator.requests import RequestBody, not_blank
-from orchestrator.subjects.deciding import StoredSubject, SubjectDecision
+from orchestrator.subjects.decisions import StoredSubject, SubjectDecision
 
 MAX_KEYWORD: Final = 200
 Keyword = Annotated[
@@ -15,31 +15,32 @@ Keyword = Annotated[
 ]
 
 
-class DecisionRequest(RequestBody):
-    """That two subjects are one, or that a keyword has one to itself."""
+class SubjectDecisionRequest(RequestBody):
+    """A decision that joins two subjects, or splits a keyword off."""
 
     kind: Literal["join", "split"]
-    """`join`: the subject of `keyword` and that of `other` are one; a split between them is taken back. `split`: `keyword`, spelled so, is a
-    subject of its own; a join of it is taken back instead."""
+    """`join`: makes the subjects of `keyword` and `other` one, and removes a split between them. `split`: gives this spelling of
+    `keyword` its own subject, or removes a join of it.
+    """
     keyword: Keyword
     other: Keyword | None = None
-    """Of a join alone."""
+    """Required for a join; not allowed for a split."""
 
     @model_validator(mode="after")
     def _other_of_a_join(self) -> Self:
         if self.kind == "join" and self.other is None:
-            raise ValueError("a join needs `other`: name the keyword whose subject it is")
+            raise ValueError("a join needs `other`: name a keyword of the subject to join")
         if self.kind == "split" and self.other is not None:
             raise ValueError("a split has no `other`; leave it out")
         return self
 
 
-class DecisionView(View):
+class SubjectDecisionView(View):
     kind: Literal["join", "split"]
     keyword: Annotated[str, Field(examples=["blues guitar"])]
     other: str | None
     decided_by: Annotated[str, Field(examples=["newsroom"])]
-    """The name of the key."""
+    """The name of the API key that decided it."""
     decided_at: datetime
 
     @classmethod
@@ -47,38 +48,38 @@ class DecisionView(View):
         return cls.model_validate(decision, from_attributes=True)
 
 
-class DecisionsView(View):
-    """The latest first. What was taken back is not here, but in the audit log."""
+class SubjectDecisionList(View):
+    """Decisions in force, the latest first. The audit log has the removed ones."""
 
-    items: tuple[DecisionView, ...]
+    items: tuple[SubjectDecisionView, ...]
     next: datetime | None
     """Send it as `after` to get the next page; null on the last one."""
 
 
-class DecisionMade(View):
+class SubjectDecisionResult(View):
     kind: Literal["join", "split"]
     keyword: Annotated[str, Field(examples=["blues guitar"])]
     other: str | None
     changed: bool
-    """False: it was so already."""
+    """False if it was decided already."""
 
 
 class SubjectView(View):
     key: Annotated[str, Field(examples=["2:bluesguitar"])]
-    """What the keywords are folded to. It changes when the rules do."""
+    """The common key of its keywords. It changes with the rules."""
     keywords: tuple[str, ...]
-    """Those that have an article, or have it in hand."""
+    """The keywords with an article, and the one in work."""
     articles: int
     in_hand: bool
-    """Whether a keyword is being researched, written, published or promoted on it."""
+    """Whether a keyword of it is being researched, written, published or promoted."""
 
     @classmethod
     def of(cls, subject: StoredSubject) -> Self:
         return cls.model_validate(subject, from_attributes=True)
 
 
-class SubjectsView(View):
-    """By key."""
+class SubjectList(View):
+    """A page of subjects, by key."""
 
     items: tuple[SubjectView, ...]
     next: str | None

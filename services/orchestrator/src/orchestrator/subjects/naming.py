@@ -1,4 +1,4 @@
-"""Which subject each keyword of a brand names: by its key, and by what a person has said of it. Pure."""
+"""Names the subject of each keyword of a brand: by its key, and by people's joins and splits. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -7,20 +7,20 @@ from orchestrator.subjects.keys import SubjectKey, key_of, own_key_of, spelling_
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
-    """This spelling has a subject to itself."""
+class SubjectSplit:
+    """A decision that gives this spelling its own subject."""
 
     keyword: str
 
 
 @dataclass(frozen=True, slots=True)
-class Join:
-    """What is of this keyword's subject is of the subject of `other`."""
+class SubjectJoin:
+    """A decision that the subject of `keyword` is that of `other`."""
 
     keyword: str
     other: str
     includes_own: bool = False
-    """The subject that this spelling alone had as well."""
+    """True if it also joins the subject of this spelling alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,14 @@ class SubjectNames:
 
     language: str
     splits: frozenset[str] = frozenset()
-    """Spellings."""
-    joins: dict[SubjectKey, Join] = field(default_factory=dict)
+    """Spellings with their own subjects."""
+    joins: dict[SubjectKey, SubjectJoin] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, language: str, splits: Iterable[Split], joins: Iterable[Join]) -> "SubjectNames":
-        """Later joins of what an earlier one has joined count."""
+    def of(
+        cls, language: str, splits: Iterable[SubjectSplit], joins: Iterable[SubjectJoin]
+    ) -> "SubjectNames":
+        """Builds the names from decisions in the order of time; a later join of the same subject replaces an earlier one."""
         names = cls(language, frozenset(spelling_of(each.keyword) for each in splits))
         for each in joins:
             names.joins[names.plain_key(each.keyword)] = each
@@ -43,17 +45,17 @@ class SubjectNames:
         return names
 
     def plain_key(self, keyword: str, *, is_distinct: bool = False) -> SubjectKey:
-        """Without regard to joins."""
+        """Returns the key without joins."""
         if is_distinct or spelling_of(keyword) in self.splits:
             return own_key_of(keyword)
         return key_of(keyword, self.language)
 
     def key(self, keyword: str, *, is_distinct: bool = False) -> SubjectKey:
-        """The key of the keyword's subject; one handed in as distinct has one to itself."""
+        """Returns the key of the keyword's subject; one submitted as distinct has its own."""
         return self._followed(keyword, is_distinct=is_distinct)[0]
 
     def last_name(self, keyword: str) -> str:
-        """The keyword by which its subject is known in the end: the `other` of its last join, or itself."""
+        """Returns the keyword that names its subject in the end: the `other` of its last join, or itself."""
         return self._followed(keyword)[1]
 
     def _followed(self, keyword: str, *, is_distinct: bool = False) -> tuple[SubjectKey, str]:
@@ -62,7 +64,7 @@ class SubjectNames:
         while (join := self.joins.get(key)) is not None:
             key = self.plain_key(join.other)
             if key in passed:
-                # New rules have made a circle of joins. Whoever comes in anywhere gets out at the same place.
+                # New rules have made joins circular. Every entry point leaves the circle at the same place.
                 circle = list(passed)[list(passed).index(key) :]
                 return min(circle), passed[min(circle)]
             passed[key] = join.other

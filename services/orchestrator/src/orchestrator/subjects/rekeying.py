@@ -1,7 +1,7 @@
-"""SQL that makes the stored keys of brands anew when their rules or their language have changed.
+"""SQL that updates the stored keys of brands after a change of their rules or language.
 
-`subject_rules` says by which rules a brand's keys are made. A replica with other rules, whether a release before or after, makes them
-anew before it decides about the brand's keywords. So what is decided rests on keys of one revision.
+`subject_rules` stores the rules behind a brand's keys. A replica with other rules, of an earlier or later release,
+updates the keys before it decides about the brand's keywords. So every decision uses keys of one revision.
 """
 
 from collections.abc import Collection, Mapping
@@ -10,29 +10,29 @@ from typing import Final
 from uuid import UUID
 
 from chassis import Connection
-from orchestrator.subjects.keying import (
-    key_what_has_none,
+from orchestrator.subjects.keys import OWN_PREFIX, PREFIX, REVISION, SubjectKey
+from orchestrator.subjects.naming import SubjectNames
+from orchestrator.subjects.stored_keys import (
+    fill_missing_keys,
     load_names,
     move_claims,
     set_article_keys,
     set_keyword_keys,
 )
-from orchestrator.subjects.keys import OWN_PREFIX, PREFIX, REVISION, SubjectKey
-from orchestrator.subjects.naming import SubjectNames
 
 BATCH: Final = 1_000
-"""Rows that are read at a time."""
+"""Rows per query."""
 ROLL_OUT: Final = timedelta(hours=1)
-"""So long after its keys were made anew, replicas of the release before may store keys of a brand by their own rules."""
+"""For this time after an update, replicas of the previous release may store keys by their own rules."""
 OVERLAP: Final = timedelta(minutes=10)
-"""Rows that are so much older than the new keys may have been committed after them."""
+"""The longest time between the start of a transaction and its commit; older rows need no check."""
 _FIRST: Final = UUID(int=0)
 
 
 async def find_brands_by_other_rules(
     connection: Connection, slugs: Collection[str] | None = None
 ) -> list[str]:
-    """Those of these brands, or of all, whose keys another revision or another language has made."""
+    """Returns the brands, of these or of all, with keys of another revision or language."""
     rows = await connection.fetch(
         """
         select b.slug from brands as b left join subject_rules as r on r.brand_slug = b.slug
@@ -46,9 +46,9 @@ async def find_brands_by_other_rules(
 
 
 async def rekey_brands(connection: Connection, names: Mapping[str, SubjectNames]) -> None:
-    """Has every stored key of these brands be one of these rules. Whoever calls holds the locks of the brands.
+    """Updates every stored key of these brands. Callers hold the locks of the brands.
 
-    With nothing to do it reads one row of each brand, and the indexes of what has no key.
+    If nothing is outdated, it reads one row of each brand, and the indexes of rows without keys.
     """
     for slug, since in (await _find_rows_to_check(connection, names)).items():
         await _rekey_all_articles(connection, slug, names[slug], since)
@@ -61,11 +61,11 @@ async def rekey_brands(connection: Connection, names: Mapping[str, SubjectNames]
         await move_claims(connection, slug, names[slug], sorted(moved))
         if since is None:
             await note_rules(connection, slug, names[slug].language, None)
-    await key_what_has_none(connection, names)
+    await fill_missing_keys(connection, names)
 
 
 async def rekey_articles_of(connection: Connection, slugs: Collection[str]) -> None:
-    """As `rekey_brands`, of articles alone. Whoever calls keeps others from storing articles, and holds no lock of a brand."""
+    """Updates the keys of articles alone. Callers block the storing of articles, and hold no lock of a brand."""
     if due := await _find_rows_to_check(connection, slugs):
         names = await load_names(connection, due)
         for slug, since in due.items():
@@ -73,7 +73,7 @@ async def rekey_articles_of(connection: Connection, slugs: Collection[str]) -> N
 
 
 async def _find_rows_to_check(connection: Connection, slugs: Collection[str]) -> dict[str, datetime | None]:
-    """By brand, since when its rows may have keys by other rules; None: all of them may."""
+    """Returns by brand the time since which rows may have outdated keys; None: all rows may."""
     rows = await connection.fetch(
         """
         select slug, case when is_current then applied_at - $4::interval end as since from (
@@ -107,7 +107,7 @@ async def rekey_articles(
     since: datetime | None = None,
     limit: int = BATCH,
 ) -> UUID | None:
-    """Of a brand's next articles behind this one; returns the last one that was read, or None at the end."""
+    """Updates a brand's articles behind `after`; returns the last one read, or None at the end."""
     rows = await connection.fetch(
         """
         select content_id, keyword, subject_key, is_distinct from content
@@ -130,7 +130,7 @@ async def rekey_articles(
 
 
 async def rekey_waiting_keywords(connection: Connection, slug: str, names: SubjectNames) -> None:
-    """Of the brand's keywords that wait for another one of their subject."""
+    """Updates the keys of the brand's waiting keywords."""
     rows = await connection.fetch(
         """
         select k.cycle_id, k.position, k.keyword, k.is_distinct, k.subject_key from cycles as c join keywords as k using (cycle_id)
@@ -158,7 +158,7 @@ async def find_moved_claims(
     since: datetime | None = None,
     limit: int = BATCH,
 ) -> tuple[set[SubjectKey], str | None]:
-    """Of the brand's next claims behind this key, those whose keyword has another one; and the last that was read, None at the end."""
+    """Returns the outdated keys of the brand's claims behind `after`, and the last key read, or None at the end."""
     rows = await connection.fetch(
         """
         select s.key, h.keyword, h.is_distinct from subjects as s join keywords as h using (cycle_id, position)
@@ -182,7 +182,7 @@ async def find_moved_claims(
 
 
 async def note_rules(connection: Connection, slug: str, language: str, applied_at: datetime | None) -> None:
-    """The brand's keys are made by these rules, since the time given or that of the transaction."""
+    """Stores the present rules as those of the brand's keys, applied at this time or now."""
     await connection.execute(
         """
         insert into subject_rules (brand_slug, revision, language, applied_at)

@@ -1,4 +1,4 @@
-"""Requests about subjects: which there are, and what a person says of them."""
+"""HTTP API of subjects, and of decisions about them."""
 
 from typing import Annotated
 
@@ -11,14 +11,14 @@ from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
 from messaging import Database
 from orchestrator.brands import BrandSlug, Slug, UnknownBrandError, find_brand, seen_slug
 from orchestrator.requests import WITHOUT_NUL
-from orchestrator.subjects.deciding import decisions_of, join_subjects, split_subject, stored_subjects
+from orchestrator.subjects.decisions import find_decisions, find_subjects, join_subjects, split_subject
 from orchestrator.subjects.models import (
     MAX_KEYWORD,
-    DecisionMade,
-    DecisionRequest,
-    DecisionsView,
-    DecisionView,
-    SubjectsView,
+    SubjectDecisionList,
+    SubjectDecisionRequest,
+    SubjectDecisionResult,
+    SubjectDecisionView,
+    SubjectList,
     SubjectView,
 )
 
@@ -33,20 +33,20 @@ def subject_routes(database: Database) -> APIRouter:
         keyword: Annotated[
             str | None,
             Query(
-                max_length=MAX_KEYWORD, pattern=WITHOUT_NUL, description="The one that this keyword names."
+                max_length=MAX_KEYWORD, pattern=WITHOUT_NUL, description="Only the subject of this keyword."
             ),
         ] = None,
         after: Annotated[
             str, Query(max_length=2_000, pattern=WITHOUT_NUL, description="`next` of the page before.")
         ] = "",
         limit: PageLimit = DEFAULT_PAGE,
-    ) -> SubjectsView:
-        """Those that have an article or are in hand. Keywords that fold to one key are one subject, and get one article."""
+    ) -> SubjectList:
+        """Lists the subjects with an article or with a keyword in work. Keywords with one key are one subject and get one article."""
         async with database.connection() as connection:
             brand = await _brand(connection, slug, caller)
-            found = await stored_subjects(connection, brand, keyword=keyword, after=after, limit=limit + 1)
+            found = await find_subjects(connection, brand, keyword=keyword, after=after, limit=limit + 1)
         page = found[:limit]
-        return SubjectsView(
+        return SubjectList(
             items=tuple(map(SubjectView.of, page)), next=page[-1].key if len(found) > limit else None
         )
 
@@ -56,23 +56,24 @@ def subject_routes(database: Database) -> APIRouter:
         slug: Slug,
         after: Annotated[Moment | None, Query(description="`next` of the page before.")] = None,
         limit: PageLimit = DEFAULT_PAGE,
-    ) -> DecisionsView:
-        """Those that hold, the latest first."""
+    ) -> SubjectDecisionList:
+        """Lists the decisions in force, the latest first."""
         async with database.connection() as connection:
             brand = await _brand(connection, slug, caller)
-            found = await decisions_of(connection, brand, after=after, limit=limit + 1)
+            found = await find_decisions(connection, brand, after=after, limit=limit + 1)
         page = found[:limit]
-        return DecisionsView(
-            items=tuple(map(DecisionView.of, page)), next=page[-1].decided_at if len(found) > limit else None
+        return SubjectDecisionList(
+            items=tuple(map(SubjectDecisionView.of, page)),
+            next=page[-1].decided_at if len(found) > limit else None,
         )
 
     @routes.post("/subject-decisions", summary="Join two subjects, or split one", responses=UNKNOWN)
     async def create_subject_decision(
-        caller: MayOperate, slug: Slug, request: DecisionRequest
-    ) -> DecisionMade:
-        """What is in hand goes on, and what stands is kept; it counts from the next keyword on, and whatever rules come later.
+        caller: MayOperate, slug: Slug, request: SubjectDecisionRequest
+    ) -> SubjectDecisionResult:
+        """Joins two subjects, or splits one. Applies to later keywords, under all later rules; work in progress and articles stay.
 
-        The same again changes nothing.
+        A repeated request changes nothing.
         """
         async with database.transaction() as tx:
             brand = await _brand(tx.connection, slug, caller)
@@ -82,7 +83,9 @@ def subject_routes(database: Database) -> APIRouter:
                 )
             else:
                 changed = await split_subject(tx.connection, brand, request.keyword, by=caller.name)
-        return DecisionMade(kind=request.kind, keyword=request.keyword, other=request.other, changed=changed)
+        return SubjectDecisionResult(
+            kind=request.kind, keyword=request.keyword, other=request.other, changed=changed
+        )
 
     return routes
 

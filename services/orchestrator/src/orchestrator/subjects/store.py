@@ -1,7 +1,7 @@
-"""SQL over subjects: who has one in hand, which article stands on it, who waits; beside the functions that run it.
+"""SQL over subjects: their holders, their articles, and the keywords that wait.
 
-Whoever calls holds the locks of the brands, as whoever decides about keywords does. The primary key of `subjects` is the last thing that
-keeps two keywords from having one subject in hand.
+Callers hold the locks of the brands, like all code that decides about keywords. The primary key of `subjects` finally
+prevents two keywords from holding one subject.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -14,23 +14,23 @@ import asyncpg
 
 from chassis import Connection
 from orchestrator.ended_keywords import EndedKeyword, log_ended_keywords
-from orchestrator.subjects.domain import Fate, Place, Standing, Subject
+from orchestrator.subjects.domain import HolderState, Place, Subject, SubjectArticle
 from orchestrator.subjects.keys import SubjectKey
 
 Named: TypeAlias = tuple[str, SubjectKey]
-"""A subject: the slug of its brand, and its key."""
+"""A subject by the slug of its brand and its key."""
 
 STANDS: Final = "(taken_down_at is null and decision is distinct from 'rejected' and (published_url is not null or held_for <> '{}'))"
-"""Of articles: published, or a draft that waits for a person."""
+"""A condition on articles: published, or a draft that waits for a person."""
 _FATES: Final = {
-    "queued": Fate.IN_THE_MAKING,
-    "writing": Fate.IN_THE_MAKING,
-    "publishing": Fate.IN_THE_MAKING,
-    "promoting": Fate.IN_THE_MAKING,
-    "refused": Fate.REFUSED,
-    "failed": Fate.FAILED,
+    "queued": HolderState.IN_THE_MAKING,
+    "writing": HolderState.IN_THE_MAKING,
+    "publishing": HolderState.IN_THE_MAKING,
+    "promoting": HolderState.IN_THE_MAKING,
+    "refused": HolderState.REFUSED,
+    "failed": HolderState.FAILED,
 }
-"""By the state of the keyword that has the subject in hand; of other states, it is let go."""
+"""Fates by the state of the holder; other states release the subject."""
 _MAX_REASON: Final = 500
 _ENDED: Final = (
     "c.brand_slug, k.keyword, k.cycle_id, c.correlation_id, {content_id}, k.state, k.reason, {url}"
@@ -40,7 +40,7 @@ _ENDED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Follower:
-    """A keyword that waits for another one on its subject."""
+    """A keyword that waits for the holder of its subject."""
 
     place: Place
     keyword: str
@@ -48,7 +48,7 @@ class Follower:
 
 
 async def load_subjects(connection: Connection, named: Collection[Named]) -> dict[Named, Subject]:
-    """Each of them, also those that nobody has handed in before."""
+    """Returns each of these subjects, including unknown ones."""
     wanted = list(dict.fromkeys(named))
     rows = await connection.fetch(
         f"""
@@ -77,7 +77,7 @@ async def load_subjects(connection: Connection, named: Collection[Named]) -> dic
 def _subject(row: asyncpg.Record) -> Subject:
     standing = None
     if row["content_id"] is not None:
-        standing = Standing(row["content_id"], row["written_for"], row["published_url"])
+        standing = SubjectArticle(row["content_id"], row["written_for"], row["published_url"])
     if row["cycle_id"] is None:
         return Subject(SubjectKey(row["key"]), standing)
     return Subject(
@@ -85,7 +85,7 @@ def _subject(row: asyncpg.Record) -> Subject:
         standing,
         (row["cycle_id"], row["position"]),
         row["keyword"],
-        _FATES.get(row["state"], Fate.LET_GO),
+        _FATES.get(row["state"], HolderState.LET_GO),
         row["reason"] or "",
         row["renews"] is not None,
         row["tries"],
@@ -93,7 +93,7 @@ def _subject(row: asyncpg.Record) -> Subject:
 
 
 async def claim(connection: Connection, claims: Mapping[Named, tuple[Place | None, Place]]) -> set[Named]:
-    """Gives subjects to keywords, each from whoever has it in hand, None for nobody; returns those for which that was still so."""
+    """Passes subjects from their expected holders (None: free) to keywords; returns the subjects for which that succeeded."""
     if not claims:
         return set()
     rows = await connection.fetch(
@@ -118,8 +118,8 @@ async def claim(connection: Connection, claims: Mapping[Named, tuple[Place | Non
     return {(row["brand_slug"], SubjectKey(row["key"])) for row in rows}
 
 
-async def renew(connection: Connection, renewals: Mapping[Place, UUID]) -> None:
-    """Notes which articles these keywords are to write anew."""
+async def note_rewrites(connection: Connection, renewals: Mapping[Place, UUID]) -> None:
+    """Stores which articles these keywords rewrite."""
     await connection.execute(
         """
         update keywords as k set renews = n.content_id
@@ -132,12 +132,12 @@ async def renew(connection: Connection, renewals: Mapping[Place, UUID]) -> None:
     )
 
 
-async def follow(
+async def add_followers(
     connection: Connection, following: Iterable[Follower], former: Mapping[Named, SubjectKey]
 ) -> None:
-    """They wait for the keyword that has their subject in hand, and keep their place among those that wait for a turn.
+    """Makes keywords wait for the holder of their subject; they keep their place among those that wait for a turn.
 
-    Replicas of the version before find that keyword by its `former` key.
+    Replicas of the previous version find the holder by its `former` key.
     """
     followers = list(following)
     await connection.execute(
@@ -175,8 +175,8 @@ async def subjects_waited_for(connection: Connection, slugs: Sequence[str]) -> l
     return [(row["brand_slug"], SubjectKey(row["subject_key"])) for row in rows]
 
 
-async def followers_of(connection: Connection, named: Sequence[Named]) -> list[Follower]:
-    """The keywords that wait for these subjects."""
+async def find_followers(connection: Connection, named: Sequence[Named]) -> list[Follower]:
+    """Returns the keywords that wait for these subjects."""
     rows = await connection.fetch(
         """
         select k.cycle_id, k.position, k.keyword, c.brand_slug, k.subject_key
@@ -198,7 +198,7 @@ async def followers_of(connection: Connection, named: Sequence[Named]) -> list[F
     ]
 
 
-async def let_take_turns(connection: Connection, followers: Sequence[Follower]) -> None:
+async def requeue(connection: Connection, followers: Sequence[Follower]) -> None:
     await connection.execute(
         """
         update keywords as k set follows = false, awaits_turn = true
@@ -211,7 +211,7 @@ async def let_take_turns(connection: Connection, followers: Sequence[Follower]) 
 
 
 async def count_try(connection: Connection, named: Sequence[Named]) -> None:
-    """The keyword that had it in hand has failed."""
+    """Counts a failed holder of each subject."""
     await connection.execute(
         """
         update subjects as s set tries = tries + 1 from unnest($1::text[], $2::text[]) as n (slug, key)
@@ -223,9 +223,9 @@ async def count_try(connection: Connection, named: Sequence[Named]) -> None:
 
 
 async def complete(
-    connection: Connection, ended: Sequence[tuple[Place, Standing, str]], now: datetime
+    connection: Connection, ended: Sequence[tuple[Place, SubjectArticle, str]], now: datetime
 ) -> None:
-    """Ends keywords with the article that stands, and the sentence that says so. The state is the one that `cycles.facts` derives."""
+    """Ends keywords with the existing article and the sentence that says so; sets the state that `cycles.facts` derives."""
     rows = await connection.fetch(
         f"""
         update keywords as k
@@ -249,7 +249,7 @@ async def complete(
 async def end_without_article(
     connection: Connection, ended: Sequence[tuple[Place, bool, str]], now: datetime
 ) -> None:
-    """Ends keywords as refused (True) or failed, with the reason. The state is the one that `cycles.facts` derives."""
+    """Ends keywords as refused (True) or failed, with the reason; sets the state that `cycles.facts` derives."""
     rows = await connection.fetch(
         f"""
         update keywords as k
@@ -271,5 +271,5 @@ async def end_without_article(
 
 
 def cut(reason: str) -> str:
-    """As long as reasons of keywords may be."""
+    """Cuts a reason to its longest length."""
     return reason if len(reason) <= _MAX_REASON else f"{reason[: _MAX_REASON - 1]}…"

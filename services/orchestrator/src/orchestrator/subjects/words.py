@@ -1,6 +1,6 @@
-"""Words that the rules of subjects' keys treat each in its own way. Data alone.
+"""Words with special treatment in the rules of subject keys. Data only.
 
-Whoever changes a word here changes keys: raise `keys.REVISION`, so that stored subjects get their keys anew.
+A change here changes keys: raise `keys.REVISION`, so that stored subjects get new keys.
 """
 
 from typing import Final
@@ -22,7 +22,7 @@ OWN_PLURALS: Final = _words("""
     proceeds provisions quarters rapids regards remains rights robotics ruins sales sands savings securities series shingles shorts specs species spectacles
     spirits springs sweets thanks tights trunks wages waters winnings wits woods works
     """)
-"""English words in s that name something else than their stem, or nothing but themselves: blues are no blue, customs no custom."""
+"""English words in s without a related stem: blues are no blue, customs no custom."""
 
 PLURALS_AFTER: Final = {
     "arts": frozenset(("martial",)),
@@ -45,14 +45,14 @@ PLURALS_AFTER: Final = {
     "sales": frozenset(("boot", "flash", "garage", "jumble", "rummage", "yard")),
     "springs": frozenset(("hot", "coil", "mattress")),
 }
-"""Words before which `OWN_PLURALS` are plain plurals after all: wine glasses are many a wine glass."""
+"""Words before which `OWN_PLURALS` are plain plurals: wine glasses are several wine glasses."""
 
 PLURALS_ALONE: Final = _words("""
     blacks brights casuals commons darks doubles essentials finals flats formals greats heavies highs initials intimates lights locals lows mains
     nationals naturals neutrals opens originals primaries privates reds regulars rights roughs rounds royals seconds sharps singles slacks smalls
     soles solids spares specials straights uppers vitals whites
     """)
-"""English words in s that, as the whole keyword, are no plural: the word without s is an adjective then. Flats are no flat."""
+"""English words in s that are no plural as the whole keyword, because the word without s is an adjective: flats."""
 
 SINGULARS: Final = _pairs(
     """
@@ -66,7 +66,7 @@ SINGULARS: Final = _pairs(
     women:woman womens:woman
     """
 )
-"""English plurals that no ending tells."""
+"""English plurals that their ending does not reveal."""
 
 SPELLINGS: Final = _pairs(
     """
@@ -81,7 +81,7 @@ SPELLINGS: Final = _pairs(
     travelling:traveling tumour:tumor tyre:tire vapour:vapor vigour:vigor yoghurt:yogurt
     """
 )
-"""British spellings, and others of one word, with the one that a key has. Words of which both spellings name things stay (whisky, whiskey)."""
+"""British and other variant spellings, with the spelling of the key. Leaves out pairs with two meanings (whisky, whiskey)."""
 
 NUMBERS: Final = _pairs(
     """
@@ -89,22 +89,22 @@ NUMBERS: Final = _pairs(
     1st:first 2nd:second 3rd:third 4th:fourth 5th:fifth
     """
 )
-"""English numbers as people write them in either way; "one" is too often none."""
+"""English numbers that people write as words or figures; without "one", which often is no number."""
 
 FIRST_NAMES: Final = _words("""
     adam andrew brook daniel david edward emmanuel evan gilbert henry hugh jacob jenkin john jone matthew michael peter philip phillip
     rick robert roger simon stephen steven walter william
     """)
-"""Of which the form in s is another name: Philips, Daniels, Rogers."""
+"""First names that are another name with an s: Philips, Daniels, Rogers."""
 
 ACRONYMS_LIKE_WORDS: Final = _words("AIDS ARM CAT GAP ICE IT PET SAD STEM SWIFT TIPS US WHO")
-"""Acronyms that mean something else in lower case."""
+"""Acronyms that are other words in lower case."""
 
 NAMES_LIKE_WORDS: Final = _words("polish teams windows")
-"""Words that are names where they are written with a capital letter, and case tells, wherever they stand."""
+"""Words that are names if capitalised, in any position, where case reveals names."""
 
 NAMES_WITHIN: Final = _words("bath china jordan march may nice reading turkey")
-"""As `NAMES_LIKE_WORDS`, but not as the first word, which may have its capital letter as such."""
+"""As `NAMES_LIKE_WORDS`, but not as the first word, which may be capitalised anyway."""
 
 NAMED_BESIDE: Final = {
     "teams": _words("microsoft slack zoom office365 365"),
@@ -112,7 +112,7 @@ NAMED_BESIDE: Final = {
         "7 8 10 11 95 98 xp vista server defender update laptop pc install linux mac macos microsoft driver desktop powershell azure"
     ),
 }
-"""Words beside which a name is one in lower case, too: windows 11."""
+"""Words next to which a name is one in lower case, too: windows 11."""
 
 _BANDS: Final = _words(
     "animals byrds carpenters cars cranberries doors eagles killers kinks monkees pixies smiths specials strokes temptations turtles"
@@ -129,9 +129,9 @@ _OF_SPORTS: Final = _words(
     "fixtures game games jersey jerseys mlb nba nfl nhl playoffs quarterback roster schedule score scores season standings tickets"
 )
 CALLED_IN_PLURAL: Final = ((_BANDS, _OF_MUSIC), (_TEAMS, _OF_SPORTS))
-"""Bands and teams that are called like many of a thing, and the words beside which they are meant: eagles tickets are for no eagle.
+"""Bands and teams with plural names, and words next to which they are meant: eagles tickets are for no eagle.
 
-Alone and with a capital letter they are meant as well.
+Alone and capitalised they are meant as well.
 """
 
 LONG_NAMES_IN_PLURAL: Final = tuple(
@@ -142,15 +142,15 @@ LONG_NAMES_IN_PLURAL: Final = tuple(
         "scissor sisters", "smashing pumpkins", "spice girls", "stone roses", "talking heads", "violent femmes", "white stripes",
     )
 )  # fmt: skip
-"""Such names of several words, which mean nothing else."""
+"""Plural names of several words, which mean nothing else."""
 
 ACCENTED: Final = _words("exposé lamé maté rosé")
-"""English words that are others without their accent: rosé is no rose."""
+"""English words that are other words without their accent: rosé is no rose."""
 
 NOT_BRITISH: Final = _words(
     "advertising enterprising exercising franchising merchandising promising supervising surprising"
 )
-"""Words in ising that Americans spell so, too."""
+"""Words in -ising that Americans spell so, too."""
 
 BEFORE_ISE: Final = _words(
     "author categor custom maxim minim optim organ personal prior real recogn special stabil steril util visual"
@@ -166,4 +166,4 @@ FRENCH_PLURALS: Final = _words("""
 SPANISH_PLURALS: Final = _words("bodas celos esposas gafas gracias lentes modales vacaciones víveres")
 PORTUGUESE_PLURALS: Final = _words("calças costas férias lentes óculos pais parabéns")
 GERMAN_PLURALS: Final = _words("ferien kosten leute möbel noten steuern waren")
-"""Plurals that are a thing of their own beside their singular, if they have one."""
+"""Plurals that differ in meaning from their singular, if they have one."""

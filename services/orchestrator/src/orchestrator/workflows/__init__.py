@@ -1,6 +1,6 @@
-"""How the writing of each article goes: its steps, what it waits for, and what a person does about one that stands still."""
+"""Shows the steps and waits of each article's writing, and lets people retry or cancel it."""
 
 from orchestrator.workflows.routes import answer_refusals, workflow_routes
-from orchestrator.workflows.store import in_states
+from orchestrator.workflows.store import count_by_state
 
-__all__ = ["answer_refusals", "in_states", "workflow_routes"]
+__all__ = ["answer_refusals", "count_by_state", "workflow_routes"]

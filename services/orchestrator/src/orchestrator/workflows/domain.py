@@ -1,4 +1,4 @@
-"""What the steps of a workflow are, and in which state each is. Pure: no I/O, no clock, no randomness."""
+"""The steps of a workflow and their states. Pure: no I/O, no clock, no randomness."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,20 +9,20 @@ from uuid import UUID, uuid5
 
 FIRST: Final = ("fetch_research",)
 LAST: Final = ("write_article", "store", "announce")
-"""The steps of every workflow; between those of the two lists are the writer's own, which are part of `write_article`."""
+"""The steps of every workflow; between the two lists come the writer's own, which are part of `write_article`."""
 
 
 class WorkflowState(StrEnum):
     WAITING = "waiting"
-    """For its turn, a budget, a model, research; `waits` says for what."""
+    """Waits for its turn, a budget, a model or research; `waits` says which."""
     RUNNING = "running"
     """It is being written, or its command is in the queue."""
     STUCK = "stuck"
-    """Under way, without a sign of it for so long that nobody seems to work on it, and no wait is known that would explain it."""
+    """Under way without a sign of progress for too long, and without a known wait that would explain it."""
     DONE = "done"
     """The article is stored."""
     REFUSED = "refused"
-    """It ended without an article: the sources give none."""
+    """It ended without an article: the sources support none."""
     FAILED = "failed"
     CANCELLED = "cancelled"
 
@@ -36,7 +36,7 @@ class StepState(StrEnum):
     FAILED = "failed"
     CANCELLED = "cancelled"
     PENDING = "pending"
-    """The steps before it are not done."""
+    """Earlier steps are not done yet."""
 
 
 _OF_THE_NEXT: Final = {
@@ -48,49 +48,49 @@ _OF_THE_NEXT: Final = {
     WorkflowState.FAILED: StepState.FAILED,
     WorkflowState.CANCELLED: StepState.CANCELLED,
 }
-"""The state of the first step without a result, by the state of its workflow."""
+"""The state of the first unfinished step, by the state of its workflow."""
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
-    """A step that has a result."""
+class FinishedStep:
+    """A step with a result."""
 
     name: str
     begun_at: datetime | None
-    """None if it is not known: of steps that take no time, and of those from before it was noted."""
+    """None if unknown: steps that take no time, and old rows, have no start."""
     finished_at: datetime
     bytes: int | None
-    """Of its result as JSON; None if it has none beyond being done."""
+    """Bytes of its result as JSON; None if it has no result of its own."""
     prompt_tokens: int | None
     completion_tokens: int | None
-    """What a model read and wrote for it; None if none was asked."""
+    """Tokens that a model read and wrote for it; None if it asked no model."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WorkflowStep:
     name: str
     state: StepState
-    finished: Finished | None = None
+    finished: FinishedStep | None = None
 
 
-def in_order(finished: Sequence[Finished], state: WorkflowState) -> tuple[Step, ...]:
-    """All steps that are known of a workflow: those that are done, and those of every workflow that are not."""
+def order_steps(finished: Sequence[FinishedStep], state: WorkflowState) -> tuple[WorkflowStep, ...]:
+    """Returns all known steps of a workflow in order: finished ones, and the unfinished ones of every workflow."""
     known = {each.name: each for each in finished}
     own = sorted(
         (each for each in finished if each.name not in {*FIRST, *LAST}),
         key=lambda each: (each.finished_at, each.name),
     )
-    steps: list[Step] = []
+    steps: list[WorkflowStep] = []
     following = _OF_THE_NEXT[state]
     for name in (*FIRST, *(each.name for each in own), *LAST):
         if name in known:
-            steps.append(Step(name, StepState.DONE, known[name]))
+            steps.append(WorkflowStep(name, StepState.DONE, known[name]))
         else:
-            steps.append(Step(name, following))
+            steps.append(WorkflowStep(name, following))
             following = StepState.PENDING
     return tuple(steps)
 
 
 def workflow_id(content_id: UUID, revision: int | None) -> UUID:
-    """Under which the steps of an article's writing are kept, but for the writer's own."""
+    """Returns the id of an article's workflow; the writer's own steps have another one."""
     return content_id if revision is None else uuid5(content_id, f"revision {revision}")

@@ -1,4 +1,4 @@
-"""What the API gives of workflows: what is known of each step, and where its result can be read; never the result itself."""
+"""API views of workflows: their steps, and the addresses of results, which may be large."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,12 +10,12 @@ from pydantic import Field
 
 from chassis.http.api import View
 from orchestrator.requests import RequestBody
-from orchestrator.workflows.domain import Finished, Step, StepState, WorkflowState, in_order
-from orchestrator.workflows.store import Workflow
+from orchestrator.workflows.domain import FinishedStep, StepState, WorkflowState, WorkflowStep, order_steps
+from orchestrator.workflows.store import ArticleWorkflow
 
 
 class ResultView(View):
-    """Where the result of a step is."""
+    """The address and size of a step's result."""
 
     bytes: Annotated[int, Field(examples=[18342])]
     """Of the JSON document."""
@@ -25,7 +25,7 @@ class ResultView(View):
 
 
 class TokensView(View):
-    """What a model counted."""
+    """Tokens that a model read and wrote."""
 
     read: Annotated[int, Field(examples=[2815])]
     written: Annotated[int, Field(examples=[412])]
@@ -33,8 +33,10 @@ class TokensView(View):
 
 class StepView(View):
     name: Annotated[str, Field(examples=["model:outline"])]
-    """`fetch_research`, `write_article`, `store`, `announce`; between them the steps of the brand's writer, such as a model's answers,
-    which are part of `write_article`: which of them are to come is for the writer to know."""
+    """`fetch_research`, `write_article`, `store`, `announce`, or a step of the brand's writer, such as a model's answer.
+
+    The writer's steps are part of `write_article`; only those that have begun are listed.
+    """
     state: StepState
     begun_at: datetime | None
     finished_at: datetime | None
@@ -42,7 +44,7 @@ class StepView(View):
     result: ResultView | None
 
     @classmethod
-    def of(cls, step: Step, content_id: UUID) -> Self:
+    def of(cls, step: WorkflowStep, content_id: UUID) -> Self:
         done = step.finished
         return cls(
             name=step.name,
@@ -59,33 +61,33 @@ class StepView(View):
 
 
 class WorkflowNoteView(View):
-    """How the writing of an article goes."""
+    """The state of an article's writing."""
 
     content_id: UUID
     cycle_id: UUID
     brand_slug: Annotated[str, Field(examples=["daily-grind"])]
     keyword: str
     state: WorkflowState
-    """`stuck`: under way, with no sign of it for STUCK_AFTER_MINUTES and no wait noted."""
+    """`stuck`: under way, without progress for STUCK_AFTER_MINUTES and without a noted wait."""
     revision: int | None
-    """The version that is being written, if a draft was sent back."""
+    """The number of the version in work, if a draft was returned."""
     waits: str | None
-    """For what, if it waits."""
+    """The reason of its wait, if it waits."""
     waits_until: datetime | None
-    """When it is looked at again, as far as known."""
+    """When its wait ends, if known."""
     problem: str | None
-    """What went wrong last, also if it is tried again; or why there is no article."""
+    """The last problem, even if a retry is under way; or why there is no article."""
     attempt: int
-    """Of the command that is carried out, as its queue counts: waits and what was killed are left out. 0: it was not begun."""
+    """Attempts of the current command as its queue counts them, without waits and crashes; 0 before the first."""
     starts: int
-    """How often that command was begun, those left out included."""
+    """Starts of the current command, including those after waits and crashes."""
     first_begun_at: datetime | None
     begun_at: datetime | None
-    """The latest time."""
+    """The latest start."""
     in_hand: bool
-    """Whether a writer has it in hand, or had until it was killed less than WRITING_TIMEOUT_SECONDS ago."""
+    """Whether a writer works on it, or was killed less than WRITING_TIMEOUT_SECONDS ago."""
     last_sign_at: datetime
-    """Begun, put down, a step finished, the end of a wait: whatever was the latest."""
+    """The latest of: start, release, end of a step, end of a wait."""
     retries: int
     retried_at: datetime | None
     retried_by: str | None
@@ -95,44 +97,44 @@ class WorkflowNoteView(View):
 
 class WorkflowView(WorkflowNoteView):
     tokens: TokensView | None
-    """Of all steps that are kept; answers that came to nothing are not among them."""
+    """The sum over all stored steps; unusable answers are not included."""
     steps: tuple[StepView, ...]
-    """In their order."""
+    """In order of execution."""
 
     @classmethod
-    def of_workflow(cls, workflow: Workflow, finished: Sequence[Finished]) -> Self:
+    def of_workflow(cls, workflow: ArticleWorkflow, finished: Sequence[FinishedStep]) -> Self:
         return cls(
             **note_of(workflow).model_dump(),
             tokens=_tokens(finished),
             steps=tuple(
-                StepView.of(step, workflow.content_id) for step in in_order(finished, workflow.state)
+                StepView.of(step, workflow.content_id) for step in order_steps(finished, workflow.state)
             ),
         )
 
 
-class Retrying(RequestBody):
+class WorkflowRetry(RequestBody):
     anew: bool = False
-    """Whether the brand's writer begins anew: a model is asked, and paid, again. Otherwise it goes on behind the last result that is stored."""
+    """True: the brand's writer starts over, and a model is asked, and paid, again. False: it continues after the last stored result."""
 
 
 class ControlledView(View):
     changed: bool
-    """False: it was under way, or cancelled, already."""
+    """False if it was under way, or cancelled, already."""
     workflow: WorkflowNoteView
-    """As it is now."""
+    """The present state."""
 
 
 class WorkflowList(View):
     items: tuple[WorkflowNoteView, ...]
     next: UUID | None
-    """`after` of the next page; null if this is the last one."""
+    """`after` of the next page; null on the last one."""
 
 
-def note_of(workflow: Workflow) -> WorkflowNoteView:
+def note_of(workflow: ArticleWorkflow) -> WorkflowNoteView:
     return WorkflowNoteView.model_validate(workflow, from_attributes=True)
 
 
-def _tokens(finished: Sequence[Finished]) -> TokensView | None:
+def _tokens(finished: Sequence[FinishedStep]) -> TokensView | None:
     counted = [each for each in finished if each.prompt_tokens is not None]
     if not counted:
         return None

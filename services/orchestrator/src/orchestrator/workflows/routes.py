@@ -1,4 +1,4 @@
-"""Requests about workflows: how the writing of articles goes."""
+"""HTTP API of workflows: the state of articles in writing, retry and cancel."""
 
 from datetime import timedelta
 from http import HTTPStatus
@@ -26,12 +26,14 @@ from messaging import Database
 from orchestrator import problem_codes as codes
 from orchestrator.cycles import BrandLimits
 from orchestrator.workflows import control, store
-from orchestrator.workflows.control import NotNowError, UnknownWorkflowError
+from orchestrator.workflows.control import UnknownWorkflowError, WorkflowStateError
 from orchestrator.workflows.domain import WorkflowState
-from orchestrator.workflows.models import ControlledView, Retrying, WorkflowList, WorkflowView, note_of
+from orchestrator.workflows.models import ControlledView, WorkflowList, WorkflowRetry, WorkflowView, note_of
 
 MAX_STEP: Final = 200
-NOT_NOW: Final = refusal(HTTPStatus.CONFLICT, "As it stands, this cannot be done; `detail` says what can.")
+NOT_NOW: Final = refusal(
+    HTTPStatus.CONFLICT, "The workflow's state does not allow this; `detail` says what is possible."
+)
 
 
 def workflow_routes(database: Database, limits: BrandLimits, stuck_after: timedelta) -> APIRouter:
@@ -40,12 +42,12 @@ def workflow_routes(database: Database, limits: BrandLimits, stuck_after: timede
     @routes.get("/workflows", summary="List workflows", response_model=WorkflowList)
     async def list_workflows(
         caller: MayRead,
-        brand: Annotated[BrandSlug | None, Query(description="Of this brand alone.")] = None,
-        state: Annotated[WorkflowState | None, Query(description="In this state alone.")] = None,
+        brand: Annotated[BrandSlug | None, Query(description="Only workflows of this brand.")] = None,
+        state: Annotated[WorkflowState | None, Query(description="Only workflows in this state.")] = None,
         after: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> WorkflowList:
-        """Of all articles whose cycle is kept, in the order in which they were begun."""
+        """Lists the workflows of all articles in existing cycles, by start."""
         brands = None if caller.brands is None else sorted(caller.brands)
         if brand is not None:
             brands = [brand] if caller.may_see(brand) else []
@@ -60,12 +62,12 @@ def workflow_routes(database: Database, limits: BrandLimits, stuck_after: timede
 
     @routes.get(
         "/workflows/{content_id}",
-        summary="See how an article's writing goes",
+        summary="Read the state of an article's writing",
         response_model=WorkflowView,
         responses=UNKNOWN,
     )
     async def get_workflow(caller: MayRead, content_id: UUID) -> WorkflowView:
-        """Its steps with their times, what each cost, and where its result can be read."""
+        """Returns its steps with their times, their tokens, and the addresses of their results."""
         async with database.connection() as connection:
             workflow = await store.find_workflow(
                 connection, content_id, _brands(caller), stuck_after=stuck_after
@@ -86,7 +88,7 @@ def workflow_routes(database: Database, limits: BrandLimits, stuck_after: timede
         step: Annotated[str, Path(max_length=MAX_STEP, pattern=r"^[\w:. -]+$")],
         if_none_match: IfNoneMatch = None,
     ) -> Response:
-        """As the workflow keeps it: JSON, of a shape that is for each step to know and may change with any version."""
+        """Returns the stored JSON; its shape depends on the step and may change with any version."""
         async with database.connection() as connection:
             workflow = await store.find_workflow(
                 connection, content_id, _brands(caller), stuck_after=stuck_after
@@ -106,18 +108,18 @@ def workflow_routes(database: Database, limits: BrandLimits, stuck_after: timede
         summary="Write an article again",
         responses={**UNKNOWN, **NOT_NOW},
     )
-    async def retry_workflow(caller: MayOperate, content_id: UUID, request: Retrying) -> ControlledView:
-        """One that failed or stands still. It goes on behind the last result that is stored; what is under way is left alone."""
+    async def retry_workflow(caller: MayOperate, content_id: UUID, request: WorkflowRetry) -> ControlledView:
+        """Retries an article that failed or is stuck, after its last stored result. An article under way is left alone."""
         done = await control.retry(database, content_id, caller, anew=request.anew, stuck_after=stuck_after)
         return ControlledView(changed=done.changed, workflow=note_of(done.workflow))
 
     @routes.post(
         "/workflows/{content_id}/cancel",
-        summary="Give up an article",
+        summary="Cancel an article",
         responses={**UNKNOWN, **NOT_NOW},
     )
     async def cancel_workflow(caller: MayOperate, content_id: UUID) -> ControlledView:
-        """One that is not written yet. Its keyword ends as cancelled; what its writer is at ends, and nothing follows from it."""
+        """Cancels an article that is not written yet, and its keyword. A running step ends, and nothing follows from it."""
         done = await control.cancel(database, content_id, caller, limits=limits, stuck_after=stuck_after)
         return ControlledView(changed=done.changed, workflow=note_of(done.workflow))
 
@@ -125,9 +127,9 @@ def workflow_routes(database: Database, limits: BrandLimits, stuck_after: timede
 
 
 def answer_refusals(app: FastAPI) -> None:
-    """Has the application answer what cannot be done with a workflow by a sentence."""
+    """Registers the error responses of workflows."""
     app.add_exception_handler(UnknownWorkflowError, _unknown_workflow)
-    app.add_exception_handler(NotNowError, _not_now)
+    app.add_exception_handler(WorkflowStateError, _not_now)
 
 
 async def _unknown_workflow(_: Request, error: Exception) -> Response:

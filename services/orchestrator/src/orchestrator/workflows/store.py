@@ -1,4 +1,4 @@
-"""SQL over workflows, beside the functions that run it."""
+"""SQL over workflows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
-from orchestrator.workflows.domain import Finished, WorkflowState, workflow_id
+from orchestrator.workflows.domain import FinishedStep, WorkflowState, workflow_id
 
 _TURN: Final = "waits for its turn: its brand has as many articles in hand as any may have at a time"
 
@@ -50,7 +50,7 @@ _SELECT: Final = """
         ) as state
     where k.content_id is not null
 """
-"""$1: the time without a sign after which something under way is stuck."""
+"""$1: the time without progress after which a workflow under way is stuck."""
 
 _POSSIBLE: Final = {
     **dict.fromkeys(
@@ -59,12 +59,12 @@ _POSSIBLE: Final = {
     ),
     WorkflowState.FAILED: "(k.state in ('writing', 'needs_review') or k.state = 'failed' and not k.generated)",
 }
-"""What of keywords k has to be so in such a state, as far as indexes know it."""
+"""A condition on keywords k that holds in each state and that indexes can use."""
 
 
 @dataclass(frozen=True, slots=True)
-class Workflow:
-    """How the writing of an article goes; the latest one, if it was written again."""
+class ArticleWorkflow:
+    """The state of an article's writing; of the latest one, after a rewrite."""
 
     content_id: UUID
     cycle_id: UUID
@@ -74,14 +74,14 @@ class Workflow:
     state: WorkflowState
     revision: int | None
     steps_id: UUID | None
-    """Under which the writer keeps its own steps; None if that is not known."""
+    """The id of the writer's own steps; None if unknown."""
     waits: str | None
     waits_until: datetime | None
     problem: str | None
     attempt: int
-    """Of the command that is carried out, waits not counted; 0 if it was not begun."""
+    """Attempts of the current command without waits; 0 before the first."""
     starts: int
-    """How often it was begun, after waits too."""
+    """Its starts, including those after waits."""
     first_begun_at: datetime | None
     begun_at: datetime | None
     in_hand: bool
@@ -95,8 +95,8 @@ class Workflow:
 
 async def find_workflow(
     connection: Connection, content_id: UUID, brands: Sequence[str] | None, *, stuck_after: timedelta
-) -> Workflow | None:
-    """The article's; where `brands` are named, it must be one of theirs."""
+) -> ArticleWorkflow | None:
+    """Returns the article's workflow; with `brands`, only if it belongs to one of them."""
     row = await connection.fetchrow(
         f"{_SELECT} and k.content_id = $2 and ($3::text[] is null or c.brand_slug = any ($3))",
         stuck_after,
@@ -114,8 +114,8 @@ async def workflows(
     after: UUID | None,
     limit: int,
     stuck_after: timedelta,
-) -> list[Workflow]:
-    """Of these brands, or of all, in the order in which they were begun."""
+) -> list[ArticleWorkflow]:
+    """Returns a page of workflows of these brands, or of all, in the order of their start."""
     possible = "true" if state is None else _POSSIBLE.get(state, "true")
     rows = await connection.fetch(
         f"""{_SELECT} and {possible} and ($2::text[] is null or c.brand_slug = any ($2))
@@ -130,8 +130,8 @@ async def workflows(
     return [_workflow(row) for row in rows]
 
 
-async def in_states(connection: Connection, stuck_after: timedelta) -> dict[str, float]:
-    """How many workflows are under way, by state; those that wait for their turn are left out."""
+async def count_by_state(connection: Connection, stuck_after: timedelta) -> dict[str, float]:
+    """Returns the number of workflows under way by state, without those that wait for their turn."""
     rows = await connection.fetch(
         f"""
         select state, count(*) as workflows
@@ -143,8 +143,8 @@ async def in_states(connection: Connection, stuck_after: timedelta) -> dict[str,
     return {**counts, **{row["state"]: float(row["workflows"]) for row in rows if row["state"] in counts}}
 
 
-async def finished_steps(connection: Connection, workflow: Workflow) -> list[Finished]:
-    """The steps that have a result, the writer's own included."""
+async def finished_steps(connection: Connection, workflow: ArticleWorkflow) -> list[FinishedStep]:
+    """Returns the steps with a result, including the writer's own."""
     rows = await connection.fetch(
         """
         select step as name, begun_at, finished_at, nullif(octet_length(result::text), 4) as bytes,
@@ -159,11 +159,11 @@ async def finished_steps(connection: Connection, workflow: Workflow) -> list[Fin
         """,
         _ids(workflow),
     )
-    return [Finished(**row) for row in rows]
+    return [FinishedStep(**row) for row in rows]
 
 
-async def step_result(connection: Connection, workflow: Workflow, step: str) -> str | None:
-    """The result of a step as JSON; None if it has none."""
+async def step_result(connection: Connection, workflow: ArticleWorkflow, step: str) -> str | None:
+    """Returns the result of a step as JSON; None if it has none."""
     result: str | None = await connection.fetchval(
         """
         select result::text from workflow_steps where workflow_id = any ($1::uuid[]) and step = $2 and result <> 'null'
@@ -178,28 +178,28 @@ async def step_result(connection: Connection, workflow: Workflow, step: str) -> 
 
 
 async def lock_writing(connection: Connection, content_id: UUID) -> None:
-    """Keeps whoever writes the article from storing anything, until the transaction ends."""
+    """Locks the article's writing until the transaction ends, so that no writer stores anything."""
     await connection.execute("select from writings where content_id = $1 for update", content_id)
 
 
-async def enter_command(
+async def set_current_command(
     connection: Connection,
-    workflow: Workflow,
+    workflow: ArticleWorkflow,
     event_id: UUID,
     steps_id: UUID,
     *,
     by: str,
     former_ids: Sequence[UUID] = (),
 ) -> None:
-    """Notes the command that is to be carried out from now on, and whose steps it goes on with; those before stand back.
+    """Makes a command the current one, and names the steps that it continues; earlier commands are superseded.
 
     Args:
         connection: in the transaction that sends the command.
         workflow: the article's.
         event_id: the command's.
-        steps_id: under which its writer keeps its steps.
-        by: who has it sent.
-        former_ids: commands for the same work that it replaces, besides the one noted last.
+        steps_id: id of its writer's steps.
+        by: name of the person or caller.
+        former_ids: other commands for the same work that it replaces, besides the last one.
     """
     await connection.execute(
         """
@@ -224,8 +224,8 @@ async def enter_command(
     )
 
 
-async def enter_cancellation(connection: Connection, content_id: UUID, *, by: str) -> None:
-    """Notes that no command for the article is carried out any more."""
+async def record_cancellation(connection: Connection, content_id: UUID, *, by: str) -> None:
+    """Cancels the article's writing: no command for it runs any more."""
     await connection.execute(
         """
         with forgotten as (delete from writing_waits where content_id = $1)
@@ -239,8 +239,8 @@ async def enter_cancellation(connection: Connection, content_id: UUID, *, by: st
     )
 
 
-async def sent_back(connection: Connection, content_id: UUID) -> tuple[UUID, str]:
-    """The research of a draft that was sent back, and what its reviewer said."""
+async def find_returned_draft(connection: Connection, content_id: UUID) -> tuple[UUID, str]:
+    """Returns the research id of a returned draft, and the reviewer's comment."""
     row = await connection.fetchrow(
         """
         select c.research_id, d.comment from content as c join decisions as d using (content_id)
@@ -252,15 +252,15 @@ async def sent_back(connection: Connection, content_id: UUID) -> tuple[UUID, str
     return row["research_id"], row["comment"]
 
 
-def _ids(workflow: Workflow) -> list[UUID]:
+def _ids(workflow: ArticleWorkflow) -> list[UUID]:
     own = workflow_id(workflow.content_id, workflow.revision)
     return [own] if workflow.steps_id is None else [own, workflow.steps_id]
 
 
-def _workflow(row: asyncpg.Record) -> Workflow:
+def _workflow(row: asyncpg.Record) -> ArticleWorkflow:
     values = dict(row)
     state = WorkflowState(values.pop("state"))
     waits = _TURN if values.pop("awaits_turn") else values["waits"]
     if state is not WorkflowState.WAITING:
         waits, values["waits_until"] = None, None
-    return Workflow(**{**values, "state": state, "waits": waits})
+    return ArticleWorkflow(**{**values, "state": state, "waits": waits})

@@ -1,4 +1,4 @@
-"""Articles: from research to a stored text, and where they can be read."""
+"""Writes articles from research, stores them and serves them over the API."""
 
 from orchestrator.writing.approval import (
     HELD_UP_BY_DRAFTS,
@@ -8,9 +8,9 @@ from orchestrator.writing.approval import (
     UNREVIEWED_SINCE,
     WAITS,
 )
-from orchestrator.writing.article import Article, Passage, Source
+from orchestrator.writing.article import Article, ArticleSource, SourcePassage
 from orchestrator.writing.body import cited_in, prose_of
-from orchestrator.writing.desk import Desk, Quick, WriterAt
+from orchestrator.writing.context import StatelessWriter, WriterFactory, WritingContext
 from orchestrator.writing.domain import ContentId
 from orchestrator.writing.durable import delete_old_workflows, release_holds
 from orchestrator.writing.handlers import ContentWorkflow
@@ -27,14 +27,14 @@ from orchestrator.writing.store import (
     stored_outcomes,
 )
 from orchestrator.writing.versions import (
-    Text,
+    ArticleText,
     Version,
     VersionNote,
+    find_free_address,
     find_version,
-    free_address,
     insert_version,
-    leave_address,
-    set_standing,
+    record_former_address,
+    set_current_version,
     versions_of,
 )
 from orchestrator.writing.writer import (
@@ -53,41 +53,41 @@ __all__ = [
     "UNREVIEWED_SINCE",
     "WAITS",
     "Article",
+    "ArticleSource",
+    "ArticleText",
     "ContentId",
     "ContentWorkflow",
-    "Desk",
     "Fingerprint",
     "InsufficientSourcesError",
     "MeasureView",
     "NoArticleError",
-    "Passage",
-    "Quick",
     "ResearchClient",
-    "Source",
+    "SourcePassage",
     "SourceView",
-    "Text",
+    "StatelessWriter",
     "UnsupportedDraftError",
     "Version",
     "VersionNote",
     "Writer",
-    "WriterAt",
+    "WriterFactory",
+    "WritingContext",
     "article_contexts",
     "cited_in",
     "content_routes",
     "delete_old_workflows",
     "estimate",
     "find_content",
+    "find_free_address",
     "find_version",
     "fingerprint",
-    "free_address",
     "insert_version",
-    "leave_address",
     "lock_storing",
     "mark_published",
     "measure_edited",
     "prose_of",
+    "record_former_address",
     "release_holds",
-    "set_standing",
+    "set_current_version",
     "stored_outcomes",
     "versions_of",
 ]

@@ -1,4 +1,4 @@
-"""Which articles a brand wants a person to see before they are published, and how many of those it piles up."""
+"""Decides which articles need a person's approval; SQL that counts the drafts that wait for it."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -20,80 +20,81 @@ WAITS: Final = """
     (d.held_for <> '{}' and d.decision is null
      and not exists (select from appointments as p where p.content_id = d.content_id and p.ended_at is null))
 """
-"""Of content d: whether it is a draft that a person has to decide about; as in the index content_unseen, without what is to be published
-at a time."""
+"""Of content d: true for a draft that waits for a decision and has no appointment; as in the index content_unseen."""
 _UNREVIEWED: Final = f"""
     d.brand_slug = b.slug and {WAITS} and coalesce(d.waits_since, d.created_at) > coalesce(b.looked_at, '-infinity')
     and coalesce(d.waits_since, d.created_at) > coalesce(d.reviewed_at, '-infinity')
 """
-"""Of content d of brands b: whether it is a draft that waits and that no person has reviewed since it began to."""
+"""Of content d of brands b: true for a waiting draft that no person has reviewed since its wait began."""
 UNREVIEWED_DRAFTS: Final = f"(select count(*) from content as d where {_UNREVIEWED})"  # noqa: S608  (constants of this module)
-"""Of brands b: how many such drafts it has."""
+"""Of brands b: the number of its unreviewed drafts."""
 UNREVIEWED_SINCE: Final = (
     f"(select min(coalesce(d.waits_since, d.created_at)) from content as d where {_UNREVIEWED})"  # noqa: S608  (constants of this module)
 )
-"""Of brands b: since when the oldest of them waits."""
+"""Of brands b: since when its oldest unreviewed draft waits."""
 HELD_UP_SINCE: Final = f"""
     (select coalesce(d.waits_since, d.created_at) from content as d where {_UNREVIEWED}
      order by 1 offset b.max_unreviewed_drafts - 1 limit 1)
 """  # noqa: S608  (constants of this module)
-"""Of brands b: since when it has as many such drafts as its policy allows; null if it has fewer."""
+"""Of brands b: since when it has as many unreviewed drafts as its policy allows; null if it has fewer."""
 HELD_UP_BY_DRAFTS: Final = f"({HELD_UP_SINCE} is not null)"
-"""Of brands b: whether it has so many, so that nothing more is begun for it."""
+"""Of brands b: true if its unreviewed drafts keep it from beginning more work."""
 RETURNED_DRAFTS: Final = """
     (select count(*) from content as d where d.brand_slug = b.slug and d.held_for <> '{}' and d.decision = 'returned')
 """
-"""Of brands b: how many drafts are being written again, and will wait again."""
+"""Of brands b: the number of returned drafts, which are being rewritten and will wait again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stance:
-    """What has become of a brand's articles on a subject."""
+class SubjectHistory:
+    """People's earlier decisions about a brand's articles on one subject."""
 
     unwanted_id: UUID | None
-    """One that a person rejected or took down."""
+    """The latest article that a person rejected or took down."""
     has_article: bool
-    """Whether there is one that a person approved or that needed none."""
+    """True if an article exists that a person approved or that needed no approval."""
 
 
-async def wish_to_see(connection: Connection, brand: BrandRow, keyword: str) -> tuple[str, ...]:
-    """Why a new article of the brand waits for a person, however good it is; empty if it need not."""
+async def load_approval_reasons(connection: Connection, brand: BrandRow, keyword: str) -> tuple[str, ...]:
+    """Returns the reasons why a new article of the brand needs approval regardless of quality; empty if it needs none."""
     names = await load_names(connection, [brand.slug])
     named = brand.slug, names[brand.slug].key(keyword)
-    return wishes(brand, (await stances_on(connection, [named]))[named])
+    return approval_reasons(brand, (await load_subject_histories(connection, [named]))[named])
 
 
-def wishes(brand: BrandRow, stance: Stance) -> tuple[str, ...]:
-    """As `wish_to_see`, given what has become of its articles on the subject."""
-    unwanted = () if stance.unwanted_id is None else (f"{UNWANTED} (/v1/drafts/{stance.unwanted_id})",)
+def approval_reasons(brand: BrandRow, history: SubjectHistory) -> tuple[str, ...]:
+    """Returns the same reasons from the history of the article's subject."""
+    unwanted = () if history.unwanted_id is None else (f"{UNWANTED} (/v1/drafts/{history.unwanted_id})",)
     match brand.approves:
         case ApprovalPolicy.EVERYTHING:
             return (EVERYTHING, *unwanted)
         case ApprovalPolicy.FIRST:
-            return (*(() if stance.has_article else (FIRST,)), *unwanted)
+            return (*(() if history.has_article else (FIRST,)), *unwanted)
         case ApprovalPolicy.NOTHING:
             return unwanted
 
 
-async def stances_on(
+async def load_subject_histories(
     connection: Connection, named: Collection[tuple[str, SubjectKey]]
-) -> dict[tuple[str, SubjectKey], Stance]:
-    """By brand and subject."""
+) -> dict[tuple[str, SubjectKey], SubjectHistory]:
+    """Returns the history of each subject, by brand slug and subject key."""
     wanted = list(dict.fromkeys(named))
     await rekey_articles_of(connection, {slug for slug, _ in wanted})
-    rows = await _look(connection, wanted)
+    rows = await _load_histories(connection, wanted)
     if unkeyed := {row["slug"] for row in rows if row["without_subject"]}:
         await key_articles(connection, await load_names(connection, unkeyed))
-        rows = await _look(connection, wanted)
+        rows = await _load_histories(connection, wanted)
     return {
-        (row["slug"], SubjectKey(row["subject"])): Stance(row["unwanted_id"], row["has_article"])
+        (row["slug"], SubjectKey(row["subject"])): SubjectHistory(row["unwanted_id"], row["has_article"])
         for row in rows
     }
 
 
-async def _look(connection: Connection, named: Sequence[tuple[str, SubjectKey]]) -> list[asyncpg.Record]:
-    # As `exists` the two could be answered from a hash of every article, which PostgreSQL 18 prefers for a table that was small
-    # when the plan was made, whatever is said about reading whole tables.
+async def _load_histories(
+    connection: Connection, named: Sequence[tuple[str, SubjectKey]]
+) -> list[asyncpg.Record]:
+    # As `exists` the two could be answered from a hash of every article. PostgreSQL 18 prefers that for a table that was
+    # small when the plan was made, even if settings discourage scans of whole tables.
     return await connection.fetch(
         """
         select n.slug, n.subject,

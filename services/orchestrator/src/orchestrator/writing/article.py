@@ -1,4 +1,4 @@
-"""What goes into an article and what comes out of it."""
+"""The input of a writer (sources with passages) and its output (an article)."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -10,10 +10,10 @@ MIN_SOURCES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class SourcePassage:
     r"""Plain text under one heading: paragraphs, lists, listings and tables, separated by a blank line.
 
-    A paragraph is one line without a tab; whatever has a structure has a marker and a tab before each of its lines:
+    A paragraph is one line without a tab. Each line of a list, listing or table starts with a marker and a tab:
     "•\tan item", "1.\ta numbered item", "\ta line of code", "|\ta cell\tthe next cell" (the first row is the head).
     `flags` name what a reviewer should see.
     """
@@ -25,41 +25,41 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A document to quote from. `n` (1-based) is the number its citations carry."""
+class ArticleSource:
+    """A document that the article may quote. `n` (1-based) is the number of its citations."""
 
     n: int
     title: str
-    passages: tuple[Passage, ...]
+    passages: tuple[SourcePassage, ...]
     url: str | None = None
     path: str | None = None
     licence: str | None = None
     published_on: date | None = None
-    """When it was changed last, or published, as it says itself."""
+    """The date of its last change or publication, as the document itself says."""
     quotable: bool = True
-    """Whether whole paragraphs of it may be printed."""
+    """True if the article may print whole paragraphs of it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """What became of a model's sentences."""
+class ModelDraftCounts:
+    """Counts of a model's sentences: written, dropped, copied, confirmed."""
 
     sentences: int
-    """That it wrote."""
+    """Sentences that the model wrote."""
     dropped: int
     copied: float
-    """Of the words that are left, the part that stands in long runs of a source."""
+    """The fraction of the remaining words that are copied in long runs from a source."""
     confirmed: int | None = None
-    """Of those that are left, how many a second reader had to confirm; None if there was none."""
+    """The number of remaining sentences that a second model had to confirm; None if there was no second model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """`body_markdown` has `## ` sections but no title and no list of sources.
+    """A written article; `body_markdown` has `## ` sections but no title and no list of sources.
 
-    Each paragraph and each item of a list ends in ` [n]`; a listing or table belongs to the paragraph before it.
+    Each paragraph and each list item ends in ` [n]`; a listing or table belongs to the paragraph before it.
 
-    `cited` are the numbers that occur in the body, ascending; the other sources were offered but not used.
+    `cited` lists the numbers that occur in the body, ascending; the article uses none of the other sources.
     """
 
     title: str
@@ -70,6 +70,6 @@ class Article:
     key_points: tuple[str, ...]
     cited: tuple[int, ...]
     label: str | None = None
-    """How the text came about, to be shown to readers."""
-    draft: Draft | None = None
-    """None if nothing was drafted, but quoted."""
+    """A note for readers that says how the text was made."""
+    draft: ModelDraftCounts | None = None
+    """None if the article only quotes."""

@@ -1,4 +1,4 @@
-"""Articles of all cycles, found by brand and by the words of their title and keyword."""
+"""Searches articles of all cycles by brand and by words of their title and keyword."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -13,35 +13,35 @@ import asyncpg
 from chassis import Connection
 
 _JOINERS: Final = "-_./@:+&%~=?#<>"
-"""Characters that PostgreSQL's parser may take for a part of a word, as in an address."""
+"""Characters that PostgreSQL's text parser may treat as part of a word, as in an address."""
 _WORDS: Final = f"""
     (to_tsvector('simple', translate(title || ' ' || keyword, '{_JOINERS}', '{" " * len(_JOINERS)}'))
     || array_to_tsvector(array['=' || brand_slug]))
 """
-"""As the index content_by_words has it (migration 0072)."""
+"""The expression of the index content_by_words (migration 0072)."""
 _COLUMNS: Final = """
     content_id, brand_slug, keyword, title, word_count, published_url, created_at, updated_at,
     case when taken_down_at is not null then 'taken_down' when decision = 'rejected' then 'rejected'
          when held_for <> '{}' then 'waiting' when published_url is not null then 'published' else 'publishing' end as state
 """
 _MOST_SORTED: Final = 2_000
-"""Articles with the words wanted that are put in order; of more, each page has some, wherever it begins."""
+"""The most matches that are sorted; with more matches, articles are read in their order instead."""
 _APART: Final = re.compile(r"[\s'\"\\]+")
 
 
 class ArticleState(StrEnum):
     WAITING = "waiting"
-    """For a person, for its writer, or for its time."""
+    """Waits for a person, its writer or its publication time."""
     REJECTED = "rejected"
     PUBLISHING = "publishing"
-    """It may be published, and no word has come of its page."""
+    """Approved, but its page is not confirmed yet."""
     PUBLISHED = "published"
     TAKEN_DOWN = "taken_down"
 
 
 @dataclass(frozen=True, slots=True)
 class FoundArticle:
-    """An article without its text."""
+    """One search result: an article without its text."""
 
     content_id: UUID
     brand_slug: str
@@ -62,17 +62,17 @@ async def search_articles(
     after: UUID | None,
     limit: int,
 ) -> list[FoundArticle]:
-    """A page of articles, the latest first.
+    """Returns a page of articles, the latest first.
 
-    Words that few articles have are looked up in the index of words. Words that many have are on any page: there the articles are
-    read in their order until the page is full.
+    Rare words are looked up in the index of words. Common words occur on any page: there the query reads articles in
+    their order until the page is full.
 
     Args:
         connection: to the service's database.
-        brands: those whose articles are wanted; None: all.
-        text: words that the title or the keyword has, or beginnings of such; None: any.
-        after: the last article of the page before.
-        limit: articles at most.
+        brands: slugs of the brands to search; None: all.
+        text: words, or beginnings of words, of the title or keyword; None: any.
+        after: id of the last article of the previous page.
+        limit: maximum number of articles.
     """
     if brands is not None and not brands:
         return []
@@ -88,21 +88,21 @@ async def search_articles(
 @dataclass(frozen=True, slots=True)
 class _Query:
     words: str
-    """As `to_tsquery` takes it; empty: no article has them."""
+    """In the syntax of `to_tsquery`; empty if no article can match."""
     brands: str | None
-    """As `tsquery` is written; None: any."""
+    """In the syntax of `tsquery`; None: any brand."""
 
 
 def _query(text: str, brands: Collection[str] | None) -> _Query:
-    """Each word of the text, or its beginning, and one of the brands, which the index has with a sign that no word begins with."""
+    """Builds the search: every word as a prefix, and any of the brands, which the index marks with a leading `=`."""
     spaced = text.translate(str.maketrans(_JOINERS, " " * len(_JOINERS)))
     words = " & ".join(f"'{word}':*" for word in _APART.split(spaced) if word)
     return _Query(words, None if brands is None else " | ".join(f"'={slug}'" for slug in sorted(brands)))
 
 
 async def _few_with(connection: Connection, query: _Query) -> list[UUID] | None:
-    """All articles with these words, in no order; None if they are more than `_MOST_SORTED`."""
-    # Without an order, which would have the planner read the articles in it: it cannot know how rare the beginning of a word is.
+    """Returns the ids of all matching articles, unordered; None if there are more than `_MOST_SORTED`."""
+    # Without `order by`: it makes the planner read the articles in order, since it cannot know how rare a prefix is.
     rows = await connection.fetch(
         f"""
         select content_id from content
@@ -124,7 +124,7 @@ async def _latest(
     after: UUID | None,
     limit: int,
 ) -> list[FoundArticle]:
-    """The latest of each brand, and of these the latest."""
+    """Returns the latest matching articles: the latest of each brand, merged."""
     values: list[Any] = [limit]
     conditions = ["true"]
 
@@ -133,7 +133,7 @@ async def _latest(
         conditions.append(condition.format(f"${len(values)}"))
 
     if query is not None:
-        # Not the expression of the index, so that the articles are read in their order.
+        # Differs from the expression of the index on purpose, so that PostgreSQL reads the articles in their order.
         add(f"({_WORDS} || '') @@ to_tsquery('simple', {{}}::text)", query.words)
     if after is not None:
         add("content_id < {}::uuid", after)
@@ -155,7 +155,7 @@ async def _latest(
 
 
 async def _load(connection: Connection, content_ids: Sequence[UUID]) -> list[FoundArticle]:
-    """These articles, in their order; one that was deleted meanwhile is left out."""
+    """Loads these articles in the given order; skips deleted ones."""
     if not content_ids:
         return []
     rows = await connection.fetch(

@@ -1,7 +1,7 @@
-r"""An article's Markdown taken apart: what is prose in it, where that stands, and how it reads. Pure.
+r"""Parses an article's Markdown into blocks, sections and sentences, with their positions. Pure.
 
-Writers use little of Markdown: headings of the second level, paragraphs, lists, listings between fences, tables. `\` makes
-the next character text, ` [n]` cites. Quotations with `>`, code in a line and links are understood besides.
+Writers use little of Markdown: headings of the second level, paragraphs, lists, fenced listings, tables. `\` escapes
+the next character, ` [n]` cites. The parser also understands quotations with `>`, inline code and links.
 """
 
 import re
@@ -14,16 +14,16 @@ from typing import Final, NamedTuple
 import nupunkt
 
 MAX_PARAGRAPH: Final = 20_000
-"""Characters; more is not cut into sentences."""
+"""Characters; longer paragraphs are not split into sentences."""
 
 
-# What a digest quotes has been cut into sentences when it was chosen. Of paragraphs as long as people write them, some 1 MB.
+# The extractive writer splits the same text when it chooses quotations. The cache takes about 1 MB.
 _REMEMBERED: Final = 256
 _LONGEST_REMEMBERED: Final = 4_000
 
 
 def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
-    """Where sentences begin and end, the space behind them included."""
+    """Returns the (begin, end) of each sentence, including the whitespace after it."""
     return (_spans if len(text) <= _LONGEST_REMEMBERED else _spans.__wrapped__)(text)
 
 
@@ -32,7 +32,7 @@ def _spans(text: str) -> tuple[tuple[int, int], ...]:
     return tuple(nupunkt.sent_spans(text))
 
 
-class Kind(Enum):
+class MarkdownBlockKind(Enum):
     HEADING = "heading"
     PARAGRAPH = "paragraph"
     ITEM = "item"
@@ -41,15 +41,15 @@ class Kind(Enum):
     TABLE = "table"
 
 
-PROSE: Final = frozenset({Kind.PARAGRAPH, Kind.ITEM, Kind.QUOTATION})
+PROSE: Final = frozenset({MarkdownBlockKind.PARAGRAPH, MarkdownBlockKind.ITEM, MarkdownBlockKind.QUOTATION})
 
 _FENCE: Final = re.compile(r"(`{3,})")
 _MARKERS: Final = (
-    (Kind.HEADING, re.compile(r"#{1,6}[ \t]+")),
-    (Kind.ITEM, re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+")),
-    (Kind.QUOTATION, re.compile(r">[ \t]?")),
-    (Kind.TABLE, re.compile(r"(?=\|)")),
-    (Kind.LISTING, re.compile(r"(?: {4}|\t)")),
+    (MarkdownBlockKind.HEADING, re.compile(r"#{1,6}[ \t]+")),
+    (MarkdownBlockKind.ITEM, re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+")),
+    (MarkdownBlockKind.QUOTATION, re.compile(r">[ \t]?")),
+    (MarkdownBlockKind.TABLE, re.compile(r"(?=\|)")),
+    (MarkdownBlockKind.LISTING, re.compile(r"(?: {4}|\t)")),
 )
 _INLINE: Final = re.compile(
     r"\\(?P<escaped>[!-/:-@\[-`{-~])"
@@ -63,16 +63,16 @@ _ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Block:
-    """A part of the Markdown from `start` to `end`, without the mark that it begins with."""
+class MarkdownBlock:
+    """A part of the Markdown from `start` to `end`, without its leading mark."""
 
-    kind: Kind
+    kind: MarkdownBlockKind
     markdown: str
     start: int
     end: int
 
     @cached_property
-    def shown(self) -> "Shown":
+    def shown(self) -> "VisibleText":
         return shown(self.markdown[self.start : self.end])
 
     @cached_property
@@ -83,8 +83,8 @@ class Block:
         return tuple(sentence for begin, end in sentence_spans(text) if (sentence := text[begin:end].strip()))
 
 
-class _Piece(NamedTuple):
-    """A part of what is shown, and where it stands in the Markdown: a run of characters, or one with a backslash before it."""
+class _VisiblePart(NamedTuple):
+    """A run of visible characters by its position in the Markdown; an escaped one is a backslash and one character."""
 
     start: int
     end: int
@@ -92,16 +92,16 @@ class _Piece(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """What a reader sees of a line: no citations, marks and addresses."""
+class VisibleText:
+    """The text of a block as readers see it: without citations, marks and addresses."""
 
     text: str
-    pieces: tuple[_Piece, ...]
+    pieces: tuple[_VisiblePart, ...]
     taken: tuple[tuple[int, int], ...]
-    """The parts of the text that are links or code."""
+    """The (begin, end) of links and code in `text`."""
 
     def places(self, begin: int, end: int) -> tuple[tuple[int, int], ...]:
-        """From where to where each of these characters of the text stands in the Markdown, a backslash before it included."""
+        """Returns the position in the Markdown of each character from `begin` to `end`, including a backslash before it."""
         found: list[tuple[int, int]] = []
         at = 0
         for piece in self.pieces:
@@ -115,89 +115,92 @@ class Shown:
         return tuple(found)
 
 
-def blocks_of(markdown: str) -> Iterator[Block]:
-    """In their order. A paragraph may have several lines; an item, a row and a line of a listing are blocks each."""
+def blocks_of(markdown: str) -> Iterator[MarkdownBlock]:
+    """Yields the blocks in order. A paragraph may span lines; an item, a table row and a line of a listing are blocks each."""
     fence, begun, at = "", None, 0
     for line in markdown.splitlines(keepends=True):
         start, at = at, at + len(line)
         text = line.rstrip("\r\n")
         if begun is not None and (fence or not text.strip() or _begins_another(text)):
-            yield Block(Kind.PARAGRAPH, markdown, *begun)
+            yield MarkdownBlock(MarkdownBlockKind.PARAGRAPH, markdown, *begun)
             begun = None
         if fence:
             if text.strip() == fence:
                 fence = ""
             else:
-                yield Block(Kind.LISTING, markdown, start, start + len(text))
+                yield MarkdownBlock(MarkdownBlockKind.LISTING, markdown, start, start + len(text))
         elif opening := _FENCE.match(text):
             fence = opening[1]
         elif text.strip():
-            kind, marked = _kind(text) if begun is None else (Kind.PARAGRAPH, 0)
-            if kind is Kind.PARAGRAPH:
+            kind, marked = _kind(text) if begun is None else (MarkdownBlockKind.PARAGRAPH, 0)
+            if kind is MarkdownBlockKind.PARAGRAPH:
                 begun = (start if begun is None else begun[0], start + len(text))
             else:
-                yield Block(kind, markdown, start + marked, start + len(text))
+                yield MarkdownBlock(kind, markdown, start + marked, start + len(text))
     if begun is not None:
-        yield Block(Kind.PARAGRAPH, markdown, *begun)
+        yield MarkdownBlock(MarkdownBlockKind.PARAGRAPH, markdown, *begun)
 
 
 def _begins_another(line: str) -> bool:
-    return _FENCE.match(line) is not None or _kind(line)[0] not in {Kind.PARAGRAPH, Kind.LISTING}
+    return _FENCE.match(line) is not None or _kind(line)[0] not in {
+        MarkdownBlockKind.PARAGRAPH,
+        MarkdownBlockKind.LISTING,
+    }
 
 
-def _kind(line: str) -> tuple[Kind, int]:
-    """What the line is, and how many of its characters say so."""
+def _kind(line: str) -> tuple[MarkdownBlockKind, int]:
+    """Returns the kind of a line and the length of its mark."""
     for kind, marker in _MARKERS:
         if mark := marker.match(line):
             return kind, mark.end()
-    return Kind.PARAGRAPH, 0
+    return MarkdownBlockKind.PARAGRAPH, 0
 
 
-def shown(markdown: str) -> Shown:
-    pieces: list[_Piece] = []
+def shown(markdown: str) -> VisibleText:
+    pieces: list[_VisiblePart] = []
     taken: list[tuple[int, int]] = []
     at = length = 0
 
-    def show(*more: _Piece) -> None:
+    def show(*more: _VisiblePart) -> None:
         nonlocal length
         for piece in more:
             pieces.append(piece)
             length += 1 if piece.escaped else piece.end - piece.start
 
     for mark in _INLINE.finditer(markdown):
-        show(_Piece(at, mark.start()))
+        show(_VisiblePart(at, mark.start()))
         at = mark.end()
         if mark["escaped"]:
-            show(_Piece(*mark.span(), escaped=True))
+            show(_VisiblePart(*mark.span(), escaped=True))
         elif mark["code"] or mark["label"]:
             begin = length
-            show(*([_Piece(*mark.span("code"))] if mark["code"] else _label(mark)))
+            show(*([_VisiblePart(*mark.span("code"))] if mark["code"] else _label(mark)))
             taken.append((begin, length))
         elif mark["ticks"]:
-            # Code with backquotes in it, or none at all: where it ends is not worth telling.
+            # Unclosed code, or code that contains backquotes: treat the rest of the block as code.
             taken.append((length, length + len(markdown) - at))
-    show(_Piece(at, len(markdown)))
+    show(_VisiblePart(at, len(markdown)))
     text = "".join(markdown[piece.end - 1 if piece.escaped else piece.start : piece.end] for piece in pieces)
-    return Shown(text, tuple(pieces), tuple(taken))
+    return VisibleText(text, tuple(pieces), tuple(taken))
 
 
-def _label(mark: re.Match[str]) -> Iterator[_Piece]:
+def _label(mark: re.Match[str]) -> Iterator[_VisiblePart]:
     begin, end = mark.span("label")
     at = begin
     for escaped in _ESCAPED.finditer(mark.string, begin, end):
-        yield _Piece(at, escaped.start())
-        yield _Piece(*escaped.span(), escaped=True)
+        yield _VisiblePart(at, escaped.start())
+        yield _VisiblePart(*escaped.span(), escaped=True)
         at = escaped.end()
-    yield _Piece(at, end)
+    yield _VisiblePart(at, end)
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
-    """`heading` is None for what stands before the first one."""
+class MarkdownSection:
+    """The prose under one heading; `heading` is None before the first heading."""
 
     heading: str | None
-    paragraphs: tuple[Block, ...]
-    """Items of lists are paragraphs, too; listings and tables are none."""
+    paragraphs: tuple[MarkdownBlock, ...]
+    """Paragraphs, list items and quotations; no listings and tables."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -205,13 +208,13 @@ class Section:
 
 
 class Body:
-    """An article's Markdown, taken apart once for all who look at it."""
+    """A parsed article: its Markdown, blocks and sections."""
 
     def __init__(self, markdown: str) -> None:
         self.markdown = markdown
         self.blocks = tuple(blocks_of(markdown))
         self.sections = _sections(self.blocks)
-        """What there is to read, under its headings; a first section without any text is left out."""
+        """The prose by heading; a first section without any text is left out."""
 
     @property
     def prose(self) -> str:
@@ -219,26 +222,26 @@ class Body:
         return "\n".join(block.shown.text for block in self.blocks if block.kind in PROSE)
 
 
-def _sections(blocks: Sequence[Block]) -> tuple[Section, ...]:
-    found: list[tuple[str | None, list[Block]]] = [(None, [])]
+def _sections(blocks: Sequence[MarkdownBlock]) -> tuple[MarkdownSection, ...]:
+    found: list[tuple[str | None, list[MarkdownBlock]]] = [(None, [])]
     for block in blocks:
-        if block.kind is Kind.HEADING:
+        if block.kind is MarkdownBlockKind.HEADING:
             found.append((block.shown.text.strip(), []))
         elif block.kind in PROSE and block.shown.text.strip():
             found[-1][1].append(block)
     if not found[0][1]:
         found.pop(0)
-    return tuple(Section(heading, tuple(paragraphs)) for heading, paragraphs in found)
+    return tuple(MarkdownSection(heading, tuple(paragraphs)) for heading, paragraphs in found)
 
 
 def cited_in(markdown: str) -> tuple[int, ...]:
-    """The numbers of the sources that are cited, ascending."""
+    """Returns the numbers of the cited sources, ascending."""
     return tuple(
         sorted(
             {
                 int(mark["citation"].strip("[] \u00a0"))
                 for block in blocks_of(markdown)
-                if block.kind in PROSE or block.kind is Kind.HEADING
+                if block.kind in PROSE or block.kind is MarkdownBlockKind.HEADING
                 for mark in _INLINE.finditer(block.markdown, block.start, block.end)
                 if mark["citation"]
             }

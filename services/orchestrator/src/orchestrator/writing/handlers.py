@@ -1,4 +1,4 @@
-"""The content workflow: `content.generate` in, an article and `content.generated` out."""
+"""Handles `content.generate`: fetches the research, writes the article and stores it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -15,29 +15,36 @@ from envelope import DomainMessage
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database, Record, Together, Transaction, Unprocessable, WaitFor
 from orchestrator.brands import BrandRow, UnusableWriterError, check_writer
-from orchestrator.computing import Computing
+from orchestrator.computing import ComputeThread
 from orchestrator.counters import LabelledCounter
-from orchestrator.writing.article import Article, Source
-from orchestrator.writing.command_desk import TURN, CommandDesk, NotOursError, Turn
-from orchestrator.writing.desk import Quick, WriterAt
+from orchestrator.writing.article import Article, ArticleSource
+from orchestrator.writing.context import StatelessWriter, WriterFactory
 from orchestrator.writing.durable import (
-    Asked,
-    Command,
-    Openings,
-    Workflow,
+    ClaimBatcher,
+    DeliveredCommand,
+    DurableWorkflow,
+    WritingCommand,
     note_problem,
-    put_down_to_wait,
+    release_to_wait,
 )
-from orchestrator.writing.judging import Others, judge
-from orchestrator.writing.storing import MAX_DETAIL, REASONS, Ended, Written, tell_too_late, write_down
+from orchestrator.writing.durable_context import TURN, DurableWritingContext, SupersededError, TimeSlice
+from orchestrator.writing.judging import SiblingArticles, judge_article
+from orchestrator.writing.outcomes import (
+    MAX_DETAIL,
+    REASONS,
+    FinishedArticle,
+    WritingOutcome,
+    log_too_late,
+    store_outcomes,
+)
 from orchestrator.writing.writer import NoArticleError
 
-FetchResearch: TypeAlias = Callable[[UUID, str], Awaitable[tuple[Source, ...]]]
+FetchResearch: TypeAlias = Callable[[UUID, str], Awaitable[tuple[ArticleSource, ...]]]
 
-SOURCES = TypeAdapter(tuple[Source, ...])
+SOURCES = TypeAdapter(tuple[ArticleSource, ...])
 ARTICLE = TypeAdapter(Article)
 PATIENCE: Final = 15.0
-"""Seconds that an article waits here for its place at a writer who takes minutes."""
+"""Seconds that an article waits in this process for a free place at a slow writer."""
 
 
 class ContentWorkflow:
@@ -45,13 +52,13 @@ class ContentWorkflow:
 
     Args:
         database: the orchestrator's.
-        fetch_research: reads what research found.
-        writers: by the names that brands choose them by.
-        turn_seconds: after which an article is put down between two steps of its writer, and goes on behind the others that
-            wait: a slow model would keep its message from being acknowledged, and other articles from being written.
-        hold_seconds: how long one delivery may take at most; another command for the same article waits for that long.
-        at_once: articles that writers who are not quick have in hand. Of others of theirs, each waits a moment for its place, and
-            is then put down.
+        fetch_research: reads the sources of a research.
+        writers: by the names with which brands choose them.
+        turn_seconds: the article is released between two steps after this time, and continues behind the others that
+            wait. Otherwise a slow model would delay the message's acknowledgement and other articles.
+        hold_seconds: longest time of one delivery; another command for the same article waits that long.
+        at_once: articles that slow writers work on at the same time. Further ones wait `PATIENCE` for a place, and are
+            then released.
         computing: where articles are judged; by default a thread of its own.
     """
 
@@ -59,12 +66,12 @@ class ContentWorkflow:
         self,
         database: Database,
         fetch_research: FetchResearch,
-        writers: Mapping[str, WriterAt],
+        writers: Mapping[str, WriterFactory],
         *,
         turn_seconds: float = 300.0,
         hold_seconds: float = 600.0,
         at_once: int = 8,
-        computing: Computing | None = None,
+        computing: ComputeThread | None = None,
     ) -> None:
         self._database = database
         self._fetch_research = fetch_research
@@ -74,44 +81,44 @@ class ContentWorkflow:
             "articles_refused", "Articles that ended without a publication, by reason.", "reason", REASONS
         )
         self._places = asyncio.Semaphore(at_once)
-        self._openings = Openings(database, timedelta(seconds=hold_seconds))
-        self._others = Others(database)
-        self._computing = computing or Computing()
+        self._claims = ClaimBatcher(database, timedelta(seconds=hold_seconds))
+        self._siblings = SiblingArticles(database)
+        self._computing = computing or ComputeThread()
 
     async def generate(
         self, message: DomainMessage[ContentGenerate], context: Context
-    ) -> Record | Together[Ended]:
-        """Writes the article of a `content.generate`; it ends with `content.refused` if there is none or it has to wait.
+    ) -> Record | Together[WritingOutcome]:
+        """Writes the article of a `content.generate`; without an article, or if it needs approval, the end is `content.refused`.
 
         Raises:
-            WaitFor: research or the model is away, there is no money for it, or this article had its turn.
+            WaitFor: research or the model is away, the budget is spent, or the article's time slice is over.
             RetryLater: this research cannot be read, or the writer cannot write, at the moment.
             Unprocessable: the brand is unknown, or research's answer cannot be used.
         """
         payload = message.payload
-        command = Command(payload.content_id, message.event_id, payload.revision, context.attempt)
-        asked = Asked(command, payload.brand_slug, message.timestamp, _workflow_id(payload))
-        opening = await self._openings.of(asked)
-        if opening.late:
-            tell_too_late(message)
-            return _nothing
-        brand, steps_id = opening.brand, opening.steps_id
+        command = DeliveredCommand(payload.content_id, message.event_id, payload.revision, context.attempt)
+        asked = WritingCommand(command, payload.brand_slug, message.timestamp, _workflow_id(payload))
+        state = await self._claims.claim(asked)
+        if state.late:
+            log_too_late(message)
+            return _store_nothing
+        brand, steps_id = state.brand, state.steps_id
         if brand is None:
             slug = payload.brand_slug
             raise Unprocessable(f"unknown brand '{slug}': create it with PUT /v1/brands/{slug}, then replay")
         if steps_id is None:
-            return _nothing
-        workflow = self._openings.workflow(asked, opening)
+            return _store_nothing
+        workflow = self._claims.workflow(asked, state)
         try:
             async with self._place(brand, context):
                 ended = await self._generate(message, context, brand, command, steps_id, workflow)
-        except NotOursError:
+        except SupersededError:
             context.log.info("article_given_up", content_id=str(command.content_id))
-            return _nothing
+            return _store_nothing
         except WaitFor as wait:
             async with self._database.connection() as connection:
                 reason = f"waits for {wait.dependency}: {wait}"[:MAX_DETAIL]
-                await put_down_to_wait(connection, command, reason, wait.after or timedelta())
+                await release_to_wait(connection, command, reason, wait.after or timedelta())
             raise
         except DatabaseUnavailableError:
             raise
@@ -121,19 +128,19 @@ class ContentWorkflow:
                 await note_problem(connection, command, problem, final=isinstance(error, Unprocessable))
             raise
 
-        return Together(write_down, ended)
+        return Together(store_outcomes, ended)
 
     @asynccontextmanager
     async def _place(self, brand: BrandRow, context: Context) -> AsyncIterator[None]:
-        """With a writer who takes minutes, only so many articles are worked on: what waits for long is better off with another replica."""
-        if context.alone or isinstance(self._writers.get(brand.writer), Quick):
+        """Limits the articles in work at slow writers; raises WaitFor if no place becomes free, so that another replica can help."""
+        if context.alone or isinstance(self._writers.get(brand.writer), StatelessWriter):
             yield
             return
         try:
             async with asyncio.timeout(PATIENCE):
                 await self._places.acquire()
         except TimeoutError as busy:
-            raise WaitFor(TURN, "others are being written, as many as may be") from busy
+            raise WaitFor(TURN, "the writer is busy with as many articles as may be") from busy
         try:
             yield
         finally:
@@ -144,12 +151,12 @@ class ContentWorkflow:
         message: DomainMessage[ContentGenerate],
         context: Context,
         brand: BrandRow,
-        delivered: Command,
+        delivered: DeliveredCommand,
         steps_id: UUID,
-        workflow: Workflow,
-    ) -> Ended:
+        workflow: DurableWorkflow,
+    ) -> WritingOutcome:
         command = message.payload
-        quick = isinstance(self._writers.get(brand.writer), Quick)
+        quick = isinstance(self._writers.get(brand.writer), StatelessWriter)
         sources = await workflow.step(
             "fetch_research",
             SOURCES,
@@ -171,8 +178,8 @@ class ContentWorkflow:
                 detail=str(refusal),
             )
             return self._ended(message, context, brand, delivered, workflow, refusal)
-        judged = await judge(
-            self._others,
+        judged = await judge_article(
+            self._siblings,
             self._computing,
             brand,
             own_ids={command.content_id} if command.renews is None else {command.content_id, command.renews},
@@ -181,18 +188,18 @@ class ContentWorkflow:
             sources=sources,
         )
         cited = [source for source in sources if source.n in article.cited]
-        return self._ended(message, context, brand, delivered, workflow, Written(judged, cited))
+        return self._ended(message, context, brand, delivered, workflow, FinishedArticle(judged, cited))
 
     def _ended(
         self,
         message: DomainMessage[ContentGenerate],
         context: Context,
         brand: BrandRow,
-        delivered: Command,
-        workflow: Workflow,
-        result: Written | NoArticleError,
-    ) -> Ended:
-        return Ended(
+        delivered: DeliveredCommand,
+        workflow: DurableWorkflow,
+        result: FinishedArticle | NoArticleError,
+    ) -> WritingOutcome:
+        return WritingOutcome(
             message, delivered, brand, workflow, result, log=context.log, note_refusal=self.refusals.count
         )
 
@@ -200,32 +207,32 @@ class ContentWorkflow:
         self,
         message: DomainMessage[ContentGenerate],
         context: Context,
-        sources: tuple[Source, ...],
+        sources: tuple[ArticleSource, ...],
         brand: BrandRow,
-        delivered: Command,
+        delivered: DeliveredCommand,
         steps_id: UUID,
     ) -> Article:
         try:
             check_writer(brand.writer, brand.language, self._writers.keys())
         except UnusableWriterError as error:
             raise Unprocessable(f"{error}; then replay") from error
-        # By the command and not by the article: what comes again goes on, and a replay begins anew.
-        steps = partial(Workflow.resume, self._database, steps_id)
-        turn = Turn(0.0 if context.alone else self._turn_seconds)
+        # By command, not by article: a redelivery continues its steps, and a replay starts over.
+        steps = partial(DurableWorkflow.resume, self._database, steps_id)
+        turn = TimeSlice(0.0 if context.alone else self._turn_seconds)
         writer = self._writers[brand.writer](
-            CommandDesk(self._database, steps, brand, delivered, message.payload.comment, turn)
+            DurableWritingContext(self._database, steps, brand, delivered, message.payload.comment, turn)
         )
         return await writer.write(
             keyword=message.payload.keyword, sources=sources, brand_name=brand.name, language=brand.language
         )
 
 
-async def _nothing(_: Transaction) -> None:
-    """What is left to be written of a command that is not carried out any more."""
+async def _store_nothing(_: Transaction) -> None:
+    """Stores nothing: the command is cancelled, superseded or too late."""
 
 
 def _workflow_id(command: ContentGenerate) -> UUID:
-    """The article's own; of each further time that it is written, one that is always the same."""
+    """Returns the article's id; for a revision, an id derived from the article and the revision's number."""
     if command.revision is None:
         return command.content_id
     return uuid5(command.content_id, f"revision {command.revision}")

@@ -1,7 +1,6 @@
-"""Links from an article to earlier ones of its brand, where its text speaks of what they are about. Pure.
+"""Links an article to earlier ones of its brand where its text names their keyword or title. Pure.
 
-A link stands around words that are there already: nothing of the other article is printed. It leads to an address where
-that article was published.
+A link wraps words that the article already has; it adds no text. It leads to the published address of the other article.
 """
 
 import re
@@ -12,22 +11,22 @@ from itertools import pairwise
 from typing import Final
 from urllib.parse import quote
 
-from orchestrator.writing.body import Block, Body, Kind
+from orchestrator.writing.body import Body, MarkdownBlock, MarkdownBlockKind
 
 MAX_LINKS: Final = 4
 MAX_PHRASE: Final = 8
-"""Words of a keyword or title that is looked for; longer ones never stand in a text."""
+"""Words; longer keywords and titles are not searched, since no text contains them."""
 MIN_PHRASE: Final = 4
-"""Letters of it; shorter ones stand everywhere."""
+"""Letters; shorter keywords and titles are not searched, since they occur everywhere."""
 _WORD: Final = re.compile(r"\w+")
 _QUOTED: Final = re.compile(r"“[^“”]*”|\"[^\"]*\"|„[^„“”]*[“”]|«[^«»]*»")
 _KEPT: Final = ":/?#[]@!$&'*+,;=%-._~"
-"""Characters that an address keeps; brackets and spaces among others would end the link."""
+"""Characters of an address that stay unescaped; brackets and spaces, for example, would end the link."""
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
-    """An earlier article of the brand that can be visited."""
+class LinkableArticle:
+    """An earlier article of the brand with a public address."""
 
     keyword: str
     title: str
@@ -41,12 +40,12 @@ class _Phrase:
     url: str
 
 
-def linked(body: Body, *, keyword: str, published: Sequence[Published]) -> tuple[str, int]:
-    """The article's Markdown with its links, and how many those are.
+def add_links(body: Body, *, keyword: str, published: Sequence[LinkableArticle]) -> tuple[str, int]:
+    """Returns the article's Markdown with links, and their number.
 
-    Of each earlier article, the first place is linked where its keyword or title stands, longer ones before shorter
-    ones; one place in a paragraph, `MAX_LINKS` in all. What is no place: headings, listings, tables, code, quotations,
-    the first sentence, and a part of the article's own `keyword`.
+    Each earlier article is linked at the first mention of its keyword or title, longer phrases first. A paragraph gets one
+    link at most, the article `MAX_LINKS`. No links are set in headings, listings, tables, code, quotations, the first
+    sentence, or within the article's own `keyword`.
     """
     own = _pattern(_words(keyword))
     phrases = _phrases(published, _singular(_words(keyword)))
@@ -54,13 +53,13 @@ def linked(body: Body, *, keyword: str, published: Sequence[Published]) -> tuple
     for at, block in enumerate(block for block in body.blocks if block.kind in _PLACES):
         if not phrases or len(links) == MAX_LINKS:
             break
-        said = _said(block, phrases, without={url for *_, url in links})
+        said = _phrases_in(block, phrases, without={url for *_, url in links})
         if not said:
             continue
-        taken = _taken(block, begins=at == 0)
+        taken = _unlinkable_spans(block, begins=at == 0)
         subject = [each.span() for each in own.finditer(block.shown.text)]
         for phrase in said:
-            if span := _place(phrase, block, taken, subject):
+            if span := _find_link_span(phrase, block, taken, subject):
                 links.append((*span, phrase.url))
                 break
     markdown = body.markdown
@@ -69,11 +68,11 @@ def linked(body: Body, *, keyword: str, published: Sequence[Published]) -> tuple
     return markdown, len(links)
 
 
-_PLACES: Final = frozenset({Kind.PARAGRAPH, Kind.ITEM})
+_PLACES: Final = frozenset({MarkdownBlockKind.PARAGRAPH, MarkdownBlockKind.ITEM})
 
 
-def _phrases(published: Iterable[Published], own: tuple[str, ...]) -> dict[str, list[_Phrase]]:
-    """By their first word."""
+def _phrases(published: Iterable[LinkableArticle], own: tuple[str, ...]) -> dict[str, list[_Phrase]]:
+    """Returns the phrases to search for, by their first word."""
     phrases: dict[tuple[str, ...], _Phrase] = {}
     for each in published:
         for text in (each.keyword, each.title):
@@ -90,8 +89,10 @@ def _phrases(published: Iterable[Published], own: tuple[str, ...]) -> dict[str, 
     return by_word
 
 
-def _said(block: Block, phrases: Mapping[str, list[_Phrase]], without: AbstractSet[str]) -> list[_Phrase]:
-    """Those of which every word stands in the block, somewhere; the longest first."""
+def _phrases_in(
+    block: MarkdownBlock, phrases: Mapping[str, list[_Phrase]], without: AbstractSet[str]
+) -> list[_Phrase]:
+    """Returns the phrases with all their words in the block, in any place; the longest first."""
     words = set(_words(block.shown.text))
     words |= {word.removesuffix("s") for word in words}
     found = [
@@ -112,13 +113,13 @@ def _singular(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _pattern(words: Sequence[str]) -> re.Pattern[str]:
-    """The words in a row, hyphens or spaces between them, one or several of the thing; nothing of a longer word."""
+    """Matches the words in sequence, joined by hyphens or spaces, in singular or plural; never part of a longer word."""
     name = r"[ \u00a0-]".join(map(re.escape, words)) or r"(?!)"
     return re.compile(rf"(?<![\w-]){name}s?(?![\w-])", re.IGNORECASE)
 
 
-def _taken(block: Block, *, begins: bool) -> list[tuple[int, int]]:
-    """The parts of the text in which no link may stand."""
+def _unlinkable_spans(block: MarkdownBlock, *, begins: bool) -> list[tuple[int, int]]:
+    """Returns the (begin, end) of the parts of the text that must stay without links."""
     text = block.shown.text
     taken = [*block.shown.taken, *(each.span() for each in _QUOTED.finditer(text))]
     if begins:
@@ -127,10 +128,13 @@ def _taken(block: Block, *, begins: bool) -> list[tuple[int, int]]:
     return taken
 
 
-def _place(
-    phrase: _Phrase, block: Block, taken: Sequence[tuple[int, int]], subject: Sequence[tuple[int, int]]
+def _find_link_span(
+    phrase: _Phrase,
+    block: MarkdownBlock,
+    taken: Sequence[tuple[int, int]],
+    subject: Sequence[tuple[int, int]],
 ) -> tuple[int, int] | None:
-    """Where in the Markdown the phrase stands for the first time, if it may be a link there."""
+    """Returns the (start, end) in the Markdown of the first mention of the phrase that may become a link, or None."""
     for match in _pattern(phrase.words).finditer(block.shown.text):
         places = block.shown.places(match.start(), match.end())
         # A citation or a mark between two words would become part of the link.

@@ -1,4 +1,4 @@
-"""What the API gives of articles."""
+"""API views of articles, their measures and search results."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -22,31 +22,31 @@ class ContentBrand(View):
 
 class SourceView(View):
     n: Annotated[int, Field(ge=1, examples=[1])]
-    """What ` [n]` in the article refers to."""
+    """The number of its citations ` [n]` in the article."""
     title: str
     url: str | None
     path: str | None
     """File name inside the corpus, for a source without an address."""
     licence: str | None
     published_on: date | None = None
-    """When it was changed last, or published, as it says itself."""
+    """The date of its last change or publication, as the document itself says."""
 
 
 class MeasureView(View):
     name: Annotated[str, Field(examples=["words"])]
     value: Annotated[float, Field(examples=[412])]
     shown: Annotated[str, Field(examples=["412"])]
-    """The value as people read it."""
+    """The value, formatted for people."""
     least: Annotated[float | None, Field(examples=[250])]
     most: float | None
     holds: bool
-    """Whether the value is within its bounds."""
+    """True if the value is within its bounds."""
     problem: str | None
-    """What is wrong, if it does not hold."""
+    """The complaint; null if the value is within its bounds."""
 
 
 class ScoreView(View):
-    """What was measured of an article when it was written, in the order in which people look at it."""
+    """The measures of an article from when it was written, the most important first."""
 
     content_id: UUID
     brand_slug: Annotated[str, Field(examples=["daily-grind"])]
@@ -54,9 +54,9 @@ class ScoreView(View):
     title: str
     published_url: str | None
     held_for: tuple[str, ...]
-    """Why it is not published before a person has looked at it; empty if nothing is wrong."""
+    """Why it needs a person's approval; empty if it needs none."""
     measures: tuple[MeasureView, ...]
-    """Empty for an article from before articles were measured."""
+    """Empty for an article that is older than the measures."""
 
     @classmethod
     def of(cls, content: StoredContent) -> Self:
@@ -74,32 +74,32 @@ class ScoreView(View):
 
 
 class ContentView(View):
-    """An article. The title is not in the body, nor are the sources: whoever renders it adds both."""
+    """An article. Its body contains neither the title nor the sources: renderers add both."""
 
     content_id: UUID
     brand: ContentBrand
     keyword: str
     slug: Annotated[str, Field(examples=["pour-over-ratio"])]
-    """For its address; unique within the brand."""
+    """The last part of its address; unique within the brand."""
     title: str
     meta_description: str
     body_markdown: Annotated[str, Field(examples=["## Ratio\n\nSixteen parts of water suit most beans. [1]"])]
-    r"""`## ` sections; paragraphs and items end in their citation ` [n]`, listings and tables belong to the paragraph before.
+    r"""Markdown with `## ` sections. Paragraphs and items end in their citation ` [n]`; listings and tables belong to the paragraph before.
 
-    `\[` is a bracket of the text. Links lead to other articles of the brand.
+    `\[` is a literal bracket. Links lead to other articles of the brand.
     """
     word_count: int
     key_points: tuple[str, ...]
     label: str | None
-    """How the text came about, to be shown to readers."""
+    """A note for readers that says how the text was made."""
     sources: tuple[SourceView, ...]
     created_at: datetime
     updated_at: datetime
     published_url: str | None
     held_for: tuple[str, ...]
-    """Why it must not be published before a person has looked at it; empty if nothing is wrong."""
+    """Why it needs a person's approval before publication; empty if it needs none."""
     taken_down_at: datetime | None
-    """Since when its page is not to be seen any more."""
+    """When its page was taken down; null if it was not."""
 
     @classmethod
     def of(cls, content: StoredContent) -> Self:
@@ -145,7 +145,7 @@ class ArticleSummary(View):
     keyword: Annotated[str, Field(examples=["pour over ratio"])]
     title: Annotated[str, Field(examples=["Pour over ratio"])]
     state: ArticleState
-    """`waiting`: for a person, its writer or its time; `publishing`: it may be published, and no word has come of its page."""
+    """`waiting`: for a person, its writer or its time; `publishing`: approved, but its page is not confirmed yet."""
     word_count: Annotated[int, Field(examples=[412])]
     published_url: str | None
     created_at: datetime
@@ -153,7 +153,7 @@ class ArticleSummary(View):
 
 
 class ArticleList(View):
-    """Articles, the latest first."""
+    """A page of articles, the latest first."""
 
     items: tuple[ArticleSummary, ...]
     next: UUID | None
@@ -161,7 +161,7 @@ class ArticleList(View):
 
     @classmethod
     def of(cls, found: Sequence[FoundArticle], limit: int) -> Self:
-        """`found` are those of the page, and one more if there are more."""
+        """Builds a page from up to `limit` + 1 articles; an extra one means that another page follows."""
         page = found[:limit]
         return cls(
             items=tuple(ArticleSummary(**asdict(each)) for each in page),

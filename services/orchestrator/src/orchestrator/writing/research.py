@@ -1,4 +1,4 @@
-"""Reads what research found, by id, over its read-only HTTP API."""
+"""Reads research by id over its service's read-only HTTP API."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -11,12 +11,12 @@ from chassis.http.client import JsonAnswer, PassingError, Peer, ServiceClient, U
 from chassis.http.documents import Documents
 from chassis.links import public_link
 from messaging import Dependency, RetryLater, Unprocessable
-from orchestrator.writing.article import Passage, Source
+from orchestrator.writing.article import ArticleSource, SourcePassage
 
 MAX_BYTES: Final = 8 * 1024 * 1024
-"""A research document larger than this is not read: it would not be one."""
+"""Bytes; a larger answer of the research service is rejected."""
 MAX_LINE: Final = 300
-"""Characters of a title or heading; what goes beyond is no name of anything."""
+"""Characters; longer titles and headings are cut."""
 
 
 def _without_nul(text: str) -> str:
@@ -45,14 +45,14 @@ class _Source(BaseModel):
 
 class _Research(BaseModel):
     brand_slug: str | None = None
-    """None from a research service that does not say."""
+    """None from an older research service, which does not send it."""
     sources: tuple[_Source, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _StoredResearch:
     brand_slug: str | None
-    sources: tuple[Source, ...]
+    sources: tuple[ArticleSource, ...]
 
 
 class _Item(_Research):
@@ -64,7 +64,7 @@ class _List(BaseModel):
 
 
 class ResearchClient:
-    """`url` as of RESEARCH_URL; one for the life of the service. `research` knows whether it can be reached."""
+    """Client of the research service at `url` (RESEARCH_URL); create one per process. `research` tracks outages."""
 
     def __init__(
         self, url: str, service_key: SecretStr, *, timeout_seconds: float, research: Dependency
@@ -77,14 +77,13 @@ class ResearchClient:
     async def aclose(self) -> None:
         await self._client.aclose()
 
-    async def fetch(self, research_id: UUID, brand_slug: str) -> tuple[Source, ...]:
-        """The sources of a brand's research, best first.
+    async def fetch(self, research_id: UUID, brand_slug: str) -> tuple[ArticleSource, ...]:
+        """Returns the sources of a brand's research, best first.
 
         Raises:
             WaitFor: research is away, busy, or refuses our key.
-            RetryLater: it failed over this id, or does not know it (yet).
-            Unprocessable: it answered with something that no later attempt would better, or the research is another
-                brand's.
+            RetryLater: research failed for this id, or does not know it (yet).
+            Unprocessable: the answer is unusable, now and later, or the research belongs to another brand.
         """
         try:
             async with self._research.call():
@@ -101,20 +100,20 @@ class ResearchClient:
         return found.sources
 
 
-def _read_one(_: UUID, answer: JsonAnswer) -> _Found:
+def _read_one(_: UUID, answer: JsonAnswer) -> _StoredResearch:
     return _found(_Research.model_validate_json(answer.body))
 
 
-def _read_list(body: bytes) -> dict[UUID, _Found]:
+def _read_list(body: bytes) -> dict[UUID, _StoredResearch]:
     return {item.research_id: _found(item) for item in _List.model_validate_json(body).items}
 
 
-def _found(research: _Research) -> _Found:
-    return _Found(research.brand_slug, tuple(map(_source, research.sources)))
+def _found(research: _Research) -> _StoredResearch:
+    return _StoredResearch(research.brand_slug, tuple(map(_source, research.sources)))
 
 
-def _source(source: _Source) -> Source:
-    return Source(
+def _source(source: _Source) -> ArticleSource:
+    return ArticleSource(
         n=source.n,
         title=source.title[:MAX_LINE],
         url=public_link(source.url),
@@ -123,7 +122,7 @@ def _source(source: _Source) -> Source:
         published_on=source.published_on,
         quotable=source.quotable,
         passages=tuple(
-            Passage(
+            SourcePassage(
                 heading=None if passage.heading is None else passage.heading[:MAX_LINE],
                 text=passage.text,
                 score=passage.score,

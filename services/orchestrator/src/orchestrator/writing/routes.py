@@ -1,4 +1,4 @@
-"""Requests about articles: by id, and by the words of their titles and keywords."""
+"""HTTP API of articles: by id, and search by words of title and keyword."""
 
 import json
 from http import HTTPStatus
@@ -36,7 +36,7 @@ def content_routes(database: Database) -> APIRouter:
         responses={**READ, **UNKNOWN, **GONE},
     )
     async def get_article(caller: MayRead, content_id: UUID, if_none_match: IfNoneMatch = None) -> Response:
-        """Drafts that wait for a person, too; `held_for` says why."""
+        """Returns published articles and waiting drafts; `held_for` says why a draft waits."""
         content = await _known(database, content_id, caller)
         return conditional(ContentView.of(content).model_dump_json(), if_none_match)
 
@@ -49,7 +49,7 @@ def content_routes(database: Database) -> APIRouter:
     async def get_article_score(
         caller: MayRead, content_id: UUID, if_none_match: IfNoneMatch = None
     ) -> Response:
-        """Each with its bounds, as they were when the article was written."""
+        """Returns each measure with the bounds that applied when the article was written."""
         content = await _known(database, content_id, caller)
         return conditional(ScoreView.of(content).model_dump_json(), if_none_match)
 
@@ -62,7 +62,7 @@ def content_routes(database: Database) -> APIRouter:
         caller: MayRead,
         content_id: Annotated[list[UUID], Query(alias="id", min_length=1, max_length=MAX_IDS)],
     ) -> Response:
-        """Each with the `ETag` it has when it is read alone; those that are unknown are left out."""
+        """Returns each article with the `ETag` that reading it alone gives; unknown articles are left out."""
         with kept_plans():
             async with database.connection() as connection:
                 found = await find_contents(connection, content_id, caller.brands)
@@ -73,12 +73,12 @@ def content_routes(database: Database) -> APIRouter:
     async def search_for_articles(
         caller: MayRead,
         brand: Annotated[
-            str | None, Query(description="Those of this brand.", max_length=200, pattern=WITHOUT_NUL)
+            str | None, Query(description="Only articles of this brand.", max_length=200, pattern=WITHOUT_NUL)
         ] = None,
         q: Annotated[
             str | None,
             Query(
-                description="Those whose title or keyword has all of these words, or words that begin so.",
+                description="Only articles whose title or keyword has all of these words, or words that start with them.",
                 min_length=1,
                 max_length=200,
                 pattern=WITHOUT_NUL,
@@ -87,7 +87,7 @@ def content_routes(database: Database) -> APIRouter:
         after: Annotated[UUID | None, Query(description=AFTER)] = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> ArticleList:
-        """Of all cycles, those too whose cycles are kept no more; the latest first. Drafts and pages that were taken down are among them."""
+        """Searches all cycles, also ended and removed ones; the latest first. Includes drafts and pages that were taken down."""
         brands = caller.brands if brand is None else {seen_slug(brand, caller)}
         async with database.connection() as connection:
             found = await search_articles(connection, brands=brands, text=q, after=after, limit=limit + 1)

@@ -1,4 +1,4 @@
-"""SQL over articles and the steps of writing them, beside the functions that run it."""
+"""SQL over articles."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from chassis import Connection
 from envelope.brand.payloads import ArticleContext, ContentGenerated, ContentPublished, ContentRefused
-from orchestrator.writing.article import Article, Source
+from orchestrator.writing.article import Article, ArticleSource
 from orchestrator.writing.domain import free_slug
 from orchestrator.writing.quality import Fingerprint, Measure
 
@@ -22,7 +22,7 @@ _MEASURES: Final = TypeAdapter(tuple[Measure, ...])
 
 @dataclass(frozen=True, slots=True)
 class StoredContent:
-    """An article as it was written, with the brand it was written for and where it can be seen."""
+    """A stored article with its brand and its public address."""
 
     content_id: UUID
     brand_slug: str
@@ -38,31 +38,31 @@ class StoredContent:
     key_points: tuple[str, ...]
     label: str | None
     sources: tuple[Mapping[str, Any], ...]
-    """Each {n, title, url, path, licence, published_on}; the passages stay with research."""
+    """Each {n, title, url, path, licence, published_on}; the passages stay in the research service."""
     published_url: str | None
     held_for: tuple[str, ...]
-    """Why it is not published before somebody has looked at it; empty if it may be."""
+    """Why it needs a person's approval; empty if it needs none."""
     measures: tuple[Measure, ...]
-    """Empty for an article that was written before there were any."""
+    """Empty for an article that is older than the measures."""
     taken_down_at: datetime | None
-    """Since when its page is not to be seen."""
+    """When its page was taken down; None if it was not."""
     version: int
-    """Which of its versions this is; see versions.py."""
+    """The number of this version; see versions.py."""
     created_at: datetime
     updated_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class NewContent:
-    """An article that is to be stored."""
+    """An article to be stored."""
 
     content_id: UUID
     brand_slug: str
     keyword: str
     research_id: UUID
     article: Article
-    sources: Sequence[Source]
-    """Those that it cites."""
+    sources: Sequence[ArticleSource]
+    """The sources that it cites."""
     measures: Sequence[Measure] = ()
     held_for: Sequence[str] = ()
     fingerprint: Fingerprint | None = None
@@ -70,11 +70,11 @@ class NewContent:
 
     @property
     def slug(self) -> str:
-        """The address that it asks for."""
+        """The address to request: for a draft with its id, so that it takes no address from other articles."""
         return f"{self.article.slug}-{self.content_id}" if self.held_for else self.article.slug
 
     def columns(self) -> dict[str, Any]:
-        """As JSON has them."""
+        """Returns the row as JSON values, by column."""
         article = self.article
         return {
             "content_id": str(self.content_id),
@@ -89,7 +89,7 @@ class NewContent:
             "word_count": article.word_count,
             "key_points": article.key_points,
             "label": article.label,
-            "sources": listed(self.sources),
+            "sources": sources_as_json(self.sources),
             "measures": _MEASURES.dump_python(tuple(self.measures), mode="json"),
             "held_for": list(self.held_for),
             "fingerprint": None if self.fingerprint is None else sorted(self.fingerprint),
@@ -105,13 +105,13 @@ async def insert_content(
     keyword: str,
     research_id: UUID,
     article: Article,
-    sources: Sequence[Source],
+    sources: Sequence[ArticleSource],
     measures: Sequence[Measure] = (),
     held_for: Sequence[str] = (),
     fingerprint: Fingerprint | None = None,
     subject_key: str | None = None,
 ) -> None:
-    """As `insert_contents`, of one."""
+    """Stores one article, as `insert_contents` does."""
     new = NewContent(
         content_id,
         brand_slug,
@@ -128,11 +128,11 @@ async def insert_content(
 
 
 async def insert_contents(connection: Connection, new: Sequence[NewContent]) -> None:
-    """Stores articles unless they are there already, each under an address no other article of its brand has.
+    """Stores articles that are not stored yet, each under an address that no other article of its brand has.
 
-    Of those that want the same one, that with the smallest id has it, which is the oldest.
-    Of an article without a `subject_key` it is found from its keyword when somebody asks. With `held_for` it is a draft, whose address
-    is settled once it may be published: until then it keeps no other article from having it.
+    If several request the same address, the one with the smallest id, the oldest, gets it. A missing `subject_key` is
+    derived from the keyword later. An article with `held_for` is a draft: its address is settled with its approval, and
+    until then it blocks no other article.
     """
     waiting = {each.content_id: each.columns() for each in new}
     while waiting:
@@ -153,8 +153,8 @@ async def insert_contents(connection: Connection, new: Sequence[NewContent]) -> 
         for row in inserted:
             del waiting[row["content_id"]]
         for content_id, columns in list(waiting.items()):
-            # The article is there already, or its address is taken: another one of the same title may have been stored
-            # at this very moment, which only a new snapshot shows.
+            # The article is stored already, or its address is taken: another one of the same title may have been stored
+            # at this very moment. Only a new snapshot shows that.
             slug = await _free_slug(connection, content_id, columns)
             if slug is None:
                 del waiting[content_id]
@@ -163,7 +163,7 @@ async def insert_contents(connection: Connection, new: Sequence[NewContent]) -> 
 
 
 async def _free_slug(connection: Connection, content_id: UUID, columns: Mapping[str, Any]) -> str | None:
-    """An address for an article that could not have the one it wants; None if the article is there already."""
+    """Returns a free address in place of a taken one; None if the article is stored already."""
     wanted = columns["wanted"]
     taken = await connection.fetch(
         """
@@ -181,8 +181,8 @@ async def _free_slug(connection: Connection, content_id: UUID, columns: Mapping[
     return free_slug(wanted, {row["slug"] for row in taken})
 
 
-def listed(sources: Sequence[Source]) -> list[dict[str, Any]]:
-    """The sources as they are stored: what they are called and where they are, without their passages."""
+def sources_as_json(sources: Sequence[ArticleSource]) -> list[dict[str, Any]]:
+    """Returns the sources as JSON values: their names and addresses, without passages."""
     return [
         {
             "n": each.n,
@@ -205,7 +205,7 @@ async def find_content(
 async def find_contents(
     connection: Connection, content_ids: Sequence[UUID], brands: Collection[str] | None = None
 ) -> list[StoredContent]:
-    """Those of them that exist, in no particular order; where `brands` are named, those that are theirs."""
+    """Returns the existing articles of these ids, unordered; with `brands`, only those of these brands."""
     rows = await connection.fetch(
         """
         select content_id, brand_slug, b.name as brand_name, b.description as brand_description,
@@ -231,7 +231,7 @@ def _content(row: asyncpg.Record) -> StoredContent:
 
 
 async def latest_titles(connection: Connection, brand_slug: str, limit: int) -> tuple[str, ...]:
-    """Of the brand's articles, the newest first."""
+    """Returns the titles of the brand's articles, the newest first."""
     rows = await connection.fetch(
         """
         select title from content where brand_slug = $1 and held_for = '{}'
@@ -244,16 +244,16 @@ async def latest_titles(connection: Connection, brand_slug: str, limit: int) -> 
 
 
 async def lock_storing(connection: Connection) -> None:
-    """Lets nobody else store an article until the transaction ends.
+    """Blocks other transactions that store articles until this one ends.
 
-    One lock for all brands: articles of several are stored in one transaction, in any order, and whoever took the rows of
-    their brands one after the other could stand in each other's way with the router, which takes them in another.
+    One lock serves all brands. A transaction stores articles of several brands in any order; locks per brand could
+    deadlock with the router, which locks brands in another order.
     """
     await connection.execute("select pg_advisory_xact_lock(hashtextextended('orchestrator.content', 0))")
 
 
 async def article_contexts(connection: Connection, content_ids: Sequence[UUID]) -> dict[UUID, ArticleContext]:
-    """What posts need to know of these articles, within the limits of the message; missing articles are left out."""
+    """Returns the context that social posts need, cut to the limits of the message; missing articles are left out."""
     rows = await connection.fetch(
         """
         select content_id, title, keyword, meta_description, key_points from content
@@ -275,7 +275,7 @@ async def article_contexts(connection: Connection, content_ids: Sequence[UUID]) 
 async def stored_outcomes(
     connection: Connection, content_ids: Sequence[UUID]
 ) -> dict[UUID, ContentGenerated | ContentRefused]:
-    """What was told of these articles when they were stored, as it is by now; articles that are not stored are left out."""
+    """Returns the event that describes the present state of each stored article; missing articles are left out."""
     rows = await connection.fetch(
         """
         select content_id, brand_slug, keyword, word_count, held_for, decision from content
@@ -304,7 +304,10 @@ def _stored_outcome(row: Any) -> ContentGenerated | ContentRefused:
 
 
 async def mark_published(connection: Connection, events: Sequence[ContentPublished]) -> None:
-    """Notes where articles can be seen, as a later state of them says; what does not say of which state it is counts if nothing is known."""
+    """Stores the public addresses of articles; the event with the latest `as_of` wins.
+
+    An event without `as_of` counts only if no address is stored yet.
+    """
     await connection.execute(
         """
         update content as c

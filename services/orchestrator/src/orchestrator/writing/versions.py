@@ -1,6 +1,6 @@
-"""What an article has said at any time: SQL over its versions, beside the functions that run it.
+"""SQL over the versions of an article.
 
-The row of `content` holds the version that stands: of a draft that waits the newest, of an approved article the approved one.
+The row of `content` holds the current version: of a waiting draft the newest, of an approved article the approved one.
 """
 
 import json
@@ -18,16 +18,16 @@ from orchestrator.writing.domain import free_slug
 from orchestrator.writing.quality import Fingerprint, Measure, problems
 
 WRITER: Final = "writer"
-"""Who makes versions that no person makes."""
+"""The `made_by` of versions that no person made."""
 _MEASURES: Final = TypeAdapter(tuple[Measure, ...])
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
-    """What a version consists of."""
+class ArticleText:
+    """The content of one version."""
 
     slug: str
-    """The address it asks for; another article may have it already."""
+    """The requested address; another article may have it already."""
     title: str
     meta_description: str
     body_markdown: str
@@ -44,7 +44,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class VersionNote:
-    """Who made a version, when and why; the writer's is number 1."""
+    """Who made a version, when and why; the writer's first one is number 1."""
 
     version: int
     title: str
@@ -56,13 +56,13 @@ class VersionNote:
 
 @dataclass(frozen=True, slots=True)
 class Version(VersionNote):
-    text: Text
+    text: ArticleText
 
 
 async def versions_of(
     connection: Connection, content_id: UUID, *, after: int = 0, limit: int
 ) -> list[VersionNote]:
-    """The first version first, beginning behind number `after`."""
+    """Returns up to `limit` versions with numbers above `after`, ascending."""
     rows = await connection.fetch(
         """
         select version, title, word_count, made_by, why, made_at from content_versions
@@ -78,7 +78,7 @@ async def versions_of(
 async def find_version(
     connection: Connection, content_id: UUID, version: int, brands: Collection[str] | None = None
 ) -> Version | None:
-    """One version; where `brands` are named, the article must be one of theirs."""
+    """Returns one version; with `brands`, only if the article belongs to one of them."""
     row = await connection.fetchrow(
         """
         select version, slug, title, meta_description, body_markdown, word_count, key_points, label,
@@ -95,7 +95,7 @@ async def find_version(
 
 
 async def newest_version(connection: Connection, content_id: UUID) -> Version | None:
-    """None for an article that does not exist."""
+    """Returns the newest version; None if the article does not exist."""
     number = await connection.fetchval(
         "select max(version) from content_versions where content_id = $1", content_id
     )
@@ -103,9 +103,9 @@ async def newest_version(connection: Connection, content_id: UUID) -> Version | 
 
 
 async def insert_version(
-    connection: Connection, content_id: UUID, text: Text, *, made_by: str, why: str
+    connection: Connection, content_id: UUID, text: ArticleText, *, made_by: str, why: str
 ) -> int:
-    """Stores the next version of an article, whose row must be locked; returns its number."""
+    """Stores the next version of an article and returns its number; the caller has locked the article's row."""
     number: int = await connection.fetchval(
         """
         insert into content_versions (content_id, version, slug, title, meta_description, body_markdown, word_count,
@@ -122,12 +122,12 @@ async def insert_version(
     return number
 
 
-async def set_standing(
-    connection: Connection, content_id: UUID, version: int, text: Text, fingerprint: Fingerprint
+async def set_current_version(
+    connection: Connection, content_id: UUID, version: int, text: ArticleText, fingerprint: Fingerprint
 ) -> None:
-    """Makes a version the one that stands, at the address that `text` has; its other words may differ in the label alone.
+    """Makes a version the current one, at the address in `text`; its other words may differ in the label alone.
 
-    The article's row must be locked, and nobody else store any (`lock_storing`).
+    The caller has locked the article's row and called `lock_storing`.
     """
     await connection.execute(
         """
@@ -144,52 +144,52 @@ async def set_standing(
     )
 
 
-async def revise(
+async def store_rewrite(
     connection: Connection,
     content_id: UUID,
-    text: Text,
+    text: ArticleText,
     *,
     revision: int,
     why: str,
     held_for: Sequence[str],
     fingerprint: Fingerprint,
 ) -> bool:
-    """Has a draft that was sent back wait with a new text, as its version `revision`; nobody else may store any meanwhile.
+    """Stores the rewrite of a returned draft as version `revision`, which then waits for review. Call `lock_storing` before.
 
-    False, and nothing stored, if it was decided about otherwise.
+    Returns False and stores nothing if a person decided about the draft meanwhile.
     """
     if not await _is_returned(connection, content_id, revision):
         return False
     await insert_version(connection, content_id, text, made_by=WRITER, why=why)
     waiting = replace(text, slug=f"{text.slug}-{content_id}")
-    await set_standing(connection, content_id, revision, waiting, fingerprint)
-    await wait_again(connection, content_id, held_for)
+    await set_current_version(connection, content_id, revision, waiting, fingerprint)
+    await put_in_review(connection, content_id, held_for)
     return True
 
 
 @dataclass(frozen=True, slots=True)
-class Renewed:
-    """What became of an article that was written anew."""
+class RewriteResult:
+    """The new version of a renewed article."""
 
     version: int
     published_url: str
     waits_for: tuple[str, ...]
-    """Why the version waits to be approved; empty if it stands."""
+    """Why the version needs approval; empty if it is current."""
 
 
-async def renew(
+async def store_renewal(
     connection: Connection,
     content_id: UUID,
-    text: Text,
+    text: ArticleText,
     *,
     why: str,
     waits_for: Sequence[str],
     fingerprint: Fingerprint,
-) -> Renewed | None:
-    """Has a published article say what was written anew, at its address, or offers it as a correction; nobody else may store any meanwhile.
+) -> RewriteResult | None:
+    """Stores a new version of a published article, as its current text or as an offered correction. Call `lock_storing` before.
 
-    It is offered if it `waits_for` something, and where a person's words stand or wait: those are not overwritten unasked. None, and
-    nothing stored, if the article is not published any more.
+    The version is only offered if it `waits_for` something, or if a person edited the current or an offered version: a
+    person's words are never overwritten unasked. Returns None and stores nothing if the article is not published any more.
     """
     row = await connection.fetchrow(
         """
@@ -216,20 +216,22 @@ async def renew(
             "update content set offered_version = $2 where content_id = $1", content_id, number
         )
     else:
-        await set_standing(connection, content_id, number, replace(text, slug=row["slug"]), fingerprint)
-    return Renewed(number, row["published_url"], tuple(reasons))
+        await set_current_version(
+            connection, content_id, number, replace(text, slug=row["slug"]), fingerprint
+        )
+    return RewriteResult(number, row["published_url"], tuple(reasons))
 
 
-async def put_back(connection: Connection, content_id: UUID, revision: int, why: str) -> bool:
-    """Has a draft that was sent back wait as it was, and says why; False if it was decided about otherwise."""
+async def return_to_review(connection: Connection, content_id: UUID, revision: int, why: str) -> bool:
+    """Puts a returned draft back into review unchanged, with the reason; False if a person decided about it meanwhile."""
     if not await _is_returned(connection, content_id, revision):
         return False
     held_for = await connection.fetchval("select held_for from content where content_id = $1", content_id)
-    await wait_again(connection, content_id, [why, *(each for each in held_for if each != why)])
+    await put_in_review(connection, content_id, [why, *(each for each in held_for if each != why)])
     return True
 
 
-async def wait_again(connection: Connection, content_id: UUID, held_for: Sequence[str]) -> None:
+async def put_in_review(connection: Connection, content_id: UUID, held_for: Sequence[str]) -> None:
     await connection.execute(
         """
         update content set held_for = $2, decision = null, waits_since = clock_timestamp(), updated_at = clock_timestamp()
@@ -241,7 +243,7 @@ async def wait_again(connection: Connection, content_id: UUID, held_for: Sequenc
 
 
 async def _is_returned(connection: Connection, content_id: UUID, revision: int) -> bool:
-    """Whether the article, which is locked, waits for this version of its writer's."""
+    """Whether the article waits for this version from its writer; locks the article."""
     found = await connection.fetchval(
         "select decision = 'returned' and held_for <> '{}' from content where content_id = $1 for update",
         content_id,
@@ -252,8 +254,8 @@ async def _is_returned(connection: Connection, content_id: UUID, revision: int) 
     return bool(found) and newest == revision - 1
 
 
-async def free_address(connection: Connection, brand_slug: str, content_id: UUID, wanted: str) -> str:
-    """An address that no other article of the brand has or had: the one it wants, or that with a number."""
+async def find_free_address(connection: Connection, brand_slug: str, content_id: UUID, wanted: str) -> str:
+    """Returns an address that no other article of the brand has or had: `wanted`, or `wanted` with a number."""
     taken = await connection.fetch(
         """
         select slug from (
@@ -270,10 +272,10 @@ async def free_address(connection: Connection, brand_slug: str, content_id: UUID
     return free_slug(wanted, {row["slug"] for row in taken})
 
 
-async def leave_address(
+async def record_former_address(
     connection: Connection, brand_slug: str, content_id: UUID, before: str, address: str
 ) -> None:
-    """Notes that an article is to be found elsewhere from now on; it may come back to where it was."""
+    """Records an article's former address after a move; the article may move back later."""
     await connection.execute(
         "delete from former_addresses where brand_slug = $1 and slug = $2 and content_id = $3",
         brand_slug,
@@ -288,7 +290,7 @@ async def leave_address(
     )
 
 
-def _columns(text: Text) -> Sequence[Any]:
+def _columns(text: ArticleText) -> Sequence[Any]:
     return (
         text.slug,
         text.title,
@@ -303,7 +305,7 @@ def _columns(text: Text) -> Sequence[Any]:
 
 
 def _version(row: asyncpg.Record) -> Version:
-    text = Text(
+    text = ArticleText(
         slug=row["slug"],
         title=row["title"],
         meta_description=row["meta_description"],

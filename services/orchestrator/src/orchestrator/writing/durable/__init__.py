@@ -1,32 +1,32 @@
-"""What keeps the writing of an article over crashes, waits and replicas: its steps, and who has it in hand."""
+"""Keeps the writing of an article safe across crashes, waits and replicas: durable steps and claims."""
 
+from orchestrator.writing.durable.claim_batcher import ClaimBatcher, CommandState, WritingCommand
 from orchestrator.writing.durable.commands import (
-    Command,
-    PutDown,
-    is_ours,
+    DeliveredCommand,
+    ReleasedWriting,
+    claim_article,
+    has_claim,
     note_problem,
-    put_down,
-    put_down_to_wait,
+    release_articles,
     release_holds,
-    take_up,
+    release_to_wait,
 )
-from orchestrator.writing.durable.openings import Asked, Opening, Openings
 from orchestrator.writing.durable.results import delete_old_workflows
-from orchestrator.writing.durable.workflow import Workflow, finish
+from orchestrator.writing.durable.workflow import DurableWorkflow, finish
 
 __all__ = [
-    "Asked",
-    "Command",
-    "Opening",
-    "Openings",
-    "PutDown",
-    "Workflow",
+    "ClaimBatcher",
+    "CommandState",
+    "DeliveredCommand",
+    "DurableWorkflow",
+    "ReleasedWriting",
+    "WritingCommand",
+    "claim_article",
     "delete_old_workflows",
     "finish",
-    "is_ours",
+    "has_claim",
     "note_problem",
-    "put_down",
-    "put_down_to_wait",
+    "release_articles",
     "release_holds",
-    "take_up",
+    "release_to_wait",
 ]

@@ -1,8 +1,8 @@
-"""Who has an article in hand: of several commands to write it, one at a time is carried out.
+"""Claims on articles: of several commands to write one article, one runs at a time.
 
-The brand's writer keeps its steps under the id of the command, so that a replay asks a model anew. A command that is sent by
-`orchestrator.workflows` to go on with an article is entered here before it is sent, with the id under which the steps are
-that it goes on with.
+The brand's writer stores its steps under the id of the command, so that a replay asks a model again. A command from
+`orchestrator.workflows` that continues an article is entered here before it is sent, with the id of the steps that it
+continues.
 """
 
 from collections.abc import Sequence
@@ -24,8 +24,8 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
-    """A `content.generate` as it was delivered."""
+class DeliveredCommand:
+    """One delivery of a `content.generate`."""
 
     content_id: UUID
     event_id: UUID
@@ -34,40 +34,40 @@ class Command:
     """From 1; waits are not counted."""
 
 
-async def take_up(connection: Connection, command: Command, hold: timedelta) -> UUID | None:
-    """Takes the article in hand for `hold` at most; what it waited for is forgotten.
+async def claim_article(connection: Connection, command: DeliveredCommand, hold: timedelta) -> UUID | None:
+    """Claims the article for at most `hold`, and clears its noted wait.
 
-    The same command takes up again what it had in hand: whoever worked on it is gone.
+    A command may claim again what it claimed before: its earlier worker is gone.
 
     Returns:
-        The id under which the writer keeps its steps; None if the command is not to be carried out any more.
+        The id of the writer's steps; None if the command must not run any more.
 
     Raises:
-        WaitFor: another command has the article in hand.
+        WaitFor: another command has claimed the article.
     """
-    taken = (await take_up_all(connection, [command], hold)).get(command)
+    taken = (await claim_articles(connection, [command], hold)).get(command)
     if taken is None:
-        await stand_back(connection, command)
+        await check_not_claimed(connection, command)
     return taken and taken.steps_id
 
 
-class Taken(NamedTuple):
-    """A command that was taken up."""
+class ClaimedCommand(NamedTuple):
+    """A successful claim."""
 
     steps_id: UUID
-    """Under which the writer keeps its steps."""
+    """The id of the writer's steps."""
     is_first: bool
-    """Nothing was kept of the writing of its article before."""
+    """True if no earlier command for the article is stored."""
 
 
-async def take_up_all(
-    connection: Connection, commands: Sequence[Command], hold: timedelta
-) -> dict[Command, Taken]:
-    """As `take_up`, for commands that begin at the same time; those that have to `stand_back` are left out."""
-    taken: dict[Command, Taken] = {}
+async def claim_articles(
+    connection: Connection, commands: Sequence[DeliveredCommand], hold: timedelta
+) -> dict[DeliveredCommand, ClaimedCommand]:
+    """Claims the articles of several commands; leaves out failed claims, for which `check_not_claimed` gives the reason."""
+    taken: dict[DeliveredCommand, ClaimedCommand] = {}
     waiting = list(commands)
     while waiting:
-        # Of several for one article, each is to find what the one before it left.
+        # Commands for the same article claim one after the other.
         first = {command.content_id: command for command in reversed(waiting)}
         rows = await connection.fetch(
             """
@@ -77,7 +77,7 @@ async def take_up_all(
                 select content_id, event_id, event_id, revision, attempt, 1, clock_timestamp(), clock_timestamp(),
                        clock_timestamp() + $5::interval, clock_timestamp()
                 from unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[]) as c (content_id, event_id, revision, attempt)
-                -- As all that lock several of them.
+                -- The same order in all statements that lock several rows.
                 order by content_id
                 on conflict (content_id) do update
                     set event_id = excluded.event_id, revision = excluded.revision, attempt = excluded.attempt,
@@ -96,7 +96,7 @@ async def take_up_all(
                     where w.cancelled_at is null
                       and (w.event_id = excluded.event_id
                            or coalesce(w.in_hand_until < clock_timestamp(), true)
-                              -- Ids of commands are in the order of their making.
+                              -- Ids of commands grow with time.
                               and (w.retried_at is null or w.failed_at is not null or w.event_id < excluded.event_id
                                    or w.revision is distinct from excluded.revision))
                 returning content_id, steps_id, xmax = 0 as is_first
@@ -111,13 +111,13 @@ async def take_up_all(
             [command.attempt for command in first.values()],
             hold,
         )
-        taken |= {first[row["content_id"]]: Taken(row["steps_id"], row["is_first"]) for row in rows}
+        taken |= {first[row["content_id"]]: ClaimedCommand(row["steps_id"], row["is_first"]) for row in rows}
         waiting = [command for command in waiting if first[command.content_id] is not command]
     return taken
 
 
-async def is_ours(connection: Connection, command: Command) -> bool:
-    """Whether the command is still the one to be carried out: it was neither cancelled, nor did another take over."""
+async def has_claim(connection: Connection, command: DeliveredCommand) -> bool:
+    """Whether the command still holds its claim: it is neither cancelled nor superseded."""
     ours: bool = await connection.fetchval(
         "select exists (select from writings where content_id = $1 and event_id = $2 and cancelled_at is null)",
         command.content_id,
@@ -127,26 +127,26 @@ async def is_ours(connection: Connection, command: Command) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class PutDown:
-    """What is known of the writing of an article whose command was carried out."""
+class ReleasedWriting:
+    """The state of an article's writing when a command for it ends."""
 
     event_id: UUID
-    """The command that is to be carried out."""
+    """The current command."""
     cancelled: bool
-    """Nothing is to come of it."""
+    """True if a person cancelled the article; nothing is stored then."""
     former_ids: frozenset[UUID] = frozenset()
-    """Of the commands for the same article and revision that `event_id` replaces."""
+    """Ids of earlier commands for the same article and revision, which `event_id` replaced."""
 
-    def others(self, event_id: UUID) -> list[UUID]:
-        """The commands, other than this one, that need not be carried out once this one was."""
+    def other_commands(self, event_id: UUID) -> list[UUID]:
+        """Returns the other commands, which need not run after this one."""
         return sorted({self.event_id, *self.former_ids} - {event_id})
 
 
 async def release_holds(connection: Connection, content_ids: Sequence[UUID]) -> None:
-    """Lets another command take these articles up at once, even if one has them in hand.
+    """Lets other commands claim these articles at once, for claims that a database without its last commits still has.
 
-    For holds that a database without its last commits still has: who had the article in hand may be done with it.
-    A writer who works on all the same stops before its next step, or stores its article first; either way there is one.
+    The worker may be done with the article. One that still works on it stops before its next step, or stores its
+    article first; either way there is one article.
     """
     await connection.execute(
         """
@@ -158,11 +158,13 @@ async def release_holds(connection: Connection, content_ids: Sequence[UUID]) -> 
     )
 
 
-async def put_down(connection: Connection, commands: Sequence[Command]) -> dict[UUID, PutDown]:
-    """Notes, in the transaction of what commands led to, that they are carried out. Until it ends, nobody removes what is kept of the writing.
+async def release_articles(
+    connection: Connection, commands: Sequence[DeliveredCommand]
+) -> dict[UUID, ReleasedWriting]:
+    """Releases the claims of commands, in the transaction that stores their results; locks the rows until it ends.
 
     Returns:
-        By article; those of which nothing is kept any more are left out, such as what was deleted or erased.
+        By article id; articles without a row, such as deleted ones, are left out.
     """
     rows = await connection.fetch(
         """
@@ -176,13 +178,15 @@ async def put_down(connection: Connection, commands: Sequence[Command]) -> dict[
         [command.event_id for command in commands],
     )
     return {
-        row["content_id"]: PutDown(row["event_id"], row["cancelled"], frozenset(row["former_ids"]))
+        row["content_id"]: ReleasedWriting(row["event_id"], row["cancelled"], frozenset(row["former_ids"]))
         for row in rows
     }
 
 
-async def put_down_to_wait(connection: Connection, command: Command, reason: str, wait: timedelta) -> None:
-    """Notes why the writing of an article waits, and for how long from now; if it was given up meanwhile, it waits for nothing."""
+async def release_to_wait(
+    connection: Connection, command: DeliveredCommand, reason: str, wait: timedelta
+) -> None:
+    """Releases a claim and notes why, and from now how long, the article waits; does nothing after a cancellation."""
     await connection.execute(
         """
         with put_down as (
@@ -200,8 +204,10 @@ async def put_down_to_wait(connection: Connection, command: Command, reason: str
     )
 
 
-async def note_problem(connection: Connection, command: Command, problem: str, *, final: bool) -> None:
-    """Notes over what an attempt failed, and whether it was the last one."""
+async def note_problem(
+    connection: Connection, command: DeliveredCommand, problem: str, *, final: bool
+) -> None:
+    """Releases a claim and notes the problem of a failed attempt; `final` means that no attempt follows."""
     await connection.execute(
         """
         update writings
@@ -216,11 +222,11 @@ async def note_problem(connection: Connection, command: Command, problem: str, *
     )
 
 
-async def stand_back(connection: Connection, command: Command) -> None:
-    """Says why a command could not be taken up: it is not to be carried out any more.
+async def check_not_claimed(connection: Connection, command: DeliveredCommand) -> None:
+    """Logs that a command was superseded or cancelled; returns if it must not run any more.
 
     Raises:
-        WaitFor: another command has the article in hand.
+        WaitFor: another command has claimed the article.
     """
     row = await connection.fetchrow(
         """

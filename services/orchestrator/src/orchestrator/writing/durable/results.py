@@ -1,4 +1,4 @@
-"""SQL over the steps of workflows, beside the functions that run it."""
+"""SQL over the steps of workflows."""
 
 import hashlib
 from collections.abc import Collection, Sequence
@@ -10,7 +10,7 @@ from uuid import UUID
 from chassis import Connection
 
 LARGE: Final = 64 * 1024
-"""Bytes of a result; one that is larger is kept in `blobs`, by its digest, and the step refers to it."""
+"""Bytes; a larger result is stored in `blobs` by its digest, and the step refers to it."""
 
 _INSERT: Final = """
     insert into workflow_steps (workflow_id, step, result, begun_at)
@@ -22,7 +22,7 @@ _INSERT_LARGE: Final = """
     with kept as (
         insert into blobs (digest, content, bytes) select $4, $5, $6
         where not exists (select from workflow_steps where (workflow_id, step) = ($1, $2))
-        -- Locks it, and keeps it from being taken for one that nobody refers to any more.
+        -- Locks it, and keeps the clean-up from deleting it.
         on conflict (digest) do update set referenced_at = clock_timestamp()
         returning digest
     )
@@ -32,14 +32,14 @@ _INSERT_LARGE: Final = """
 
 
 async def results_of(connection: Connection, workflow_id: UUID, step: str | None = None) -> dict[str, str]:
-    """The results, as JSON, of those steps of a workflow that have one; or of one step."""
+    """Returns the results of a workflow's finished steps as JSON, by step; with `step`, only of that one."""
     rows = await connection.fetch(
         """
         select step, result::text as result from workflow_steps where workflow_id = $1 and ($2::text is null or step = $2)
         union all
         select step, content from large_results as r join blobs using (digest)
         where workflow_id = $1 and ($2::text is null or step = $2)
-          -- Done once more by the version before, which goes on with its own.
+          -- The previous version repeats such a step, and continues with its own result.
           and not exists (select from workflow_steps as s where (s.workflow_id, s.step) = (r.workflow_id, r.step))
         """,
         workflow_id,
@@ -51,7 +51,7 @@ async def results_of(connection: Connection, workflow_id: UUID, step: str | None
 async def results_of_all(
     connection: Connection, workflow_ids: Collection[UUID]
 ) -> dict[UUID, dict[str, str]]:
-    """As `results_of`, of several workflows; those without any are left out."""
+    """Returns the results of several workflows; those without any are left out."""
     rows = await connection.fetch(
         """
         select workflow_id, step, result::text as result from workflow_steps where workflow_id = any ($1::uuid[])
@@ -71,7 +71,7 @@ async def results_of_all(
 async def insert_result(
     connection: Connection, workflow_id: UUID, step: str, result: str, took: timedelta
 ) -> str | None:
-    """Stores the result of a step, or returns the one that a replica has stored meanwhile.
+    """Stores the result of a step; returns None, or the result that another replica has stored meanwhile.
 
     The connection must not be in a transaction.
     """
@@ -85,25 +85,27 @@ async def insert_result(
         inserted = await connection.fetchval(_INSERT, workflow_id, step, took, result)
     if inserted:
         return None
-    # A second statement, because only a new snapshot shows the row of a replica that was faster.
+    # A second statement, because only a new snapshot shows the row of a faster replica.
     return (await results_of(connection, workflow_id, step))[step]
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """A step that is done and has no row yet."""
+class UnsavedStep:
+    """A finished step without a row yet."""
 
     step: str
     result: str = "null"
-    """As JSON, of `LARGE` bytes at most."""
+    """JSON of at most `LARGE` bytes."""
     took: timedelta | None = None
-    """None: no time."""
+    """None: it took no time."""
     ago: timedelta = timedelta()
-    """Since it was done."""
+    """The time since its end."""
 
 
-async def finish_steps(connection: Connection, steps: Sequence[tuple[UUID, Done]]) -> set[tuple[UUID, str]]:
-    """Notes that steps of workflows are done; returns those that had no row before."""
+async def finish_steps(
+    connection: Connection, steps: Sequence[tuple[UUID, UnsavedStep]]
+) -> set[tuple[UUID, str]]:
+    """Stores finished steps; returns those that had no row before."""
     rows = await connection.fetch(
         """
         insert into workflow_steps (workflow_id, step, result, begun_at, finished_at)
@@ -123,13 +125,13 @@ async def finish_steps(connection: Connection, steps: Sequence[tuple[UUID, Done]
 
 
 async def delete_results(connection: Connection, workflow_id: UUID) -> None:
-    """What is large goes with the clean-up, once nothing refers to it."""
+    """Deletes a workflow's results; the clean-up deletes large ones once nothing refers to them."""
     await connection.execute("delete from workflow_steps where workflow_id = $1", workflow_id)
     await connection.execute("delete from large_results where workflow_id = $1", workflow_id)
 
 
 async def delete_old_workflows(connection: Connection, older_than: timedelta, limit: int) -> int:
-    """Deletes what is known of the writing of articles; it serves only until they are stored. Returns how many rows went, at most."""
+    """Deletes old steps and claims, which are needed only until an article is stored. Returns the largest row count."""
     deleted = [
         await connection.execute(statement, older_than, limit)
         for statement in (
@@ -147,7 +149,7 @@ async def delete_old_workflows(connection: Connection, older_than: timedelta, li
                 order by finished_at limit $2 for update skip locked
             )
             """,
-            # After what referred to them.
+            # After the rows that referred to them.
             """
             delete from blobs where digest in (
                 select digest from blobs as b

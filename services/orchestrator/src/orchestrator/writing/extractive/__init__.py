@@ -1,4 +1,4 @@
-"""The writer that needs no model: it quotes the sources, sentence by sentence."""
+"""The writer without a model: it quotes the sources sentence by sentence."""
 
 from orchestrator.writing.extractive.writer import ExtractiveWriter
 

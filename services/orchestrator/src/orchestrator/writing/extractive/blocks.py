@@ -1,7 +1,7 @@
-r"""A passage's text as paragraphs, lists, listings and tables, each kept whole. Pure.
+r"""Parses a passage's text into paragraphs, lists, listings and tables. Pure.
 
-Research separates them by blank lines. A paragraph is one line without a tab; whatever has a structure has a marker and a
-tab before each of its lines: "•\titem", "1.\titem", "\tcode", "|\tcell\tcell".
+Research separates them by blank lines. A paragraph is one line without a tab. Each line of the others starts with a
+marker and a tab: "•\titem", "1.\titem", "\tcode", "|\tcell\tcell".
 """
 
 import re
@@ -11,14 +11,14 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final
 
-# Articles of one brand quote the same passages again and again: what depends on a text alone is remembered, in some 1 MB.
+# Articles of one brand quote the same passages many times: results that depend on the text alone are cached, in 1 MB.
 _PASSAGES: Final = 256
 _LONGEST_REMEMBERED: Final = 4_000
 
 _MARKED = re.compile(r"(•|\||\d{1,6}\.|)\t(.*)")
 
 
-class Kind(Enum):
+class PassageBlockKind(Enum):
     PARAGRAPH = "paragraph"
     LIST = "list"
     NUMBERED_LIST = "numbered list"
@@ -27,17 +27,17 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """`lines`: the paragraph; the items; the lines of code; the rows, their cells separated by tabs."""
+class PassageBlock:
+    """One block. `lines` are the paragraph; the items; the lines of code; or the rows, with cells separated by tabs."""
 
-    kind: Kind
+    kind: PassageBlockKind
     lines: tuple[str, ...]
     start: int = 1
     """The first number of a numbered list."""
 
     @property
     def text(self) -> str:
-        """What of it is prose: nothing of a listing or a table."""
+        """Its prose; empty for a listing or table."""
         return " ".join(self.lines) if self.kind in PROSE else ""
 
     @property
@@ -45,19 +45,19 @@ class Block:
         return len(self.text.split())
 
 
-PROSE = frozenset({Kind.PARAGRAPH, Kind.LIST, Kind.NUMBERED_LIST})
+PROSE = frozenset({PassageBlockKind.PARAGRAPH, PassageBlockKind.LIST, PassageBlockKind.NUMBERED_LIST})
 
 
-def blocks_of(text: str) -> tuple[Block, ...]:
+def blocks_of(text: str) -> tuple[PassageBlock, ...]:
     return (_blocks if len(text) <= _LONGEST_REMEMBERED else _blocks.__wrapped__)(text)
 
 
 @lru_cache(_PASSAGES)
-def _blocks(text: str) -> tuple[Block, ...]:
+def _blocks(text: str) -> tuple[PassageBlock, ...]:
     return tuple(_cut(text))
 
 
-def _cut(text: str) -> Iterator[Block]:
+def _cut(text: str) -> Iterator[PassageBlock]:
     for piece in text.replace("\0", "").split("\n\n"):
         lines = piece.strip("\n").split("\n")
         marked = [_MARKED.fullmatch(line) for line in lines] if "\t" in piece else [None]
@@ -65,22 +65,24 @@ def _cut(text: str) -> Iterator[Block]:
         kinds = {_kind(match[1]) for match in found}
         if len(found) < len(lines) or len(kinds) != 1:
             if paragraph := " ".join(piece.split()):
-                yield Block(Kind.PARAGRAPH, (paragraph,))
+                yield PassageBlock(PassageBlockKind.PARAGRAPH, (paragraph,))
             continue
         (kind,) = kinds
-        start = int(found[0][1][:-1]) if kind is Kind.NUMBERED_LIST else 1
-        yield Block(
-            kind, tuple(match[2] if kind is Kind.LISTING else match[2].strip(" ") for match in found), start
+        start = int(found[0][1][:-1]) if kind is PassageBlockKind.NUMBERED_LIST else 1
+        yield PassageBlock(
+            kind,
+            tuple(match[2] if kind is PassageBlockKind.LISTING else match[2].strip(" ") for match in found),
+            start,
         )
 
 
-def _kind(marker: str) -> Kind:
+def _kind(marker: str) -> PassageBlockKind:
     match marker:
         case "•":
-            return Kind.LIST
+            return PassageBlockKind.LIST
         case "|":
-            return Kind.TABLE
+            return PassageBlockKind.TABLE
         case "":
-            return Kind.LISTING
+            return PassageBlockKind.LISTING
         case _:
-            return Kind.NUMBERED_LIST
+            return PassageBlockKind.NUMBERED_LIST

@@ -1,9 +1,8 @@
-"""The deterministic writer: an article made of paragraphs, lists, listings and tables taken whole from the sources, each cited.
+"""Composes an article from whole paragraphs, lists, listings and tables of the sources, each cited.
 
-It needs no model and no network, and cannot invent: what it prints stood in a source. The same input gives the same
-article. Order of work: cut the sources into *units* that can stand by themselves, find the one that opens the article,
-choose others by relevance and novelty (maximal marginal relevance), lay them out, and count whether what came of it is
-an article.
+It needs no model and no network, and cannot invent: everything it prints is from a source. The same input gives the
+same article. Order of work: cut the sources into *units* that make sense on their own, find the one that opens the
+article, choose others by relevance and novelty (maximal marginal relevance), lay them out, and check the result.
 """
 
 import hashlib
@@ -13,21 +12,21 @@ from datetime import date
 
 from slugify import slugify
 
-from orchestrator.writing.article import MAX_META_DESCRIPTION, MIN_SOURCES, MIN_WORDS, Article, Source
+from orchestrator.writing.article import MAX_META_DESCRIPTION, MIN_SOURCES, MIN_WORDS, Article, ArticleSource
 from orchestrator.writing.extractive.headings import cut, title_of
-from orchestrator.writing.extractive.layout import Section, markdown, sections_of
-from orchestrator.writing.extractive.selection import DUPLICATE, choose, lead_of
+from orchestrator.writing.extractive.layout import LayoutSection, markdown, sections_of
+from orchestrator.writing.extractive.selection import DUPLICATE, choose, choose_lead
 from orchestrator.writing.extractive.sentences import jaccard, shingles
 from orchestrator.writing.extractive.topic import Topic, clean
 from orchestrator.writing.extractive.units import Unit, units_of
-from orchestrator.writing.quality import independent
+from orchestrator.writing.quality import count_independent
 from orchestrator.writing.writer import InsufficientSourcesError
 
 EXTRACTIVE_LABEL = (
     "How this was made: a digest that a program put together from paragraphs of the sources below, word for word."
     " No person has reviewed it."
 )
-"""For readers."""
+"""A note for readers."""
 _ADVICE = ". Add documents on the topic to what research reads, or choose another keyword."
 MIN_KEY_POINTS = 3
 MAX_KEY_POINTS = 5
@@ -37,14 +36,12 @@ MAX_SLUG = 80
 _CAPITALISED = re.compile(r"(?<=[a-z,;] )[A-Z][\w-]*")
 
 
-def compose(*, keyword: str, sources: Sequence[Source], language: str, today: date) -> Article:
-    """Write the article. `language` is a BCP 47 tag: what is in another language is not quoted.
-
-    `today` is what the age of a source is counted to.
+def compose(*, keyword: str, sources: Sequence[ArticleSource], language: str, today: date) -> Article:
+    """Writes the article. `language` is a BCP 47 tag: text in another language is not quoted. `today` dates the sources.
 
     Raises:
-        InsufficientSourcesError: nothing says what the keyword is, or less than 250 words of three independent sources
-            can stand by themselves, or may be printed.
+        InsufficientSourcesError: no source says what the keyword is, or less than 250 words of three independent sources
+            can be quoted.
     """
     offered, sources = sources, [source for source in sources if source.quotable]
     _demand_quotable(offered, sources)
@@ -56,7 +53,7 @@ def compose(*, keyword: str, sources: Sequence[Source], language: str, today: da
             f"no paragraph of the {len(sources)} sources on “{keyword}” makes sense by itself in the brand's"
             f" language ({language}){_ADVICE}"
         )
-    lead = lead_of(topic, units)
+    lead = choose_lead(topic, units)
     if lead is None:
         raise InsufficientSourcesError(
             f"none of the {len(sources)} sources says what “{keyword}” is{_ADVICE}"
@@ -77,8 +74,8 @@ def compose(*, keyword: str, sources: Sequence[Source], language: str, today: da
     )
 
 
-def _demand_quotable(offered: Sequence[Source], quotable: Sequence[Source]) -> None:
-    if len(quotable) < len(offered) and independent(quotable) < MIN_SOURCES:
+def _demand_quotable(offered: Sequence[ArticleSource], quotable: Sequence[ArticleSource]) -> None:
+    if len(quotable) < len(offered) and count_independent(quotable) < MIN_SOURCES:
         raise InsufficientSourcesError(
             f"only {len(quotable)} of the {len(offered)} sources may be quoted by the paragraph: a digest prints what was given"
             " to research in its folder, what is freely licensed as it says itself, and what is the brand's own: documents"
@@ -89,8 +86,8 @@ def _demand_quotable(offered: Sequence[Source], quotable: Sequence[Source]) -> N
 def _demand_enough(keyword: str, chosen: Sequence[Unit]) -> None:
     words = sum(unit.words for unit in chosen)
     cited = {unit.source.n: unit.source for unit in chosen}
-    # In the order in which those who judge the article ask for the same.
-    found = independent([cited[n] for n in sorted(cited)])
+    # In the order in which the judge uses the same values.
+    found = count_independent([cited[n] for n in sorted(cited)])
     if words < MIN_WORDS or found < MIN_SOURCES:
         raise InsufficientSourcesError(
             f"what the sources say about “{keyword}” in paragraphs that make sense by themselves comes to {words} words of"
@@ -99,7 +96,9 @@ def _demand_enough(keyword: str, chosen: Sequence[Unit]) -> None:
         )
 
 
-def _title(topic: Topic, sections: Sequence[Section], sources: Sequence[Source], language: str) -> str:
+def _title(
+    topic: Topic, sections: Sequence[LayoutSection], sources: Sequence[ArticleSource], language: str
+) -> str:
     headings = [section.heading for section in sections[1:] if section.heading]
     texts = (passage.text for source in sources for passage in source.passages)
     proper = frozenset(word for text in texts for word in _CAPITALISED.findall(text))
@@ -107,7 +106,7 @@ def _title(topic: Topic, sections: Sequence[Section], sources: Sequence[Source],
 
 
 def _key_points(topic: Topic, chosen: Sequence[Unit]) -> tuple[str, ...]:
-    """Up to five sentences that stand alone, the definition foremost."""
+    """Returns up to five sentences that make sense alone, the definition first."""
     ranked = sorted(
         (*_interest(topic, text), at > 0, index, at)
         for index, unit in enumerate(chosen)
@@ -121,24 +120,24 @@ def _key_points(topic: Topic, chosen: Sequence[Unit]) -> tuple[str, ...]:
         text = chosen[index].alone[at]
         if all(jaccard(shingles(text), shingles(point)) < DUPLICATE for point in points):
             points.append(text)
-    # Fewer than three points make no list: long ones are taken as well.
+    # Fewer than three points make no list: use long ones as well.
     spare = [text for unit in chosen for text in unit.alone if text not in points]
     points += spare[: max(0, MIN_KEY_POINTS - len(points))]
     return tuple(points[:MAX_KEY_POINTS])
 
 
 def _interest(topic: Topic, text: str) -> tuple[float, bool, bool, float]:
-    """What sorts sentences by how much they tell of the keyword, the most telling first."""
+    """Returns a sort key that puts the sentences with the most about the keyword first."""
     return -topic.definition(text), _is_dull(text), not topic.has_phrase(text), -topic.share(text)
 
 
 def _is_dull(text: str) -> bool:
-    """Whether it only announces a list, as “There are several limits.” does, or speaks in identifiers."""
+    """Whether a sentence only announces a list, as “There are several limits.” does, or consists of identifiers."""
     return text.startswith(("There is ", "There are ")) or "_" in text
 
 
 def _meta_description(topic: Topic, lead: Unit, chosen: Sequence[Unit]) -> str:
-    """One or two whole sentences of the article; the beginning of its first one if all of them are too long."""
+    """Returns one or two whole sentences of the article, or the beginning of its first one if all are too long."""
     alone = [text for unit in chosen for text in unit.alone]
     telling = sorted(
         (text for text in alone if len(text) <= MAX_META_DESCRIPTION and topic.share(text) > 0),
@@ -156,5 +155,5 @@ def _meta_description(topic: Topic, lead: Unit, chosen: Sequence[Unit]) -> str:
 
 def _slug(keyword: str) -> str:
     slug = slugify(keyword, max_length=MAX_SLUG, word_boundary=True)
-    # An emoji or punctuation leaves nothing of a slug; the digest keeps the address stable.
+    # Emoji or punctuation leave an empty slug; the digest keeps the address stable.
     return slug or f"article-{hashlib.sha256(keyword.encode()).hexdigest()[:8]}"

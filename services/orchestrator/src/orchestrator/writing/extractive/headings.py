@@ -1,4 +1,4 @@
-"""Titles and headings as a person would write them. Pure."""
+"""Formats titles and headings as a person would write them. Pure."""
 
 import re
 from collections import Counter
@@ -10,9 +10,9 @@ from orchestrator.writing.extractive.sentences import stems_of, words_of
 
 MAX_TITLE: Final = 60
 MAX_HEADING: Final = 70
-# A word of so few capitals is an acronym, in a heading that is all capitals too.
+# A word of this many capitals is an acronym, even in a heading that is all capitals.
 _ACRONYM: Final = 4
-# With a vowel in it a short word in capitals is an acronym only if it is known for one.
+# A short word in capitals with a vowel is an acronym only if the list has it.
 _ACRONYMS: Final = frozenset(
     "ACID ACL AES AI API APIS ASCII AWS CA CIDR CLI CPU EOF EU GID GPU GUI HEAD ID IDE IDS IMAP IO IOT IP IPC ISO IT JSON LAN LUKS NAS"  # noqa: SIM905
     " NAT NUMA OAUTH OIDC OS PAM PID POSIX RAID RAM REST ROM SAML SASL SATA SOAP UDP UEFI UI UID UK UML UNIX UPS URI URL URLS US USA"
@@ -20,7 +20,7 @@ _ACRONYMS: Final = frozenset(
 )
 _VOWEL: Final = re.compile(r"[AEIOU]")
 _MAX_PARTS: Final = 3
-# A heading of so many words is one, whatever identifiers it has.
+# A heading with at least this many words is a heading, even with identifiers.
 _SENTENCE: Final = 4
 _FEWEST_PART_WORDS: Final = 2
 _PART_WORDS: Final = 4
@@ -42,7 +42,7 @@ _NAME_OF_CODE = re.compile(r"^[a-z][\w.+:-]*$")
 # "git-pull", unlike "on-site" in "On-site checks", is all of a heading's first word.
 _NAME_WITH_DASH = re.compile(r"[a-z]+-[a-z-]+$")
 _CODE = re.compile(r"[(\[{=<>_$\\/@]|--|::|^\W|^\S+\.\S+$|^[a-z]+$")
-# What an option, a field or a function is described under: its text is no part of an explanation.
+# Headings of options, fields or functions: their text explains nothing general.
 _ENTRY = re.compile(
     r"--|^[^\w\"'“‘]|[\[{=<>]|\w\(|\w_\w|\((?:integer|boolean|string|enum|floating point|real|text|name|oid)\)|^[a-z][^\s]*$"  # noqa: RUF001
     r"|^\S+\.\S+$|^[A-Z]+_[A-Z_]+|^\$"
@@ -81,23 +81,23 @@ _ANDS: Final = frozenset(_AND.values())
 
 
 def tidy(heading: str) -> str:
-    """Without number, site, section of the manual and mark of a link; not all in capitals."""
+    """Strips numbers, site names, manual sections and link marks; turns all capitals into a normal spelling."""
     text = _NUMBERING.sub("", " ".join(heading.replace("\0", "").split()).rstrip("¶#: ")) or heading
     parts = [part for part in _SEPARATOR.split(text) if part]
     while len(parts) > 1 and _SITE.search(parts[-1]):
         parts.pop()
     if len(parts) > 1 and _NAME_OF_CODE.match(_without_section(parts[0])):
-        # "git-rebase - Reapply commits", "asyncio — Asynchronous I/O": the name is code, the rest says what it is.
+        # "git-rebase - Reapply commits", "asyncio — Asynchronous I/O": a code name, then its description.
         parts = parts[1:]
     text = _without_section(" – ".join(parts))  # noqa: RUF001
     if is_shouted(text):
         return _lowered(text)
-    # Glossaries begin their terms in lower case, code is so by nature.
+    # Glossaries write their terms in lower case, and so does code.
     return text[0].upper() + text[1:] if _PLAIN_WORDS.fullmatch(text) else text
 
 
 def _without_section(text: str) -> str:
-    """The name alone of "git-rebase(1) Manual Page"."""
+    """Returns the bare name of "git-rebase(1) Manual Page"."""
     page = _MAN_PAGE.match(text)
     if page is None:
         return text
@@ -105,7 +105,7 @@ def _without_section(text: str) -> str:
 
 
 def _lowered(text: str) -> str:
-    """As "Configuration of TLS" for "CONFIGURATION OF TLS"."""
+    """Returns "Configuration of TLS" for "CONFIGURATION OF TLS"."""
     words = [word if _is_acronym(word) else word.lower() for word in text.split()]
     lowered = " ".join(words)
     return lowered[:1].upper() + lowered[1:]
@@ -117,12 +117,12 @@ def _is_acronym(word: str) -> bool:
 
 
 def is_shouted(text: str) -> bool:
-    """Whether it is all in capitals, and longer than an acronym."""
+    """Whether a heading is all in capitals, and longer than an acronym."""
     return text.isupper() and len(text) > _ACRONYM
 
 
 def is_of_a_manual(title: str) -> bool:
-    """Whether a title is that of a manual page, as "git-pull(1)", whose sections are headed in capitals."""
+    """Whether a title belongs to a manual page, as "git-pull(1)"; such pages have section headings in capitals."""
     return _MAN_PAGE.match(title) is not None
 
 
@@ -130,8 +130,8 @@ def comparable(heading: str) -> str:
     return " ".join(words_of(re.sub(r"\([^)]*\)", "", heading)))
 
 
-def tells(heading: str) -> bool:
-    """Whether it says what the text under it is about, in words."""
+def is_descriptive(heading: str) -> bool:
+    """Whether a heading describes its text in words."""
     words = comparable(heading).split()
     return (
         bool(words)
@@ -144,22 +144,22 @@ def tells(heading: str) -> bool:
 
 
 def is_book(title: str) -> bool:
-    """Whether a title names a whole of many subjects, and so none of them."""
+    """Whether a title names a collection of many subjects, and so none of them."""
     return _BOOK.search(title) is not None
 
 
 def is_glossary(title: str) -> bool:
-    """Whether it explains terms one by one."""
+    """Whether the page explains terms one by one."""
     return _GLOSSARY.search(title) is not None
 
 
 def is_news(heading: str | None) -> bool:
-    """Whether what stands under it tells of one version, or of plans."""
+    """Whether a heading announces news of one version, or plans."""
     return heading is not None and _NEWS.search(heading) is not None
 
 
 def is_entry(heading: str | None) -> bool:
-    """Whether it only labels what stands under it, as "--jobs=n" or "work_mem (integer)" does."""
+    """Whether a heading only labels an option or setting, as "--jobs=n" or "work_mem (integer)" does."""
     if heading is None or _ENTRY.search(" ".join(heading.split())) is None:
         return False
     words = heading.split()
@@ -169,9 +169,9 @@ def is_entry(heading: str | None) -> bool:
 
 
 def spelling(words: Sequence[str], texts: Iterable[str]) -> str | None:
-    """How most running texts spell a name ("postgresql" → "PostgreSQL"); None if none has it but at its beginning.
+    """Returns the most frequent spelling of a name in running text ("postgresql" → "PostgreSQL"); None if unknown.
 
-    `words` are those of the name, in lower case.
+    `words` are the name's words in lower case. Beginnings of sentences do not count.
     """
     name = r"[\W_]+".join(map(re.escape, words)) or r"(?!)"
     pattern = re.compile(rf"(?<=[\w,;:)] )\b{name}\b(?![\w-])", re.IGNORECASE)
@@ -180,14 +180,14 @@ def spelling(words: Sequence[str], texts: Iterable[str]) -> str | None:
 
 
 def capitalised(name: str, *, code: bool) -> str:
-    """A name as it begins a title; what is written in lower case even at the beginning of a sentence stays so."""
+    """Capitalises a name for the beginning of a title; a name that sentences begin in lower case stays so."""
     return name if code or not name else name[0].upper() + name[1:]
 
 
 def title_of(name: str, headings: Sequence[str], *, proper: AbstractSet[str], language: str) -> str:
-    """The name of the subject, and what the article says of it, as far as 60 characters reach.
+    """Returns the title: the subject's name, and the article's aspects of it within 60 characters.
 
-    `proper` are the words that the sources write with a capital within a sentence.
+    `proper` are the words that the sources capitalise within a sentence.
     """
     if len(name) > MAX_TITLE:
         return cut(name, MAX_TITLE)
@@ -205,7 +205,7 @@ def _fits_a_title(heading: str, own: set[str]) -> bool:
     words = words_of(heading)
     return (
         _FEWEST_PART_WORDS <= len(words) <= _PART_WORDS
-        # "Partition" tells nothing of partitioning.
+        # "Partition" adds nothing to "partitioning".
         and not any(
             each.startswith(word) or word.startswith(each) for each in own for word in stems_of(heading)
         )
@@ -231,7 +231,7 @@ def _is_plain(word: str) -> bool:
 
 
 def _as_part(heading: str, proper: AbstractSet[str]) -> str:
-    """In lower case, but for names and acronyms."""
+    """Turns a heading into lower case except names and acronyms."""
     return " ".join(
         word if word in proper or any(map(str.isupper, word[1:])) else word.lower()
         for word in heading.split()
@@ -247,7 +247,7 @@ def _joined(parts: Sequence[str], language: str) -> str:
 
 
 def cut(text: str, size: int) -> str:
-    """As many whole words as fit, with a mark that there was more."""
+    """Cuts a text to whole words, with an ellipsis."""
     if len(text) <= size:
         return text
     kept = text[: size - 1]

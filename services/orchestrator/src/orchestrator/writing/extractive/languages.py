@@ -1,4 +1,4 @@
-"""Whether a text is in the article's language, by its small words and its script. Pure."""
+"""Recognises texts in another language by small words and script. Pure."""
 
 import re
 from functools import lru_cache
@@ -41,7 +41,7 @@ _SCRIPTS: Final = {
     "han": (re.compile(r"[\u4e00-\u9fff]"), frozenset({"zh", "ja", "ko"})),
 }
 _WORD = re.compile(r"[^\W\d_]+")
-# So many small words more than those of the article's language make a text another's.
+# With this many more small words of another language than of the article's own, a text is foreign.
 _MARGIN: Final = 2
 _LOOKED_AT: Final = 2_000
 _SCRIPT_SHARE: Final = 0.3
@@ -50,7 +50,7 @@ _SCRIPT_SHARE: Final = 0.3
 def is_foreign(text: str, language: str) -> bool:
     """Whether a text is plainly in another language than `language`, a BCP 47 tag.
 
-    Texts of a few words, and languages of Latin script that are not known here, get the benefit of the doubt.
+    Short texts, and unknown languages in Latin script, count as the article's language.
     """
     own = language.partition("-")[0].casefold()
     own = "nb" if own in {"no", "nn"} else own
@@ -59,7 +59,7 @@ def is_foreign(text: str, language: str) -> bool:
 
 @lru_cache(512)
 def _languages_of(text: str, own: str) -> frozenset[str]:
-    """The languages that the text may be in; `own` among them if nothing speaks against it."""
+    """Returns the possible languages of the text; includes `own` unless the words speak against it."""
     letters = sum(map(str.isalpha, text))
     for pattern, languages in _SCRIPTS.values():
         if letters and len(pattern.findall(text)) >= _SCRIPT_SHARE * letters:

@@ -1,4 +1,4 @@
-"""The chosen units as Markdown: the opening, then sections, concepts before details, each block with its citation. Pure."""
+"""Lays out the chosen units as Markdown: opening, sections from concepts to details, citations. Pure."""
 
 import re
 from collections import Counter
@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from orchestrator.writing.extractive.blocks import Block, Kind
-from orchestrator.writing.extractive.headings import comparable, is_book, tells, tidy
+from orchestrator.writing.extractive.blocks import PassageBlock, PassageBlockKind
+from orchestrator.writing.extractive.headings import comparable, is_book, is_descriptive, tidy
 from orchestrator.writing.extractive.topic import Topic
 from orchestrator.writing.extractive.units import Unit
 
-# Less under a heading of its own looks like a list of headings.
+# Sections with fewer words look like a list of headings.
 SECTION_WORDS: Final = 45
-# The part of a section's words that must stand under a heading to name the section.
+# The least share of a section's words under a heading that names the section.
 PREVAILING: Final = 0.6
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>&~|{}#$!^])")
@@ -22,50 +22,50 @@ _FENCE = re.compile(r"`{3,}")
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
-    """`heading` is None for what follows the opening without one."""
+class LayoutSection:
+    """A section of the article; `heading` is None for text that follows the opening directly."""
 
     heading: str | None
     units: tuple[Unit, ...]
 
 
-def sections_of(topic: Topic, lead: Unit, chosen: Sequence[Unit], *, more: str) -> list[Section]:
-    """The opening, then a section for each source, the plain ones first; what is too short for one comes under `more`."""
+def sections_of(topic: Topic, lead: Unit, chosen: Sequence[Unit], *, more: str) -> list[LayoutSection]:
+    """Returns the opening, then a section per source, simple ones first; short remainders come under `more`."""
     by_source: dict[int, list[Unit]] = {}
     for unit in sorted(chosen[1:], key=lambda each: each.key):
         by_source.setdefault(unit.source.n, []).append(unit)
-    # What goes on about the keyword itself under the lead's own heading continues the introduction.
+    # More text under the opening's own heading continues the introduction.
     own = [unit for unit in by_source.get(lead.source.n, []) if _continues(lead, unit)]
-    opening = Section(None, (lead, *own))
+    opening = LayoutSection(None, (lead, *own))
     taken = {comparable(topic.name)}
-    sections: list[Section] = []
+    sections: list[LayoutSection] = []
     rest: list[Unit] = []
     for units in by_source.values():
         left = [unit for unit in units if unit not in own]
         for group in _under_their_own_headings(left):
-            sections.append(Section(None, tuple(group)))
+            sections.append(LayoutSection(None, tuple(group)))
             left = [unit for unit in left if unit not in group]
         if sum(unit.words for unit in left) < SECTION_WORDS:
             rest += left
         elif left:
-            sections.append(Section(None, tuple(left)))
+            sections.append(LayoutSection(None, tuple(left)))
     sections.sort(key=lambda section: (_detail(section), section.units[0].source.n))
-    named: list[Section] = []
+    named: list[LayoutSection] = []
     for section in sections:
         heading = _heading(section.units, taken)
         if heading is None:
             rest += section.units
         else:
             taken.add(comparable(heading))
-            named.append(Section(heading, section.units))
+            named.append(LayoutSection(heading, section.units))
     if rest:
         rest.sort(key=lambda unit: (unit.technicality, unit.key))
-        named.append(Section(more if named else None, tuple(rest)))
+        named.append(LayoutSection(more if named else None, tuple(rest)))
     return [opening, *named]
 
 
 def _under_their_own_headings(units: Sequence[Unit]) -> list[list[Unit]]:
-    """Those that make a section with others under their heading, if it tells what it is about."""
+    """Returns the units that form sections under their own headings, if those are descriptive."""
     groups: dict[str, list[Unit]] = {}
     for unit in units:
         if unit.heading:
@@ -73,23 +73,23 @@ def _under_their_own_headings(units: Sequence[Unit]) -> list[list[Unit]]:
     return [
         group
         for heading, group in groups.items()
-        if tells(heading) and sum(unit.words for unit in group) >= SECTION_WORDS
+        if is_descriptive(heading) and sum(unit.words for unit in group) >= SECTION_WORDS
     ]
 
 
 def _continues(lead: Unit, unit: Unit) -> bool:
-    introduces = lead.is_name and not tells(tidy(unit.heading or ""))
+    introduces = lead.is_name and not is_descriptive(tidy(unit.heading or ""))
     return unit.place > lead.place and (introduces or unit.heading == lead.heading)
 
 
-def _detail(section: Section) -> float:
-    """How much is for those who know already, in steps; within a step the order of the sources holds."""
+def _detail(section: LayoutSection) -> float:
+    """Returns the level of technical detail in steps; equal levels keep the order of the sources."""
     words = sum(unit.words for unit in section.units)
     return round(4 * sum(unit.technicality * unit.words for unit in section.units) / words) / 4
 
 
 def _heading(units: Sequence[Unit], taken: set[str]) -> str | None:
-    """The heading that prevails among the units, or the first that tells something, or else the source's title."""
+    """Returns the most common heading of the units, or the first descriptive one, or else the source's title."""
     words: Counter[str] = Counter()
     for unit in units:
         if unit.heading:
@@ -98,14 +98,14 @@ def _heading(units: Sequence[Unit], taken: set[str]) -> str | None:
     prevailing = [heading for heading, most in words.most_common() if most >= PREVAILING * total]
     title = tidy(units[0].source.title)
     rest = tuple(heading for heading, _ in words.most_common())
-    # "Git User Manual" says of no section what it is about.
+    # "Git User Manual" describes no single section.
     for heading in (*prevailing, *(rest if is_book(title) else (title, *rest))):
-        if tells(heading) and comparable(heading) not in taken:
+        if is_descriptive(heading) and comparable(heading) not in taken:
             return heading
     return None
 
 
-def markdown(sections: Sequence[Section]) -> str:
+def markdown(sections: Sequence[LayoutSection]) -> str:
     blocks: list[str] = []
     for section in sections:
         if section.heading is not None:
@@ -120,29 +120,29 @@ def _unit(unit: Unit) -> Iterator[str]:
     term = f"**{escape(unit.term)}:** " if unit.term else ""
     for block in unit.blocks:
         match block.kind:
-            case Kind.PARAGRAPH:
+            case PassageBlockKind.PARAGRAPH:
                 yield f"{term}{escape(block.lines[0])}{mark}" if term else _line(block.lines[0]) + mark
-            case Kind.LIST:
+            case PassageBlockKind.LIST:
                 yield "\n".join(f"- {_line(line)}{mark}" for line in block.lines)
-            case Kind.NUMBERED_LIST:
+            case PassageBlockKind.NUMBERED_LIST:
                 yield "\n".join(
                     f"{number}. {_line(line)}{mark}"
                     for number, line in enumerate(block.lines, start=block.start)
                 )
-            case Kind.LISTING:
+            case PassageBlockKind.LISTING:
                 yield _listing(block)
-            case Kind.TABLE:
+            case PassageBlockKind.TABLE:
                 yield _table(block)
 
 
-def _listing(block: Block) -> str:
-    """Fenced by more backquotes than it has in a row; the paragraph before it carries the citation."""
+def _listing(block: PassageBlock) -> str:
+    """Fences a listing with more backquotes than it has in a row; the paragraph before it carries the citation."""
     text = "\n".join(block.lines)
     fence = "`" * max(3, *(len(run) + 1 for run in _FENCE.findall(text)), 3)
     return f"{fence}\n{text}\n{fence}"
 
 
-def _table(block: Block) -> str:
+def _table(block: PassageBlock) -> str:
     head, *rows = ([escape(cell) for cell in line.split("\t")] for line in block.lines)
     lines = [head, ["---"] * len(head), *(row[: len(head)] for row in rows)]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
@@ -154,5 +154,5 @@ def _line(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Markdown that renders as exactly `text`."""
+    """Returns Markdown that renders as exactly `text`."""
     return _SPECIAL.sub(r"\\\1", text)

@@ -1,4 +1,4 @@
-"""Whether a paragraph, as it stands, makes sense to a reader who sees nothing else of its source. Pure."""
+"""Finds the part of a paragraph that makes sense without the rest of its source. Pure."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,11 +10,11 @@ from typing import Final
 from orchestrator.writing.extractive.sentences import (
     MAX_CHARACTERS,
     MAX_PARAGRAPH,
-    Standing,
+    SentenceContext,
     balanced,
     is_language,
-    judge,
     points_away,
+    rate_context,
     split,
     stems_of,
 )
@@ -22,22 +22,22 @@ from orchestrator.writing.extractive.sentences import (
 MIN_WORDS: Final = 9
 MIN_LEAD_IN_WORDS: Final = 6
 MAX_WORDS: Final = 190
-# Of a thousand characters at most, so that all that is remembered of them takes some 2 MB.
+# Paragraphs of at most a thousand characters are cached, in about 2 MB.
 _SENTENCES: Final = 1024
 _PARAGRAPHS: Final = 512
 _LONGEST_REMEMBERED: Final = 2_000
-# Of a definite subject ("The wooden handle …"), the words that may say which one is meant.
+# In a definite subject ("The wooden handle …"), the words that may say which one is meant.
 _SUBJECT_WORDS: Final = 6
 
 _ENDS = re.compile(r"[.!?][\"'”’)\]]*$")  # noqa: RUF001 - typographic quotes close sentences
 _LEADS = re.compile(r":$")
-# What bounds the sentence before it: without it, that would say too much.
+# Words that limit the sentence before: without them, it would claim too much.
 _QUALIFIES = re.compile(
     r"(?:however|but|yet|nevertheless|nonetheless|unless|except|only|still|though|although|otherwise|this (?:is|does|will) not|"
     r"(?:please )?note|beware|be careful|in practice|conversely|on the other hand|that said|unfortunately)\b",
     re.IGNORECASE,
 )
-# What these words lead up to stands right after them.
+# The text that these words introduce comes right after them.
 _LEADING_WORDS = re.compile(
     r"\b(?:(?:the|these) following|as follows|(?:the )?following|below)\b|\b(?:like )?(?:this|these)\b(?=[^.]{0,40}:$)",
     re.IGNORECASE,
@@ -47,7 +47,7 @@ _NARRATOR = re.compile(
     r"after (?:we|you) (?:have|had)|as (?:we|you)|once (?:we|you) have)\b",
     re.IGNORECASE,
 )
-# The author's person, an example that goes on, a page that is not there.
+# The author's person, a continued example, a page that is missing.
 _ELSEWHERE = re.compile(
     r"\b(?:as|when|what|where|that) (?:we|i|you)(?:'ve| have| had)? (?:just |already |previously )?"
     r"(?:saw|seen|discussed|described|mentioned|explained|learned|learnt|covered|noted|did|done|created|made|used)\b"
@@ -71,7 +71,7 @@ _ELSEWHERE = re.compile(
     r"chapters|tutorial|article|post|lesson|exercise)s?\b"
     r"|\b(?:chapter|section|appendix|table|figure|listing|page|exercise) (?:[A-Z]\.)?\d"
     r"|\bthis (?:is|was) (?:the|an?) (?:\w+ )?(?:section|chapter|document|page|tutorial|book|guide)\b"
-    # Not from every word of it: a long chain of words would be read as often as it has words.
+    # Anchored: from every word, a long chain of words would be read as often as it has words.
     r"|(?<![\w.+-])[.+-]*\w[\w.+-]*\[\d\]"
     r"|\bsee also\b|^see\b"
     # Credits and news of a version.
@@ -82,7 +82,7 @@ _ELSEWHERE = re.compile(
     r"|^you,|^you (?:have|had|cloned|made|created|added|wrote|started|began|saw)\b",
     re.IGNORECASE,
 )
-# "Bisecting between Z and D*": names out of a drawing or an example.
+# "Bisecting between Z and D*": names from a drawing or an example.
 _LETTERS = re.compile(
     r"(?<![\w.'\u2019/-])(?:[B-HJ-Z]|A(?= (?:and|or|to|is|has)\b))(?![\w.'\u2019+#/-])|(?<!\w)#\d|\b\w[*^](?![\w*])"
 )
@@ -93,7 +93,7 @@ _SUBJECT = re.compile(r"^(?:The|That|Those|Both|All)\s+(.*)", re.DOTALL)
 _SAYS_WHICH = re.compile(
     r"\b(?:of|that|which|who|whose|where|between|for|in|on|from|to|at|with|by)\b|[A-Z_`(]|\d|\w-\w"
 )
-# What everybody knows there is one of.
+# Unique things.
 _KNOWN: Final = frozenset(
     stems_of("user system computer world web internet network operating kernel shell idea goal purpose")
 )
@@ -101,45 +101,45 @@ _KNOWN: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Quotable:
-    """What of a paragraph is quoted: sentences that follow each other, as they stand there."""
+    """The quotable part of a paragraph: consecutive sentences, verbatim."""
 
-    standing: Standing
+    standing: SentenceContext
     text: str = ""
     leads: bool = False
-    """Whether it ends in what leads up to the list, listing or table behind it."""
+    """True if it ends with the introduction of the list, listing or table behind it."""
     is_closed: bool = False
-    """Whether it goes on to the paragraph's end, so that what takes that up may follow."""
+    """True if it extends to the paragraph's end, so that a continuing block may follow."""
 
 
 def quotable(text: str, *, leads: bool, known: AbstractSet[str]) -> Quotable:
-    """The first run of sentences that stands by itself: none that sends the reader elsewhere, or announces what is not there.
+    """Returns the first run of sentences that makes sense alone: without references elsewhere or missing announcements.
 
-    `leads`: a list, listing or table stands behind the paragraph. `known` are stems of what title, heading
-    and keyword name: "The handle …" is understood where it is about handles.
+    `leads`: a list, listing or table follows the paragraph. `known` are stems of the words in title, heading and keyword:
+    "The handle …" is clear if these are about handles.
     """
     for run in (_whole_runs if len(text) <= _LONGEST_REMEMBERED else _whole_runs.__wrapped__)(text, leads):
         found = _opening(run.first, leads=run.leads and run.is_alone, known=known)
-        if found is Standing.INDEPENDENT or (found is Standing.DEPENDENT and run.begins):
+        if found is SentenceContext.INDEPENDENT or (found is SentenceContext.DEPENDENT and run.begins):
             return Quotable(found, run.text, run.leads, run.is_closed)
-    return Quotable(Standing.UNUSABLE)
+    return Quotable(SentenceContext.UNUSABLE)
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Sentences of a paragraph that follow each other, and are whole whatever title, heading and keyword name."""
+    """Consecutive sentences of a paragraph that are complete under any title, heading and keyword."""
 
     text: str
     first: str
     """The first sentence."""
     begins: bool
-    """Whether that is the paragraph's first."""
+    """True if that is the paragraph's first."""
     is_alone: bool
-    """Whether there is no other."""
+    """True if it is the only sentence."""
     leads: bool
     is_closed: bool
 
 
-# Articles of one brand quote the same passages again: what depends on a text alone is remembered, unless it is too long.
+# Articles of one brand quote the same passages: results that depend on the text alone are cached, unless too long.
 @lru_cache(_PARAGRAPHS)
 def _whole_runs(text: str, leads: bool) -> tuple[_Run, ...]:
     sentences = split(text) if len(text) <= MAX_PARAGRAPH else ()
@@ -158,7 +158,7 @@ def _whole_runs(text: str, leads: bool) -> tuple[_Run, ...]:
 
 
 def _runs(sentences: Sequence[str], *, leads: bool) -> Iterator[tuple[int, int]]:
-    """Where the sentences between those that send the reader elsewhere begin and end."""
+    """Returns the spans of sentences between those that refer elsewhere."""
     first = 0
     last = len(sentences) - 1
     for at, sentence in enumerate(sentences):
@@ -176,12 +176,12 @@ def _runs(sentences: Sequence[str], *, leads: bool) -> Iterator[tuple[int, int]]
 
 
 def _is_torn(sentence: str) -> bool:
-    """Whether it has names out of a drawing or an example, or marks of its page."""
+    """Whether it has names from a drawing or an example, or marks of its page."""
     return len(_LETTERS.findall(sentence)) >= _FEW_LETTERS or _MARKS.search(sentence) is not None
 
 
 def _slice(text: str, sentences: Sequence[str], first: int, end: int) -> str:
-    """The text from one sentence to the one before `end`, with what stands between them."""
+    """Returns the text from one sentence to the one before `end`, verbatim."""
     places: list[int] = []
     at = 0
     for sentence in sentences[:end]:
@@ -191,14 +191,14 @@ def _slice(text: str, sentences: Sequence[str], first: int, end: int) -> str:
     return text[places[first] : at]
 
 
-def begins_with(text: str) -> str:
-    """What of a paragraph is quoted if nothing before it may be left out; empty if that is nothing."""
+def quotable_beginning(text: str) -> str:
+    """Returns the quotable part from the paragraph's beginning; may be empty."""
     found = next(_runs(split(text), leads=False), None) if len(text) <= MAX_PARAGRAPH else None
     return _slice(text, split(text), *found) if found is not None and found[0] == 0 else ""
 
 
 def is_whole(text: str, *, leads: bool = False) -> bool:
-    """Whether it is prose of a length one reads, ends as it should, and needs nothing that stands elsewhere."""
+    """Whether it is prose of readable length that ends properly and needs no other text."""
     sentences = split(text)
     last = len(sentences) - 1
     return (
@@ -216,28 +216,28 @@ def _is_away(sentence: str, *, leads: bool) -> bool:
     return (_away if len(sentence) <= MAX_CHARACTERS else _away.__wrapped__)(sentence, leads)
 
 
-# A paragraph's sentences are looked at one by one and as a whole.
+# A paragraph's sentences are checked one by one and as a whole.
 @lru_cache(_SENTENCES)
 def _away(sentence: str, leads: bool) -> bool:
     told = _LEADING_WORDS.sub("", sentence) if leads else sentence
     return points_away(told) or _ELSEWHERE.search(told) is not None
 
 
-def _opening(sentence: str, *, leads: bool, known: AbstractSet[str]) -> Standing:
-    """How the paragraph's first sentence stands, and so the whole."""
+def _opening(sentence: str, *, leads: bool, known: AbstractSet[str]) -> SentenceContext:
+    """Rates the paragraph's first sentence, which decides for the whole."""
     told = _LEADING_WORDS.sub("some", sentence).removesuffix(":") + "." if leads else sentence
     first, space, rest = told.partition(" ")
     if first.islower() and not known.isdisjoint(stems_of(first)):
-        # A name that is written so: "asyncio is a library".
+        # A lower-case name: "asyncio is a library".
         told = f"{first.capitalize()}{space}{rest}"
-    found = judge(told, alone=False)
-    if found is Standing.INDEPENDENT and (_NARRATOR.match(sentence) or _is_unknown(sentence, known)):
-        return Standing.DEPENDENT
+    found = rate_context(told, alone=False)
+    if found is SentenceContext.INDEPENDENT and (_NARRATOR.match(sentence) or _is_unknown(sentence, known)):
+        return SentenceContext.DEPENDENT
     return found
 
 
 def _is_unknown(sentence: str, known: AbstractSet[str]) -> bool:
-    """Whether it speaks of "the" something that neither it nor title, heading or keyword has named."""
+    """Whether it speaks of "the" thing that neither it nor title, heading or keyword has named."""
     subject = _SUBJECT.match(sentence)
     if subject is None:
         return False

@@ -1,4 +1,4 @@
-"""Which units go into an article: the one that opens it, then by relevance and novelty. Pure."""
+"""Selects the units of an article: an opening one, then others by relevance and novelty. Pure."""
 
 import math
 import re
@@ -9,9 +9,9 @@ from datetime import date
 from operator import mul
 from typing import Final
 
-from orchestrator.writing.extractive.blocks import Kind
+from orchestrator.writing.extractive.blocks import PassageBlockKind
 from orchestrator.writing.extractive.sentences import jaccard, shingles, split
-from orchestrator.writing.extractive.times import weight
+from orchestrator.writing.extractive.times import age_weight
 from orchestrator.writing.extractive.topic import DEFINES, DOES, Topic
 from orchestrator.writing.extractive.units import Key, Unit
 
@@ -21,20 +21,20 @@ MAX_SOURCE_WORDS = 330
 # Sentences that share this part of their three-word runs say the same.
 DUPLICATE = 0.5
 NOVELTY = 0.35
-# Another definition of the keyword, as close as this to the first, is a repetition in other words.
+# Another definition of the keyword that is this close to the first is a repetition in other words.
 DEFINED_AGAIN = 0.35
-# A unit worth less than this part of the best one would only fill the page. The bar is lowered step by step while the
-# article is short or rests on too few sources.
+# A unit worth less than this part of the best one would be filler. The bar is lowered step by step while the
+# article is short or has too few sources.
 WORTH = (0.45, 0.3, 0.2)
 WANTED_WORDS = 500
 WANTED_SOURCES = 4
 REPEAT_DISCOUNT = 0.93
 NAMED: Final = 2.4
-"""Of the line under a manual page's name: better than a definition of something else by the way, worse than one in a sentence."""
+"""The rating of a manual page's description: above a passing definition of something else, below a full sentence."""
 OPENS: Final = 0.7
-"""Of the first paragraph of the page on the keyword, where it speaks of it by name."""
+"""The rating of the first paragraph of the page on the keyword that names it."""
 
-# Orders to somebody who has begun already.
+# Instructions in the middle of a procedure.
 _ORDER = re.compile(
     r"^(?:do not|don't|never|always|please|just|simply|ignore|use|run|set|add|make|show|print|list|create|remove|delete|open|"
     r"close|start|stop|try|check|choose|click|select|enter|type|press|put|get|give|take|keep|let|turn|move|copy|install|"
@@ -45,8 +45,8 @@ _ORDER = re.compile(
 )
 
 
-def lead_of(topic: Topic, units: Sequence[Unit]) -> Unit | None:
-    """The unit that opens the article by saying what the keyword is, or at least something of it; None if none does."""
+def choose_lead(topic: Topic, units: Sequence[Unit]) -> Unit | None:
+    """Returns the unit that says what the keyword is, or at least something about it; None if no unit does."""
 
     def rank(unit: Unit) -> tuple[float, float, int, tuple[int, ...]]:
         return (
@@ -61,7 +61,7 @@ def lead_of(topic: Topic, units: Sequence[Unit]) -> Unit | None:
 
 
 def _answers(topic: Topic, unit: Unit) -> float:
-    """How well it opens an article on the keyword: by its first sentence, or by one right after it."""
+    """Rates a unit as the opening, by its first sentence or one right after it."""
     if unit.term:
         return _told_by_term(topic, unit)
     named = max(topic.named_by(unit.source.title), topic.named_by(unit.heading)) > 0
@@ -72,7 +72,7 @@ def _answers(topic: Topic, unit: Unit) -> float:
         return first
     if _ORDER.match(unit.opening):
         return 0.0
-    begin = [split(block.text)[0] for block in unit.blocks if block.kind is Kind.PARAGRAPH]
+    begin = [split(block.text)[0] for block in unit.blocks if block.kind is PassageBlockKind.PARAGRAPH]
     soon = max(topic.definition(sentence, named=named) for sentence in (*unit.sentences[:3], *begin))
     if soon >= DEFINES:
         return 0.6 * soon
@@ -87,7 +87,7 @@ def _told_by_term(topic: Topic, unit: Unit) -> float:
 
 
 def choose(topic: Topic, units: Sequence[Unit], lead: Unit, *, today: date) -> list[Unit]:
-    """The units of the article, the lead first."""
+    """Returns the units of the article, the opening first."""
     worth = _worths(topic, units, today)
     chosen = [lead]
     for bar in WORTH:
@@ -103,9 +103,9 @@ def choose(topic: Topic, units: Sequence[Unit], lead: Unit, *, today: date) -> l
 def _add_best(
     topic: Topic, chosen: list[Unit], units: Sequence[Unit], worth: Mapping[Key, float], *, bar: float
 ) -> None:
-    """Greedy maximal marginal relevance within the budget of words, total and per source."""
+    """Adds units by greedy maximal marginal relevance, within the limits of words in total and per source."""
     taken = {unit.key for unit in chosen}
-    # For each unit that may still be taken, how close the nearest of the chosen ones is.
+    # For each remaining unit, its closeness to the nearest chosen one.
     rest = {
         unit: max(_closeness(unit, other) for other in chosen)
         for unit in units
@@ -139,7 +139,7 @@ def _fits(unit: Unit, chosen: Sequence[Unit]) -> bool:
 
 
 def _worths(topic: Topic, units: Sequence[Unit], today: date) -> dict[Key, float]:
-    """What a unit is worth: the search's score, the keyword in its sentences, closeness to what all say, its age."""
+    """Rates units: the search's score, the keyword in their sentences, closeness to the common content, age."""
     top = max(unit.score for unit in units) or 1.0
     centre: Counter[str] = Counter()
     for unit in units:
@@ -148,7 +148,7 @@ def _worths(topic: Topic, units: Sequence[Unit], today: date) -> dict[Key, float
     return {
         unit.key: _aboutness(topic, unit)
         * (1 - 0.3 * unit.technicality)
-        * weight(unit.source.published_on, today)
+        * age_weight(unit.source.published_on, today)
         * (
             0.35
             + 0.25 * unit.score / top
@@ -160,7 +160,7 @@ def _worths(topic: Topic, units: Sequence[Unit], today: date) -> dict[Key, float
 
 
 def _aboutness(topic: Topic, unit: Unit) -> float:
-    """How much of a unit is on the keyword (0..1): its wording counts most, its words sentence by sentence less."""
+    """Returns how much a unit is about the keyword (0..1): the full phrase counts more than single words."""
     dense = sum(map(topic.share, unit.sentences)) / len(unit.sentences)
     phrase = any(map(topic.has_phrase, unit.sentences))
     named = max(topic.named_by(unit.source.title), topic.named_by(unit.heading))
@@ -174,8 +174,8 @@ def _gain(worth: float, *, nearest: float, from_same: int) -> float:
 def _repeats(
     unit: Unit, seen: Sequence[frozenset[tuple[str, ...]]], said: AbstractSet[tuple[str, ...]]
 ) -> bool:
-    """Whether a sentence of it nearly repeats one that is chosen already; `said` is all that those say."""
-    # Most have nothing in common with any, which is quicker to see than with each.
+    """Whether a sentence of the unit nearly repeats a chosen one; `said` holds the runs of all chosen ones."""
+    # Most share nothing with any, which one set tells faster than pairs.
     known = (own for own in map(shingles, unit.sentences) if not said.isdisjoint(own))
     return any(jaccard(own, other) >= DUPLICATE for own in known for other in seen)
 

@@ -1,4 +1,4 @@
-"""Sentences: splitting, the judgement which ones make sense on their own, and how much two of them say the same. Pure."""
+"""Splits text into sentences, finds those that make sense on their own, and compares them. Pure."""
 
 import re
 from enum import Enum
@@ -9,14 +9,14 @@ from orchestrator.writing.quality import likeness
 
 MIN_WORDS = 6
 MAX_WORDS = 60
-# Sixty words of prose have some 400 characters; patterns may take the square of what a "word" of thousands has.
+# Sixty words of prose have about 400 characters; patterns may take the square of the length of a long "word".
 MAX_CHARACTERS = 1_000
-# More is data or text without its marks, as for research, which sends none.
+# Longer texts are data, or lack punctuation; research sends none.
 MAX_PARAGRAPH = 20_000
 SHINGLE = 3
 
-# Ranking looks at each sentence many times, and articles of one brand quote the same passages again and again, so what
-# depends on a text alone is remembered. The bounds hold what one long article reads, in some 3 MB.
+# Ranking reads each sentence many times, and articles of one brand quote the same passages, so results that depend
+# on the text alone are cached. The bounds hold the reading for one long article, in about 3 MB.
 _PARAGRAPHS = 256
 _SHINGLED = 320
 _STEMMED = 1024
@@ -24,15 +24,15 @@ _STEMS = 4096
 _SENTENCES = 2048
 
 
-class Standing(Enum):
-    """Whether a reader who sees only this sentence understands it."""
+class SentenceContext(Enum):
+    """The context that a reader needs to understand a sentence."""
 
     INDEPENDENT = "independent"
     DEPENDENT = "dependent"  # understood only right after the sentence that precedes it in its source
     UNUSABLE = "unusable"
 
 
-# After these a full stop does not end the sentence, whatever the splitter's model learned.
+# After these, a full stop does not end the sentence, against the splitter's model.
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:cf|e\.g|i\.e|vs|resp|approx|ca|fig|figs|sect|chap|no|vol|pp|incl)\.$", re.IGNORECASE
 )
@@ -43,7 +43,7 @@ _LONGEST_ABBREVIATION = 10
 
 @lru_cache(_PARAGRAPHS)
 def split(paragraph: str) -> tuple[str, ...]:
-    """The sentences of a paragraph, each a verbatim slice of it; none of what is too long for a paragraph."""
+    """Returns the sentences of a paragraph, each a verbatim slice; none if it is too long."""
     sentences: list[str] = []
     start: int | None = None
     if len(paragraph) > MAX_PARAGRAPH:
@@ -67,7 +67,7 @@ _OPENING = re.compile(r"^[\"'“‘]?\.?(?:[^\W\d_]|\d)")  # noqa: RUF001
 # "git2", "wal_level", ".htaccess".
 _LOWER_NAME = re.compile(r"^\.[a-z]+\s|^[a-z][\w.-]*[_\d][\w.-]*\s")
 
-# Words that take up what was said before. They need the sentence before them.
+# Words that refer to the sentence before them.
 _TAKES_UP = re.compile(
     r"^(?:this|that|these|those|it|its|they|their|them|he|she|his|her|such|both(?! \w+ and)|another|other|others|neither|either|"
     r"same|the (?:same|former|latter|other|others|first|second|third|next|last|final|above|previous|preceding|"
@@ -94,7 +94,7 @@ _DEICTIC = re.compile(
     r"\b(?:this|these|those|such(?! as| that)|aforementioned|in that case)\b", re.IGNORECASE
 )
 
-# Sentences that send the reader elsewhere.
+# Sentences that refer the reader elsewhere.
 _POINTER = re.compile(
     r"^(?:see|refer to|consult|compare|read more|click|visit|check out|go to|subscribe|sign up)\b"
     r"|\b(?:for|find|contains?|with|provides?|has) (?:some |much )?(?:(?:more|further|additional|full|complete|other)\s+examples?|"
@@ -116,7 +116,7 @@ _BOILERPLATE = re.compile(
     r"all rights reserved|copyright ©|©|cookie policy|newsletter|terms of (?:use|service)|click here|sponsored",
     re.IGNORECASE,
 )
-# "Specifies the number of ...": the subject stood in a label that the sentence does not carry.
+# "Specifies the number of ...": the subject is a label outside the sentence.
 _SUBJECTLESS = re.compile(
     r"^[A-Z][a-z]+(?:s|es)\s+(?:the|an?|whether|how|if|all|any|each|this|these|one|that|when|which|what|where|to|as|"
     r"up|on|in|by|for|only|no|or|and|information|data|[A-Z]{3,})\b"
@@ -135,7 +135,7 @@ _FINITE = re.compile(
     re.IGNORECASE,
 )
 _GERUND = re.compile(r"^[A-Z][a-z]{2,}ing\b")
-# A hint of a verb is enough: the rule is for short sentences that have none at all.
+# A hint of a verb suffices: the rule is for short sentences without any.
 _VERB = re.compile(
     r"\w(?:s|ed) (?:the|an?|its?|your|their|more|less|by|from|when|if)\b"
     r"|\b(?:use|provide|support|allow|need|make|take|give|get|keep|let|contain|require|help|work|run|mean|come|go|become|"
@@ -150,7 +150,7 @@ _CODE = re.compile(
     r"=>|::|[{}]|\\\w|</|\$\w|\(\)|;\s*$|--\w|[a-z]\.[a-z]+\(|\s/\w+/|[<>=]{2}|\|\||\w\([\w, ]*\) |\w/\w+\.\w"
     r"|\b[A-Z]+ [A-Z]+ [A-Z]+\b|^[A-Z]{2,} [A-Z]{2,}\b|[\w)] Note that\b"
     r"|\bSELECT\b.*\bFROM\b"
-    # The source's own citation marks would be taken for ours.
+    # The source's own citation marks would look like ours.
     r"|\[\d+\]"
     # An address with a user's name and password.
     r"|://[^\s/]*@"
@@ -207,26 +207,26 @@ _COMMON = frozenset(
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 
-def judge(text: str, *, alone: bool = True) -> Standing:
-    """Whether a sentence is understood by somebody who sees nothing else of its source.
+def rate_context(text: str, *, alone: bool = True) -> SentenceContext:
+    """Rates whether a sentence makes sense without the rest of its source.
 
-    `alone`: it will stand without its paragraph too, and so has to be plain prose.
+    `alone`: it will be printed without its paragraph, too, and so has to be plain prose.
     """
-    return Standing.UNUSABLE if len(text) > MAX_CHARACTERS else _judged(text, alone)
+    return SentenceContext.UNUSABLE if len(text) > MAX_CHARACTERS else _judged(text, alone)
 
 
 @lru_cache(_SENTENCES)
-def _judged(text: str, alone: bool) -> Standing:
+def _judged(text: str, alone: bool) -> SentenceContext:
     if (
         not MIN_WORDS <= len(text.split()) <= MAX_WORDS
         or _is_fragment(text)
         or points_away(text)
         or (alone and (_CODE.search(text) or not is_language(text)))
     ):
-        return Standing.UNUSABLE
+        return SentenceContext.UNUSABLE
     if _TAKES_UP.match(text.lstrip("\"'“‘")) or _DEICTIC.search(text):  # noqa: RUF001
-        return Standing.DEPENDENT
-    return Standing.INDEPENDENT
+        return SentenceContext.DEPENDENT
+    return SentenceContext.INDEPENDENT
 
 
 def _is_fragment(text: str) -> bool:
@@ -240,21 +240,21 @@ def _is_fragment(text: str) -> bool:
 
 
 def _names_without_saying(text: str) -> bool:
-    """An entry of a list: "Sending the changes." or "A process that is in charge of ..." names a thing, no more."""
+    """Whether it is a bare list entry: "Sending the changes." or "A process that is in charge of ..."."""
     if _GERUND.match(text) and not (_FINITE.search(text) or _VERB.search(text)):
         return True
     return _RELATIVE.match(text) is not None and len(_FINITE.findall(text)) <= 1
 
 
 def is_phrase(text: str) -> bool:
-    """Whether it names a thing, as entries of a glossary do: "A tree that is …" does, "A tree has …" says something of it."""
+    """Whether it is a noun phrase, as in glossaries: "A tree that is …" is one, "A tree has …" is a sentence."""
     finite = _FINITE.search(text)
     relative = _RELATIVE_WORD.search(text)
     return finite is None or (relative is not None and relative.start() < finite.start())
 
 
 def points_away(text: str) -> bool:
-    """Whether it sends the reader elsewhere, to a numbered part for instance, or belongs to a page and not to its text."""
+    """Whether it refers elsewhere, for instance to a numbered part, or belongs to the page and not to its text."""
     return any(each.search(text) for each in (_POINTER, _BOILERPLATE, _NUMBERED_REFERENCE))
 
 
@@ -270,7 +270,7 @@ def balanced(text: str) -> bool:
 
 
 def is_language(text: str) -> bool:
-    """Mostly letters, mostly lower case, and (in Latin script) held together by small words."""
+    """Whether a text is prose: mostly lower-case letters, with function words if the script is Latin."""
     letters = sum(map(str.isalpha, text)) + sum(map(str.isspace, text))
     words = text.split()
     shouted = sum(len(word) > 1 and word.isupper() for word in words)
@@ -279,7 +279,7 @@ def is_language(text: str) -> bool:
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    # An identifier such as wal_level is one word, and no mention of its parts.
+    # An identifier such as wal_level is one word, and does not mention its parts.
     return tuple(likeness.words_of(text))
 
 
@@ -307,7 +307,7 @@ _MIN_STEM = 3
 
 @lru_cache(_STEMS)
 def stem(word: str) -> str:
-    """A light English stem: enough for scan, scans and scanning to meet."""
+    """Returns a light English stem: scan, scans and scanning become equal."""
     for suffix in _SUFFIXES:
         if word.endswith(suffix) and len(word) - len(suffix) >= _MIN_STEM:
             word = word[: -len(suffix)]

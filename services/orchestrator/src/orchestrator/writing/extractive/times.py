@@ -1,4 +1,4 @@
-"""What the age of a source does to what it says. Pure."""
+"""Rates sources by age, and finds statements about a present that is over. Pure."""
 
 import re
 from datetime import date
@@ -11,7 +11,7 @@ _FRESH_YEARS: Final = 1.0
 _LOSS_A_YEAR: Final = 0.04
 _LEAST: Final = 0.7
 _UNKNOWN: Final = 0.95
-# Sentences, of so many characters at most.
+# Sentences of at most this many characters are cached.
 _REMEMBERED: Final = 1024
 _LONGEST: Final = 1000
 
@@ -40,20 +40,20 @@ _AHEAD = re.compile(
 
 
 def _age(published_on: date | None, today: date) -> float | None:
-    """Years; None if the source does not say when it was written."""
+    """Returns the age in years; None if the source has no date."""
     return None if published_on is None else max(0.0, (today - published_on).days / DAYS_A_YEAR)
 
 
-def weight(published_on: date | None, today: date) -> float:
-    """What a source's age leaves of its worth, up to 1."""
+def age_weight(published_on: date | None, today: date) -> float:
+    """Returns a factor up to 1 that lowers the worth of old sources."""
     years = _age(published_on, today)
     return _UNKNOWN if years is None else max(_LEAST, 1 - _LOSS_A_YEAR * years)
 
 
 def is_outdated(text: str, published_on: date | None, today: date) -> bool:
-    """Whether a text speaks of a present or future that is, or may be, over.
+    """Whether a text refers to a present or future that is, or may be, over.
 
-    What is near an unknown day is taken for over; what an undated source says of the present is let stand.
+    A reference to a day near an unknown date counts as over; an undated source may speak of the present.
     """
     years = _age(published_on, today)
     told = (_told_of if len(text) <= _LONGEST else _told_of.__wrapped__)(text)
@@ -65,15 +65,15 @@ def is_outdated(text: str, published_on: date | None, today: date) -> bool:
 
 
 class _Times(NamedTuple):
-    """What a text says of the day on which it was written."""
+    """A text's references to the time of its writing."""
 
     ahead: int | None
-    """The earliest of the years that it looks ahead to."""
+    """The earliest future year that it mentions."""
     near: bool
     now: bool
 
 
-# The same sentences are looked at for article after article.
+# The same sentences occur in article after article.
 @lru_cache(_REMEMBERED)
 def _told_of(text: str) -> _Times:
     ahead = min((int(match[1]) for match in _AHEAD.finditer(text)), default=None)

@@ -1,11 +1,11 @@
-"""The keyword as a matcher: which sentences are on it, define it, or are headed by it. Pure."""
+"""Matches text against the keyword: sentences and headings about it, and definitions of it. Pure."""
 
 import re
 from collections.abc import Sequence
 from itertools import takewhile
 from typing import Final
 
-from orchestrator.writing.article import Source
+from orchestrator.writing.article import ArticleSource
 from orchestrator.writing.extractive.headings import capitalised, comparable, is_shouted, spelling, tidy
 from orchestrator.writing.extractive.sentences import stem, stems_of, words_of
 
@@ -16,11 +16,11 @@ COMMON_STEMS = frozenset(
     )
 )
 DOES: Final = 1.0
-"""`definition` of a sentence that says what the keyword does."""
+"""The value of `definition` for a sentence that says what the keyword does."""
 IS_SO: Final = 2.5
-"""Of one that says so without an article, as "Hooks are programs that …"."""
+"""The value for a definition without an article, as "Hooks are programs that …"."""
 DEFINES: Final = 2.0
-"""`definition` of a sentence that says what the keyword is."""
+"""The value of `definition` for a sentence that says what the keyword is."""
 _IS = frozenset({"is", "are", "means", "refers", "denotes", "describes"})
 _ARTICLES = frozenset({"a", "an", "the", "to", "one", "any", "when", "where"})
 _ADVERBS = frozenset(
@@ -42,7 +42,7 @@ _NOT_WHAT = re.compile(
     r"by|for|from|under|stored|given|found|read|written|built|so|as|more|most|very|quite|too|still|due|up|off|"
     r"subject|similar|necessary|different|important|free|ready|common|likely|part|full|safe|just|almost|both|either)"
 )
-# What may follow a name without making another of it: "a gitattributes file", "the reflog command".
+# Words that may follow a name without changing it: "a gitattributes file", "the reflog command".
 _HEADS = frozenset(
     "file files command commands module statement statements mechanism feature facility data".split()  # noqa: SIM905
 )
@@ -51,7 +51,7 @@ _MAX_HEADS: Final = 2
 _MIN_DEED: Final = 3
 _FOREMOST: Final = 2
 _SHORT: Final = 16
-# What may stand before a name without making another of it.
+# Words that may precede a name without changing it.
 _BEFORE: Final = frozenset(
     {(), ("a",), ("an",), ("the",)}
     | {
@@ -72,7 +72,7 @@ _ASKED = re.compile(
     r"(?:an? |the )?|(?: works?| guide| tutorial| explained| basics)$",
     re.IGNORECASE,
 )
-# What says which one of the things is meant that a phrase begins with.
+# Words that narrow the first thing of a phrase.
 _ADDED: Final = re.compile(
     r"\b(?:that|which|who|whose|where|when|under|for|in|on|to|from|by|with|\w{3,}ing)\b|\b(?<!list )(?<!lists )(?<!example )of\b"
 )
@@ -81,23 +81,23 @@ _ASIDE = re.compile(r"\s*\([^()]{0,80}\)|, or [^,.;:]{1,60},|, also (?:called|kn
 
 
 class Topic:
-    """The keyword as a matcher."""
+    """Matches sentences and headings against the keyword."""
 
-    def __init__(self, keyword: str, sources: Sequence[Source]) -> None:
+    def __init__(self, keyword: str, sources: Sequence[ArticleSource]) -> None:
         self.keyword = keyword
-        # Ranking looks at the same sentences and headings time and again.
+        # Ranking matches the same sentences and headings many times.
         self._shares: dict[str, float] = {}
         self._named: dict[str, float] = {}
         self._definitions: dict[tuple[str, bool], float] = {}
         self.stems = stems_of(keyword)
-        # Who asks how cold brew works wants to be told first what cold brew is.
+        # A reader of "how cold brew works" first needs to know what cold brew is.
         subject = _ASKED.sub("", keyword).strip() or keyword
         self._subject = stems_of(subject)
-        # What none of these stands in, in lower case, says nothing of the subject.
+        # A lower-case text without any of these does not concern the subject.
         self._needles = _needles(words_of(subject))
         self._telling = frozenset(self.stems) - COMMON_STEMS or frozenset(self.stems)
         spelled = r"[\W_]+".join(map(re.escape, words_of(keyword))) or r"(?!)"
-        # One or many of them: "index-only scans" is about an index-only scan.
+        # Singular or plural: "index-only scans" is about an index-only scan.
         asked = r"[\W_]+".join(map(re.escape, words_of(subject))) or r"(?!)"
         inflected = rf"(?i:{re.sub('e?s$', '', asked)})(?:s|es)?"
         self._opens = re.compile(
@@ -105,10 +105,10 @@ class Topic:
             r"(?:,| (?:can|may|must|will|has|have|does|do|works?|requires?|behaves?|happens?|typically|usually|often)\b)(?! also\b)"
         )
         self._use = re.compile(rf"Use (?:\w+ ){{0,2}}{inflected}(?: \w+)? (?:when|to|if|for)\b")
-        # "Pour-over is a method" says what pour-over coffee is.
+        # "Pour-over is a method" defines pour-over coffee, too.
         shortened = r"[\W_]+".join(map(re.escape, words_of(subject)[:-1])) or r"(?!)"
         self._opens_in_short = re.compile(rf"(?:An? |The )?(?i:{shortened}) (?:is|are) (?:an?|the)\b")
-        # "Partitioning refers to splitting a table" does so for table partitioning, on a page about that.
+        # "Partitioning refers to splitting a table" defines table partitioning on a page about it.
         last = "".join(map(re.escape, words_of(subject)[-1:])) or r"(?!)"
         self._opens_by_last = re.compile(
             rf"(?:An? |The )?(?i:{last}) (?:(?:is|are) (?:an?|the)|refers? to|means)\b"
@@ -127,22 +127,24 @@ class Topic:
         begins = re.compile(rf"(?:^|[.!?] ){re.escape(self.word)} \w")
         code = "_" in self.word or (" " not in self.word and any(map(begins.search, texts)))
         self.name = capitalised(self.word, code=code)
-        """As the beginning of a title; `word` is how it is written in a sentence."""
+        """The name at the beginning of a title; `word` is its form within a sentence."""
 
-    def _introduced_abbreviation(self, spelled: str, sources: Sequence[Source]) -> re.Pattern[str] | None:
-        """The short name that a source introduces, as in "Write-Ahead Logging (WAL)"."""
+    def _introduced_abbreviation(
+        self, spelled: str, sources: Sequence[ArticleSource]
+    ) -> re.Pattern[str] | None:
+        """Returns the abbreviation that a source introduces, as in "Write-Ahead Logging (WAL)"."""
         initials = "".join(word[0] for word in words_of(self.keyword)).upper()
         introduction = re.compile(rf"(?i:{spelled})\s*\({re.escape(initials)}\)")
         texts = (text for source in sources for text in (source.title, *(p.text for p in source.passages)))
-        # Most texts have no such brackets, which is quicker to see.
+        # Most texts have no such brackets: check that first.
         told = (f"({initials})" in text and introduction.search(text) for text in texts)
         if len(initials) < 2 or not any(told):  # noqa: PLR2004
             return None
         return re.compile(rf"\b{re.escape(initials)}\b")
 
-    def _spelled(self, sources: Sequence[Source]) -> str:
-        """The keyword as the sources spell it ("postgresql" → "PostgreSQL")."""
-        # Who asked may write it with capitals, and has reasons.
+    def _spelled(self, sources: Sequence[ArticleSource]) -> str:
+        """Returns the keyword as the sources spell it ("postgresql" → "PostgreSQL")."""
+        # Keep capitals that the caller uses.
         if any(map(str.isupper, self.keyword)):
             return self.keyword
         words = words_of(self.keyword)
@@ -151,7 +153,7 @@ class Topic:
         return self.keyword if name is None else " ".join(name.split())
 
     def share(self, text: str) -> float:
-        """Part (0..1) of the keyword's telling words that occur."""
+        """Returns the share (0..1) of the keyword's significant words that occur."""
         if (known := self._shares.get(text)) is None:
             known = self._shares[text] = self._share(text)
         return known
@@ -168,7 +170,7 @@ class Topic:
         return _place(self.stems, stems_of(text)) is not None
 
     def named_by(self, heading: str | None) -> float:
-        """0 if the heading lacks a word of the keyword; otherwise the more, the less else it has (up to 1)."""
+        """Returns 0 if the heading lacks a word of the keyword; otherwise up to 1, less for each other word."""
         if heading is None:
             return 0.0
         if (known := self._named.get(heading)) is None:
@@ -182,14 +184,14 @@ class Topic:
         return min(1.0, 0.4 + 0.6 * len(self._telling) / max(len(words), 1))
 
     def is_term(self, heading: str | None) -> bool:
-        """Whether a heading is the keyword and nothing else, as in a glossary."""
+        """Whether a heading is exactly the keyword, as in a glossary."""
         if heading is None or not heading[:1].isalnum() or is_shouted(heading) > is_shouted(self.keyword):
             # "MIDDLEWARE" is a setting.
             return False
         return stems_of(_without_asides(heading)) == self._subject
 
     def is_name(self, name: str) -> bool:
-        """Whether the name of a page is the keyword; a word before it, as in "git bisect", tells whose it is.
+        """Whether a page's name is the keyword, maybe after a word for its owner, as in "git bisect".
 
         "ALTER SEQUENCE" is a statement, and no sequence.
         """
@@ -197,12 +199,12 @@ class Topic:
         return self._subject in {stems, stems[1:] if not name.isupper() else stems}
 
     def is_circular(self, phrase: str) -> bool:
-        """Whether what explains the keyword begins by naming it, as "A list of all hooks" does."""
+        """Whether an explanation of the keyword names it first, as "A list of all hooks" does."""
         head = _ADDED.split(phrase, maxsplit=1)[0]
         return _place(self._subject, stems_of(head)) is not None
 
     def is_foremost(self, text: str) -> bool:
-        """Whether a sentence begins with the keyword, or is short and ends with it: what it says, it says of that."""
+        """Whether a sentence has the keyword at its beginning, or is short and has it at its end, and so is about it."""
         words, stems = words_of(text), stems_of(text)
         at = _place(self.stems, stems)
         if at is None or text.endswith(":"):
@@ -219,10 +221,10 @@ class Topic:
         return begins and at <= _FOREMOST and goes_on
 
     def definition(self, text: str, *, named: bool = False) -> float:
-        """How much a sentence defines the keyword itself, and not a longer noun, from 0 to 3.
+        """Returns how well a sentence defines the keyword itself, and not a longer noun, from 0 to 3.
 
         3 "X is a …", 2.5 "X are things …", 2 "… called X" and "… X, which …", 1 "X provides …", a little less any other
-        sentence with X for its subject. `named`: it stands under the keyword, so that the last word may do for all.
+        sentence with X for its subject. `named`: it is under a heading with the keyword, so that the last word suffices.
         """
         if (known := self._definitions.get((text, named))) is None:
             known = self._definitions[text, named] = self._worth(text, named=named)
@@ -255,7 +257,7 @@ class Topic:
         if opening in _BEFORE:
             found = _predicate(after)
             if found is None and named and _does(after):
-                # On another page, "hook scripts" and the like may be what looks like a deed.
+                # On another page, "hook scripts" and the like may look like a verb.
                 return 0.9
             # "The kiln is cold" says how it is.
             return 0.0 if found == IS_SO and opening == ("the",) and after[0] == "is" else found
@@ -271,7 +273,7 @@ class Topic:
 
 
 def _needles(subject: Sequence[str]) -> tuple[str, ...]:
-    """What its first word and its last begin with, whatever their form; of words in ASCII, which have two cases and no more."""
+    """Returns the beginnings that all forms of the first and last word share; only for ASCII words."""
     ends = dict.fromkeys((*subject[:1], *subject[-1:]))
     return tuple(_beginning(re.sub("e?s$", "", word), stem(word)) if word.isascii() else "" for word in ends)
 
@@ -282,12 +284,12 @@ def _beginning(one: str, other: str) -> str:
 
 
 def _without_asides(text: str) -> str:
-    # Most have none, which is quicker to see.
+    # Most texts have none: check that first.
     return _ASIDE.sub("", text) if "(" in text or ", or " in text or ", also " in text else text
 
 
 def _place(wanted: tuple[str, ...], stems: tuple[str, ...]) -> int | None:
-    """Where the stems stand side by side, first."""
+    """Returns the first position of the stems side by side."""
     if not wanted or wanted[0] not in stems:
         return None
     size, at = len(wanted), -1
@@ -299,7 +301,7 @@ def _place(wanted: tuple[str, ...], stems: tuple[str, ...]) -> int | None:
 
 
 def _predicate(after: tuple[str, ...]) -> float | None:
-    """What follows the keyword as a subject: that it is something, or that it does something."""
+    """Rates the predicate of the keyword: its nature, or its action."""
     heads = 0
     while after and (after[0] in _ADVERBS or (after[0] in _HEADS and heads < _MAX_HEADS)):
         heads += after[0] in _HEADS
@@ -312,7 +314,7 @@ def _predicate(after: tuple[str, ...]) -> float | None:
 
 
 def _complement(verb: str, what: tuple[str, ...]) -> float:
-    """How much it says of a thing that it "is", or "means", these words."""
+    """Rates how much the words after "is" or "means" say about a thing."""
     if len(what) == 1:
         # "The cache is empty."
         return 0.0
@@ -327,7 +329,7 @@ def _complement(verb: str, what: tuple[str, ...]) -> float:
 
 
 def _does(after: tuple[str, ...]) -> bool:
-    """Whether the keyword is followed by what it does to something: "VACUUM reclaims the storage …"."""
+    """Whether a verb with an object follows the keyword: "VACUUM reclaims the storage …"."""
     if after[:1] and after[0] in _HEADS:
         after = after[1:]
     return len(after) > _MIN_DEED and _DEED.fullmatch(after[0]) is not None and after[1] in _OBJECT

@@ -1,4 +1,4 @@
-"""What an article is put together from: a paragraph, or one with what it leads up to or what takes it up. Pure."""
+"""Units, the parts of an extractive article: a paragraph, alone or with the block it introduces or continues. Pure."""
 
 import re
 from collections import Counter
@@ -9,21 +9,28 @@ from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Final, TypeAlias
 
-from orchestrator.writing.article import Passage, Source
-from orchestrator.writing.extractive.blocks import PROSE, Block, Kind, blocks_of
+from orchestrator.writing.article import ArticleSource, SourcePassage
+from orchestrator.writing.extractive.blocks import PROSE, PassageBlock, PassageBlockKind, blocks_of
 from orchestrator.writing.extractive.headings import (
     capitalised,
+    is_descriptive,
     is_entry,
     is_glossary,
     is_news,
     is_of_a_manual,
     is_shouted,
-    tells,
     tidy,
 )
 from orchestrator.writing.extractive.languages import is_foreign
-from orchestrator.writing.extractive.paragraphs import begins_with, is_whole, quotable
-from orchestrator.writing.extractive.sentences import Standing, is_phrase, judge, points_away, split, stems_of
+from orchestrator.writing.extractive.paragraphs import is_whole, quotable, quotable_beginning
+from orchestrator.writing.extractive.sentences import (
+    SentenceContext,
+    is_phrase,
+    points_away,
+    rate_context,
+    split,
+    stems_of,
+)
 from orchestrator.writing.extractive.times import is_outdated
 from orchestrator.writing.extractive.topic import COMMON_STEMS, Topic
 
@@ -32,7 +39,7 @@ MAX_ITEM_WORDS: Final = 80
 MAX_CELL: Final = 160
 MIN_ENTRY_WORDS: Final = 6
 MIN_NAME_WORDS: Final = 3
-# Of what units say, some 2 MB are remembered.
+# The cache takes about 2 MB.
 _UNITS: Final = 256
 _LONGEST_REMEMBERED: Final = 4_000
 # `named_by` of the title of a page about the keyword and little else.
@@ -46,7 +53,7 @@ _EXPLAINS = re.compile(
 _NAME_LINE = re.compile(
     r"([\w.:+-]{2,60}(?:, [\w.:+-]{2,60}){0,9}|[A-Z]{2,20}(?: [A-Z]{2,20}){1,5}) (?:-|--|–|—) (\S[^\n]{8,200})"  # noqa: RUF001
 )
-# What the page is about, where a page on the keyword begins.
+# Beginnings of sentences that introduce the subject of a page.
 _ON_ITSELF = re.compile(
     r"This (?:command|module|program|tool|utility|package|function|library|extension|service|daemon|plugin) "
     r"(?:is|provides|implements|defines|allows|lets|enables|creates|uses|shows|displays|reads|writes|generates|converts|performs|"
@@ -55,33 +62,33 @@ _ON_ITSELF = re.compile(
 _TECHNICAL = re.compile(r"[_(){}=<>$\\/]|--|\.\w")
 
 Key: TypeAlias = tuple[int, tuple[int, int]]
-"""Source and place of a unit."""
+"""A unit's source number and place."""
 
 
 @dataclass(frozen=True, eq=False)
 class Unit:
-    """Consecutive blocks of one source, understood without the rest of it. `place` orders units within their source."""
+    """Consecutive blocks of one source that make sense on their own. `place` orders units within their source."""
 
-    source: Source
+    source: ArticleSource
     heading: str | None
     place: tuple[int, int]
     score: float
-    blocks: tuple[Block, ...]
+    blocks: tuple[PassageBlock, ...]
     term: str | None = None
-    """What its text explains without naming it, as a glossary does: shown before it."""
+    """The term that its text explains without naming it, as a glossary does; printed before the text."""
     is_name: bool = False
-    """Whether `term` is the name of a manual page, and its text what the page says under it."""
+    """True if `term` is the name of a manual page and the text its short description."""
     begins: bool = False
-    """Whether it begins the page, or the section, on the keyword."""
+    """True if it begins the page, or the section, on the keyword."""
     in_glossary: bool = False
-    """Whether it is all that a glossary says of the keyword."""
+    """True if it is the whole entry of a glossary on the keyword."""
 
     @property
     def key(self) -> Key:
         return self.source.n, self.place
 
     @cached_property
-    def _told(self) -> "_Told":
+    def _features(self) -> "_UnitFeatures":
         short = (
             sum(map(len, chain.from_iterable(block.lines for block in self.blocks))) <= _LONGEST_REMEMBERED
         )
@@ -89,12 +96,12 @@ class Unit:
 
     @property
     def words(self) -> int:
-        return self._told.words
+        return self._features.words
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """All of its prose, items of lists sentence by sentence as well."""
-        return self._told.sentences
+        """The sentences of its prose, including list items."""
+        return self._features.sentences
 
     @property
     def opening(self) -> str:
@@ -102,29 +109,29 @@ class Unit:
 
     @property
     def alone(self) -> tuple[str, ...]:
-        """Its sentences that are understood without the others."""
-        return (f"{self.term}: {self.sentences[0]}",) if self.term else self._told.alone
+        """The sentences that make sense without the others."""
+        return (f"{self.term}: {self.sentences[0]}",) if self.term else self._features.alone
 
     @property
     def vector(self) -> Counter[str]:
-        return self._told.vector
+        return self._features.vector
 
     @property
     def squares(self) -> int:
         """The squared length of `vector`."""
-        return self._told.squares
+        return self._features.squares
 
     @property
     def technicality(self) -> float:
-        """The part of it that is for those who know already: listings, tables, identifiers (0..1)."""
-        return self._told.technicality
+        """The share of content for experts: listings, tables, identifiers (0..1)."""
+        return self._features.technicality
 
 
 @dataclass(frozen=True, eq=False)
-class _Told:
-    """What depends on the blocks of a unit alone, whatever the article is about."""
+class _UnitFeatures:
+    """Features of a unit that depend on its blocks alone, and so are cached across articles."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[PassageBlock, ...]
 
     @cached_property
     def words(self) -> int:
@@ -142,12 +149,12 @@ class _Told:
 
     @cached_property
     def alone(self) -> tuple[str, ...]:
-        paragraphs = (block.lines[0] for block in self.blocks if block.kind is Kind.PARAGRAPH)
+        paragraphs = (block.lines[0] for block in self.blocks if block.kind is PassageBlockKind.PARAGRAPH)
         return tuple(
             sentence
             for paragraph in paragraphs
             for sentence in split(paragraph)
-            if judge(sentence) is Standing.INDEPENDENT
+            if rate_context(sentence) is SentenceContext.INDEPENDENT
         )
 
     @cached_property
@@ -172,12 +179,12 @@ class _Told:
         return min(1.0, 2 * code / max(words, 1) + 0.3 * shown)
 
 
-# Articles of one brand quote the same passages again and again.
-_told_by = lru_cache(_UNITS)(_Told)
+# Articles of one brand quote the same passages many times.
+_told_by = lru_cache(_UNITS)(_UnitFeatures)
 
 
-def units_of(sources: Sequence[Source], topic: Topic, *, language: str, today: date) -> list[Unit]:
-    """In the order of the sources and of their texts."""
+def units_of(sources: Sequence[ArticleSource], topic: Topic, *, language: str, today: date) -> list[Unit]:
+    """Returns the units in the order of the sources and of their texts."""
     units: list[Unit] = []
     for source in sources:
         for index, passage in enumerate(source.passages):
@@ -196,15 +203,15 @@ def units_of(sources: Sequence[Source], topic: Topic, *, language: str, today: d
     return units
 
 
-def _is_entry_of(topic: Topic, source: Source, passage: Passage) -> bool:
-    """Whether it is what a glossary says of the keyword; elsewhere such a heading may be an attribute's."""
+def _is_entry_of(topic: Topic, source: ArticleSource, passage: SourcePassage) -> bool:
+    """Whether it is a glossary's entry on the keyword; elsewhere such a heading may name an attribute."""
     return is_glossary(source.title) and topic.is_term(passage.heading)
 
 
-def _is_label(source: Source, passage: Passage) -> bool:
+def _is_label(source: ArticleSource, passage: SourcePassage) -> bool:
     """Whether a heading in capitals stands out among others, as the name of a setting or clause does.
 
-    Those of a manual page are all so, and head its sections.
+    In a manual page all headings are in capitals and head its sections.
     """
     if passage.heading is None or not is_shouted(passage.heading) or is_of_a_manual(source.title):
         return False
@@ -215,20 +222,26 @@ def _is_label(source: Source, passage: Passage) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
-    """How many blocks belong together, how they stand, what of them is quoted, and whether that is all to their end."""
+class _UnitShape:
+    """The number of blocks in a unit, their order, the quoted part, and whether it extends to their end."""
 
     size: int
-    standing: Standing = Standing.UNUSABLE
-    quoted: tuple[Block, ...] = ()
+    standing: SentenceContext = SentenceContext.UNUSABLE
+    quoted: tuple[PassageBlock, ...] = ()
     is_closed: bool = False
 
 
 class _Passage:
-    """One pass over a passage's blocks."""
+    """Cuts one passage into units."""
 
     def __init__(
-        self, source: Source, index: int, passage: Passage, topic: Topic, language: str, today: date
+        self,
+        source: ArticleSource,
+        index: int,
+        passage: SourcePassage,
+        topic: Topic,
+        language: str,
+        today: date,
     ) -> None:
         self._source = source
         self._index = index
@@ -241,40 +254,40 @@ class _Passage:
         self._today = today
 
     def units(self) -> Iterator[Unit]:
-        open_unit: list[Block] = []
+        open_unit: list[PassageBlock] = []
         is_closed = found = False
         at = 0
         while at < len(self._blocks):
             step = self._step(self._blocks, at)
-            goes_on = step.standing is Standing.DEPENDENT and open_unit and is_closed
+            goes_on = step.standing is SentenceContext.DEPENDENT and open_unit and is_closed
             if goes_on and sum(block.words for block in (*open_unit, *step.quoted)) <= MAX_UNIT_WORDS:
                 open_unit += step.quoted
             else:
                 if open_unit:
                     yield self._unit(at, open_unit, begins=not found)
                     found = True
-                open_unit = list(step.quoted) if step.standing is Standing.INDEPENDENT else []
+                open_unit = list(step.quoted) if step.standing is SentenceContext.INDEPENDENT else []
             is_closed = step.is_closed
             at += step.size
         if open_unit:
             yield self._unit(at, open_unit, begins=not found)
 
     def name(self) -> Unit | None:
-        """What a manual page says under "NAME": "git-bisect - Use binary search to find …", its name before it."""
+        """Returns the unit of a manual page's "NAME": "git-bisect - Use binary search to find …", with the name before it."""
         line = _NAME_LINE.fullmatch(self._blocks[0].text if self._blocks else "")
         if line is None or not self._topic.is_name(line[1].replace("-", " ")):
             return None
-        told = Block(Kind.PARAGRAPH, (line[2],))
+        told = PassageBlock(PassageBlockKind.PARAGRAPH, (line[2],))
         if told.words < MIN_NAME_WORDS or points_away(told.text) or not self._is_sound(told):
             return None
         return Unit(self._source, None, (self._index, 0), self._passage.score, (told,), line[1], is_name=True)
 
     def entry(self) -> Unit | None:
-        """The keyword's entry in a glossary: "An object that …", with the keyword before it."""
+        """Returns the glossary's entry on the keyword: "An object that …", with the keyword before it."""
         first = self._blocks[0] if self._blocks else None
-        if first is None or first.kind is not Kind.PARAGRAPH or not self._explains(first.text):
+        if first is None or first.kind is not PassageBlockKind.PARAGRAPH or not self._explains(first.text):
             return None
-        told = Block(Kind.PARAGRAPH, (begins_with(first.text),))
+        told = PassageBlock(PassageBlockKind.PARAGRAPH, (quotable_beginning(first.text),))
         if told.words < MIN_ENTRY_WORDS or not is_whole(told.text) or not self._is_sound(told):
             return None
         term = capitalised(self._topic.word, code=False)
@@ -290,7 +303,7 @@ class _Passage:
 
     def _begins_page(self) -> bool:
         title = self._source.title
-        begins = self._index == 0 and not tells(tidy(self._passage.heading or ""))
+        begins = self._index == 0 and not is_descriptive(tidy(self._passage.heading or ""))
         return begins and not title.islower() and self._topic.named_by(title) >= OWN_PAGE
 
     def _begins_section(self) -> bool:
@@ -298,7 +311,7 @@ class _Passage:
         before = self._source.passages[self._index - 1].heading if self._index else None
         return heading != before and self._topic.named_by(heading) >= OWN_SECTION
 
-    def _unit(self, end: int, blocks: Sequence[Block], *, begins: bool) -> Unit:
+    def _unit(self, end: int, blocks: Sequence[PassageBlock], *, begins: bool) -> Unit:
         return Unit(
             self._source,
             self._passage.heading,
@@ -309,32 +322,42 @@ class _Passage:
             in_glossary=begins and _is_entry_of(self._topic, self._source, self._passage),
         )
 
-    def _step(self, blocks: Sequence[Block], at: int) -> "_Step":
+    def _step(self, blocks: Sequence[PassageBlock], at: int) -> "_UnitShape":
         block = blocks[at]
-        if block.kind is not Kind.PARAGRAPH:
-            alone = block.kind in PROSE and all(judge(line) is Standing.INDEPENDENT for line in block.lines)
+        if block.kind is not PassageBlockKind.PARAGRAPH:
+            alone = block.kind in PROSE and all(
+                rate_context(line) is SentenceContext.INDEPENDENT for line in block.lines
+            )
             usable = alone and self._is_sound(block)
-            return _Step(1, Standing.INDEPENDENT, (block,), is_closed=True) if usable else _Step(1)
+            return (
+                _UnitShape(1, SentenceContext.INDEPENDENT, (block,), is_closed=True)
+                if usable
+                else _UnitShape(1)
+            )
         follower = blocks[at + 1] if at + 1 < len(blocks) else None
-        leads = block.text.endswith(":") and follower is not None and follower.kind is not Kind.PARAGRAPH
+        leads = (
+            block.text.endswith(":")
+            and follower is not None
+            and follower.kind is not PassageBlockKind.PARAGRAPH
+        )
         found = quotable(block.text, leads=leads, known=self._known)
         if found.leads and follower is not None and not self._is_sound(follower):
-            # The sentence that leads up to it goes with it.
+            # The introducing sentence belongs to it.
             found = quotable(block.text, leads=False, known=self._known)
-        quoted: tuple[Block, ...] = (Block(Kind.PARAGRAPH, (found.text,)),)
-        if found.standing is Standing.UNUSABLE or not self._is_sound(quoted[0]):
-            return _Step(1 + leads)
+        quoted: tuple[PassageBlock, ...] = (PassageBlock(PassageBlockKind.PARAGRAPH, (found.text,)),)
+        if found.standing is SentenceContext.UNUSABLE or not self._is_sound(quoted[0]):
+            return _UnitShape(1 + leads)
         if found.leads and follower is not None:
             quoted = (*quoted, follower)
-        return _Step(1 + leads, found.standing, quoted, found.is_closed)
+        return _UnitShape(1 + leads, found.standing, quoted, found.is_closed)
 
-    def _is_sound(self, block: Block) -> bool:
-        """Whether it may be quoted by an article in this language, today."""
-        if block.kind is Kind.LISTING:
+    def _is_sound(self, block: PassageBlock) -> bool:
+        """Whether an article in this language may quote it today."""
+        if block.kind is PassageBlockKind.LISTING:
             return True
-        if block.kind is Kind.TABLE:
+        if block.kind is PassageBlockKind.TABLE:
             return all(len(cell) <= MAX_CELL for line in block.lines for cell in line.split("\t"))
-        if block.kind is not Kind.PARAGRAPH and any(
+        if block.kind is not PassageBlockKind.PARAGRAPH and any(
             len(line.split()) > MAX_ITEM_WORDS or points_away(line) for line in block.lines
         ):
             return False

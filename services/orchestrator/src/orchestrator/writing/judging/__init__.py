@@ -1,6 +1,20 @@
-"""What a finished article is held against before it may be published: its measures, and the brand's other articles."""
+"""Judges a finished article: its measures, and its likeness to the brand's other articles."""
 
-from orchestrator.writing.judging.judging import Judged, judge, judge_again, measure_edited
-from orchestrator.writing.judging.others import Other, Others, bodies_of, others_of
+from orchestrator.writing.judging.judging import (
+    JudgedArticle,
+    compare_with_newcomers,
+    judge_article,
+    measure_edited,
+)
+from orchestrator.writing.judging.siblings import SiblingArticle, SiblingArticles, load_bodies, load_siblings
 
-__all__ = ["Judged", "Other", "Others", "bodies_of", "judge", "judge_again", "measure_edited", "others_of"]
+__all__ = [
+    "JudgedArticle",
+    "SiblingArticle",
+    "SiblingArticles",
+    "compare_with_newcomers",
+    "judge_article",
+    "load_bodies",
+    "load_siblings",
+    "measure_edited",
+]

@@ -1,4 +1,4 @@
-"""What a finished article is held against before it may be published: its measures, and the brand's other articles."""
+"""Measures a finished article, compares it with the brand's other articles and links it to them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -8,77 +8,77 @@ from uuid import UUID
 
 from messaging import Database
 from orchestrator.brands import BrandRow
-from orchestrator.computing import Computing
-from orchestrator.writing.article import Article, Source
+from orchestrator.computing import ComputeThread
+from orchestrator.writing.article import Article, ArticleSource
 from orchestrator.writing.body import Body, prose_of
-from orchestrator.writing.judging.others import Other, Others, bodies_of, others_of
-from orchestrator.writing.linking import Published, linked
+from orchestrator.writing.judging.siblings import SiblingArticle, SiblingArticles, load_bodies, load_siblings
+from orchestrator.writing.linking import LinkableArticle, add_links
 from orchestrator.writing.quality import (
     QUOTED,
     WRITTEN,
     Fingerprint,
     Measure,
-    Nearest,
+    NearestArticle,
+    containment,
+    count_independent,
     estimate,
     fingerprint,
-    independent,
+    likeness_measure,
     measure,
-    near,
     problems,
-    said_by,
 )
 
 CONFIRMED = 3
-"""So many of those that fingerprints call nearest are compared word by word."""
+"""The number of nearest articles by fingerprint that are compared word by word."""
 NEAR_ENOUGH = 0.4
-"""What fingerprints put below this is no near-duplicate, and their word is enough."""
+"""The least estimated likeness for a comparison word by word; below it, no article is a near-duplicate."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """An article as it will be stored."""
+class JudgedArticle:
+    """An article ready for storage, with its measures."""
 
     article: Article
-    """With its links."""
+    """The article with its links."""
     measures: tuple[Measure, ...]
     fingerprint: Fingerprint
     compared: frozenset[UUID]
-    """The articles that it was compared with."""
-    nearest: Nearest | None = None
-    """The one of them that says most of it."""
+    """Ids of the articles that it was compared with."""
+    nearest: NearestArticle | None = None
+    """The compared article that shares most with it."""
 
     @property
     def held_for(self) -> tuple[str, ...]:
-        """Why it must not be published before a person has looked at it; empty if nothing is wrong."""
+        """The reasons why it needs a person's approval; empty if there are none."""
         return problems(self.measures)
 
     @property
     def standing_id(self) -> UUID | None:
-        """The published article that says the same, if that is all that is wrong with this one."""
+        """The id of the published near-duplicate, if that is the only problem; else None."""
         if self.nearest is None or not self.nearest.is_published or len(self.held_for) != 1:
             return None
-        return self.nearest.content_id if near(self.nearest).problem is not None else None
+        return self.nearest.content_id if likeness_measure(self.nearest).problem is not None else None
 
 
-async def judge(
-    others: Others,
-    computing: Computing,
+async def judge_article(
+    others: SiblingArticles,
+    computing: ComputeThread,
     brand: BrandRow,
     *,
     own_ids: Collection[UUID],
     keyword: str,
     article: Article,
-    sources: Sequence[Source],
-) -> Judged:
-    """Measures the article, and links it with what the brand has published, but for those that are the article itself."""
-    all_others = [each for each in await others.of(brand.slug) if each.content_id not in own_ids]
+    sources: Sequence[ArticleSource],
+) -> JudgedArticle:
+    """Measures the article, and links it to published articles of the brand other than itself (`own_ids`)."""
+    all_others = [each for each in await others.load(brand.slug) if each.content_id not in own_ids]
 
-    def judged(reading: _Reading) -> Judged:
+    def judged(reading: _ParsedArticle) -> JudgedArticle:
         body, nearest = reading.body, reading.likeness.nearest
         figures = measure(
             article,
             keyword=keyword,
-            sources=independent([each for each in sources if each.n in article.cited]),
+            sources=count_independent([each for each in sources if each.n in article.cited]),
             forbidden=brand.forbidden_words,
             nearest=nearest,
             bounds=QUOTED if article.draft is None else WRITTEN,
@@ -86,12 +86,12 @@ async def judge(
             body=body,
         )
         published = [
-            Published(each.keyword, each.title, each.published_url)
+            LinkableArticle(each.keyword, each.title, each.published_url)
             for each in all_others
             if each.published_url
         ]
-        markdown, links = linked(body, keyword=keyword, published=published)
-        return Judged(
+        markdown, links = add_links(body, keyword=keyword, published=published)
+        return JudgedArticle(
             article=replace(article, body_markdown=markdown),
             measures=(*figures, Measure("links", links, f"{links} to other articles of the brand")),
             fingerprint=reading.fingerprint,
@@ -99,16 +99,16 @@ async def judge(
             nearest=nearest,
         )
 
-    def begin() -> Judged | _Reading:
-        reading = _read(article, all_others)
+    def begin() -> JudgedArticle | _ParsedArticle:
+        reading = _parse(article, all_others)
         return reading if reading.likeness.close else judged(reading)
 
-    def end(reading: _Reading, bodies: Mapping[UUID, str]) -> Judged:
+    def end(reading: _ParsedArticle, bodies: Mapping[UUID, str]) -> JudgedArticle:
         reading.likeness.confirm(bodies, reading.body.prose)
         return judged(reading)
 
     found = await computing.do(begin)
-    if isinstance(found, Judged):
+    if isinstance(found, JudgedArticle):
         return found
     bodies = await others.bodies(found.likeness.close)
     return await computing.do(partial(end, found, bodies))
@@ -123,18 +123,18 @@ async def measure_edited(
     article: Article,
     before: Sequence[Measure],
 ) -> tuple[Measure, ...]:
-    """All that is measured of a text that a person made of one with the measures `before`; no link is set.
+    """Measures a text that a person edited; `before` are the earlier measures. Sets no links.
 
-    How many of its sources are independent of each other is known from before: their texts are not there any more.
+    The number of independent sources comes from `before`, because the texts of the sources are not stored.
     """
     figures = {each.name: each for each in before}
     drafted = "dropped" in figures
     async with database.connection() as connection:
-        others = await others_of(connection, [brand.slug], but=[content_id])
-    reading = await asyncio.to_thread(_read, article, others[brand.slug])
+        others = await load_siblings(connection, [brand.slug], but=[content_id])
+    reading = await asyncio.to_thread(_parse, article, others[brand.slug])
     if close := reading.likeness.close:
         async with database.connection() as connection:
-            bodies = await bodies_of(connection, close)
+            bodies = await load_bodies(connection, close)
         await asyncio.to_thread(reading.likeness.confirm, bodies, reading.body.prose)
     known = int(figures["sources"].value) if "sources" in figures else len(article.cited)
     return await asyncio.to_thread(
@@ -150,17 +150,17 @@ async def measure_edited(
     )
 
 
-async def judge_again(
-    judged: Judged,
-    newcomers: Sequence[Other],
+async def compare_with_newcomers(
+    judged: JudgedArticle,
+    newcomers: Sequence[SiblingArticle],
     read: Callable[[Sequence[UUID]], Awaitable[Mapping[UUID, str]]],
-) -> Judged:
-    """Compares it with what was stored since, whose Markdown `read` gives.
+) -> JudgedArticle:
+    """Compares the article with ones stored meanwhile; `read` returns their Markdown.
 
-    Nobody else may store any (`lock_storing`) from looking for `newcomers` until it is stored, in the same transaction: so of
-    two near-duplicates that are written at the same time, the second to be stored waits.
+    Call `lock_storing` before reading `newcomers`, and store in the same transaction. Of two near-duplicates that are
+    written at the same time, the second to be stored then waits for approval.
     """
-    likeness = _Likeness(judged.fingerprint, newcomers)
+    likeness = _SiblingComparison(judged.fingerprint, newcomers)
     if close := likeness.close:
         bodies = await read(close)
         await asyncio.to_thread(likeness.confirm, bodies, prose_of(judged.article.body_markdown))
@@ -168,33 +168,33 @@ async def judge_again(
     before = next(each for each in judged.measures if each.name == "likeness")
     if nearest is None or (judged.compared and nearest.share <= before.value):
         return judged
-    measures = tuple(near(nearest) if each is before else each for each in judged.measures)
+    measures = tuple(likeness_measure(nearest) if each is before else each for each in judged.measures)
     return replace(judged, measures=measures, nearest=nearest)
 
 
-class _Likeness:
-    """How much of an article others say: what fingerprints tell, and of those that are close, once it is confirmed, what their texts do."""
+class _SiblingComparison:
+    """Compares an article with others: by fingerprints, and word by word where those are close."""
 
-    def __init__(self, own: Fingerprint, others: Sequence[Other]) -> None:
+    def __init__(self, own: Fingerprint, others: Sequence[SiblingArticle]) -> None:
         self._shares = {each.content_id: estimate(own, each.fingerprint) for each in others}
         self._ranked = sorted(others, key=lambda each: -self._shares[each.content_id])[:CONFIRMED]
 
     @property
     def close(self) -> list[UUID]:
-        """Those of which the texts have to be looked at."""
+        """Ids of the articles that need a comparison of texts."""
         return [each.content_id for each in self._ranked if self._shares[each.content_id] >= NEAR_ENOUGH]
 
     def confirm(self, bodies: Mapping[UUID, str], text: str) -> None:
-        """Given the Markdown of those that are close, and the article's words."""
+        """Compares the texts: `bodies` is the Markdown of the close articles, `text` the article's prose."""
         for content_id, markdown in bodies.items():
-            self._shares[content_id] = said_by(prose_of(markdown), text)
+            self._shares[content_id] = containment(prose_of(markdown), text)
 
     @property
-    def nearest(self) -> Nearest | None:
-        """The one that says most of it; None if there are none."""
+    def nearest(self) -> NearestArticle | None:
+        """The article that shares most with it; None if there are no others."""
         return max(
             (
-                Nearest(
+                NearestArticle(
                     each.title,
                     each.address,
                     self._shares[each.content_id],
@@ -209,15 +209,15 @@ class _Likeness:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
-    """An article as it is read to be judged."""
+class _ParsedArticle:
+    """An article prepared for judging."""
 
     body: Body
     fingerprint: Fingerprint
-    likeness: _Likeness
+    likeness: _SiblingComparison
 
 
-def _read(article: Article, others: Sequence[Other]) -> _Reading:
+def _parse(article: Article, others: Sequence[SiblingArticle]) -> _ParsedArticle:
     body = Body(article.body_markdown)
     own = fingerprint(body.prose)
-    return _Reading(body, own, _Likeness(own, others))
+    return _ParsedArticle(body, own, _SiblingComparison(own, others))

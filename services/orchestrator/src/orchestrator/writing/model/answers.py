@@ -1,4 +1,4 @@
-"""What the model is asked for, step by step: JSON of these shapes, and nothing else. Pure."""
+"""The JSON shapes that the model must answer with, one for each step. Pure."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Final
@@ -9,60 +9,60 @@ MAX_SECTIONS: Final = 8
 MAX_TEXT: Final = 600
 MAX_LINE: Final = 200
 MAX_PASSAGES: Final = 12
-"""Of a section."""
+"""Passages of one section, at most."""
 
 Line = Annotated[str, Field(min_length=1, max_length=MAX_LINE)]
 Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]
 PassageId = Annotated[str, Field(min_length=1, max_length=20)]
 
 
-class Shape(BaseModel):
+class AnswerShape(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Brief(Shape):
+class Brief(AnswerShape):
     angle: Line
     """What the article is to be about, in one sentence."""
     questions: Annotated[tuple[Line, ...], Field(min_length=1, max_length=8)]
     """Of its readers."""
 
 
-class PlannedSection(Shape):
+class PlannedSection(AnswerShape):
     heading: Line
     question: Line
     passages: Annotated[tuple[PassageId, ...], Field(min_length=1, max_length=MAX_PASSAGES)]
 
 
-class Outline(Shape):
+class Outline(AnswerShape):
     sections: Annotated[tuple[PlannedSection, ...], Field(min_length=1, max_length=MAX_SECTIONS)]
     """The first one opens the article, and answers its keyword."""
 
 
-class DraftSentence(Shape):
+class DraftSentence(AnswerShape):
     text: Text
     passages: Annotated[tuple[PassageId, ...], Field(max_length=6)]
 
 
-class Paragraph(Shape):
+class Paragraph(AnswerShape):
     sentences: Annotated[tuple[DraftSentence, ...], Field(min_length=1, max_length=12)]
 
 
-class SectionDraft(Shape):
+class SectionDraft(AnswerShape):
     paragraphs: Annotated[tuple[Paragraph, ...], Field(min_length=1, max_length=8)]
 
 
-class Mended(Shape):
+class RepairedSentence(AnswerShape):
     number: Annotated[int, Field(ge=1, le=200)]
     text: Text
     passages: Annotated[tuple[PassageId, ...], Field(max_length=6)]
 
 
-class MendedSentences(Shape):
-    sentences: Annotated[tuple[Mended, ...], Field(max_length=100)]
+class MendedSentences(AnswerShape):
+    sentences: Annotated[tuple[RepairedSentence, ...], Field(max_length=100)]
     """Those that can be mended; the others are given up."""
 
 
-class Front(Shape):
+class Front(AnswerShape):
     title: Line
     description: Annotated[str, Field(min_length=1, max_length=400)]
     key_points: Annotated[tuple[Text, ...], Field(max_length=8)]
@@ -74,8 +74,8 @@ _COMPACT: Final[dict[tuple[str, str], dict[str, Any]]] = {
     ("DraftSentence", "text"): {"maxLength": 240},
     ("DraftSentence", "passages"): {"maxItems": 2},
     ("MendedSentences", "sentences"): {"maxItems": 4},
-    ("Mended", "text"): {"maxLength": 240},
-    ("Mended", "passages"): {"maxItems": 2},
+    ("RepairedSentence", "text"): {"maxLength": 240},
+    ("RepairedSentence", "passages"): {"maxItems": 2},
     ("Front", "title"): {"maxLength": 60},
     ("Front", "description"): {"maxLength": 155},
     ("Front", "key_points"): {
@@ -83,16 +83,18 @@ _COMPACT: Final[dict[tuple[str, str], dict[str, Any]]] = {
         "items": {"type": "string", "minLength": 1, "maxLength": 160},
     },
 }
-"""What a model of a small context may say: the longest answer of each shape ends before 512 tokens do, and is whole."""
+"""Tighter bounds for a model with a small context, so that its longest answer fits 512 tokens."""
 
 
-def json_schema(shape: type[Shape], *, passages: Sequence[str] = (), compact: bool = False) -> dict[str, Any]:
-    """The shape as `response_format` wants it: every property required, none besides.
+def json_schema(
+    shape: type[AnswerShape], *, passages: Sequence[str] = (), compact: bool = False
+) -> dict[str, Any]:
+    """Returns the shape as a `response_format`: every property required, no others allowed.
 
     Args:
         shape: of the answer.
-        passages: the ids that may be cited, if any were shown; a server that holds its model to the schema knows no others then.
-        compact: with the bounds of a small context.
+        passages: the ids that the answer may cite; a server that enforces the schema then allows no others.
+        compact: with the bounds for a small context.
     """
     schema = shape.model_json_schema()
     for name, part in ((shape.__name__, schema), *schema.get("$defs", {}).items()):

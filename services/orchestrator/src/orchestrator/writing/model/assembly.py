@@ -1,4 +1,4 @@
-"""What was kept, as an article: Markdown with citations, and the words around it. Pure."""
+"""Builds the article from supported sentences: Markdown with citations, title, description, key points. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -7,11 +7,11 @@ from typing import Final
 
 from slugify import slugify
 
-from orchestrator.writing.article import MAX_META_DESCRIPTION, MAX_TITLE, Article, Draft
+from orchestrator.writing.article import MAX_META_DESCRIPTION, MAX_TITLE, Article, ModelDraftCounts
 from orchestrator.writing.model.answers import Front
 from orchestrator.writing.model.claims import Evidence, check
 from orchestrator.writing.model.claims.wording import normal
-from orchestrator.writing.model.drafting import Kept, fits_heading, is_clean
+from orchestrator.writing.model.drafting import SupportedSentence, fits_heading, is_clean
 
 MAX_SLUG: Final = 80
 MAX_KEY_POINTS: Final = 5
@@ -20,22 +20,22 @@ _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class AssembledSection:
     heading: str | None
-    """None for the one that opens the article."""
-    paragraphs: tuple[tuple[Kept, ...], ...]
+    """None for the section that opens the article."""
+    paragraphs: tuple[tuple[SupportedSentence, ...], ...]
 
     @property
-    def sentences(self) -> tuple[Kept, ...]:
+    def sentences(self) -> tuple[SupportedSentence, ...]:
         return tuple(kept for paragraph in self.paragraphs for kept in paragraph)
 
 
-def sentences_in(sections: Sequence[Section]) -> tuple[str, ...]:
+def sentences_in(sections: Sequence[AssembledSection]) -> tuple[str, ...]:
     return tuple(kept.text for section in sections for kept in section.sentences)
 
 
 def whole_words(text: str, limit: int) -> str:
-    """The text, cut after a whole word if it is longer than `limit` characters, with an ellipsis that counts."""
+    """Cuts a text longer than `limit` characters after a whole word; the ellipsis counts."""
     text = " ".join(text.split())
     if len(text) <= limit:
         return text
@@ -44,15 +44,18 @@ def whole_words(text: str, limit: int) -> str:
 
 def assemble(
     keyword: str,
-    sections: Sequence[Section],
+    sections: Sequence[AssembledSection],
     front: Front | None,
     *,
     model: str,
     sources: int,
-    draft: Draft,
+    draft: ModelDraftCounts,
     judge: str | None = None,
 ) -> Article:
-    """The article. `judge` is the model that read it a second time, if one did. What of `front` the sentences do not support is left out, and taken from them instead."""
+    """Builds the article; takes from `front` only what the sentences support, and fills gaps with sentences.
+
+    `judge` is the name of the model that read it a second time, if one did.
+    """
     kept = sentences_in(sections)
     name = keyword[:1].upper() + keyword[1:]
     title = normal(front.title) if front else ""
@@ -89,7 +92,7 @@ def _kept_by(judge: str | None) -> str:
 
 
 def _description(front: Front | None, kept: Sequence[str]) -> str:
-    """The model's if each of its sentences holds; else the first sentence that fits, or a cut one."""
+    """Returns the model's description if each of its sentences holds; else the first sentence that fits, or a cut one."""
     wanted = normal(front.description) if front else ""
     if wanted and len(wanted) <= MAX_META_DESCRIPTION and _says(kept, wanted):
         return wanted
@@ -98,13 +101,13 @@ def _description(front: Front | None, kept: Sequence[str]) -> str:
 
 
 def _says(kept: Sequence[str], text: str) -> bool:
-    """Whether each sentence of the text is supported by a sentence of the article alone."""
+    """Whether a single sentence of the article supports each sentence of the text."""
     said = [Evidence(str(at), None, sentence) for at, sentence in enumerate(kept)]
     ones = [part for part in re.split(r"(?<=[.!?])\s+", text) if part]
     return is_clean(text) and all(one in kept or check(one, said).holds for one in ones)
 
 
-def _markdown(section: Section) -> str:
+def _markdown(section: AssembledSection) -> str:
     paragraphs = [
         " ".join(f"{_escaped(kept.text)} {' '.join(f'[{n}]' for n in kept.sources)}" for kept in paragraph)
         for paragraph in section.paragraphs

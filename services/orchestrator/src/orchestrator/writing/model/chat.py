@@ -1,4 +1,4 @@
-"""The language model over `POST {MODEL_URL}/chat/completions`, as OpenAI, Ollama, vLLM, llama.cpp and the gateway speak it."""
+"""Client of a language model: `POST {MODEL_URL}/chat/completions`, as OpenAI, Ollama, vLLM, llama.cpp and the gateway offer it."""
 
 import asyncio
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from orchestrator.writing.model.refusals import FILTERED, excerpt, is_filtered, 
 MAX_BYTES: Final = 2 * 1024 * 1024
 CONNECT_SECONDS: Final = 3.0
 _THERE_SECONDS: Final = 2.0
-"""For the question whether a server that did not answer in time is there at all."""
+"""Seconds for the check whether a server that timed out is up at all."""
 
 _COMPLETIONS: Final = "/chat/completions"
 _MODELS: Final = "/models"
@@ -25,44 +25,44 @@ _MODELS: Final = "/models"
 Message: TypeAlias = Mapping[str, str]
 
 
-class Usage(BaseModel):
+class TokenUsage(BaseModel):
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
 
-class Completion(BaseModel):
-    """One answer as it is kept: what was said, how it ended, what it cost."""
+class ChatCompletion(BaseModel):
+    """One stored answer: its text, how it ended, its tokens."""
 
     content: str
     finish_reason: str
     refusal: str | None = None
     model: str
-    usage: Usage
+    usage: TokenUsage
 
     @property
     def refused(self) -> bool:
         return self.refusal is not None or self.finish_reason == FILTERED
 
 
-class _Said(BaseModel):
+class _ResponseMessage(BaseModel):
     content: str | None = None
     refusal: str | None = None
 
 
 class _Choice(BaseModel):
-    message: _Said
+    message: _ResponseMessage
     finish_reason: str | None = None
 
 
 class _Answer(BaseModel):
     choices: Annotated[tuple[_Choice, ...], Field(min_length=1)]
     model: str | None = None
-    usage: Usage | None = None
+    usage: TokenUsage | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """One question. `key` is the same when the same is asked again, so that whoever counts money takes it once."""
+class ChatRequest:
+    """One question. A repeated question has the same `key`, so that the gateway charges it once."""
 
     brand_slug: str
     key: str
@@ -71,14 +71,14 @@ class Request:
     max_tokens: int
 
 
-class Chat:
-    """One for the life of the process.
+class ChatClient:
+    """Calls the model; create one per process.
 
     Args:
-        url: MODEL_URL, to which `/chat/completions` is added. Whoever answers there gets the service's key.
-        model: the name that the request carries.
+        url: MODEL_URL, to which `/chat/completions` is added. Its server receives the service's key.
+        model: the model's name in requests.
         timeout_seconds: for one whole answer.
-        dependency: whether the model can be reached.
+        dependency: tracks outages of the model.
     """
 
     def __init__(
@@ -101,13 +101,13 @@ class Chat:
     async def aclose(self) -> None:
         await self._origin.aclose()
 
-    async def complete(self, request: Request) -> Completion:
+    async def complete(self, request: ChatRequest) -> ChatCompletion:
         """Asks once.
 
         Raises:
-            WaitFor: the model is away, there is no money or no turn for it now: nothing is wrong with the question.
-            RetryLater: it failed over this question.
-            Unprocessable: it does not take this question, now or later; the message says what to do.
+            WaitFor: the model is away, or the budget or a limit is used up; the question is fine.
+            RetryLater: it failed for this question.
+            Unprocessable: it rejects this question, now and later; the message says what to do.
         """
         try:
             async with self._dependency.call():
@@ -120,15 +120,15 @@ class Chat:
         if refused is None:
             return self._read(body)
         if is_filtered(body):
-            return Completion(content="", finish_reason=FILTERED, model=self.model, usage=Usage())
+            return ChatCompletion(content="", finish_reason=FILTERED, model=self.model, usage=TokenUsage())
         raise refused
 
-    async def _post(self, request: Request) -> tuple[int, str | None, bytes]:
-        """Whatever is answered: status, `Retry-After`, body.
+    async def _post(self, request: ChatRequest) -> tuple[int, str | None, bytes]:
+        """Returns status, `Retry-After` and body of any answer.
 
         Raises:
             UnavailableError: the server cannot be reached.
-            FailedError: it is there, and did not answer this in time, or with too much.
+            FailedError: the server is up, but did not answer in time, or answered too much.
         """
         try:
             async with asyncio.timeout(self._timeout_seconds):
@@ -137,7 +137,7 @@ class Chat:
         except NOT_CONNECTED as error:
             raise UnavailableError(f"the model does not answer at {self._url}: {error!r}") from error
         except TimeoutError as error:
-            # One question may be too much for a server that is well: waiting would never end for it.
+            # One question may be too much for a healthy server: waiting would never end for it.
             problem = f"the model does not answer in time at {self._url}: {error!r}"
             if await self._is_there():
                 raise FailedError(f"{problem}; its server does") from error
@@ -146,7 +146,7 @@ class Chat:
             raise UnavailableError(f"the model broke off at {self._url}: {error!r}") from error
 
     async def _is_there(self) -> bool:
-        """Whether anybody answers, whatever it is."""
+        """Whether the server answers at all, with any status."""
         try:
             async with asyncio.timeout(_THERE_SECONDS):
                 async with self._origin.sent("GET", _MODELS, {}):
@@ -155,8 +155,8 @@ class Chat:
             return False
         return True
 
-    async def _exchange(self, request: Request, exchange: Exchange) -> tuple[int, str | None, bytes]:
-        # What another command was answered is not asked for: a replay is there to get another answer.
+    async def _exchange(self, request: ChatRequest, exchange: Exchange) -> tuple[int, str | None, bytes]:
+        # `no-cache`: a replay must get a new answer, not the one to another command.
         headers = {
             "Idempotency-Key": request.key,
             "X-Brand": request.brand_slug,
@@ -180,16 +180,16 @@ class Chat:
                     raise FailedError(f"the model's answer is larger than {MAX_BYTES} bytes")
             return response.status, header(response, b"retry-after"), bytes(body)
 
-    def _read(self, body: bytes) -> Completion:
+    def _read(self, body: bytes) -> ChatCompletion:
         try:
             answer = _Answer.model_validate_json(body)
         except ValidationError as error:
             raise RetryLater(f"the model's answer is no chat completion: {excerpt(body)}") from error
         choice = answer.choices[0]
-        return Completion(
+        return ChatCompletion(
             content=(choice.message.content or "").replace("\x00", ""),
             finish_reason=choice.finish_reason or "stop",
             refusal=choice.message.refusal or None,
             model=answer.model or self.model,
-            usage=answer.usage or Usage(),
+            usage=answer.usage or TokenUsage(),
         )

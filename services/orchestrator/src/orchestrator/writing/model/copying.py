@@ -1,4 +1,4 @@
-"""How much of a text stands in its sources as it is: copying is no writing, and a licence seldom allows it. Pure."""
+"""Measures how much of a text is copied from its sources, which a licence seldom allows. Pure."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -8,22 +8,22 @@ from typing import Final
 from orchestrator.writing.model.claims.wording import plain_words
 
 LONGEST_RUN: Final = 12
-"""Words of a source that may stand in a row outside quotation marks."""
+"""Words in a row that a sentence may copy outside quotation marks."""
 COPIED_RUN: Final = 11
-"""So many words in a row count as copied where an article is judged as a whole."""
+"""A run of at least this many words counts as copied when a whole article is measured."""
 LONGEST_QUOTATION: Final = 25
-"""Words between quotation marks; a longer one is a copied paragraph with marks around it."""
+"""The most words of a quotation; a longer one is a copied paragraph."""
 QUOTATION: Final = re.compile(r"“([^“”]*)”|\"([^\"]*)\"")
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
-    """The words of all sources, ready to be looked up in runs."""
+class SourceRuns:
+    """The runs of words of all sources, ready for look-ups."""
 
     runs: dict[int, frozenset[tuple[str, ...]]]
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> "Sources":
+    def of(cls, texts: Iterable[str]) -> "SourceRuns":
         words = [plain_words(text) for text in texts]
         return cls(
             {
@@ -32,16 +32,16 @@ class Sources:
             }
         )
 
-    def too_long_a_run(self, sentence: str) -> str | None:
-        """The first run of more than LONGEST_RUN words outside quotation marks that stands in a source."""
+    def find_copied_run(self, sentence: str) -> str | None:
+        """Returns the first copied run of more than LONGEST_RUN words outside quotation marks, or None."""
         for stretch in unquoted(sentence):
             for run in _runs(plain_words(stretch), LONGEST_RUN + 1):
                 if run in self.runs[LONGEST_RUN + 1]:
                     return " ".join(run)
         return None
 
-    def copied(self, sentence: str) -> tuple[int, int]:
-        """Words of the sentence that stand in runs of COPIED_RUN or more, and all of its words; quotations left out."""
+    def count_copied(self, sentence: str) -> tuple[int, int]:
+        """Returns the words in copied runs of COPIED_RUN or more, and all words; quotations are left out."""
         copied = total = 0
         for stretch in unquoted(sentence):
             words = plain_words(stretch)
@@ -55,12 +55,12 @@ class Sources:
         return copied, total
 
     def share(self, sentences: Iterable[str]) -> float:
-        counts = [self.copied(sentence) for sentence in sentences]
+        counts = [self.count_copied(sentence) for sentence in sentences]
         return sum(copied for copied, _ in counts) / max(1, sum(total for _, total in counts))
 
 
 def unquoted(sentence: str) -> list[str]:
-    """What stands outside its quotation marks."""
+    """Returns the parts of a sentence outside its quotation marks."""
     return [stretch for stretch in QUOTATION.sub("\x00", sentence).split("\x00") if stretch.strip()]
 
 

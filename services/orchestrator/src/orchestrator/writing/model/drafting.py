@@ -1,4 +1,4 @@
-"""A draft held against its passages: which of its sentences stand, and what is wrong with the others. Pure."""
+"""Checks the sentences of a draft against their passages. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from orchestrator.writing.article import Source
+from orchestrator.writing.article import ArticleSource
 from orchestrator.writing.model import injection
 from orchestrator.writing.model.answers import DraftSentence
 from orchestrator.writing.model.claims import TOO_MUCH, Evidence, check, problems
 from orchestrator.writing.model.claims.wording import NEGATIONS, normal, sentences_of, tokens_of
-from orchestrator.writing.model.copying import LONGEST_QUOTATION, Sources, quotations, unquoted
+from orchestrator.writing.model.copying import LONGEST_QUOTATION, SourceRuns, quotations, unquoted
 
 MAX_PASSAGE: Final = 4_000
-"""Characters of a passage; the rest of a longer one is not used."""
+"""Characters of a passage; the rest of a longer one is ignored."""
 LONGEST_TERM: Final = 4
-"""Words of a term in quotation marks, “first bad commit”."""
+"""The most words of a term in quotation marks, such as “first bad commit”."""
 _ADDRESS: Final = re.compile(
     r"https?:|www\.|\b[\w-]+\.(?:com|org|net|io|dev|info|biz|co|ai|app|xyz|ru|cn|de|uk|eu)\b|\b\S+@\S+\.\S+",
     re.IGNORECASE,
@@ -27,69 +27,69 @@ _MARKUP: Final = re.compile(
 _ENDS: Final = re.compile(r"[.!][\"”’)]*$")  # noqa: RUF001
 
 
-class Reason(StrEnum):
-    """Who refused a sentence, and why."""
+class RejectionReason(StrEnum):
+    """The rule or finding that rejected a sentence."""
 
     WORDS = "words"
-    """Code: it is unclean, copied, or its words do not stand in its passages."""
+    """Rules: it is unclean or copied, or its passages lack its words."""
     CONTRADICTED = "contradicted"
-    """The judge, as are the following: its passages say otherwise."""
+    """Judge (as for the following reasons): its passages say otherwise."""
     SAYS_MORE = "says_more"
     NOT_SAID = "not_said"
     UNPROVEN = "unproven"
-    """It was confirmed, and not by words that its passages have."""
+    """The judge confirmed it, but with words that its passages do not have."""
     UNREAD = "unread"
-    """Code alone would not keep it, and the judge gave no finding."""
+    """The rules reject it, and the judge gave no finding."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A sentence that stands, with the numbers of the sources that support it."""
+class SupportedSentence:
+    """A sentence that its passages support, with the numbers of their sources."""
 
     text: str
     sources: tuple[int, ...]
     passages: tuple[str, ...]
-    """That it cites."""
+    """Ids of the passages that it cites."""
     confirmed: bool = False
-    """Whether it took the judge to keep it."""
+    """True if only the judge supports it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
+class RejectedSentence:
     text: str
     passages: tuple[str, ...]
     problem: str
     nearest: str = ""
-    """What its passages say instead, as far as that can be told."""
+    """What its passages say instead, if known."""
     conceivable: bool = False
-    """Whether its passages might say it in other words, so that it is the judge's to confirm."""
-    reason: Reason = Reason.WORDS
+    """True if its passages may say it in other words, so that the judge may confirm it."""
+    reason: RejectionReason = RejectionReason.WORDS
     loss: str = ""
-    """The problem without what a model said of it; empty if it said nothing."""
+    """The problem without the model's words; empty if the model added none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
-    """The passages that may be written from, by id."""
+class WritingMaterial:
+    """The passages that a model may use, by id."""
 
     evidence: Mapping[str, Evidence]
-    source_of: Mapping[str, Source]
-    copies: Sources
+    source_of: Mapping[str, ArticleSource]
+    copies: SourceRuns
     set_aside: tuple[str, ...] = field(default=())
     """Passages that carry instructions to a model, as `s2p1 (ignore)`."""
 
     @classmethod
-    def of(cls, sources: Sequence[Source], *, max_characters: int) -> "Material":
-        """The best passages of each source in turn, as many as there is room for."""
+    def of(cls, sources: Sequence[ArticleSource], *, max_characters: int) -> "WritingMaterial":
+        """Takes the best passages of each source in turn, up to `max_characters` in total."""
         evidence: dict[str, Evidence] = {}
-        source_of: dict[str, Source] = {}
+        source_of: dict[str, ArticleSource] = {}
         set_aside: list[str] = []
         room = max_characters
         offered = [(place, source.n, source) for source in sources for place in range(len(source.passages))]
         for place, n, source in sorted(offered, key=lambda each: (each[0], each[1])):
             passage = source.passages[place]
             name = f"s{n}p{place + 1}"
-            form = injection.found_in(f"{source.title}\n{passage.heading or ''}\n{passage.text}")
+            form = injection.find_instruction(f"{source.title}\n{passage.heading or ''}\n{passage.text}")
             if form:
                 set_aside.append(f"{name} ({form})")
                 continue
@@ -99,13 +99,13 @@ class Material:
             room -= len(text)
             evidence[name] = Evidence(name, passage.heading, text)
             source_of[name] = source
-        copies = Sources.of(passage.text for source in sources for passage in source.passages)
+        copies = SourceRuns.of(passage.text for source in sources for passage in source.passages)
         return cls(evidence, source_of, copies, tuple(set_aside))
 
     def judge(
         self, draft: DraftSentence, offered: frozenset[str], forbidden: Sequence[str]
-    ) -> Kept | Rejected:
-        """Keeps the sentence if it is one, is clean, is not copied, and holds by what it cites among `offered`."""
+    ) -> SupportedSentence | RejectedSentence:
+        """Supports the draft if it is one clean, uncopied sentence that its cited passages among `offered` support."""
         text = normal(draft.text)
         problem = _unclean(text, forbidden)
         if problem is None and not draft.passages:
@@ -113,31 +113,33 @@ class Material:
         unknown = [each for each in draft.passages if each not in offered]
         if problem is None and unknown:
             problem = f"it cites {', '.join(unknown)}, which is none of the passages of this section"
-        if problem is None and (run := self.copies.too_long_a_run(text)):
+        if problem is None and (run := self.copies.find_copied_run(text)):
             problem = f"it copies more than 12 words in a row: “{run} …”"
         if problem is not None:
-            return Rejected(text, draft.passages, problem)
+            return RejectedSentence(text, draft.passages, problem)
         cited = [self.evidence[each] for each in dict.fromkeys(draft.passages)]
         given, wrong = self._quoted(text, cited)
         verdict = check(text, cited, given=given)
         problem = wrong or verdict.problem
-        # What a quotation says is its source's, word by word.
+        # A quotation repeats its source word for word, and needs no further check.
         against = None if wrong or given else next(problems(text, cited), None)
         if problem is not None or against is not None:
             conceivable = not (wrong or against or given or problem == TOO_MUCH)
-            return Rejected(text, draft.passages, problem or against or "", verdict.nearest, conceivable)
+            return RejectedSentence(
+                text, draft.passages, problem or against or "", verdict.nearest, conceivable
+            )
         sources = {self.source_of[each].n for each in verdict.passages}
-        return Kept(text, tuple(sorted(sources)), draft.passages)
+        return SupportedSentence(text, tuple(sorted(sources)), draft.passages)
 
     def _is_term(self, words: str, cited: Sequence[Evidence]) -> bool:
-        """Whether the passage has the very words in quotation marks of its own: a name of something, and nobody's statement."""
+        """Whether a passage itself has these words in quotation marks, as a name and not as a statement."""
         said = normal(words).strip(" .,;")
         return len(said.split()) <= LONGEST_TERM and any(
             said in map(normal, quotations(evidence.text)) for evidence in cited
         )
 
     def _quoted(self, text: str, cited: Sequence[Evidence]) -> tuple[frozenset[str], str | None]:
-        """A quotation is short, stands word by word in what is cited, and says whose words it is."""
+        """Checks that a quotation is short, is verbatim and names its source; returns the allowed words, or the problem."""
         quoted = [each for each in quotations(text) if not self._is_term(each, cited)]
         if not quoted:
             return frozenset(), None
@@ -161,7 +163,7 @@ def _unclean(text: str, forbidden: Sequence[str]) -> str | None:
         return "it has a web address, which is not yours to write"
     if _MARKUP.search(text):
         return "it has markup"
-    if form := injection.found_in(text):
+    if form := injection.find_instruction(text):
         return f"it passes on an instruction ({form})"
     if not _ENDS.search(text):
         return "it is no whole sentence"
@@ -173,12 +175,12 @@ def _unclean(text: str, forbidden: Sequence[str]) -> str | None:
 
 
 def is_clean(text: str) -> bool:
-    """No address, no markup, no instruction."""
-    return not (_ADDRESS.search(text) or _MARKUP.search(text) or injection.found_in(text))
+    """Whether the text has no address, no markup and no instruction to a model."""
+    return not (_ADDRESS.search(text) or _MARKUP.search(text) or injection.find_instruction(text))
 
 
 def fits_heading(text: str, kept: Sequence[str], keyword: str) -> bool:
-    """Whether a heading or title says no more than the keyword and one of these sentences do."""
+    """Whether a heading or title says no more than the keyword plus one of these sentences."""
     if not is_clean(text):
         return False
     given = frozenset(token.key for token in tokens_of(keyword) if token.weighs)
@@ -186,7 +188,7 @@ def fits_heading(text: str, kept: Sequence[str], keyword: str) -> bool:
     said = [Evidence("", None, each) for each in kept]
     if check(text, said).holds or check(text, said, given=given).holds:
         return True
-    # A name is no statement; but where a sentence denies something, a part of it might affirm it.
+    # A name is no statement, but a part of a denying sentence might affirm what the whole denies.
     wanted = [token.key for token in own]
     return any(
         wanted == keys[at : at + len(wanted)]

@@ -1,7 +1,7 @@
-"""Instructions to a model inside sources: found, and the passage that has one is kept from model and evidence. Pure.
+"""Finds instructions to a model inside sources, so that such passages are used neither as material nor as evidence. Pure.
 
-The list is no proof against every wording. What does not depend on it: the model has no tools, and writes neither address
-nor markup; and what it says is published only where passages support it.
+The list does not cover every wording. Other protections do not depend on it: the model has no tools, writes neither
+addresses nor markup, and only sentences that passages support are published.
 """
 
 import re
@@ -31,12 +31,12 @@ FORMS: Final = {
     "to judges": r"\b(?:mark|rate|treat|label|accept|confirm|classify|judge|grade|consider)\b[^.]{0,20}\b(?:all|every|each|any|these|this|the)\b[^.]{0,30}\b(?:sentences?|claims?|statements?)\b[^.]{0,30}\b(?:supported|confirmed|true|correct|valid)\b|\b(?:answer|respond|reply|verdict|finding)\W{1,4}(?:with |is |as )?\W{0,2}supported\b",
     "jailbreak": r"\b(?:jailbreak|developer mode|god mode|dan mode|do anything now)\b",
 }
-"""What people have tried, each under the name that logs give it."""
+"""Known forms of instructions, by the names that logs show."""
 
 _PATTERNS: Final = {name: re.compile(form, re.IGNORECASE) for name, form in FORMS.items()}
 
 
-def found_in(text: str) -> str | None:
-    """The name of the first form of instruction in the text; None if there is none."""
+def find_instruction(text: str) -> str | None:
+    """Returns the name of the first form of instruction in the text; None if it has none."""
     readable = normal(text)
     return next((name for name, pattern in _PATTERNS.items() if pattern.search(readable)), None)

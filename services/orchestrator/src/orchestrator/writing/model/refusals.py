@@ -1,7 +1,7 @@
-"""What a model's server says instead of an answer, and what becomes of the command: it waits, fails, or never succeeds.
+"""Decides what an error answer of a model's server means for the command: wait, retry or fail for good.
 
-The gateway names its problems (`type`, RFC 9457), and most of them are about one brand or one call. Other servers have a
-status alone, which is taken for what it says of all calls.
+The gateway names its problems (`type`, RFC 9457); most concern one brand or one call. Other servers send only a status,
+which applies to all calls.
 """
 
 import json
@@ -27,15 +27,15 @@ _WAITS: Final[Mapping[str, str]] = {
     "provider.away": PROVIDER,
     "call.under_way": THE_SAME_CALL,
 }
-"""Problems of the gateway for which only this command waits, and what it waits for."""
+"""Problems of the gateway for which only this command waits, and the cause it waits for."""
 _BREAKER_OPEN: Final = "provider.failing"
-"""The provider failed for everybody, and nobody is asked for it now."""
+"""The provider fails for all calls, and the gateway calls it no more for now."""
 _NO_CREDIT: Final = "insufficient_quota"
 _CONTEXT_EXCEEDED: Final = frozenset({"exceed_context_size_error", "context_length_exceeded"})
 _CONTEXT_TOO_LONG: Final = "model.context_too_long"
 _FILTERED_PROBLEM: Final = "model.content_filtered"
 _LONGEST_WAIT: Final = timedelta(minutes=10)
-"""Until somebody who waits looks again, though a period ends weeks later: an operator may raise a cap, or let spending go on."""
+"""The longest wait, even if a budget period ends weeks later: an operator may raise the cap or resume spending."""
 _MAX_DETAIL: Final = 300
 _OUT_OF_SERVICE: Final = frozenset(
     {
@@ -50,10 +50,10 @@ _SERVER_ERRORS: Final = 500
 
 
 def refusal(status: int, retry_after_header: str | None, body: bytes) -> Exception:
-    """What to raise for an answer that is no completion.
+    """Returns the exception to raise for an answer that is no completion.
 
     Returns:
-        UnavailableError: the server is out of service for everybody.
+        UnavailableError: the server is out of service for all calls.
         WaitFor: this command waits, and no attempt is counted.
         RetryLater: this attempt failed.
         Unprocessable: no attempt would succeed; the message says what to do.
@@ -66,13 +66,13 @@ def refusal(status: int, retry_after_header: str | None, body: bytes) -> Excepti
 
 
 def is_filtered(body: bytes) -> bool:
-    """Whether the provider took out what it does not allow; that is an end, and no failure."""
+    """Whether the provider's content filter removed the answer, which counts as a refusal and not as a failure."""
     document = _document(body)
     return document.get("type") == _FILTERED_PROBLEM or FILTERED in _codes(document)
 
 
 def _problem(problem: str, document: Mapping[str, Any], header: str | None) -> Exception:
-    """One that the gateway has a name for."""
+    """Returns the exception for a problem that the gateway names."""
     detail = str(document.get("detail") or problem)[: 2 * _MAX_DETAIL]
     after = retry_after(header, datetime.now(UTC))
     if (waits_for := _WAITS.get(problem)) is not None:
@@ -83,7 +83,7 @@ def _problem(problem: str, document: Mapping[str, Any], header: str | None) -> E
         return RetryLater(f"{problem}: {detail}", after=after)
     if problem == _CONTEXT_TOO_LONG:
         return _context_too_small(detail)
-    return Unprocessable(f"the gateway cannot have the model write: {detail} ({problem}); then replay")
+    return Unprocessable(f"the gateway rejects the call to the model: {detail} ({problem}); then replay")
 
 
 def _status(  # noqa: PLR0911  (one for each thing that a status may mean)
@@ -124,7 +124,7 @@ def _context_too_small(said: str) -> Unprocessable:
 
 
 def excerpt(body: bytes) -> str:
-    """What the server says, for people."""
+    """Returns the server's message, for people."""
     return _said(_document(body), body)
 
 
@@ -136,7 +136,7 @@ def _said(document: Mapping[str, Any], body: bytes) -> str:
 
 
 def _codes(document: Mapping[str, Any]) -> set[str]:
-    """What kind of error it is: `code` (a number at llama.cpp) and `type`."""
+    """Returns the error's `code` (a number at llama.cpp) and `type`."""
     error = _error(document)
     return {each for each in (error.get("code"), error.get("type")) if isinstance(each, str)}
 

@@ -1,4 +1,4 @@
-"""One section: drafted from its own passages, held against them, mended once, and given up if too little is left."""
+"""Writes one section: drafts it, checks it against its passages, repairs it once, and drops it if too little remains."""
 
 import asyncio
 from collections import Counter
@@ -9,59 +9,66 @@ from typing import Any, Final
 
 from orchestrator.writing.model import prompts
 from orchestrator.writing.model.answers import DraftSentence, MendedSentences, PlannedSection, SectionDraft
-from orchestrator.writing.model.asking import Asking, UnusableAnswerError
-from orchestrator.writing.model.assembly import Section
+from orchestrator.writing.model.assembly import AssembledSection
 from orchestrator.writing.model.chat import Message
 from orchestrator.writing.model.claims.wording import sentences_of
-from orchestrator.writing.model.drafting import Kept, Material, Reason, Rejected, fits_heading, is_clean
+from orchestrator.writing.model.drafting import (
+    RejectedSentence,
+    RejectionReason,
+    SupportedSentence,
+    WritingMaterial,
+    fits_heading,
+    is_clean,
+)
 from orchestrator.writing.model.judge import Judge
+from orchestrator.writing.model.session import ModelSession, UnusableModelAnswerError
 from orchestrator.writing.quality import REPEATED, alike
 
 NEAREST_SHARE: Final = 8
-"""Of the room for passages, one part in so many is for saying again what comes nearest to sentences that do not hold."""
+"""One part in this many of the room for passages is for the nearest wording of rejected sentences."""
 HELD: Final = "held"
 CONFIRMED: Final = "confirmed"
 REPEATED_BEFORE: Final = "repeated"
-VERDICTS: Final = (HELD, CONFIRMED, REPEATED_BEFORE, *Reason)
-"""What may become of a sentence: it holds, it took the judge to keep it, it says again what was said, or why it was refused."""
+VERDICTS: Final = (HELD, CONFIRMED, REPEATED_BEFORE, *RejectionReason)
+"""The possible results of a sentence: supported, confirmed by the judge, repeated, or the reason of its rejection."""
 KEPT_SHARE: Final = 0.5
-"""A section that loses more than the rest of its sentences was not written from its passages."""
+"""The least share of sentences that must remain; a section with less was not written from its passages."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """A section that stands, or None; and what was given up, with why."""
+class SectionOutcome:
+    """The finished section, or None if it was dropped; and the reasons of all losses."""
 
-    section: Section | None
+    section: AssembledSection | None
     losses: tuple[str, ...]
     verdicts: Counter[str] = field(default_factory=Counter)
-    """Of the sentences that the model wrote for it, kept or not, by what became of them (`VERDICTS`)."""
+    """Counts of the model's sentences for it by result (`VERDICTS`)."""
 
 
-def _one_by_one(said: DraftSentence) -> Iterator[DraftSentence]:
-    """Where a model wrote several sentences as one, each by itself, but for a last one that the limit of its length cut off."""
+def _split_sentences(said: DraftSentence) -> Iterator[DraftSentence]:
+    """Splits a draft that holds several sentences; leaves out a last one that the length limit cut off."""
     texts = sentences_of(said.text) or (said.text,)
     whole = texts if len(texts) == 1 or texts[-1].rstrip('"”’)').endswith((".", "!", "?")) else texts[:-1]  # noqa: RUF001
     for text in whole:
         yield DraftSentence(text=text, passages=said.passages)
 
 
-def _promises(verdict: Kept | Rejected | None) -> int:
-    """Of several sentences in place of one, the one that holds is taken, or else one that may be confirmed."""
+def _rank(verdict: SupportedSentence | RejectedSentence | None) -> int:
+    """Ranks the replacements of one sentence: a supported one first, then one that the judge may confirm."""
     match verdict:
         case None:
             return 0
-        case Kept():
+        case SupportedSentence():
             return 3
-        case Rejected(conceivable=conceivable):
+        case RejectedSentence(conceivable=conceivable):
             return 1 + conceivable
 
 
 class SectionWriter:
     def __init__(
         self,
-        asking: Asking,
-        material: Material,
+        session: ModelSession,
+        material: WritingMaterial,
         keyword: str,
         forbidden: Sequence[str],
         *,
@@ -70,11 +77,11 @@ class SectionWriter:
         room: int,
         judge: Judge | None = None,
     ) -> None:
-        """`tell` makes the messages of a task and its data; `room` is how many characters of passages the model is shown at most.
+        """`tell` builds the messages of a task; `room` is the most characters of passages in a prompt.
 
         Without a `judge` the rules on words decide alone.
         """
-        self._asking = asking
+        self._session = session
         self._material = material
         self._keyword = keyword
         self._forbidden = forbidden
@@ -83,13 +90,15 @@ class SectionWriter:
         self._judge = judge
         self._room_for_nearest = room // NEAREST_SHARE
 
-    async def write(self, number: int, plan: PlannedSection, before: Sequence[Section]) -> Outcome:
-        """The section in its place, 1-based, after those that stand already."""
+    async def write(
+        self, number: int, plan: PlannedSection, before: Sequence[AssembledSection]
+    ) -> SectionOutcome:
+        """Writes section `number` (1-based) to follow the sections `before`."""
         name = f"section {number}"
         offered = tuple(each for each in dict.fromkeys(plan.passages) if each in self._material.evidence)
         if not offered:
-            return Outcome(None, (f"{name} has no passage",))
-        passages = prompts.quoted([self._material.evidence[each] for each in offered])
+            return SectionOutcome(None, (f"{name} has no passage",))
+        passages = prompts.passages_as_json([self._material.evidence[each] for each in offered])
         about = {
             "keyword": self._keyword,
             "heading": plan.heading,
@@ -97,7 +106,7 @@ class SectionWriter:
             **self._wishes,
         }
         try:
-            draft = await self._asking.ask(
+            draft = await self._session.ask(
                 name,
                 SectionDraft,
                 self._tell(prompts.SECTION, **about, passages=passages),
@@ -107,37 +116,38 @@ class SectionWriter:
                 [
                     await self._check(one, offered)
                     for sentence in paragraph.sentences
-                    for one in _one_by_one(sentence)
+                    for one in _split_sentences(sentence)
                 ]
                 for paragraph in draft.paragraphs
             ]
             judged = await self._read(name, [each for paragraph in checked for each in paragraph])
-            judged = await self._mend(name, judged, offered, passages)
-        except UnusableAnswerError as error:
-            return Outcome(None, (str(error),))
+            judged = await self._repair(name, judged, offered, passages)
+        except UnusableModelAnswerError as error:
+            return SectionOutcome(None, (str(error),))
         sentences = iter(judged)
         paragraphs = [list(islice(sentences, len(paragraph))) for paragraph in checked]
-        return self._settle(name, plan.heading if before else None, paragraphs, before)
+        return self._finish(name, plan.heading if before else None, paragraphs, before)
 
-    async def _read(self, name: str, sentences: Sequence[Kept | Rejected]) -> list[Kept | Rejected]:
+    async def _read(
+        self, name: str, sentences: Sequence[SupportedSentence | RejectedSentence]
+    ) -> list[SupportedSentence | RejectedSentence]:
         return await self._judge.read(name, sentences) if self._judge else list(sentences)
 
-    async def _check(self, sentence: DraftSentence, offered: Sequence[str]) -> Kept | Rejected:
-        """In a thread, sentence by sentence: a thread goes on when its task is cancelled, and has little left to do then."""
+    async def _check(
+        self, sentence: DraftSentence, offered: Sequence[str]
+    ) -> SupportedSentence | RejectedSentence:
+        """Checks one sentence in a thread; short checks, because a thread continues after its task is cancelled."""
         return await asyncio.to_thread(self._material.judge, sentence, frozenset(offered), self._forbidden)
 
-    async def _mend(
+    async def _repair(
         self,
         name: str,
-        judged: list[Kept | Rejected],
+        judged: list[SupportedSentence | RejectedSentence],
         offered: Sequence[str],
         passages: list[dict[str, str]],
-    ) -> list[Kept | Rejected]:
-        """Sends what was rejected back, once; the rest stays as it is.
-
-        An unusable answer to that leaves things as they are.
-        """
-        rejected = {at: each for at, each in enumerate(judged, 1) if isinstance(each, Rejected)}
+    ) -> list[SupportedSentence | RejectedSentence]:
+        """Asks the model once to repair rejected sentences; an unusable answer changes nothing."""
+        rejected = {at: each for at, each in enumerate(judged, 1) if isinstance(each, RejectedSentence)}
         if not rejected:
             return judged
         listed: list[dict[str, Any]] = []
@@ -150,37 +160,41 @@ class SectionWriter:
             if room >= 0 and each.nearest:
                 listed[-1]["nearest"] = each.nearest
         try:
-            answer = await self._asking.ask(
+            answer = await self._session.ask(
                 f"{name}.mend",
                 MendedSentences,
                 self._tell(prompts.MEND, sentences=listed, passages=passages),
                 passages=offered,
             )
-        except UnusableAnswerError:
+        except UnusableModelAnswerError:
             return judged
-        mended: dict[int, Kept | Rejected] = {}
+        mended: dict[int, SupportedSentence | RejectedSentence] = {}
         for again in answer.sentences:
             if again.number not in rejected:
                 continue
-            for one in _one_by_one(DraftSentence(text=again.text, passages=again.passages)):
+            for one in _split_sentences(DraftSentence(text=again.text, passages=again.passages)):
                 verdict = await self._check(one, offered)
-                if _promises(verdict) > _promises(mended.get(again.number)):
+                if _rank(verdict) > _rank(mended.get(again.number)):
                     mended[again.number] = verdict
         read = await self._read(f"{name}.mend", list(mended.values()))
         mended = dict(zip(mended, read, strict=True))
         return [mended.get(at, each) for at, each in enumerate(judged, 1)]
 
-    def _settle(
-        self, name: str, heading: str | None, judged: list[list[Kept | Rejected]], before: Sequence[Section]
-    ) -> Outcome:
+    def _finish(
+        self,
+        name: str,
+        heading: str | None,
+        judged: list[list[SupportedSentence | RejectedSentence]],
+        before: Sequence[AssembledSection],
+    ) -> SectionOutcome:
         said = [kept.text for section in before for kept in section.sentences]
         losses: list[str] = []
         verdicts: Counter[str] = Counter()
-        paragraphs: list[tuple[Kept, ...]] = []
+        paragraphs: list[tuple[SupportedSentence, ...]] = []
         for paragraph in judged:
-            stands: list[Kept] = []
+            stands: list[SupportedSentence] = []
             for each in paragraph:
-                if isinstance(each, Rejected):
+                if isinstance(each, RejectedSentence):
                     verdicts[each.reason] += 1
                     losses.append(f"{name}: {each.loss or each.problem}")
                 elif any(alike(each.text, other) >= REPEATED for other in said):
@@ -194,14 +208,14 @@ class SectionWriter:
                 paragraphs.append(tuple(stands))
         kept = sum(map(len, paragraphs))
         if kept < KEPT_SHARE * verdicts.total() or not kept:
-            return Outcome(None, (*losses, f"{name} lost too many of its sentences"), verdicts)
+            return SectionOutcome(None, (*losses, f"{name} lost too many of its sentences"), verdicts)
         if heading is not None and not self._heads(heading, paragraphs):
             heading = self._keyword[:1].upper() + self._keyword[1:]
         taken = {section.heading.casefold() for section in before if section.heading}
         if heading is not None and heading.casefold() in taken:
             heading = None
-        return Outcome(Section(heading, tuple(paragraphs)), tuple(losses), verdicts)
+        return SectionOutcome(AssembledSection(heading, tuple(paragraphs)), tuple(losses), verdicts)
 
-    def _heads(self, heading: str, paragraphs: Sequence[Sequence[Kept]]) -> bool:
+    def _heads(self, heading: str, paragraphs: Sequence[Sequence[SupportedSentence]]) -> bool:
         kept = [each.text for paragraph in paragraphs for each in paragraph]
         return is_clean(heading) and fits_heading(heading, kept, self._keyword)

@@ -1,4 +1,4 @@
-"""The writer with a model: brief, outline, sections, front matter, and a judgement that the model has no part in."""
+"""Writes with a model: brief, outline, sections, title and description; the model has no say in the final judgement."""
 
 import asyncio
 from collections import Counter
@@ -11,32 +11,32 @@ from pydantic import TypeAdapter
 
 from messaging import Unprocessable
 from orchestrator.counters import LabelledCounter
-from orchestrator.writing.article import Article, Draft, Source
-from orchestrator.writing.desk import Desk
+from orchestrator.writing.article import Article, ArticleSource, ModelDraftCounts
+from orchestrator.writing.context import WritingContext
 from orchestrator.writing.model import prompts
 from orchestrator.writing.model.answers import MAX_LINE, MAX_PASSAGES, Brief, Front, Outline, PlannedSection
-from orchestrator.writing.model.asking import Asking, UnusableAnswerError
-from orchestrator.writing.model.assembly import Section, assemble, sentences_in
-from orchestrator.writing.model.chat import Chat, Message
+from orchestrator.writing.model.assembly import AssembledSection, assemble, sentences_in
+from orchestrator.writing.model.chat import ChatClient, Message
 from orchestrator.writing.model.claims.wording import normal
-from orchestrator.writing.model.drafting import Kept, Material
+from orchestrator.writing.model.drafting import SupportedSentence, WritingMaterial
 from orchestrator.writing.model.judge import Judge
 from orchestrator.writing.model.sections import SectionWriter
+from orchestrator.writing.model.session import ModelSession, UnusableModelAnswerError
 from orchestrator.writing.writer import InsufficientSourcesError, UnsupportedDraftError
 
 CHARACTERS_A_TOKEN: Final = 3
 ANSWER_SHARE: Final = 4
-"""Of the context, one part in so many is left for the answer, and another for rules and shape."""
+"""One part in this many of the context is for the answer, and another for rules and shape."""
 SMALL_CONTEXT: Final = 4_096
-"""Tokens; with so many or fewer the rules are told in short, answers are bounded more closely, and the model plans nothing."""
+"""Tokens; at or below this, the rules are short, answers are tightly bounded, and the model plans nothing."""
 SMALL_SECTIONS: Final = 3
-"""Of an article in a small context, at most."""
+"""The most sections of an article in a small context."""
 MIN_DRAFT: Final = 100
-"""Words; less that its sources support is no draft that anybody could make an article of."""
+"""The least supported words that make a draft."""
 MAX_LOSSES: Final = 6
-"""Kinds of losses that an ending names."""
+"""The most kinds of losses that an error names."""
 EARLIER: Final = 20
-"""Titles of the brand's articles that the brief is told."""
+"""The number of earlier titles in the prompt of the brief."""
 TITLES: Final = TypeAdapter(tuple[str, ...])
 
 _log = structlog.get_logger(__name__)
@@ -44,57 +44,62 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ModelWriter:
-    """Writes one article at its desk.
+    """Writes one article with a model.
 
     Args:
         chat: the model.
-        desk: of this article.
-        context_tokens: what the model reads and writes in one exchange, at most.
+        context: the article's context.
+        context_tokens: the most tokens that the model reads and writes in one exchange.
         judge: reads every sentence a second time; None: the rules on words decide alone.
-        sentences: counts what becomes of them (`VERDICTS`).
+        sentences: counts sentences by result (`VERDICTS`).
     """
 
-    chat: Chat
-    desk: Desk
+    chat: ChatClient
+    context: WritingContext
     context_tokens: int
-    judge: Chat | None = None
+    judge: ChatClient | None = None
     sentences: LabelledCounter | None = None
 
     async def write(
-        self, *, keyword: str, sources: Sequence[Source], brand_name: str, language: str
+        self, *, keyword: str, sources: Sequence[ArticleSource], brand_name: str, language: str
     ) -> Article:
-        """As `Writer` has it.
+        """Writes the article; see `Writer.write`.
 
         Raises:
             WaitFor: the model is away, or its budget is spent.
             RetryLater: the model failed.
-            Unprocessable: it gave nothing that can be used.
-            InsufficientSourcesError: no source may be written from.
-            UnsupportedDraftError: too little of the draft is supported; with what was wrong.
+            Unprocessable: its answers are unusable.
+            InsufficientSourcesError: no passage may be used.
+            UnsupportedDraftError: the sources support too little of the draft; the message lists the losses.
         """
         keyword = normal(keyword)
-        material = await asyncio.to_thread(Material.of, sources, max_characters=self._room())
+        material = await asyncio.to_thread(WritingMaterial.of, sources, max_characters=self._room())
         if material.set_aside:
             _log.warning("passages_set_aside", passages=material.set_aside)
         if not material.evidence:
             raise InsufficientSourcesError(
                 f"no passage on “{keyword}” may be written from: {', '.join(material.set_aside) or 'there is none'}"
             )
-        asking = self._asking(self.chat)
-        reading = None if self.judge is None else self._asking(self.judge)
+        session = self._session(self.chat)
+        reading = None if self.judge is None else self._session(self.judge)
         try:
             sections, losses, verdicts = await self._sections(
-                asking, Judge(reading, material) if reading else None, material, keyword, brand_name, language
+                session,
+                Judge(reading, material) if reading else None,
+                material,
+                keyword,
+                brand_name,
+                language,
             )
             self._count(verdicts)
             _demand_enough(sections, losses)
-            front = await self._front(asking, sections, keyword, language)
-        except UnusableAnswerError as error:
+            front = await self._front(session, sections, keyword, language)
+        except UnusableModelAnswerError as error:
             raise Unprocessable(
                 f"{error}; try another model (MODEL_NAME) or give the brand the extractive writer, then replay"
             ) from error
         finally:
-            for asked, what in ((asking, "model_asked"), (reading, "judge_asked")):
+            for asked, what in ((session, "model_asked"), (reading, "judge_asked")):
                 if asked:
                     _log.info(
                         what,
@@ -110,9 +115,9 @@ class ModelWriter:
             keyword,
             sections,
             front,
-            model=asking.model,
+            model=session.model,
             sources=len(cited),
-            draft=Draft(
+            draft=ModelDraftCounts(
                 sentences=verdicts.total(),
                 dropped=verdicts.total() - len(kept),
                 copied=copied,
@@ -121,26 +126,26 @@ class ModelWriter:
             judge=reading.model if reading else None,
         )
 
-    def _asking(self, chat: Chat) -> Asking:
-        return Asking(chat, self.desk, self.context_tokens // ANSWER_SHARE, compact=self._small)
+    def _session(self, chat: ChatClient) -> ModelSession:
+        return ModelSession(chat, self.context, self.context_tokens // ANSWER_SHARE, compact=self._small)
 
     def _count(self, verdicts: Counter[str]) -> None:
-        """Once the last section stands: what is taken up again counts its sentences no second time before that."""
+        """Counts the results after the last section, so that a resumed article counts its sentences once."""
         for verdict, times in verdicts.items():
             if self.sentences is not None:
                 self.sentences.count(verdict, times)
 
     async def _earlier(self, _: str) -> tuple[str, ...]:
-        """Kept, as answers are: what comes again asks the same, though others of the brand were published meanwhile."""
-        return (await self.desk.earlier_titles())[:EARLIER]
+        """Returns earlier titles as a stored step: a repeated prompt stays the same although the brand published meanwhile."""
+        return (await self.context.earlier_titles())[:EARLIER]
 
     def _wishes(self, words: int | None) -> dict[str, Any]:
-        """What the brand and its reviewer ask for, if they do, as data like any other: what is kept does not depend on it."""
+        """Returns the preferences of brand and reviewer, if set, as data of the prompt; they do not affect the checks."""
         wishes = {
-            "tone": self.desk.tone,
-            "audience": self.desk.audience,
+            "tone": self.context.tone,
+            "audience": self.context.audience,
             "words": words,
-            "comment": self.desk.comment,
+            "comment": self.context.comment,
         }
         return {name: wish for name, wish in wishes.items() if wish}
 
@@ -157,38 +162,38 @@ class ModelWriter:
 
     async def _sections(
         self,
-        asking: Asking,
+        session: ModelSession,
         judge: Judge | None,
-        material: Material,
+        material: WritingMaterial,
         keyword: str,
         brand_name: str,
         language: str,
-    ) -> tuple[list[Section], list[str], Counter[str]]:
-        """The sections that stand, what was given up and why, and what became of the sentences that the model wrote."""
-        passages = prompts.quoted(list(material.evidence.values()))
+    ) -> tuple[list[AssembledSection], list[str], Counter[str]]:
+        """Returns the finished sections, the reasons of all losses, and the counts of sentences by result."""
+        passages = prompts.passages_as_json(list(material.evidence.values()))
         about: dict[str, Any] = {
             "keyword": keyword,
             "brand": brand_name,
             "language": language,
-            **self._wishes(self.desk.words),
+            **self._wishes(self.context.words),
         }
         outline = (
             _plain_outline(material, keyword)
             if self._small
-            else await self._outline(asking, material, about, passages)
+            else await self._outline(session, material, about, passages)
         )
-        each = self.desk.words and self.desk.words // len(outline.sections)
+        each = self.context.words and self.context.words // len(outline.sections)
         writer = SectionWriter(
-            asking,
+            session,
             material,
             keyword,
-            self.desk.forbidden_words,
+            self.context.forbidden_words,
             wishes=self._wishes(each),
             tell=self._tell,
             room=self._room(),
             judge=judge,
         )
-        sections: list[Section] = []
+        sections: list[AssembledSection] = []
         losses: list[str] = []
         verdicts: Counter[str] = Counter()
         for number, plan in enumerate(outline.sections, 1):
@@ -200,13 +205,17 @@ class ModelWriter:
         return sections, losses, verdicts
 
     async def _outline(
-        self, asking: Asking, material: Material, about: dict[str, Any], passages: list[dict[str, str]]
+        self,
+        session: ModelSession,
+        material: WritingMaterial,
+        about: dict[str, Any],
+        passages: list[dict[str, str]],
     ) -> Outline:
-        earlier = await self.desk.step("earlier_titles", TITLES, self._earlier)
-        brief = await asking.ask(
+        earlier = await self.context.step("earlier_titles", TITLES, self._earlier)
+        brief = await session.ask(
             "brief", Brief, prompts.messages(prompts.BRIEF, **about, earlier=earlier, passages=passages)
         )
-        return await asking.ask(
+        return await session.ask(
             "outline",
             Outline,
             prompts.messages(prompts.OUTLINE, **about, brief=brief.model_dump(), passages=passages),
@@ -214,31 +223,31 @@ class ModelWriter:
         )
 
     async def _front(
-        self, asking: Asking, sections: Sequence[Section], keyword: str, language: str
+        self, session: ModelSession, sections: Sequence[AssembledSection], keyword: str, language: str
     ) -> Front | None:
-        """None if the model has no usable answer: the sentences of the article serve then."""
+        """Asks for title, description and key points; None if the answer is unusable, and sentences replace them."""
         article = [
             {"heading": section.heading or "", "sentences": [kept.text for kept in section.sentences]}
             for section in sections
         ]
         try:
-            return await asking.ask(
+            return await session.ask(
                 "front",
                 Front,
                 self._tell(
                     prompts.FRONT, keyword=keyword, language=language, article=article, **self._wishes(None)
                 ),
             )
-        except UnusableAnswerError:
+        except UnusableModelAnswerError:
             return None
 
 
-def _all(sections: Sequence[Section]) -> Iterator[Kept]:
+def _all(sections: Sequence[AssembledSection]) -> Iterator[SupportedSentence]:
     return (kept for section in sections for kept in section.sentences)
 
 
-def _plain_outline(material: Material, keyword: str) -> Outline:
-    """The passages in turn. What a small model plans says nothing, and what it writes then repeats that."""
+def _plain_outline(material: WritingMaterial, keyword: str) -> Outline:
+    """Divides the passages into sections without the model: plans of small models are empty, and their texts repeat them."""
     names = tuple(material.evidence)
     size = -(-len(names) // SMALL_SECTIONS)
     return Outline(
@@ -253,8 +262,8 @@ def _plain_outline(material: Material, keyword: str) -> Outline:
     )
 
 
-def _demand_enough(sections: Sequence[Section], losses: Sequence[str]) -> None:
-    """Raises UnsupportedDraftError if what is left is no draft, with the losses that came most often."""
+def _demand_enough(sections: Sequence[AssembledSection], losses: Sequence[str]) -> None:
+    """Raises UnsupportedDraftError, with the most frequent losses, if less than `MIN_DRAFT` words remain."""
     words = sum(len(sentence.split()) for sentence in sentences_in(sections))
     if words >= MIN_DRAFT:
         return

@@ -1,23 +1,23 @@
-"""What can be counted of an article: its measures with their bounds, and how much it says that others have said."""
+"""Measures articles: figures with bounds, and likeness to other texts."""
 
 from orchestrator.writing.quality.likeness import (
     Fingerprint,
     alike,
+    containment,
+    count_independent,
     estimate,
     fingerprint,
-    independent,
-    said_by,
 )
 from orchestrator.writing.quality.measures import (
     NEAR_DUPLICATE,
     QUOTED,
     REPEATED,
     WRITTEN,
-    Bounds,
     Measure,
-    Nearest,
+    MeasureBounds,
+    NearestArticle,
+    likeness_measure,
     measure,
-    near,
     problems,
 )
 
@@ -26,16 +26,16 @@ __all__ = [
     "QUOTED",
     "REPEATED",
     "WRITTEN",
-    "Bounds",
     "Fingerprint",
     "Measure",
-    "Nearest",
+    "MeasureBounds",
+    "NearestArticle",
     "alike",
+    "containment",
+    "count_independent",
     "estimate",
     "fingerprint",
-    "independent",
+    "likeness_measure",
     "measure",
-    "near",
     "problems",
-    "said_by",
 ]

@@ -1,4 +1,4 @@
-"""How much two texts say the same: runs of words that they have in common. Pure."""
+"""Measures how much two texts have in common, by shared runs of words. Pure."""
 
 import hashlib
 import re
@@ -8,19 +8,19 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Final, TypeAlias, TypeVar
 
-from orchestrator.writing.article import Source
+from orchestrator.writing.article import ArticleSource
 
 RUN: Final = 3
-"""Words of a run where articles are compared."""
+"""Words of a run when articles are compared."""
 SOURCE_RUN: Final = 5
 SAME_SOURCE: Final = 0.4
-"""Two sources of which the shorter has this part of its runs of five words in common with the other are one source."""
+"""Two sources count as one if the shorter shares this part of its runs of five words with the other."""
 SAMPLED: Final = 8
-"""Of the runs of an article, one in so many is in its fingerprint, the same ones in every article."""
+"""A fingerprint samples one run in this many, the same runs for every article."""
 _LONGEST: Final = 40_000
 _REMEMBERED: Final = 32
 _WORD: Final = re.compile(r"\w+")
-# In ASCII, which most texts are, words are told apart by bytes: letters in lower case, and spaces for all that is no word.
+# A fast path for ASCII, which most texts are: maps letters to lower case and all other characters to spaces.
 _ASCII: Final = (
     bytes(at if chr(at) == "_" or chr(at).isalnum() else ord(" ") for at in range(128)).lower().ljust(256)
 )
@@ -41,18 +41,18 @@ def runs(text: str, length: int = RUN) -> Runs:
 
 
 def runs_of(words: Sequence[str], length: int = RUN) -> Runs:
-    return frozenset(_in_a_row(words, length))
+    return frozenset(_runs_in(words, length))
 
 
-def _in_a_row(words: Sequence[WordT], length: int) -> Iterable[tuple[WordT, ...]]:
-    """Each run of so many words; all of them if they are no more than that."""
+def _runs_in(words: Sequence[WordT], length: int) -> Iterable[tuple[WordT, ...]]:
+    """Returns each run of `length` words; a shorter text is one run."""
     if len(words) <= length:
         return [tuple(words)] if words else []
     return zip(*(words[at:] for at in range(length)), strict=False)
 
 
 def alike(one: str, other: str) -> float:
-    """The part of the runs of both that they have in common."""
+    """Returns the share of their runs that both texts have (Jaccard)."""
     return jaccard(runs(one), runs(other))
 
 
@@ -62,34 +62,34 @@ def jaccard(one: Runs, other: Runs) -> float:
     return both / union if union else 0.0
 
 
-def said_by(other: str, text: str) -> float:
-    """The part of the text's runs that the other text has, too."""
+def containment(other: str, text: str) -> float:
+    """Returns the share of the text's runs that `other` has, too."""
     ours = runs(text)
     return len(ours & runs(other)) / len(ours) if ours else 0.0
 
 
 def fingerprint(text: str) -> Fingerprint:
-    """A sample of the text's runs as 63-bit numbers, the same on every machine, by which likeness is estimated."""
+    """Returns a sample of the text's runs as 63-bit numbers, the same on every machine, to estimate likeness."""
     words = " ".join(words_of(text)).encode().split()
-    joined = map(b" ".join, _in_a_row(words, RUN))
+    joined = map(b" ".join, _runs_in(words, RUN))
     digests = [hashlib.blake2b(run, digest_size=8).digest() for run in joined]
-    # Eight divides 256, so that the last byte tells.
+    # Eight divides 256, so the last byte decides.
     return frozenset(int.from_bytes(each) >> 1 for each in digests if each[-1] % SAMPLED == 0)
 
 
 def estimate(ours: Fingerprint, theirs: Iterable[int]) -> float:
-    """What `said_by` comes to, as far as fingerprints tell."""
+    """Estimates `containment` from fingerprints."""
     return len(ours.intersection(theirs)) / len(ours) if ours else 0.0
 
 
-def independent(sources: Sequence[Source]) -> int:
-    """The number of sources, copies of each other counted once: another format or version of a text is no other source."""
+def count_independent(sources: Sequence[ArticleSource]) -> int:
+    """Returns the number of sources, with copies counted once: another format or version of a text is no new source."""
     said = tuple(tuple(passage.text[:_LONGEST] for passage in source.passages) for source in sources)
     length = sum(len(text) for texts in said for text in texts)
     return (_independent if length <= _LONGEST else _independent.__wrapped__)(said)
 
 
-# Of a digest, first its writer asks, and then who judges it. Of 40,000 characters at most, some 1 MB.
+# The extractive writer asks first, then the judge. 40,000 characters at most take about 1 MB.
 @lru_cache(_REMEMBERED)
 def _independent(said: tuple[tuple[str, ...], ...]) -> int:
     texts = [found for found in map(_runs_of, said) if found]
@@ -106,7 +106,7 @@ def _are_one(one: Runs, other: Runs) -> bool:
 
 
 def _most_apart(texts: frozenset[int], copies: Sequence[AbstractSet[int]]) -> int:
-    """Of the texts, the most of which no two are copies: one that was put together from three others does not make them one."""
+    """Returns the size of the largest set without copies: a text compiled from three others does not make them one."""
     busiest = max(texts, key=lambda each: len(copies[each] & texts), default=None)
     if busiest is None or not copies[busiest] & texts:
         return len(texts)

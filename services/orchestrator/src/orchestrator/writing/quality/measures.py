@@ -1,7 +1,4 @@
-"""How good an article is, as far as it can be counted: the measures, and the bounds that each has to keep. Pure.
-
-Each measure is a fact about the text; a text within all bounds may still be dull.
-"""
+"""The measures of an article, and the bounds of each. Pure."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,22 +7,22 @@ from typing import Final
 from uuid import UUID
 
 from orchestrator.writing.article import MAX_META_DESCRIPTION, MAX_TITLE, MIN_SOURCES, MIN_WORDS, Article
-from orchestrator.writing.body import Body, Section
+from orchestrator.writing.body import Body, MarkdownSection
 from orchestrator.writing.quality.likeness import Runs, jaccard, runs_of, words_of
 
 OPENING: Final = 0.6
-"""Of the words of the keyword, so many must stand in the first paragraph."""
+"""The least share of the keyword's words in the first paragraph."""
 NEAR_DUPLICATE: Final = 0.67
-"""An article of whose runs of three words another one has so many says too little that is new."""
+"""The share of runs of three words in common with one other article from which an article adds too little."""
 REPEATED: Final = 0.6
-"""Two sentences are one said twice if so many of their runs of three words are alike."""
+"""The share of common runs of three words from which two sentences count as a repetition."""
 MAX_REPEATED: Final = 0.05
-"""Of the sentences, so many may repeat one of another section."""
+"""The largest share of sentences that may repeat one of another section."""
 MAX_READABILITY: Final = 70.0
-"""LIX: above 60 is very hard to read, in languages of long words less so."""
+"""LIX; above 60 is very hard to read, less so in languages of long words."""
 TOO_SHORT: Final = 2 / 3
 TOO_LONG: Final = 1.5
-"""Of the length that was asked for."""
+"""A multiple of the requested length."""
 MAX_HEADING: Final = 70
 MAX_DROPPED: Final = 0.5
 MAX_COPIED: Final = 1 / 3
@@ -45,34 +42,34 @@ _ADDRESS: Final = re.compile(r"https?://|www\.", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """What depends on who writes. What is quoted is as long as its author made it."""
+class MeasureBounds:
+    """The bounds that depend on the writer: quoted texts are as long as their authors made them."""
 
     mean_sentence: float
     longest_paragraph: int
 
 
-WRITTEN: Final = Bounds(mean_sentence=26, longest_paragraph=140)
-QUOTED: Final = Bounds(mean_sentence=32, longest_paragraph=220)
+WRITTEN: Final = MeasureBounds(mean_sentence=26, longest_paragraph=140)
+QUOTED: Final = MeasureBounds(mean_sentence=32, longest_paragraph=220)
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One figure, between `least` and `most` as far as it has such bounds."""
+    """One figure, with the bounds `least` and `most` if it has them."""
 
     name: str
     value: float
     shown: str
-    """The value as people read it."""
+    """The value, formatted for people."""
     least: float | None = None
     most: float | None = None
     problem: str | None = None
-    """What is wrong, for people; None if the measure holds."""
+    """The complaint, for people; None if the value is within its bounds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Nearest:
-    """The article of the brand that says most of what this one says."""
+class NearestArticle:
+    """The brand's article that shares most with this one."""
 
     title: str
     address: str
@@ -87,22 +84,22 @@ def measure(
     keyword: str,
     sources: int,
     forbidden: Sequence[str],
-    nearest: Nearest | None,
-    bounds: Bounds,
+    nearest: NearestArticle | None,
+    bounds: MeasureBounds,
     asked: int | None = None,
     body: Body | None = None,
 ) -> tuple[Measure, ...]:
-    """All that is measured of an article.
+    """Measures an article.
 
     Args:
         article: as its writer left it.
-        keyword: what it was asked to be about.
-        sources: how many it cites that are independent of each other.
-        forbidden: words that the brand does without.
-        nearest: among the brand's articles; None while it has none.
+        keyword: its requested subject.
+        sources: the number of independent sources that it cites.
+        forbidden: words that the brand avoids.
+        nearest: the most similar article of the brand; None if it has no others.
         bounds: for its kind of writer.
-        asked: how many words the brand wants it to have.
-        body: the article's, where it was read before.
+        asked: the length in words that the brand wants.
+        body: the parsed article, if the caller has it.
     """
     sections = (body or Body(article.body_markdown)).sections
     sentences = [section.sentences for section in sections]
@@ -116,7 +113,7 @@ def measure(
         _headings(sections),
         _repetition(words),
         _readability(words),
-        near(nearest),
+        likeness_measure(nearest),
         _line("title", article.title, MAX_TITLE),
         _line("description", article.meta_description, MAX_META_DESCRIPTION),
         _forbidden(article, sections, forbidden),
@@ -128,7 +125,7 @@ def problems(measures: Sequence[Measure]) -> tuple[str, ...]:
     return tuple(each.problem for each in measures if each.problem is not None)
 
 
-def near(nearest: Nearest | None) -> Measure:
+def likeness_measure(nearest: NearestArticle | None) -> Measure:
     if nearest is None:
         return Measure("likeness", 0.0, "the brand's first article", most=NEAR_DUPLICATE)
     shown = f"{nearest.share:.0%} of it stands in “{nearest.title}”"
@@ -142,7 +139,7 @@ def near(nearest: Nearest | None) -> Measure:
     )
 
 
-def _opening(keyword: str, sections: Sequence[Section]) -> Measure:
+def _opening(keyword: str, sections: Sequence[MarkdownSection]) -> Measure:
     opening = sections[0].paragraphs[0].shown.text if sections and sections[0].paragraphs else ""
     wanted, said = _weighing(keyword), set(words_of(opening))
     found = sum(any(_same(word, other) for other in said) for word in wanted)
@@ -157,13 +154,13 @@ def _opening(keyword: str, sections: Sequence[Section]) -> Measure:
 
 
 def _weighing(keyword: str) -> list[str]:
-    """Its words without those that hold others together, which are short in most languages."""
+    """Returns the keyword's words without function words, which are short in most languages."""
     words = list(dict.fromkeys(words_of(keyword)))
     return [word for word in words if len(word) > _SHORT_WORD and word not in _HOLDS_TOGETHER] or words
 
 
 def _same(one: str, other: str) -> bool:
-    """Whether they begin alike, as the forms of a word do."""
+    """Whether two words begin alike, as forms of one word do."""
     shorter = min(len(one), len(other))
     begin = shorter if shorter <= _WHOLE else round(_STEM * shorter)
     return one[:begin] == other[:begin]
@@ -187,7 +184,7 @@ def _sources(sources: int) -> Measure:
     return Measure("sources", sources, f"{sources}", least=MIN_SOURCES, problem=problem)
 
 
-def _sentences(sections: Sequence[Sequence[str]], bounds: Bounds) -> Measure:
+def _sentences(sections: Sequence[Sequence[str]], bounds: MeasureBounds) -> Measure:
     lengths = [len(sentence.split()) for section in sections for sentence in section]
     mean = round(sum(lengths) / max(1, len(lengths)), 1)
     return Measure(
@@ -201,7 +198,7 @@ def _sentences(sections: Sequence[Sequence[str]], bounds: Bounds) -> Measure:
     )
 
 
-def _paragraphs(sections: Sequence[Section], bounds: Bounds) -> Measure:
+def _paragraphs(sections: Sequence[MarkdownSection], bounds: MeasureBounds) -> Measure:
     lengths = [len(each.shown.text.split()) for section in sections for each in section.paragraphs]
     longest = max(lengths, default=0)
     return Measure(
@@ -215,7 +212,7 @@ def _paragraphs(sections: Sequence[Section], bounds: Bounds) -> Measure:
     )
 
 
-def _headings(sections: Sequence[Section]) -> Measure:
+def _headings(sections: Sequence[MarkdownSection]) -> Measure:
     headings = [section.heading for section in sections if section.heading is not None]
     weak = [why for at, heading in enumerate(headings) if (why := _weak(heading, headings[:at]))]
     return Measure(
@@ -244,13 +241,13 @@ def _weak(heading: str, before: Sequence[str]) -> str | None:
 
 
 def _repetition(sections: Sequence[Sequence[Sequence[str]]]) -> Measure:
-    """Of sections, their sentences and the words of each."""
+    """Measures repetition; `sections` holds sentences, and these their words."""
     repeated = total = 0
     before: list[Runs] = []
     runs_before: set[tuple[str, ...]] = set()
     for section in sections:
         said = [runs_of(words) for words in section]
-        # Most have no run in common with any, which is quicker to see than with each.
+        # Most sentences share no run with any other, which one set tells faster than pairs.
         known = [each for each in said if not runs_before.isdisjoint(each)]
         repeated += sum(any(jaccard(each, other) >= REPEATED for other in before) for each in known)
         before += said
@@ -269,7 +266,7 @@ def _repetition(sections: Sequence[Sequence[Sequence[str]]]) -> Measure:
 
 
 def _readability(sections: Sequence[Sequence[Sequence[str]]]) -> Measure:
-    """LIX: the words of a sentence, on the average, and the per cent of words of more than six letters (Björnsson 1968)."""
+    """LIX: the mean words per sentence, plus the percentage of words with more than six letters (Björnsson 1968)."""
     sentences = [words for section in sections for words in section]
     words = [word for sentence in sentences for word in sentence]
     lengthy = sum(len(word) > _LONG_WORD for word in words)
@@ -294,7 +291,7 @@ def _line(name: str, text: str, most: int) -> Measure:
     return Measure(name, len(text), f"{len(text)} characters", least=1, most=most, problem=problem)
 
 
-def _forbidden(article: Article, sections: Sequence[Section], forbidden: Sequence[str]) -> Measure:
+def _forbidden(article: Article, sections: Sequence[MarkdownSection], forbidden: Sequence[str]) -> Measure:
     printed = [article.title, article.meta_description, *article.key_points]
     for section in sections:
         printed += [section.heading or "", *(each.shown.text for each in section.paragraphs)]
@@ -310,7 +307,7 @@ def _forbidden(article: Article, sections: Sequence[Section], forbidden: Sequenc
 
 
 def _draft(article: Article) -> Iterator[Measure]:
-    """Of what a model drafted."""
+    """Yields the measures of a model's draft."""
     if (draft := article.draft) is None:
         return
     dropped = round(draft.dropped / max(1, draft.sentences), 3)

@@ -1,6 +1,6 @@
-"""Whether the passages that a sentence cites say what it says: decided by code, word by word."""
+"""Checks, word by word and without a model, whether the cited passages say what a sentence says."""
 
-from orchestrator.writing.model.claims.checking import TOO_MUCH, Evidence, Verdict, check
-from orchestrator.writing.model.claims.conceivable import problems
+from orchestrator.writing.model.claims.checking import TOO_MUCH, ClaimVerdict, Evidence, check
+from orchestrator.writing.model.claims.paraphrases import problems
 
-__all__ = ["TOO_MUCH", "Evidence", "Verdict", "check", "problems"]
+__all__ = ["TOO_MUCH", "ClaimVerdict", "Evidence", "check", "problems"]

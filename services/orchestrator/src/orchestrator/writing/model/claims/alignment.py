@@ -1,9 +1,10 @@
-"""The words of a sentence found in a passage: in what order, out of which clauses, and what was left out between them. Pure."""
+"""Aligns the words of a sentence with a passage: their order, their clauses, and the gaps between them. Pure."""
 
 from bisect import bisect_right
 from collections.abc import Container, Sequence
 from typing import Final
 
+from orchestrator.writing.model.claims.comparison_budget import ComparisonBudget
 from orchestrator.writing.model.claims.wording import (
     ARTICLES,
     CLAUSES,
@@ -11,21 +12,20 @@ from orchestrator.writing.model.claims.wording import (
     MOVABLE,
     PREPOSITIONS,
     PRONOUNS,
-    Kind,
     Token,
+    WordKind,
 )
-from orchestrator.writing.model.claims.work import Work
 
 _JOINS: Final = frozenset({"and", "or"})
 _ENDS_PHRASE: Final = _JOINS | {"is", "are", "was", "were", "when", "where", "than", "that"}
 _CONNECTS: Final = frozenset({"hence", "thus", "therefore", "so", "also", "furthermore", "moreover"})
 
 
-def tightest(order: Sequence[Token], text: Sequence[Token], work: Work) -> list[int]:
-    """Places in `text` of the longest run of `order` that occurs there in order, in as narrow a span as there is."""
+def align(order: Sequence[Token], text: Sequence[Token], work: ComparisonBudget) -> list[int]:
+    """Returns the positions in `text` of its longest common subsequence with `order`, in the narrowest span."""
     ours = [token.key for token in order]
     wanted = set(ours)
-    # Only what could be taken is compared.
+    # Compare only words that can match.
     places = [at for at, token in enumerate(text) if token.weighs and token.key in wanted]
     theirs = [text[at].key for at in places]
     starts = [at for at, key in enumerate(theirs) if key == ours[0]][:3] or [0]
@@ -36,7 +36,7 @@ def tightest(order: Sequence[Token], text: Sequence[Token], work: Work) -> list[
 
 
 def _common(ours: Sequence[str], theirs: Sequence[str]) -> list[list[int]]:
-    """How long the longest common subsequence of `ours[i:]` and `theirs[j:]` is, for each `i` and `j`."""
+    """Returns, for each `i` and `j`, the length of the longest common subsequence of `ours[i:]` and `theirs[j:]`."""
     rows = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
     for i in range(len(ours) - 1, -1, -1):
         row, below, key = rows[i], rows[i + 1], ours[i]
@@ -48,7 +48,7 @@ def _common(ours: Sequence[str], theirs: Sequence[str]) -> list[list[int]]:
 def _chain(
     ours: Sequence[str], theirs: Sequence[str], rows: Sequence[Sequence[int]], start: int
 ) -> list[int]:
-    """A longest common subsequence from `start` on, each match as early as can be."""
+    """Returns one longest common subsequence from `start` on, with each match as early as possible."""
     chain: list[int] = []
     i, j = 0, start
     while i < len(ours) and j < len(theirs):
@@ -74,17 +74,21 @@ def words_elsewhere(order: Sequence[Token], taken: Sequence[Token]) -> list[Toke
     return left
 
 
-def takes_up(part: Sequence[Token]) -> bool:
-    """Whether a sentence speaks of the subject of the one before it."""
+def continues_subject(part: Sequence[Token]) -> bool:
+    """Whether a sentence continues with the subject of the one before it, by a pronoun."""
     first = next(
-        (token for token in part if token.kind is not Kind.BREAK and token.text.casefold() not in _CONNECTS),
+        (
+            token
+            for token in part
+            if token.kind is not WordKind.BREAK and token.text.casefold() not in _CONNECTS
+        ),
         None,
     )
     return first is not None and first.text.casefold() in PRONOUNS
 
 
 def movable_phrases(order: Sequence[Token]) -> list[tuple[int, ...]]:
-    """Places of each movable phrase: what introduces it, and what follows up to the next phrase or clause."""
+    """Returns the positions of each movable phrase: its introducing word, and the words up to the next phrase or clause."""
     starts = [at for at, token in enumerate(order) if token.text.casefold() in MOVABLE]
     found: list[tuple[int, ...]] = []
     for start in starts:
@@ -98,13 +102,13 @@ def movable_phrases(order: Sequence[Token]) -> list[tuple[int, ...]]:
 
 def _bounds(token: Token) -> bool:
     word = token.text.casefold()
-    return parts_clauses(token) or word in FRAMES or word in _ENDS_PHRASE
+    return is_clause_boundary(token) or word in FRAMES or word in _ENDS_PHRASE
 
 
 def phrase_near(
-    text: Sequence[Token], phrase: Sequence[Token], taken: Sequence[int], work: Work
+    text: Sequence[Token], phrase: Sequence[Token], taken: Sequence[int], work: ComparisonBudget
 ) -> tuple[int, ...] | None:
-    """Where the phrase stands as it is, in the clause of `taken`; the words that weigh."""
+    """Returns the positions of the phrase's significant words if it occurs unchanged in the clause of `taken`; else None."""
     introduced = phrase[0].text.casefold()
     keys = [token.key for token in phrase[1:] if token.weighs]
     weighing = [at for at, token in enumerate(text) if token.weighs]
@@ -124,11 +128,11 @@ def phrase_near(
 
 
 def bounds_clause(text: Sequence[Token], at: int) -> bool:
-    return parts_clauses(text[at]) or text[at].text.casefold() in _JOINS
+    return is_clause_boundary(text[at]) or text[at].text.casefold() in _JOINS
 
 
 def begins(part: Sequence[Token]) -> int | None:
-    return next((at for at, token in enumerate(part) if token.kind is Kind.CONTENT), None)
+    return next((at for at, token in enumerate(part) if token.kind is WordKind.CONTENT), None)
 
 
 def is_subject(part: Sequence[Token], taken: set[int]) -> bool:
@@ -136,12 +140,12 @@ def is_subject(part: Sequence[Token], taken: set[int]) -> bool:
 
 
 def is_only_subject(part: Sequence[Token], taken: set[int]) -> bool:
-    """Whether nothing was passed over from its beginning to the last word that was taken."""
+    """Whether every significant word from the beginning to the last taken one was taken."""
     return all(at in taken or not token.weighs for at, token in enumerate(part[: max(taken) + 1]))
 
 
-def attached(tokens: Sequence[Token], at: int, taken: Container[int]) -> str | None:
-    """The preposition that a word hangs on, over articles and what was not taken; None if it hangs on none."""
+def preposition_before(tokens: Sequence[Token], at: int, taken: Container[int]) -> str | None:
+    """Returns the preposition before a word, across articles and words that were not taken; None if it has none."""
     for before in range(at - 1, -1, -1):
         token = tokens[before]
         word = token.text.casefold()
@@ -150,12 +154,12 @@ def attached(tokens: Sequence[Token], at: int, taken: Container[int]) -> str | N
         passes = (
             word in ARTICLES
             or word == "("
-            or (token.kind in {Kind.CONTENT, Kind.NUMBER} and before not in taken)
+            or (token.kind in {WordKind.CONTENT, WordKind.NUMBER} and before not in taken)
         )
         if not passes:
             return None
     return None
 
 
-def parts_clauses(token: Token) -> bool:
-    return token.kind is Kind.BREAK or token.key in CLAUSES
+def is_clause_boundary(token: Token) -> bool:
+    return token.kind is WordKind.BREAK or token.key in CLAUSES

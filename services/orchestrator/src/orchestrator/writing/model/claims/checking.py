@@ -1,9 +1,9 @@
-"""Whether passages support a sentence: decided by code, word by word, whatever the model says. Pure.
+"""Decides by rules on words whether passages support a sentence, without trust in the model. Pure.
 
-A sentence holds if one of its passages has a sentence, or two that follow each other, in which every word that weighs
-stands, in the same order, with the same numbers at the same things, and in which nothing that turns or bounds the
-statement (*not*, *some*, *may*, *than*, *if*, *said*) was added or left out. What is true for other reasons, or said in
-other words, does not hold: a true sentence lost costs less than a false one published.
+A sentence holds if one sentence of a passage, or two in a row, contains all its significant words in the same order,
+with the same numbers for the same things. Words that negate or limit (*not*, *some*, *may*, *than*, *if*, *said*) must
+be neither added nor left out. A sentence that is true for other reasons, or in other words, does not hold: a lost true
+sentence costs less than a published false one.
 """
 
 from collections.abc import Container, Iterator, Sequence
@@ -13,62 +13,73 @@ from itertools import combinations, pairwise
 from typing import Final
 
 from orchestrator.writing.model.claims.alignment import (
-    attached,
+    align,
     begins,
+    continues_subject,
     is_only_subject,
     is_subject,
     movable_phrases,
     phrase_near,
-    takes_up,
-    tightest,
+    preposition_before,
     words_elsewhere,
 )
 from orchestrator.writing.model.claims.clauses import SAYING
+from orchestrator.writing.model.claims.comparison_budget import (
+    CHECK_STEPS,
+    PASSAGE_STEPS,
+    ComparisonBudget,
+    TooMuchWorkError,
+)
 from orchestrator.writing.model.claims.counting import counted
-from orchestrator.writing.model.claims.omissions import floats_in_clause, spanned
-from orchestrator.writing.model.claims.readings import begins_statement, halves, reworded, rotated, variants
-from orchestrator.writing.model.claims.turns import dated
+from orchestrator.writing.model.claims.omissions import adverb_problem, omission_problem
+from orchestrator.writing.model.claims.qualifiers import tense_problem
+from orchestrator.writing.model.claims.rephrasings import (
+    begins_statement,
+    halves,
+    reworded,
+    rotated,
+    variants,
+)
 from orchestrator.writing.model.claims.wording import (
     FLOATING,
     FRAMES,
     PRONOUNS,
     RETRACTIONS,
     UNIT_KEYS,
-    Kind,
     Token,
+    WordKind,
     normal,
     sentences_of,
     tokens_of,
 )
-from orchestrator.writing.model.claims.work import CHECK_STEPS, PASSAGE_STEPS, TooMuchWorkError, Work
 
 FREELY_PLACED: Final = 8
-"""In a sentence of so many such words, one that is no name and no number may stand elsewhere."""
+"""In a sentence of at least this many significant words, one that is neither name nor number may be elsewhere."""
 LONGEST: Final = 60
-"""Words and marks of a sentence."""
+"""The most words and marks of a sentence."""
 MOVED: Final = 8
-"""Words of phrases that may stand elsewhere; where more do, it is another sentence."""
+"""The most words in moved phrases; with more, it is a different sentence."""
 FEWEST: Final = 2
-"""A sentence with fewer words that weigh says nothing that could be checked."""
+"""The least significant words of a sentence that can be checked."""
 UNRELATED: Final = "its passages say nothing of this"
 TOO_MUCH: Final = "its passage repeats itself so much that nothing can be held against it; cite another"
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One passage, under its heading, as sentences. `id` is what the model cites."""
+    """One passage with its heading. `id` is what the model cites."""
 
     id: str
     heading: str | None
     text: str
 
     def stated(self) -> list[str]:
-        """Its heading and those of its sentences that others neither take back nor give as somebody's belief."""
+        """Returns the heading and the asserted sentences: not those that a neighbour retracts or attributes as a belief."""
         heading = [normal(self.heading)] if self.heading else []
         return [*heading, *_stated(sentences_of(self.text))]
 
     def windows(self) -> Iterator[tuple[str, ...]]:
-        """What one statement may rest on: a sentence, or two in a row, the heading counting as the first."""
+        """Yields the spans that may support one statement: a sentence, or two in a row, with the heading as the first."""
         sentences = _stated(sentences_of(self.text))
         yield from ((each,) for each in sentences)
         heading = (normal(self.heading),) if self.heading else ()
@@ -76,42 +87,44 @@ class Evidence:
 
 
 def _stated(sentences: Sequence[str]) -> list[str]:
-    """Those that the sentences around them neither take back nor give as somebody's belief."""
+    """Drops sentences that a neighbouring one retracts, or attributes as a belief."""
     words = [{token.text.casefold() for token in tokens_of(sentence)} for sentence in sentences]
     return [
         sentence
         for at, sentence in enumerate(sentences)
         if not (
-            at + 1 < len(sentences) and takes_up(tokens_of(sentences[at + 1])) and words[at + 1] & RETRACTIONS
+            at + 1 < len(sentences)
+            and continues_subject(tokens_of(sentences[at + 1]))
+            and words[at + 1] & RETRACTIONS
         )
         and not (at and "following" in words[at - 1] and words[at - 1] & FRAMES)
     ]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """`problem` is None if the sentence holds, and `passages` are then those of the cited ones that support it."""
+class ClaimVerdict:
+    """The result of a check; `problem` is None if the sentence holds, and `passages` then support it."""
 
     passages: tuple[str, ...] = ()
     problem: str | None = None
     nearest: str = ""
-    """What the passages say that comes nearest to a sentence that does not hold."""
+    """The nearest statement of the passages, if the sentence does not hold."""
 
     @property
     def holds(self) -> bool:
         return self.problem is None
 
 
-def check(sentence: str, cited: Sequence[Evidence], *, given: frozenset[str] = frozenset()) -> Verdict:
-    """Holds a sentence against the passages that it cites.
+def check(sentence: str, cited: Sequence[Evidence], *, given: frozenset[str] = frozenset()) -> ClaimVerdict:
+    """Checks a sentence against the passages that it cites.
 
     Args:
         sentence: one sentence, in English.
-        cited: the passages that its ids name.
-        given: keys of words that need no support, such as those of a source's title in front of a quotation.
+        cited: the cited passages.
+        given: keys of words that need no support, such as a source's title before a quotation.
     """
     tokens = tokens_of(normal(sentence))
-    budget = Work(CHECK_STEPS)
+    budget = ComparisonBudget(CHECK_STEPS)
     whole = _held(_Claim(tokens, given), cited, budget)
     if whole.holds:
         return whole
@@ -123,40 +136,40 @@ def check(sentence: str, cited: Sequence[Evidence], *, given: frozenset[str] = f
         other = _held(_Claim(second, given, begins=True), cited, budget) if one.holds else one
         if other.holds:
             supporting = {*one.passages, *other.passages}
-            return Verdict(tuple(each.id for each in cited if each.id in supporting))
+            return ClaimVerdict(tuple(each.id for each in cited if each.id in supporting))
     return whole
 
 
-def _held(claim: "_Claim", cited: Sequence[Evidence], budget: Work) -> Verdict:
+def _held(claim: "_Claim", cited: Sequence[Evidence], budget: ComparisonBudget) -> ClaimVerdict:
     if claim.problem:
-        return Verdict(problem=claim.problem)
+        return ClaimVerdict(problem=claim.problem)
     supporting: list[str] = []
-    nearest = _Found(0.0, UNRELATED)
+    nearest = _ClaimMatch(0.0, UNRELATED)
     for evidence in cited:
         work = budget.part(PASSAGE_STEPS)
         try:
             found = claim.against_all(evidence, work)
         except TooMuchWorkError:
-            found = _Found(1.0, TOO_MUCH)
+            found = _ClaimMatch(1.0, TOO_MUCH)
         if found.problem is None:
             supporting.append(evidence.id)
         nearest = max(nearest, found, key=lambda each: each.share)
     if supporting:
-        return Verdict(tuple(supporting))
-    return Verdict(problem=nearest.problem, nearest=nearest.said)
+        return ClaimVerdict(tuple(supporting))
+    return ClaimVerdict(problem=nearest.problem, nearest=nearest.said)
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _ClaimMatch:
     share: float
-    """How near it comes, 0 to 2."""
+    """The nearness of the passage to the claim, 0 to 2."""
     problem: str | None
     """None if it supports the claim."""
     said: str = ""
 
 
 def unfit(tokens: Sequence[Token], given: frozenset[str]) -> str | None:
-    """What is wrong with a sentence whatever its passages say."""
+    """Returns the problem of a sentence that no passage could fix; None if it has none."""
     if len(tokens) > LONGEST:
         return "it is too long; say one thing in a sentence"
     if sum(token.kind in SAYING and token.key not in given for token in tokens) < FEWEST:
@@ -168,7 +181,7 @@ def unfit(tokens: Sequence[Token], given: frozenset[str]) -> str | None:
 
 class _Claim:
     def __init__(self, tokens: Sequence[Token], given: frozenset[str], *, begins: bool = False) -> None:
-        """`begins` if it was cut off another, so that its subject has to begin a statement of the passage, too."""
+        """`begins` is true for the second half of a sentence; its subject must begin a statement of the passage."""
         self._tokens = tuple(tokens)
         self._begins = begins
         self._words = [token.text.casefold() for token in self._tokens]
@@ -177,27 +190,27 @@ class _Claim:
         self._names = {
             token.key
             for at, token in enumerate(self._tokens)
-            if at and token.kind is Kind.CONTENT and token.text[0].isupper()
+            if at and token.kind is WordKind.CONTENT and token.text[0].isupper()
         }
         self.problem = unfit(self._tokens, given)
 
-    def against_all(self, evidence: Evidence, work: Work) -> _Found:
-        """What of the passage supports the claim or, if nothing does, comes nearest.
+    def against_all(self, evidence: Evidence, work: ComparisonBudget) -> _ClaimMatch:
+        """Returns the first match that supports the claim, or else the nearest one.
 
         Raises:
-            TooMuchWorkError: it cannot be told with so much work.
+            TooMuchWorkError: the comparison takes too many steps.
         """
-        nearest = _Found(0.0, UNRELATED)
-        # What a passage says twice need not be looked at twice.
+        nearest = _ClaimMatch(0.0, UNRELATED)
+        # Check repeated sentences of a passage once.
         for window in dict.fromkeys(evidence.windows()):
             share, problem = self._against(window, work)
-            found = _Found(share, problem, " ".join(window))
+            found = _ClaimMatch(share, problem, " ".join(window))
             if problem is None:
                 return found
             nearest = max(nearest, found, key=lambda each: each.share)
         return nearest
 
-    def _against(self, window: Sequence[str], work: Work) -> tuple[float, str | None]:
+    def _against(self, window: Sequence[str], work: ComparisonBudget) -> tuple[float, str | None]:
         parts = [tokens_of(sentence) for sentence in window]
         work.spend(sum(map(len, parts)))
         readings = list(variants(parts))
@@ -215,7 +228,7 @@ class _Claim:
                 problem, moved = self._aligned(order, reading, work)
                 if problem is None:
                     theirs = {token.text.casefold() for part in parts for token in part}
-                    problem = self._framed(parts) or dated(set(self._words), theirs, theirs)
+                    problem = self._framed(parts) or tense_problem(set(self._words), theirs, theirs)
                     problem = problem or (
                         counted(self._tokens, parts, moved, work) and counted(order, reading, moved, work)
                     )
@@ -224,14 +237,14 @@ class _Claim:
         return share + 1, first
 
     def _aligned(
-        self, order: Sequence[Token], parts: Sequence[Sequence[Token]], work: Work
+        self, order: Sequence[Token], parts: Sequence[Sequence[Token]], work: ComparisonBudget
     ) -> tuple[str | None, frozenset[str]]:
-        """What is wrong with the order, and the words of phrases that stand elsewhere without harm."""
+        """Returns the problem of the word order, if any, and the words of phrases that may be elsewhere."""
         text = [token for part in parts for token in part]
         theirs = {token.key for token in text}
         order = [token for token in order if not (token.key in FLOATING and token.key in theirs)]
         whole = [token for token in order if token.weighs and token.key not in self._given]
-        taken = tightest(whole, text, work)
+        taken = align(whole, text, work)
         left_over = words_elsewhere(whole, [text[at] for at in taken])
         moved: frozenset[str] = frozenset()
         if 0 < len(left_over) <= MOVED and (found := self._with_phrases_moved(order, text, work)):
@@ -239,17 +252,17 @@ class _Claim:
         elif left_over:
             free = len(whole) >= FREELY_PLACED and len(left_over) == 1
             token = left_over[0]
-            if not (free and token.kind is Kind.CONTENT and token.key not in self._names | UNIT_KEYS):
+            if not (free and token.kind is WordKind.CONTENT and token.key not in self._names | UNIT_KEYS):
                 return (
                     f"“{token.text}” stands elsewhere in its passage: keep to its order, who does what to whom"
                 ), moved
         if self._begins and not (taken and begins_statement(text, taken[0])):
             return "its second half has no subject of its own in its passage", moved
         floating = {token.key for token in self._tokens if token.key in FLOATING and token.key in theirs}
-        if floating and (problem := floats_in_clause(text, taken, self._tokens, floating)):
+        if floating and (problem := adverb_problem(text, taken, self._tokens, floating)):
             return problem, moved
         elsewhere = {token.key for token in left_over} - moved | floating
-        # Each word that was taken is looked at together with what stands between it and the next, at most all of it.
+        # Each taken word is compared with the text up to the next one, at most with all of it.
         work.spend(len(taken) * len(text))
         return self._complete(parts, taken, elsewhere) or _hung(order, text, taken, elsewhere | moved), moved
 
@@ -258,24 +271,24 @@ class _Claim:
     ) -> str | None:
         said = set(self._words)
         if len(parts) == 1:
-            return spanned(parts[0], set(taken), elsewhere, said)
+            return omission_problem(parts[0], set(taken), elsewhere, said)
         first, second = parts
         in_first = {at for at in taken if at < len(first)}
         in_second = {at - len(first) for at in taken if at >= len(first)}
         if not (in_first and in_second):
             return "its words stand in several sentences of the passage"
-        # What the first says of the subject that the second goes on about is left out as a whole.
+        # The first sentence may only name the subject; its own statement is left out as a whole.
         named = is_subject(first, in_first) and is_only_subject(first, in_first)
-        if not (takes_up(second) and named and begins(second) in in_second):
+        if not (continues_subject(second) and named and begins(second) in in_second):
             return "it mixes what two sentences say of different things"
-        return spanned(second, in_second, elsewhere, said)
+        return omission_problem(second, in_second, elsewhere, said)
 
     def _with_phrases_moved(
-        self, order: Sequence[Token], text: Sequence[Token], work: Work
+        self, order: Sequence[Token], text: Sequence[Token], work: ComparisonBudget
     ) -> tuple[list[int], frozenset[str]] | None:
-        """Places of all words if one phrase, such as “in 2004”, or two of them were moved within a clause.
+        """Returns the positions of all words after one or two phrases, such as “in 2004”, move within a clause.
 
-        With the words of those phrases; None if that is not all.
+        Also returns the words of those phrases; None if that does not align the sentence.
         """
         if any(token.key == "than" for token in order):
             return None
@@ -289,7 +302,7 @@ class _Claim:
             ]
             if not rest:
                 continue
-            taken = tightest(rest, text, work)
+            taken = align(rest, text, work)
             if len(taken) < len(rest):
                 continue
             there = [phrase_near(text, [order[at] for at in phrase], taken, work) for phrase in moved]
@@ -300,8 +313,8 @@ class _Claim:
 
     def _framed(self, parts: Sequence[Sequence[Token]]) -> str | None:
         said = set(self._words)
-        # Of a first sentence that only names the subject of the second, nothing else is said.
-        for part in parts[-1:] if len(parts) > 1 and takes_up(parts[-1]) else parts:
+        # A first sentence that only names the subject of the second frames nothing.
+        for part in parts[-1:] if len(parts) > 1 and continues_subject(parts[-1]) else parts:
             for token in part:
                 word = token.text.casefold()
                 if word in FRAMES and word not in said and not said & _kin(word):
@@ -312,7 +325,7 @@ class _Claim:
 def _hung(
     order: Sequence[Token], text: Sequence[Token], taken: Sequence[int], elsewhere: Container[str]
 ) -> str | None:
-    """What is wrong with the prepositions: “bitten by a dog” is not “bit a dog”."""
+    """Returns the problem of a preposition, if any: “bitten by a dog” is not “bit a dog”."""
     chosen = set(taken)
     places = iter(taken)
     at = next(places, None)
@@ -322,9 +335,9 @@ def _hung(
             continue
         place = at
         at = next(places, None)
-        if token.kind not in {Kind.CONTENT, Kind.NUMBER}:
+        if token.kind not in {WordKind.CONTENT, WordKind.NUMBER}:
             continue
-        ours, theirs = attached(order, own, everywhere), attached(text, place, chosen)
+        ours, theirs = preposition_before(order, own, everywhere), preposition_before(text, place, chosen)
         if _is_past(said := token.text.casefold()) != _is_past(there := text[place].text.casefold()):
             return f"its passage says “{there}”, and not “{said}”"
         if ours != theirs:
@@ -337,7 +350,7 @@ def _is_past(word: str) -> bool:
 
 
 def _unsaid(missing: Sequence[Token]) -> str:
-    numbers = [token.text for token in missing if token.kind is Kind.NUMBER]
+    numbers = [token.text for token in missing if token.kind is WordKind.NUMBER]
     if numbers:
         return f"its passages do not have the number {', '.join(numbers)}"
     return f"its passages do not say {', '.join(f'“{token.text}”' for token in missing[:6])}"
@@ -345,7 +358,7 @@ def _unsaid(missing: Sequence[Token]) -> str:
 
 @lru_cache(256)
 def _kin(word: str) -> frozenset[str]:
-    """Other forms of a frame: `said` for `says`, `believed` for `believes`."""
+    """Returns other forms of a framing word: `said` for `says`, `believed` for `believes`."""
     root = {"said": "say", "thought": "think", "denied": "deny", "denies": "deny", "myths": "myth"}.get(
         word, word
     )

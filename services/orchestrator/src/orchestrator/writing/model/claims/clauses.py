@@ -1,13 +1,13 @@
-"""The clauses of sentences, and those of a passage that come nearest to one of a claim. Pure."""
+"""Splits sentences into clauses, and finds the clauses of a passage that are nearest to one of a claim. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from orchestrator.writing.model.claims.wording import CLAUSES, Kind, Token
+from orchestrator.writing.model.claims.wording import CLAUSES, Token, WordKind
 
-SAYING: Final = frozenset({Kind.CONTENT, Kind.NUMBER})
-"""What says something, and does not only turn it or hold it together."""
+SAYING: Final = frozenset({WordKind.CONTENT, WordKind.NUMBER})
+"""The kinds of words that carry meaning of their own."""
 CONDITIONS: Final = frozenset({"if", "unless", "except", "provided"})
 _BEGINS: Final = CLAUSES | CONDITIONS | {"when", "where", "so", "yet", "that"}
 _JOINS: Final = frozenset({"and", "but", "so", "yet", "or", "which", "who", "while"})
@@ -23,7 +23,7 @@ _OPENS: Final = CONDITIONS | {
     "after",
     "until",
 }
-"""Where a sentence begins with one of these, its second clause begins behind the first comma."""
+"""After one of these at the beginning of a sentence, the second clause begins behind the first comma."""
 _ENDS: Final = frozenset(";:().!?–—")  # noqa: RUF001
 
 
@@ -31,39 +31,39 @@ _ENDS: Final = frozenset(";:().!?–—")  # noqa: RUF001
 class Clause:
     tokens: tuple[Token, ...]
     led_up: frozenset[str] = frozenset()
-    """The words of the clause that leads up to this one: “doctors hope”, before “that it heals”."""
+    """The words of the clause that introduces this one: “doctors hope”, before “that it heals”."""
     conditions: tuple["Clause", ...] = ()
-    """Those of the same sentence that say when it holds."""
+    """The conditional clauses of the same sentence."""
     keys: frozenset[str] = field(init=False)
-    """Of the words that say something, numbers among them."""
+    """Keys of the words and numbers that carry meaning."""
     words: frozenset[str] = field(init=False)
-    """All of it in small letters, every “no”, “cannot” and “n't” as “not”."""
+    """All words in lower case; “no”, “cannot” and “n't” become “not”."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "keys", frozenset(saying(self.tokens)))
-        object.__setattr__(self, "words", frozenset(map(plainly, self.tokens)))
+        object.__setattr__(self, "keys", frozenset(meaningful_keys(self.tokens)))
+        object.__setattr__(self, "words", frozenset(map(plain_word, self.tokens)))
 
     @property
     def text(self) -> str:
         return " ".join(token.text for token in self.tokens)
 
 
-def saying(tokens: Sequence[Token]) -> list[str]:
+def meaningful_keys(tokens: Sequence[Token]) -> list[str]:
     return [token.key for token in tokens if token.kind in SAYING]
 
 
-def plainly(token: Token) -> str:
+def plain_word(token: Token) -> str:
     return "not" if token.key == "not" else token.text.casefold()
 
 
 def clauses_of(tokens: Sequence[Token]) -> tuple[Clause, ...]:
-    """A sentence in its clauses, what stands in brackets last; what says nothing by itself goes with the one before it."""
+    """Splits a sentence into clauses, brackets last; a part without meaning of its own joins the clause before it."""
     outside, asides = _without_asides(tokens)
     return (*_in_clauses(outside), *(Clause(each) for each in asides))
 
 
 def _without_asides(tokens: Sequence[Token]) -> tuple[Sequence[Token], list[tuple[Token, ...]]]:
-    """The sentence goes on behind its brackets."""
+    """Separates the sentence from its brackets."""
     outside: list[Token] = []
     asides: list[list[Token]] = []
     depth = 0
@@ -88,11 +88,11 @@ def _in_clauses(tokens: Sequence[Token]) -> tuple[Clause, ...]:
         parts[-1].append(token)
     if len(parts) > 1 and not any(each.kind in SAYING for each in parts[-1]):
         parts[-2:] = [parts[-2] + parts[-1]]
-    conditions = tuple(Clause(tuple(part)) for part in parts if part and plainly(part[0]) in CONDITIONS)
+    conditions = tuple(Clause(tuple(part)) for part in parts if part and plain_word(part[0]) in CONDITIONS)
     found: list[Clause] = []
     for at, part in enumerate(parts):
-        opens = plainly(part[0]) if part else ""
-        led_up = map(plainly, parts[at - 1]) if at and opens == "that" else ()
+        opens = plain_word(part[0]) if part else ""
+        led_up = map(plain_word, parts[at - 1]) if at and opens == "that" else ()
         found.append(Clause(tuple(part), frozenset(led_up), () if opens in CONDITIONS else conditions))
     return tuple(found)
 
@@ -101,16 +101,16 @@ def _begins(tokens: Sequence[Token], at: int) -> bool:
     token = tokens[at]
     if token.text in _ENDS or token.text.casefold() in _BEGINS:
         return True
-    if token.kind is not Kind.BREAK:
+    if token.kind is not WordKind.BREAK:
         return False
-    if plainly(tokens[0]) in _OPENS and all(each.text != "," for each in tokens[:at]):
+    if plain_word(tokens[0]) in _OPENS and all(each.text != "," for each in tokens[:at]):
         return True
     follows = tokens[at + 1].text.casefold() if at + 1 < len(tokens) else ""
     return token.text.isalpha() or follows in _JOINS
 
 
 def nearest(clause: Clause, others: Sequence[Clause]) -> tuple[Clause, ...]:
-    """Those of the others that share most of its words; none if they share nothing."""
+    """Returns the clauses that share the most words with this one; empty if none shares a word."""
     shared = [len(clause.keys & other.keys) for other in others]
     most = max(shared, default=0)
     return tuple(other for other, count in zip(others, shared, strict=True) if count == most > 0)

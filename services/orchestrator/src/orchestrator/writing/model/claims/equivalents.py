@@ -1,7 +1,7 @@
-"""English that says the same in any sentence, read as one form of it. Pure.
+"""Maps English phrases of the same meaning to one form. Pure.
 
-Only what may be exchanged everywhere stands here: “requires” for “needs”, “5 to 10” for “between 5 and 10”. Words that are alike in
-some sentences alone (“since”, “quite”) do not.
+The list has only phrases that are interchangeable everywhere: “requires” for “needs”, “5 to 10” for “between 5 and
+10”. It omits words that are alike in some sentences only (“since”, “quite”).
 """
 
 import re
@@ -46,7 +46,7 @@ _GROUPS: Final = """
     car automobile
     doctor physician
 """
-"""The first of each line stands for all of it."""
+"""The first phrase of each line replaces the others."""
 SAME: Final = {word: line.split()[0] for line in _GROUPS.strip().splitlines() for word in line.split()}
 
 _NUMBER: Final = r"(?:\d[\d.,]*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|hundred)"
@@ -72,7 +72,7 @@ _PHRASES: Final = tuple(
         (r"\blead(?:s|ing)? to\b|\bresults? in\b", "cause"),
         (r"\b(?:led to|resulted in)\b", "caused"),
         (r"\b(?:has|have) an? (?:impact|effect|influence) on\b", "affect"),
-        # What is true besides “especially if …” is true without it.
+        # A statement with “especially if …” is true without it, too.
         (r",? \b(?:especially|particularly|even) (?:if|when|where)\b", "; notably"),
         (r", that is, ", "; "),
         (r"\bcan (also )?be used to\b", r"can \1"),
@@ -85,7 +85,7 @@ _PHRASES: Final = tuple(
 
 
 def plain(text: str) -> str:
-    """The text with its phrases in one form each."""
+    """Replaces each phrase of the text with its standard form."""
     for pattern, instead in _PHRASES:
         text = pattern.sub(instead, text)
     return text

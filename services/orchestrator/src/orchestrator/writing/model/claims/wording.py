@@ -1,4 +1,4 @@
-"""English as the claims read it: words that weigh, words that do not, and when two words are the same. Pure."""
+"""Tokenises English for the checks: significant words, other words, and which words are equal. Pure."""
 
 import re
 import unicodedata
@@ -13,23 +13,23 @@ import nupunkt
 from orchestrator.writing.model.claims.equivalents import SAME, plain
 
 MAX_PARAGRAPH: Final = 20_000
-"""Characters; what is longer is no prose, and is evidence of nothing."""
+"""Characters; a longer paragraph is no prose and supports nothing."""
 
 
 MAX_SENTENCE: Final = 600
-"""Characters; a longer one is a list or data, and comparing takes time with the square of its length."""
+"""Characters; a longer sentence is a list or data, and the time of a comparison grows with the square of its length."""
 
 
-class Kind(Enum):
+class WordKind(Enum):
     FREE = "free"
-    """Holds a sentence together; may come and go."""
+    """A function word; may be added and left out."""
     CONTENT = "content"
-    """Says something; must stand in the evidence."""
+    """A meaningful word; the passage must have it."""
     NUMBER = "number"
     STRICT = "strict"
-    """Turns or bounds what is said: neither added nor left out."""
+    """Negates or limits the statement; must be neither added nor left out."""
     LOOSE = "loose"
-    """Must not be added; may be left out."""
+    """May be left out, but not added."""
     BREAK = "break"
     """Punctuation between clauses."""
 
@@ -38,12 +38,12 @@ class Kind(Enum):
 class Token:
     text: str
     key: str
-    """The same for two words that say the same: `grams` and `g`, `steeping` and `steeped`, `twelve` and `12`."""
-    kind: Kind
+    """Equal for words of the same meaning: `grams` and `g`, `steeping` and `steeped`, `twelve` and `12`."""
+    kind: WordKind
 
     @property
     def weighs(self) -> bool:
-        return self.kind in {Kind.CONTENT, Kind.NUMBER, Kind.STRICT, Kind.LOOSE}
+        return self.kind in {WordKind.CONTENT, WordKind.NUMBER, WordKind.STRICT, WordKind.LOOSE}
 
 
 def _words(text: str) -> frozenset[str]:
@@ -57,19 +57,19 @@ PRONOUNS: Final = _words(
     "it its they them their theirs this that these those he him his she her hers such both former latter"
 )
 HARD: Final = NEGATIONS | _words("only may might could can when where until before after")
-"""Of the words that turn or bound a statement, those that reach over an “and” to what stands before it."""
+"""The negating and limiting words that reach across an “and”."""
 MOVABLE: Final = _words(
     "in at on for by with from during within since until after before per through under over"
 )
-"""A phrase that begins with one of these may stand before or behind what it goes with."""
+"""A phrase that starts with one of these may come before or after the words it modifies."""
 PREPOSITIONS: Final = MOVABLE | _words("of to into onto about among against")
-"""Whether a thing is done by, to or with somebody is told by these."""
+"""They say whether a thing happens by, to or with a person."""
 ARTICLES: Final = _words("a an the its their his her our your this that these those")
 PERSONS: Final = _words("he him his she her hers")
 CLAUSES: Final = _words("but while whereas although though which who whose because")
-"""Where another statement begins, often of another subject."""
+"""Words that begin another statement, often with another subject."""
 QUANTIFIERS: Final = _words("all every each any some few many most several")
-"""They count what follows them."""
+"""They count the following thing."""
 _STRICT: Final = (
     NEGATIONS
     | CLAUSES
@@ -82,9 +82,9 @@ _STRICT: Final = (
         " more less fewer least than unlike like twice half double over under above below before after until"
         " since against up down off out away minimum maximum between"
         " rather instead per together jointly combined"
-        # And when it holds, and whether at all.
+        # When, and whether, the statement holds.
         " when where must should shall will would minus"
-        # What these stand before is no such thing.
+        # These words negate the thing that follows: “fake”.
         " toy fake mock former future imitation counterfeit artificial imaginary fictional virtual simulated so-called"
         " slightly merely somewhat partially largely"
     )
@@ -105,29 +105,29 @@ FRAMES: Final = _words(
     " cease ceases ceased prevent prevents prevented"
     " estimates estimated expect expects expected plan plans planned propose proposes proposed warn warns warned"
 )
-"""What makes a statement somebody's, or conditional, or past, or undone: it holds for all of its sentence."""
+"""Words that attribute, condition, date or retract the whole sentence."""
 RETRACTIONS: Final = _words("false wrong untrue incorrect myth myths mistaken misconception")
-"""What a sentence says that takes back the one before it."""
+"""Words of a sentence that retract the one before it."""
 _FREE: Final = PRONOUNS - {"former", "latter"} | _words(
     "a an the of to in on at by for with from as is are was were be been being am you your yours yourself we our ours us"
     " i me my mine and or what how there here do does did doing done has have had having also just then into"
     " onto during within through across per via other same own whom even ones simply really actually basically itself themselves oneself"
 )
 _NEUTRAL: Final = _words("use uses used using people person someone called call named")
-"""Verbs and nouns that say too little to be held against a sentence."""
+"""Verbs and nouns with too little meaning to count against a sentence."""
 
 PARTICLES: Final = _words("over under up down off out away")
-"""In “pour-over” and “built-in” these bound nothing."""
+"""Particles that limit nothing in “pour-over” and “built-in”."""
 _CONTRASTS: Final = _words("whereas although though however yet")
 _SHORT_NAMES: Final = frozenset({"US", "IT", "WHO"})
-"""In small letters they are other words."""
+"""Short names that are other words in lower case."""
 _BUT_FOR: Final = _words(
     "all nothing none anything everything anybody everybody any every no cannot last next not"
 )
 FLOATING: Final = frozenset(
     {"usually", "often", "sometimes", "rarely", "mostly", "always", "immediately", "officially"}
 )
-"""They go with a whole clause, wherever they stand in it."""
+"""Adverbs that modify a whole clause, wherever they are in it."""
 
 _CONTRACTED: Final = {"can't": "cannot", "won't": "not", "shan't": "not"}
 _ONE_TO_TWENTY: Final = (
@@ -195,7 +195,7 @@ _INVISIBLE: Final = frozenset({"Cf", "Cc", "Co", "Cn"})
 
 
 def normal(text: str) -> str:
-    """Compatibility characters resolved, invisible ones gone, white space single."""
+    """Normalises a text: resolves compatibility characters, drops invisible ones, collapses white space."""
     folded = unicodedata.normalize("NFKC", text)
     visible = (" " if char.isspace() else char for char in folded if char.isspace() or _shows(char))
     return " ".join("".join(visible).split())
@@ -212,45 +212,45 @@ def tokens_of(text: str) -> tuple[Token, ...]:
     for match in _TOKEN.finditer(text):
         token = _token(match[0])
         if token.text.casefold() in PARTICLES and "-" in text[max(0, match.start() - 1) : match.end() + 1]:
-            token = Token(token.text, token.key, Kind.CONTENT)
+            token = Token(token.text, token.key, WordKind.CONTENT)
         elif _only_contrasts(token, tokens):
-            token = Token(token.text, token.key, Kind.BREAK)
+            token = Token(token.text, token.key, WordKind.BREAK)
         tokens.append(token)
     return tuple(tokens)
 
 
 def _only_contrasts(token: Token, before: Sequence[Token]) -> bool:
-    """Whether it joins two statements and says nothing else: “but”, yet not in “all but two”."""
+    """Whether it only joins two statements: “but”, yet not in “all but two”."""
     word = token.text.casefold()
     if word == "but":
         return not before or before[-1].text.casefold() not in _BUT_FOR
-    breaks = not before or before[-1].kind is Kind.BREAK
+    breaks = not before or before[-1].kind is WordKind.BREAK
     return breaks and (word in _CONTRASTS or (word == "while" and bool(before)))
 
 
 def _token(text: str) -> Token:
     word = text.casefold().replace("’", "'")  # noqa: RUF001
     if word in _CONTRACTED or word.endswith("n't"):
-        return Token(text, "not", Kind.STRICT)
+        return Token(text, "not", WordKind.STRICT)
     word = word.removesuffix("'s").split("'", 1)[0] or word
     if text in _SHORT_NAMES:
-        return Token(text, f"{word}_", Kind.CONTENT)
+        return Token(text, f"{word}_", WordKind.CONTENT)
     return Token(text, *_read(word))
 
 
-def _read(word: str) -> tuple[str, Kind]:
+def _read(word: str) -> tuple[str, WordKind]:
     if word[0] in _SIGNS:
-        return f"-{_number(word[1:])}", Kind.NUMBER
+        return f"-{_number(word[1:])}", WordKind.NUMBER
     if word[0].isdigit() or word in _NUMBERS:
-        return _NUMBERS.get(word) or _number(word), Kind.NUMBER
+        return _NUMBERS.get(word) or _number(word), WordKind.NUMBER
     if not word[0].isalpha() and word not in UNITS:
-        return word, Kind.BREAK
+        return word, WordKind.BREAK
     if word in _STRICT:
-        return ("not" if word in {"no", "cannot"} else SAME.get(word, word)), Kind.STRICT
+        return ("not" if word in {"no", "cannot"} else SAME.get(word, word)), WordKind.STRICT
     if word in _LOOSE:
-        return word, Kind.LOOSE
-    kind = Kind.FREE if word in _FREE | _NEUTRAL else Kind.CONTENT
-    return _content_key(word) if kind is Kind.CONTENT else word, kind
+        return word, WordKind.LOOSE
+    kind = WordKind.FREE if word in _FREE | _NEUTRAL else WordKind.CONTENT
+    return _content_key(word) if kind is WordKind.CONTENT else word, kind
 
 
 def _content_key(word: str) -> str:
@@ -272,12 +272,12 @@ _NO_PLURAL: Final = frozenset({"news", "lens", "means", "series", "species"})
 _EXTRACTION: Final = 8
 _SHORTEST_DOUBLED: Final = 4
 _SHORT_AND_SILENT: Final = re.compile(r"[^aeiou]*[aeiou][^aeiouwxy]")
-"""“Hop”, “plan”: with an “e” behind them they are other words, and “hoping” is of the other one."""
+"""“Hop”, “plan”: with a final “e” they are other words, and “hoping” belongs to the other one."""
 
 
 @lru_cache(8192)
 def stem(word: str) -> str:
-    """Endings of number and tense away, so that `steep`, `steeps`, `steeped` meet; `coarser` stays apart from `coarse`."""
+    """Strips endings of number and tense: `steep`, `steeps`, `steeped` become equal; `coarser` stays apart from `coarse`."""
     if (
         any(char.isdigit() for char in word)
         or "_" in word
@@ -308,7 +308,7 @@ _SAME_STEMS: Final = {stem(word): stem(same) for word, same in SAME.items() if w
 
 @lru_cache(512)
 def sentences_of(text: str) -> tuple[str, ...]:
-    """The sentences of a text of paragraphs."""
+    """Returns the sentences of a text with paragraphs."""
     return tuple(
         sentence
         for paragraph in re.split(r"\n\s*\n", text)
@@ -319,5 +319,5 @@ def sentences_of(text: str) -> tuple[str, ...]:
 
 
 def plain_words(text: str) -> list[str]:
-    """Its words as they are, without case and punctuation: what copying is measured in."""
+    """Returns the words without case and punctuation, to measure copying."""
     return re.findall(r"\w+(?:[.,]\d+)*", normal(text).casefold())

@@ -1,4 +1,4 @@
-"""The second reader: a model that is asked whether passages say what code cannot tell for sure. It may only reject."""
+"""The judge: a model that checks what the rules on words cannot decide. It can only reject."""
 
 from orchestrator.writing.model.judge.judge import Judge
 

@@ -1,4 +1,4 @@
-"""Asks the judge about the sentences of a section: one more step of the writing, durable and paid for once like the others."""
+"""Asks the judge about the sentences of a section, as a durable step that is paid once."""
 
 import hashlib
 import json
@@ -7,78 +7,79 @@ from typing import Final
 
 import structlog
 
-from orchestrator.writing.model.asking import Asking, UnusableAnswerError
-from orchestrator.writing.model.drafting import Kept, Material, Rejected
-from orchestrator.writing.model.judge.findings import settled
+from orchestrator.writing.model.drafting import RejectedSentence, SupportedSentence, WritingMaterial
+from orchestrator.writing.model.judge.findings import apply_reading
 from orchestrator.writing.model.judge.question import (
-    Claimed,
+    CitedSentence,
     Reading,
     SecondReading,
     cited_by,
     messages,
 )
+from orchestrator.writing.model.session import ModelSession, UnusableModelAnswerError
 
 TOKENS_A_READING: Final = 160
-"""Of the answer, for one sentence: some quotes, a reason and a word."""
+"""Tokens of the answer for one sentence: some quotes, a reason and a finding."""
 
 _log = structlog.get_logger(__name__)
 
 
 class Judge:
-    """Reads the sentences of one article a second time.
+    """Judges the sentences of one article.
 
     Args:
-        asking: of the model that judges, which need not be the one that writes.
+        session: of the judging model, which may differ from the writing one.
         material: of the article.
     """
 
-    def __init__(self, asking: Asking, material: Material) -> None:
-        self._asking = asking
+    def __init__(self, session: ModelSession, material: WritingMaterial) -> None:
+        self._session = session
         self._material = material
 
-    async def read(self, name: str, sentences: Sequence[Kept | Rejected]) -> list[Kept | Rejected]:
-        """The sentences of `name`, such as “section 1”, as they stand after they were read.
+    async def read(
+        self, name: str, sentences: Sequence[SupportedSentence | RejectedSentence]
+    ) -> list[SupportedSentence | RejectedSentence]:
+        """Returns the sentences of `name`, such as “section 1”, after the judge has read them.
 
-        It sees those that hold and those that are conceivable. One that is conceivable is kept if the judge confirms it and shows the
-        words; one that holds is given up if the judge finds that it says more, or something else. An answer that cannot be used
-        leaves things as code has them.
+        The judge sees supported and conceivable sentences. It keeps a conceivable one by confirming it with quotes, and
+        rejects a supported one by finding that it says more or something else. An unusable answer changes nothing.
 
         Raises:
-            WaitFor, RetryLater, Unprocessable: as of `Chat.complete`.
+            WaitFor, RetryLater, Unprocessable: as of `ChatClient.complete`.
         """
         asked = [
-            Claimed(number, each.text, each.passages)
+            CitedSentence(number, each.text, each.passages)
             for number, each in enumerate(sentences, 1)
-            if isinstance(each, Kept) or each.conceivable
+            if isinstance(each, SupportedSentence) or each.conceivable
         ]
         readings: dict[int, Reading] = {}
         for some in self._at_a_time(asked):
             readings |= await self._ask(name, some)
         numbers = {each.number for each in asked}
         return [
-            settled(each, readings.get(number), self._material) if number in numbers else each
+            apply_reading(each, readings.get(number), self._material) if number in numbers else each
             for number, each in enumerate(sentences, 1)
         ]
 
-    def _at_a_time(self, asked: Sequence[Claimed]) -> Iterator[Sequence[Claimed]]:
-        """As many as one answer has room for."""
-        size = max(1, self._asking.max_tokens // TOKENS_A_READING)
+    def _at_a_time(self, asked: Sequence[CitedSentence]) -> Iterator[Sequence[CitedSentence]]:
+        """Splits the sentences into batches that fit one answer."""
+        size = max(1, self._session.max_tokens // TOKENS_A_READING)
         return (asked[at : at + size] for at in range(0, len(asked), size))
 
-    async def _ask(self, name: str, asked: Sequence[Claimed]) -> dict[int, Reading]:
-        # What was found of other sentences is no answer: those of a mended section, or of another version's rules, have another name.
+    async def _ask(self, name: str, asked: Sequence[CitedSentence]) -> dict[int, Reading]:
+        # The step's name contains the sentences: findings about repaired ones, or under another version's rules, differ.
         step = f"{name}.judge.{_digest(asked)}"
         try:
-            answer = await self._asking.ask(
+            answer = await self._session.ask(
                 step, SecondReading, messages(asked, self._material.evidence), passages=cited_by(asked)
             )
-        except UnusableAnswerError as error:
+        except UnusableModelAnswerError as error:
             _log.warning("judge_unusable", step=step, problem=str(error))
             return {}
         wanted = {each.number for each in asked}
         found: dict[int, Reading] = {}
         for reading in answer.readings:
-            # Of two readings of one sentence, the one that refuses it.
+            # If a sentence has two readings, the rejecting one counts.
             if reading.number in wanted and (
                 reading.number not in found or found[reading.number].finding == "supported"
             ):
@@ -86,6 +87,6 @@ class Judge:
         return found
 
 
-def _digest(asked: Sequence[Claimed]) -> str:
+def _digest(asked: Sequence[CitedSentence]) -> str:
     told = json.dumps([[each.number, each.text, *each.passages] for each in asked])
     return hashlib.sha256(told.encode()).hexdigest()[:8]

@@ -1,4 +1,4 @@
-"""What the judge is asked, and the shape in which it answers. Pure."""
+"""The judge's prompt, and the shape of its answer. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,9 +6,9 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field
 
-from orchestrator.writing.model.answers import PassageId, Shape, Text
+from orchestrator.writing.model.answers import AnswerShape, PassageId, Text
 from orchestrator.writing.model.claims import Evidence
-from orchestrator.writing.model.prompts import quoted, told
+from orchestrator.writing.model.prompts import build_messages, passages_as_json
 
 Finding: TypeAlias = Literal["supported", "contradicted", "says_more", "not_said"]
 
@@ -17,13 +17,13 @@ MAX_WHY: Final = 200
 MAX_NUMBER: Final = 1_000
 
 
-class Quote(Shape):
+class Quote(AnswerShape):
     passage: PassageId
     words: Text
     """As they stand in the passage."""
 
 
-class Reading(Shape):
+class Reading(AnswerShape):
     """What was read of one sentence. The finding comes last: a model that has quoted first finds better."""
 
     number: Annotated[int, Field(ge=1, le=MAX_NUMBER)]
@@ -32,13 +32,13 @@ class Reading(Shape):
     finding: Finding
 
 
-class SecondReading(Shape):
+class SecondReading(AnswerShape):
     readings: Annotated[tuple[Reading, ...], Field(max_length=100)]
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
-    """A sentence that is to be read, with the ids of the passages it cites."""
+class CitedSentence:
+    """A sentence to judge, with the ids of the passages it cites."""
 
     number: int
     text: str
@@ -71,13 +71,15 @@ In doubt it is not "supported". Answer with JSON of the given schema and nothing
 TASK: Final = "Read each of these sentences against the passages it cites, and give one reading of each."
 
 
-def messages(claimed: Sequence[Claimed], evidence: Mapping[str, Evidence]) -> tuple[dict[str, str], ...]:
-    """The question for these sentences, with the passages that they cite and no others."""
-    return told(
+def messages(
+    claimed: Sequence[CitedSentence], evidence: Mapping[str, Evidence]
+) -> tuple[dict[str, str], ...]:
+    """Builds the prompt for these sentences with only the passages that they cite."""
+    return build_messages(
         RULES,
         TASK,
         {
-            "passages": quoted([evidence[each] for each in cited_by(claimed)]),
+            "passages": passages_as_json([evidence[each] for each in cited_by(claimed)]),
             "sentences": [
                 {"number": each.number, "text": each.text, "passages": each.passages} for each in claimed
             ],
@@ -85,5 +87,5 @@ def messages(claimed: Sequence[Claimed], evidence: Mapping[str, Evidence]) -> tu
     )
 
 
-def cited_by(claimed: Iterable[Claimed]) -> tuple[str, ...]:
+def cited_by(claimed: Iterable[CitedSentence]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for each in claimed for name in each.passages))

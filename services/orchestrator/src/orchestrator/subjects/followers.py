@@ -1,4 +1,4 @@
-"""How keywords on one subject come by one article: the first to have its turn takes the subject in hand, the others end as it does."""
+"""Gives the keywords of one subject one article: the first with a turn holds the subject, the others end as it does."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -8,18 +8,18 @@ from typing import assert_never
 from uuid import UUID
 
 from chassis import Connection
-from orchestrator.subjects import keying, rekeying, store
+from orchestrator.subjects import rekeying, store, stored_keys
 from orchestrator.subjects.domain import (
-    Fate,
-    Outcome,
+    FollowerVerdict,
+    HolderState,
     Place,
-    Standing,
     Subject,
-    Verdict,
-    on_its_turn,
-    told,
-    told_of_holder,
-    verdict,
+    SubjectArticle,
+    SubjectOutcome,
+    decide_followers,
+    decide_turn,
+    describe_article,
+    describe_holder_end,
 )
 from orchestrator.subjects.former_keys import former_key_of
 from orchestrator.subjects.keys import SubjectKey
@@ -28,35 +28,35 @@ from orchestrator.subjects.store import Follower, Named
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A keyword that would be sent to research next."""
+    """A keyword that may be sent to research next."""
 
     brand_slug: str
     language: str
-    """Of the brand."""
+    """The brand's language."""
     place: Place
     keyword: str
     refresh: bool = False
-    """Whether it writes an article that stands anew."""
+    """True if it rewrites an existing article."""
     is_distinct: bool = False
-    """Whether it is a subject of its own, whatever it folds with."""
+    """True if it was submitted as a subject of its own."""
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class DispatchedKeywords:
     going: Mapping[Place, UUID | None]
-    """The keywords that are to be sent now, with the article that they write anew, if they do."""
+    """The keywords to send now, with the id of the article that they rewrite, if any."""
     others_ended: bool
 
 
-async def take_in_hand(
+async def claim_subjects(
     connection: Connection, candidates: Sequence[Candidate], room: Mapping[str, int], *, now: datetime
-) -> Taken:
-    """Those that are to be sent now: as many of each brand as there is `room` for.
+) -> DispatchedKeywords:
+    """Claims subjects for as many keywords of each brand as `room` allows; returns those to send.
 
-    Of the others, those whose article stands have ended, those whose subject is in hand wait for it, and those for which there is no
-    room are left as they are.
+    Of the others, keywords with an existing article end, and keywords of a held subject wait for its holder. Keywords
+    without room stay as they are.
     """
-    names = await keying.load_names(connection, {each.brand_slug for each in candidates})
+    names = await stored_keys.load_names(connection, {each.brand_slug for each in candidates})
     await rekeying.rekey_brands(connection, names)
     named = {
         each.place: (each.brand_slug, names[each.brand_slug].key(each.keyword, is_distinct=each.is_distinct))
@@ -68,13 +68,13 @@ async def take_in_hand(
     going = [each for each in chosen.going if named[each.place] not in lost]
     former = {each.place: former_key_of(each.keyword, each.language) for each in candidates}
     if going:
-        await keying.claim_former(
+        await stored_keys.claim_former(
             connection, [(each.brand_slug, former[each.place], each.place) for each in going], now
         )
     following = chosen.following + [each for each in chosen.going if named[each.place] in lost]
     if following:
         followed = _former_keys_of_holders(following, going, named, subjects, former)
-        await store.follow(
+        await store.add_followers(
             connection,
             [Follower(each.place, each.keyword, named[each.place]) for each in following],
             followed,
@@ -83,8 +83,8 @@ async def take_in_hand(
         await store.complete(connection, chosen.ended, now)
     sent = {each.place: chosen.renewals.get(each.place) for each in going}
     if renewals := {place: content_id for place, content_id in sent.items() if content_id is not None}:
-        await store.renew(connection, renewals)
-    return Taken(sent, others_ended=bool(chosen.ended))
+        await store.note_rewrites(connection, renewals)
+    return DispatchedKeywords(sent, others_ended=bool(chosen.ended))
 
 
 def _former_keys_of_holders(
@@ -94,7 +94,7 @@ def _former_keys_of_holders(
     subjects: Mapping[Named, Subject],
     former: Mapping[Place, SubjectKey],
 ) -> dict[Named, SubjectKey]:
-    """By subject, the former key of the keyword that has it in hand."""
+    """Returns by subject the former key of its holder."""
     held = {named[each.place]: former[each.place] for each in going}
     for each in following:
         name = named[each.place]
@@ -105,14 +105,14 @@ def _former_keys_of_holders(
 
 
 @dataclass(frozen=True, slots=True)
-class _Chosen:
-    """What becomes of each candidate; those for which there is no room are left out."""
+class _CandidateDecisions:
+    """The decision about each candidate; those without room are left out."""
 
     going: list[Candidate] = field(default_factory=list)
     claims: dict[Named, tuple[Place | None, Place]] = field(default_factory=dict)
     renewals: dict[Place, UUID] = field(default_factory=dict)
     following: list[Candidate] = field(default_factory=list)
-    ended: list[tuple[Place, Standing, str]] = field(default_factory=list)
+    ended: list[tuple[Place, SubjectArticle, str]] = field(default_factory=list)
 
 
 def _choose(
@@ -120,18 +120,20 @@ def _choose(
     named: Mapping[Place, Named],
     known: Mapping[Named, Subject],
     room: Mapping[str, int],
-) -> _Chosen:
-    chosen, subjects, left = _Chosen(), dict(known), Counter(room)
+) -> _CandidateDecisions:
+    chosen, subjects, left = _CandidateDecisions(), dict(known), Counter(room)
     for each in candidates:
         name = named[each.place]
         subject = subjects[name]
-        match on_its_turn(subject, each.place, refresh=each.refresh):
-            case Outcome.STANDS:
+        match decide_turn(subject, each.place, refresh=each.refresh):
+            case SubjectOutcome.STANDS:
                 assert subject.standing is not None
-                chosen.ended.append((each.place, subject.standing, told(subject.standing, each.keyword)))
-            case Outcome.WAITS:
+                chosen.ended.append(
+                    (each.place, subject.standing, describe_article(subject.standing, each.keyword))
+                )
+            case SubjectOutcome.WAITS:
                 chosen.following.append(each)
-            case Outcome.GOES if left[each.brand_slug] > 0:
+            case SubjectOutcome.GOES if left[each.brand_slug] > 0:
                 left[each.brand_slug] -= 1
                 chosen.going.append(each)
                 if subject.holder != each.place:
@@ -141,54 +143,62 @@ def _choose(
                 subjects[name] = replace(
                     subject,
                     holder=each.place,
-                    fate=Fate.IN_THE_MAKING,
+                    fate=HolderState.IN_THE_MAKING,
                     is_renewed=subject.standing is not None,
                 )
-            case Outcome.GOES:
+            case SubjectOutcome.GOES:
                 pass
             case _ as unreachable:
                 assert_never(unreachable)
     return chosen
 
 
-async def settle(connection: Connection, slugs: Sequence[str], *, now: datetime) -> bool:
-    """Ends the keywords of these brands that wait for one that has ended, or has them take their turns; whether any has ended."""
+async def settle_followers(connection: Connection, slugs: Sequence[str], *, now: datetime) -> bool:
+    """Ends keywords of these brands that waited for an ended one, or has them take turns; returns True if any ended."""
     waiting = await store.brands_with_followers(connection, slugs)
     if not waiting:
         return False
-    await rekeying.rekey_brands(connection, await keying.load_names(connection, waiting))
+    await rekeying.rekey_brands(connection, await stored_keys.load_names(connection, waiting))
     waited_for = await store.subjects_waited_for(connection, waiting)
     subjects = await store.load_subjects(connection, waited_for)
-    settled = {name: subject for name, subject in subjects.items() if verdict(subject) is not Verdict.WAIT}
+    settled = {
+        name: subject
+        for name, subject in subjects.items()
+        if decide_followers(subject) is not FollowerVerdict.WAIT
+    }
     if not settled:
         return False
-    completed: list[tuple[Place, Standing, str]] = []
+    completed: list[tuple[Place, SubjectArticle, str]] = []
     without: list[tuple[Place, bool, str]] = []
     again: list[Follower] = []
-    for each in await store.followers_of(connection, list(settled)):
+    for each in await store.find_followers(connection, list(settled)):
         subject = settled[each.subject]
-        match verdict(subject):
-            case Verdict.COMPLETE:
+        match decide_followers(subject):
+            case FollowerVerdict.COMPLETE:
                 assert subject.standing is not None
-                completed.append((each.place, subject.standing, told(subject.standing, each.keyword)))
-            case Verdict.REFUSE:
-                without.append((each.place, True, told_of_holder(subject, each.keyword)))
-            case Verdict.FAIL:
-                without.append((each.place, False, told_of_holder(subject, each.keyword)))
-            case Verdict.TAKE_TURNS:
+                completed.append(
+                    (each.place, subject.standing, describe_article(subject.standing, each.keyword))
+                )
+            case FollowerVerdict.REFUSE:
+                without.append((each.place, True, describe_holder_end(subject, each.keyword)))
+            case FollowerVerdict.FAIL:
+                without.append((each.place, False, describe_holder_end(subject, each.keyword)))
+            case FollowerVerdict.TAKE_TURNS:
                 again.append(each)
-            case Verdict.WAIT:
+            case FollowerVerdict.WAIT:
                 pass
             case _ as unreachable:
                 assert_never(unreachable)
     await store.count_try(connection, _failed(settled))
     await store.complete(connection, completed, now)
     await store.end_without_article(connection, without, now)
-    await store.let_take_turns(connection, again)
+    await store.requeue(connection, again)
     return bool(completed or without)
 
 
 def _failed(subjects: Mapping[Named, Subject]) -> list[Named]:
     return [
-        name for name, subject in subjects.items() if subject.standing is None and subject.fate is Fate.FAILED
+        name
+        for name, subject in subjects.items()
+        if subject.standing is None and subject.fate is HolderState.FAILED
     ]

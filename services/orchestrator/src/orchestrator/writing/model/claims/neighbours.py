@@ -1,29 +1,29 @@
-"""What stands with names and numbers: what is counted in which unit, who does what to whom, and whose it is. Pure."""
+"""Checks the words next to names and numbers: counts and units, who does what, ownership. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from typing import Final
 
-from orchestrator.writing.model.claims.clauses import Clause, saying
-from orchestrator.writing.model.claims.readings import rotated, variants
+from orchestrator.writing.model.claims.clauses import Clause, meaningful_keys
+from orchestrator.writing.model.claims.rephrasings import rotated, variants
 from orchestrator.writing.model.claims.wording import (
     ARTICLES,
     PREPOSITIONS,
     PRONOUNS,
     UNIT_KEYS,
-    Kind,
     Token,
+    WordKind,
     stem,
 )
 
 ORDER: Final = 0.5
-"""Of the words that a clause shares with the one it is nearest to, so many must be in that one's order."""
+"""The least share of common words that must be in the order of the nearest clause."""
 FEWEST_IN_ORDER: Final = 3
 AROUND: Final = 4
-"""Words on either side of a number that tell what it is about."""
+"""The words on either side of a number that identify its thing."""
 NEAR: Final = 3
-"""Words within which two are beside each other."""
+"""The most words between two that count as adjacent."""
 _ORDINALS: Final = frozenset("first second third fourth fifth sixth seventh eighth ninth".split())  # noqa: SIM905
 _CURRENCIES: Final = frozenset("$€£")
 _POWERS: Final = frozenset({stem("cubic"), stem("square"), stem("percentage")})
@@ -35,11 +35,11 @@ class _Number:
     key: str
     unit: str | None
     things: tuple[str, ...]
-    """What is counted: at most two words right behind number and unit."""
+    """The counted thing: at most two words right behind number and unit."""
     before: str | None
     """The word right before it."""
     joined: frozenset[str]
-    """What makes another number of it: “2 million”, “5 to 10”, “21st”."""
+    """Words that make it a different number: “2 million”, “5 to 10”, “21st”."""
     around: frozenset[str]
 
 
@@ -47,10 +47,10 @@ def _numbers(tokens: Sequence[Token]) -> Iterator[_Number]:
     told = [
         (at, each.key)
         for at, each in enumerate(tokens)
-        if each.kind is Kind.CONTENT and each.key not in UNIT_KEYS
+        if each.kind is WordKind.CONTENT and each.key not in UNIT_KEYS
     ]
     for at, token in enumerate(tokens):
-        if token.kind is not Kind.NUMBER:
+        if token.kind is not WordKind.NUMBER:
             continue
         begin, end, joined = _joined(tokens, at)
         unit = tokens[begin - 1].key if begin and tokens[begin - 1].key in _CURRENCIES else None
@@ -61,30 +61,32 @@ def _numbers(tokens: Sequence[Token]) -> Iterator[_Number]:
         while end < len(tokens) and (tokens[end].key in UNIT_KEYS or tokens[end].text in {"of", "the", "a"}):
             end += 1
         things = tuple(
-            each.key for each in takewhile(lambda each: each.kind is Kind.CONTENT, tokens[end : end + 2])
+            each.key for each in takewhile(lambda each: each.kind is WordKind.CONTENT, tokens[end : end + 2])
         )
-        last = next((each for each in reversed(tokens[:at]) if each.kind is not Kind.FREE), None)
+        last = next((each for each in reversed(tokens[:at]) if each.kind is not WordKind.FREE), None)
         around = [key for place, key in told if place < at][-AROUND:]
         around += [key for place, key in told if place > at][:AROUND]
         yield _Number(
             token.key,
             unit,
             things,
-            last.key if last and last.kind is Kind.CONTENT else None,
+            last.key if last and last.kind is WordKind.CONTENT else None,
             joined,
             frozenset(around),
         )
 
 
 def _joined(tokens: Sequence[Token], at: int) -> tuple[int, int, frozenset[str]]:
-    """Where the number begins and ends that this one is a part of, and the other parts."""
+    """Returns the span of the compound number that contains this one, and its other parts."""
     begin, end = at, at + 1
     others: set[str] = set()
     while end < len(tokens):
-        if tokens[end].kind is Kind.NUMBER:
+        if tokens[end].kind is WordKind.NUMBER:
             others.add(tokens[end].key)
             end += 1
-        elif tokens[end].text in _RANGES and end + 1 < len(tokens) and tokens[end + 1].kind is Kind.NUMBER:
+        elif (
+            tokens[end].text in _RANGES and end + 1 < len(tokens) and tokens[end + 1].kind is WordKind.NUMBER
+        ):
             others.add(tokens[end + 1].key)
             end += 2
         else:
@@ -92,16 +94,16 @@ def _joined(tokens: Sequence[Token], at: int) -> tuple[int, int, frozenset[str]]
     if end < len(tokens) and tokens[end].key in _ORDINALS:
         others.add(tokens[end].key)
     while begin and (
-        tokens[begin - 1].kind is Kind.NUMBER
-        or (begin > 1 and tokens[begin - 1].text in _RANGES and tokens[begin - 2].kind is Kind.NUMBER)
+        tokens[begin - 1].kind is WordKind.NUMBER
+        or (begin > 1 and tokens[begin - 1].text in _RANGES and tokens[begin - 2].kind is WordKind.NUMBER)
     ):
-        begin -= 1 if tokens[begin - 1].kind is Kind.NUMBER else 2
+        begin -= 1 if tokens[begin - 1].kind is WordKind.NUMBER else 2
         others.add(tokens[begin].key)
     return begin, end, frozenset(others)
 
 
-def renumbered(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
-    """Which numbers count something else, or in another unit, or are parts of others, as far as their neighbours tell."""
+def number_problems(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
+    """Yields the numbers that, judging by their neighbours, have another thing or unit, or are parts of other numbers."""
     keys = {token.key for token in ours}
     theirs = [number for text in texts for number in _numbers(text)]
     for number in _numbers(ours):
@@ -117,12 +119,12 @@ def renumbered(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Itera
         if elsewhere or _counted_otherwise(number, alike, theirs):
             yield f"the number {number.key} belongs to something else in its passage"
     for one, other in (pair for text in texts for pair in pairwise(text)):
-        if one.kind is Kind.NUMBER and one.key not in keys and other.key in _ORDINALS & keys:
+        if one.kind is WordKind.NUMBER and one.key not in keys and other.key in _ORDINALS & keys:
             yield f"its passage says “{one.text} {other.text}”"
 
 
 def _counted_otherwise(number: _Number, alike: Sequence[_Number], theirs: Sequence[_Number]) -> bool:
-    """Whether its passage gives another number of what this one is a number of."""
+    """Whether the passage gives another number for the same thing."""
     thing = number.things[:1]
     if thing and any(thing[0] in each.things for each in alike):
         return False
@@ -131,8 +133,8 @@ def _counted_otherwise(number: _Number, alike: Sequence[_Number], theirs: Sequen
     return any((thing and thing[0] in each.things) or (before and each.before == before) for each in others)
 
 
-def turned_round(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
-    """Which numbers of a range, or of one number, have changed places: “10 to 5”."""
+def swapped_numbers(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
+    """Yields numbers that changed places: “10 to 5”."""
     theirs = {pair for text in texts for pair in _number_pairs(text)}
     for one, other in _number_pairs(ours):
         if (other, one) in theirs and (one, other) not in theirs:
@@ -140,18 +142,18 @@ def turned_round(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Ite
 
 
 def _number_pairs(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
-    """Of numbers that follow each other, with a unit and a little word between them at most."""
-    numbers = [at for at, token in enumerate(tokens) if token.kind is Kind.NUMBER]
+    """Yields pairs of neighbouring numbers, with at most a unit and a little word between them."""
+    numbers = [at for at, token in enumerate(tokens) if token.kind is WordKind.NUMBER]
     for one, other in pairwise(numbers):
         between = tokens[one + 1 : other]
         if len(between) <= NEAR and not any(
-            each.kind is Kind.CONTENT and each.key not in UNIT_KEYS for each in between
+            each.kind is WordKind.CONTENT and each.key not in UNIT_KEYS for each in between
         ):
             yield tokens[one].key, tokens[other].key
 
 
-def torn(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
-    """Names of several words that the passages have not beside each other, or in that order alone with “of” between them."""
+def split_names(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
+    """Yields names that the passages have with their words apart, except reversed around “of”."""
     theirs: set[tuple[str, str]] = set()
     for text in texts:
         for at, token in enumerate(text):
@@ -160,13 +162,13 @@ def torn(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[st
             if [each.text for each in text[at + 1 : at + 2]] == ["of"]:
                 theirs.update((each.key, token.key) for each in text[at + 2 : at + 2 + NEAR])
     for one, other in pairwise(ours):
-        named = all(each.kind is Kind.CONTENT and each.text[0].isupper() for each in (one, other))
+        named = all(each.kind is WordKind.CONTENT and each.text[0].isupper() for each in (one, other))
         if named and one is not ours[0] and (one.key, other.key) not in theirs:
             yield f"its passages do not say “{one.text} {other.text}”"
 
 
-def misplaced(clause: Clause, near: Sequence[Clause]) -> Iterator[str]:
-    """Whether names, or most words, stand in another order than in any reading of the clauses that come nearest."""
+def order_problems(clause: Clause, near: Sequence[Clause]) -> Iterator[str]:
+    """Yields a problem if names, or most words, are in another order than in every reading of the nearest clauses."""
     shares = [
         share
         for each in near
@@ -181,19 +183,19 @@ def misplaced(clause: Clause, near: Sequence[Clause]) -> Iterator[str]:
 
 
 def _names(tokens: Sequence[Token], *, opens: bool = False) -> list[tuple[int, str]]:
-    """Places and keys of what has a capital; of the first word of a sentence, only if the next has one, too."""
+    """Returns positions and keys of capitalised words; of the first word of a sentence only if the next is capitalised."""
     return [
         (at, token.key)
         for at, token in enumerate(tokens)
-        if token.kind is Kind.CONTENT
+        if token.kind is WordKind.CONTENT
         and token.text[0].isupper()
         and token.key not in UNIT_KEYS
         and (at or not opens or (len(tokens) > 1 and tokens[1].text[0].isupper()))
     ]
 
 
-def renamed(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
-    """Which names stand where the passages have another one: beside a word that is beside another name there, and never beside this one."""
+def swapped_names(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
+    """Yields names in the place of other ones: next to a word that the passages put next to another name only."""
     theirs = {pair for text in texts for pair in _beside(text)}
     names = {key for text in texts for _, key in _names(text)}
     own = {key for _, key in _names(ours)}
@@ -208,25 +210,25 @@ def renamed(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator
 
 
 def _beside(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
-    """Pairs of words that say something, with nothing between them but what holds a sentence together."""
-    told = [token for token in tokens if token.kind is not Kind.FREE]
+    """Yields pairs of meaningful words with only function words between them."""
+    told = [token for token in tokens if token.kind is not WordKind.FREE]
     for one, other in pairwise(told):
-        if one.kind is Kind.CONTENT and other.kind is Kind.CONTENT:
+        if one.kind is WordKind.CONTENT and other.kind is WordKind.CONTENT:
             yield one.key, other.key
 
 
 def _begins_with_name(tokens: Sequence[Token]) -> bool:
-    first = next((at for at, token in enumerate(tokens) if token.kind is Kind.CONTENT), None)
+    first = next((at for at, token in enumerate(tokens) if token.kind is WordKind.CONTENT), None)
     return first is not None and first in {at for at, _ in _names(tokens, opens=True)}
 
 
-def misattributed(clause: Clause, near: Sequence[Clause], theirs: Sequence[Clause]) -> Iterator[str]:
-    """What the passages say of others than those that a clause of the claim names, or by them and not for them.
+def attribution_of_others(clause: Clause, near: Sequence[Clause], theirs: Sequence[Clause]) -> Iterator[str]:
+    """Yields problems if the passages say it about other names than the claim's, or with subject and object exchanged.
 
     Args:
         clause: of the claim.
-        near: those of the passages that come nearest.
-        theirs: all of them.
+        near: the nearest clauses of the passages.
+        theirs: all clauses of the passages.
     """
     placed = _names(clause.tokens)
     names = {key for _, key in placed}
@@ -255,12 +257,12 @@ def misattributed(clause: Clause, near: Sequence[Clause], theirs: Sequence[Claus
 
 
 def _in_order(own: Sequence[Token], reading: Sequence[Token]) -> float | None:
-    """How many of the shared words are in the same order, as a share; None if the names are not.
+    """Returns the share of common words in the same order; None if the names are not.
 
-    A name behind the same preposition, “by Ann”, “in Rome”, may stand anywhere.
+    A name behind the same preposition, “by Ann”, “in Rome”, may be anywhere.
     """
-    theirs = saying(reading)
-    ours = list(dict.fromkeys(key for key in saying(own) if key in set(theirs)))
+    theirs = meaningful_keys(reading)
+    ours = list(dict.fromkeys(key for key in meaningful_keys(own) if key in set(theirs)))
     hung = {(word, token.key) for at, token in enumerate(reading) if (word := _hangs_on(reading, at))}
     names = dict.fromkeys(
         token.key
@@ -281,7 +283,7 @@ def _hangs_on(tokens: Sequence[Token], at: int) -> str | None:
 
 
 def _common(ours: Sequence[str], theirs: Sequence[str]) -> int:
-    """The length of the longest common subsequence."""
+    """Returns the length of the longest common subsequence."""
     row = [0] * (len(theirs) + 1)
     for key in ours:
         before = 0
@@ -290,8 +292,10 @@ def _common(ours: Sequence[str], theirs: Sequence[str]) -> int:
     return row[-1]
 
 
-def owned(names: Sequence[Token], ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
-    """Names that the passages have as an owner's alone: “Ann's dog bit Bob” is not “Ann bit Bob”."""
+def owner_problems(
+    names: Sequence[Token], ours: Sequence[Token], texts: Sequence[Sequence[Token]]
+) -> Iterator[str]:
+    """Yields names that the passages have only as owners: “Ann's dog bit Bob” is not “Ann bit Bob”."""
     free = {
         token.key
         for at, token in enumerate(ours)

@@ -1,6 +1,6 @@
-"""SQL that brings stored subjects under the keys that hold now: what the version before has stored, and what a person joins or splits.
+"""SQL that updates the keys of stored subjects: of rows of the previous version, and after joins and splits.
 
-Whoever calls holds the locks of the brands.
+Callers hold the locks of the brands.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -11,14 +11,14 @@ from uuid import UUID
 from chassis import Connection
 from orchestrator.subjects.domain import Place
 from orchestrator.subjects.keys import SubjectKey, prepare
-from orchestrator.subjects.naming import Join, Split, SubjectNames
+from orchestrator.subjects.naming import SubjectJoin, SubjectNames, SubjectSplit
 
 IN_THE_MAKING: Final = "('queued', 'writing', 'publishing', 'promoting')"
-"""States of keywords that have their subject in hand and have not ended."""
+"""States of keywords that hold their subject and have not ended."""
 
 
-class Claim(NamedTuple):
-    """A subject of a brand that a keyword has in hand."""
+class SubjectClaim(NamedTuple):
+    """A subject of a brand and the keyword that holds it."""
 
     brand_slug: str
     key: SubjectKey
@@ -27,7 +27,7 @@ class Claim(NamedTuple):
 
 
 async def load_names(connection: Connection, slugs: Collection[str]) -> dict[str, SubjectNames]:
-    """By brand, what its keywords name; of unknown brands nothing."""
+    """Returns the subject names by brand; unknown brands are left out."""
     languages = await connection.fetch(
         "select slug, language from brands where slug = any ($1::text[])", list(slugs)
     )
@@ -43,12 +43,12 @@ async def load_names(connection: Connection, slugs: Collection[str]) -> dict[str
         row["slug"]: SubjectNames.of(
             row["language"],
             [
-                Split(each["keyword"])
+                SubjectSplit(each["keyword"])
                 for each in decisions
                 if each["brand_slug"] == row["slug"] and each["kind"] == "split"
             ],
             [
-                Join(each["keyword"], each["other"], each["includes_own"])
+                SubjectJoin(each["keyword"], each["other"], each["includes_own"])
                 for each in decisions
                 if each["brand_slug"] == row["slug"] and each["kind"] == "join"
             ],
@@ -57,8 +57,8 @@ async def load_names(connection: Connection, slugs: Collection[str]) -> dict[str
     }
 
 
-async def key_what_has_none(connection: Connection, names: Mapping[str, SubjectNames]) -> None:
-    """Gives a key to the articles, the waiting keywords and the claims of these brands that the version before has stored."""
+async def fill_missing_keys(connection: Connection, names: Mapping[str, SubjectNames]) -> None:
+    """Computes the missing keys of the articles, waiting keywords and claims that the previous version has stored."""
     await key_articles(connection, names)
     await _key_followers(connection, names)
     await _carry_claims(connection, names)
@@ -67,7 +67,7 @@ async def key_what_has_none(connection: Connection, names: Mapping[str, SubjectN
 async def key_articles(
     connection: Connection, names: Mapping[str, SubjectNames], *, limit: int | None = None
 ) -> int:
-    """Of at most so many articles; returns of how many."""
+    """Computes missing keys of up to `limit` articles; returns their number."""
     rows = await connection.fetch(
         """
         select c.content_id, c.brand_slug, c.keyword,
@@ -92,9 +92,9 @@ async def key_articles(
 async def set_article_keys(
     connection: Connection, keys: Mapping[UUID, tuple[str | None, SubjectKey]]
 ) -> None:
-    """By article, the key that was read and the new one. Articles that have another key by now keep it.
+    """Replaces keys of articles; `keys` has the former and the new key by article id. An article with another key keeps it.
 
-    Who stores articles does so without the lock of their brand: the rows are locked in one order.
+    Articles are stored without the lock of their brand, so this locks their rows in the order of ids.
     """
     if keys:
         await connection.execute(
@@ -133,7 +133,7 @@ async def _key_followers(connection: Connection, names: Mapping[str, SubjectName
 
 
 async def set_keyword_keys(connection: Connection, keys: Mapping[Place, SubjectKey]) -> None:
-    """Of keywords that wait for another one of their subject."""
+    """Sets the keys of waiting keywords."""
     if keys:
         await connection.execute(
             """
@@ -147,7 +147,7 @@ async def set_keyword_keys(connection: Connection, keys: Mapping[Place, SubjectK
 
 
 async def _carry_claims(connection: Connection, names: Mapping[str, SubjectNames]) -> None:
-    """Has the keywords in hand that replicas of the version before have taken."""
+    """Takes over the claims of replicas of the previous version."""
     rows = await connection.fetch(
         f"""
         select s.brand_slug, s.key, s.cycle_id, s.position, s.tries, s.claimed_at, h.keyword, h.is_distinct
@@ -160,7 +160,7 @@ async def _carry_claims(connection: Connection, names: Mapping[str, SubjectNames
     if not rows:
         return
     carried = (
-        Claim(
+        SubjectClaim(
             row["brand_slug"],
             names[row["brand_slug"]].key(row["keyword"], is_distinct=row["is_distinct"]),
             (row["cycle_id"], row["position"]),
@@ -181,8 +181,8 @@ async def _carry_claims(connection: Connection, names: Mapping[str, SubjectNames
     )
 
 
-async def _take_over(connection: Connection, claims: Iterable[Claim]) -> None:
-    """Notes these claims, the last of each key, unless who has it in hand has not ended."""
+async def _take_over(connection: Connection, claims: Iterable[SubjectClaim]) -> None:
+    """Stores these claims, the last of each key, except where the present holder has not ended."""
     last = list({(each.brand_slug, each.key): each for each in claims}.values())
     await connection.execute(
         f"""
@@ -208,9 +208,9 @@ async def _take_over(connection: Connection, claims: Iterable[Claim]) -> None:
 async def claim_former(
     connection: Connection, claims: Sequence[tuple[str, SubjectKey, Place]], now: datetime
 ) -> None:
-    """Has replicas of the version before see who has these subjects in hand, by their former keys.
+    """Stores claims under the former keys, for replicas of the previous version.
 
-    Where a keyword of another subject has the former key, and has not ended, that one keeps it.
+    If an unended keyword of another subject holds the former key, it keeps it.
     """
     last = {(slug, key): place for slug, key, place in claims}
     await connection.execute(
@@ -234,10 +234,10 @@ async def claim_former(
     )
 
 
-async def key_anew(
+async def rekey_affected(
     connection: Connection, slug: str, names: SubjectNames, affected: Collection[SubjectKey]
 ) -> None:
-    """After a person has said something else of them: what stands, waits or is in hand under these keys."""
+    """Computes the keys of articles, waiting keywords and claims under the `affected` keys after a join or split."""
     keys = list(affected)
     articles = await connection.fetch(
         """
@@ -277,7 +277,7 @@ async def key_anew(
 async def move_claims(
     connection: Connection, slug: str, names: SubjectNames, keys: Sequence[SubjectKey]
 ) -> None:
-    """Has what keywords have in hand under these keys in hand under the keys that they have now."""
+    """Moves the claims under these keys to the present keys of their keywords."""
     removed = await connection.fetch(
         f"""
         with gone as (delete from subjects where brand_slug = $1 and key = any ($2::text[]) returning cycle_id, position, tries, claimed_at)
@@ -290,7 +290,7 @@ async def move_claims(
     await _take_over(
         connection,
         [
-            Claim(
+            SubjectClaim(
                 slug,
                 names.key(row["keyword"], is_distinct=row["is_distinct"]),
                 (row["cycle_id"], row["position"]),

@@ -1,11 +1,11 @@
-"""Whether passages could say a sentence in other words: what code alone can still refuse. Pure.
+"""Decides whether passages could say a sentence in other words; the judge reads what this allows. Pure.
 
-A sentence is conceivable if its names and numbers stand in what it cites, count the same things in the same units and stand on the
-same sides of who does what to whom, and if nothing that turns or bounds a statement (*not*, *some*, *may*, *than*, *if*, *said*)
-was added to the clauses of the passage that come nearest, or left out of them. Which words say the rest, and in which order, is
-left to a reader: one who is wrong about a conceivable sentence can be wrong about words, and not about those.
+A sentence is conceivable if its names and numbers occur in its passages, count the same things in the same units and
+keep their roles in who does what to whom. Words that negate or limit (*not*, *some*, *may*, *than*, *if*, *said*) must
+be neither added nor left out, compared with the nearest clauses. The other words and their order are left to the judge.
+A judge who is wrong about a conceivable sentence can be wrong about these alone.
 
-What it takes is bounded: a sentence of at most 60 words is held against three sentences, of at most 600 characters each.
+The work is bounded: a sentence of at most 60 words against three sentences of at most 600 characters each.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,35 +13,40 @@ from itertools import pairwise
 from typing import Final
 
 from orchestrator.writing.model.claims.checking import Evidence, unfit
-from orchestrator.writing.model.claims.clauses import SAYING, Clause, clauses_of, nearest, saying
-from orchestrator.writing.model.claims.company import (
-    misattributed,
-    misplaced,
-    owned,
-    renamed,
-    renumbered,
-    torn,
-    turned_round,
+from orchestrator.writing.model.claims.clauses import SAYING, Clause, clauses_of, meaningful_keys, nearest
+from orchestrator.writing.model.claims.neighbours import (
+    attribution_of_others,
+    number_problems,
+    order_problems,
+    owner_problems,
+    split_names,
+    swapped_names,
+    swapped_numbers,
 )
-from orchestrator.writing.model.claims.turning_words import NOT
-from orchestrator.writing.model.claims.turns import bounded, compared, framed, turned
-from orchestrator.writing.model.claims.wording import FRAMES, Kind, Token, normal, tokens_of
+from orchestrator.writing.model.claims.qualifier_words import NOT
+from orchestrator.writing.model.claims.qualifiers import (
+    attribution_problems,
+    comparison_problems,
+    limit_problems,
+    qualifier_problems,
+)
+from orchestrator.writing.model.claims.wording import FRAMES, Token, WordKind, normal, tokens_of
 
 FLOOR: Final = 0.4
-"""Of the words that say something, so many must stand in the sentences that support it; the rest are the writer's own."""
+"""The least share of meaningful words that the supporting sentences must contain."""
 CLAUSE_FLOOR: Final = 0.25
-"""The same of each clause of three words and more: one that the passages say nothing of is an addition."""
+"""The least share in each clause of three words or more; a clause below it is an addition."""
 FEWEST_IN_CLAUSE: Final = 3
 LONGEST_ADDITION: Final = 3
-"""Words in a row that the passages do not have."""
+"""The most words in a row that the passages lack."""
 MOST_SENTENCES: Final = 3
-"""Of the passages, that one sentence may be made of."""
+"""The most sentences of the passages that may support one sentence."""
 _OPENERS: Final = FRAMES | {"anyone", "everyone", "someone", "besides", "despite", "having", "given"}
-"""They have a capital at the beginning, and are no names."""
+"""Words that are capitalised at the beginning of a sentence and are no names."""
 
 
 def problems(sentence: str, cited: Sequence[Evidence]) -> Iterator[str]:
-    """All that code has against the sentence in whatever words, for people; it is conceivable if there is nothing."""
+    """Yields the rules' objections to the sentence in any wording, for people; without any it is conceivable."""
     tokens = tokens_of(normal(sentence))
     if problem := unfit(tokens, frozenset()):
         yield problem
@@ -56,27 +61,29 @@ def problems(sentence: str, cited: Sequence[Evidence]) -> Iterator[str]:
     texts = [each.tokens for each in support]
     theirs = [clause for each in texts for clause in clauses_of(each)]
     for clause in clauses_of(tokens):
-        keys = saying(clause.tokens)
+        keys = meaningful_keys(clause.tokens)
         if len(keys) >= FEWEST_IN_CLAUSE and _share(keys, said) < CLAUSE_FLOOR:
             yield f"its passages say nothing of “{clause.text}”"
         if near := nearest(clause, theirs):
-            yield from turned(clause, near, theirs, claim, said)
-            yield from compared(clause, near)
-            yield from framed(claim, near)
-            yield from misplaced(clause, near)
-            yield from misattributed(clause, near, theirs)
+            yield from qualifier_problems(clause, near, theirs, claim, said)
+            yield from comparison_problems(clause, near)
+            yield from attribution_problems(claim, near)
+            yield from order_problems(clause, near)
+            yield from attribution_of_others(clause, near, theirs)
         elif clause.words & NOT:
             yield "its passages do not say “not”"
-    yield from bounded(tokens, texts)
-    yield from renumbered(tokens, texts)
-    yield from turned_round(tokens, texts)
-    yield from torn(tokens, [each.tokens for each in stated])
-    yield from renamed(tokens, texts)
-    yield from owned([token for at, token in enumerate(tokens) if _is_name(tokens, at)], tokens, texts)
+    yield from limit_problems(tokens, texts)
+    yield from number_problems(tokens, texts)
+    yield from swapped_numbers(tokens, texts)
+    yield from split_names(tokens, [each.tokens for each in stated])
+    yield from swapped_names(tokens, texts)
+    yield from owner_problems(
+        [token for at, token in enumerate(tokens) if _is_name(tokens, at)], tokens, texts
+    )
 
 
 def names_and_numbers(sentence: str) -> frozenset[str]:
-    """Keys of what nobody may say in other words."""
+    """Returns the keys of names and numbers, which must not be paraphrased."""
     tokens = tokens_of(normal(sentence))
     return frozenset(
         token.key for at, token in enumerate(tokens) if _is_name(tokens, at) or _is_number(tokens, at)
@@ -84,7 +91,7 @@ def names_and_numbers(sentence: str) -> frozenset[str]:
 
 
 def _named(stated: Sequence[Clause], support: Sequence[Clause]) -> frozenset[str]:
-    """What a sentence may name: what is named in its support, in what stands before that, and in what has no verb: headings."""
+    """Returns the names that a sentence may use: of its support, of the text before it, and of headings."""
     keys = {key for each in support for key in each.keys}
     for before, each in pairwise(stated):
         if each in support:
@@ -93,16 +100,16 @@ def _named(stated: Sequence[Clause], support: Sequence[Clause]) -> frozenset[str
 
 
 def _unsaid(tokens: Sequence[Token], said: Clause, named: frozenset[str]) -> Iterator[str]:
-    """Names, numbers and words that the sentences do not have which come nearest."""
+    """Yields the names, numbers and words that the nearest sentences lack."""
     for at, token in enumerate(tokens):
         if _is_name(tokens, at) and token.key not in named:
             yield f"its passages do not say “{token.text}”"
         if _is_number(tokens, at) and token.key not in said.keys:
             yield f"its passages do not have the number {token.text}, or elsewhere"
-    if _share(saying(tokens), said) < FLOOR:
+    if _share(meaningful_keys(tokens), said) < FLOOR:
         yield "its passages say too little of this"
     run: list[str] = []
-    for token in (each for each in tokens if each.kind is Kind.CONTENT):
+    for token in (each for each in tokens if each.kind is WordKind.CONTENT):
         run = [] if token.key in said.keys else [*run, token.text]
         if len(run) > LONGEST_ADDITION:
             yield f"its passages do not say “{' … '.join(run)}”"
@@ -114,7 +121,7 @@ def _share(keys: Sequence[str], said: Clause) -> float:
 
 
 def _supporting(claim: Clause, stated: Sequence[Clause]) -> list[Clause]:
-    """The sentences that have most of its words between them, each at least two that the ones before it have not."""
+    """Returns the sentences that together contain most of its words; each adds at least two."""
     left = set(claim.keys)
     chosen: list[Clause] = []
     while len(chosen) < MOST_SENTENCES:
@@ -127,19 +134,19 @@ def _supporting(claim: Clause, stated: Sequence[Clause]) -> list[Clause]:
 
 
 def _is_number(tokens: Sequence[Token], at: int) -> bool:
-    """Not “a coarser one”."""
+    """Whether the word is a number, and not the “one” of “a coarser one”."""
     token = tokens[at]
     if token.text.casefold() != "one":
-        return token.kind is Kind.NUMBER
+        return token.kind is WordKind.NUMBER
     follows = tokens[at + 1 : at + 2]
-    described = at > 0 and tokens[at - 1].kind is Kind.CONTENT
+    described = at > 0 and tokens[at - 1].kind is WordKind.CONTENT
     return not described and bool(follows) and follows[0].kind in SAYING
 
 
 def _is_name(tokens: Sequence[Token], at: int) -> bool:
-    """Whether it is written like one: a capital, or a digit or “_” in a word. The first word may be one, too."""
+    """Whether it looks like a name: capitalised, or with a digit or “_” inside. The first word may be one, too."""
     token = tokens[at]
-    if token.kind is not Kind.CONTENT or token.text.casefold() in _OPENERS:
+    if token.kind is not WordKind.CONTENT or token.text.casefold() in _OPENERS:
         return False
     return token.text[0].isupper() or any(
         char.isupper() or char.isdigit() or char == "_" for char in token.text[1:]

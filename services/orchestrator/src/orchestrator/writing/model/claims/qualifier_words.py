@@ -1,4 +1,4 @@
-"""The words that turn or bound a statement, by what they do. Tables, and no rule."""
+"""Tables of the words that negate or limit a statement, by their effect."""
 
 from typing import Final
 
@@ -14,9 +14,9 @@ DENYING: Final = NOT | _words(
     "except unless rather instead lack lacks lacked fail fails failed hardly barely scarcely rarely seldom stop stops"
     " stopped prevent prevents prevented avoid avoids avoided refuse refuses refused impossible illegal impractical irregular"
 )
-"""A passage that has one of these may be said with “not”."""
+"""A claim may render these words of a passage with “not”."""
 NO_PREFIX: Final = ("under", "until", "unit", "union", "unique", "univers", "uncle")
-"""What begins with “un” and denies nothing."""
+"""Words that start with “un” and negate nothing."""
 NOT_ONLY: Final = _words("only just necessarily")
 
 _FEW: Final = _words("rarely seldom few hardly barely scarcely little")
@@ -31,12 +31,12 @@ _ONLY: Final = _words("only solely exclusively")
 UNREAL: Final = _words(
     "toy fake mock former future imitation counterfeit artificial imaginary fictional virtual simulated so-called"
 )
-"""They make another thing of the very word that follows."""
+"""They change the meaning of the next word."""
 _DEGREES: Final = _words("slightly merely somewhat nearly almost")
 OF_THE_NEXT: Final = UNREAL | _words(
     "slightly merely somewhat some several few many most all every each no neither nor without any"
 )
-"""They are of the word that follows, and may go with it."""
+"""They modify the next word, and may be left out with it."""
 LEFT_OUT: Final[tuple[tuple[frozenset[str], frozenset[str]], ...]] = (
     (_ONLY, _words("except")),
     (_words("except but unless"), _words("only if apart besides other without")),
@@ -47,9 +47,9 @@ LEFT_OUT: Final[tuple[tuple[frozenset[str], frozenset[str]], ...]] = (
     (_words("or"), frozenset()),
     (_words("will shall"), _words("may can might could should must")),
 )
-"""Of the first, what a clause of the passage has, the sentence has, too: the very word, another of its kind, or one of the second."""
+"""If a passage's clause has a word of the first set, the claim needs it, another of its kind, or one of the second set."""
 ADDED: Final = (_ONLY | {"except"}, _ALL, UNREAL - {"future", "imaginary", "virtual", "toy"})
-"""And of these, what the sentence has, the passage has, too."""
+"""If the claim has one of these words, the passage needs it, too."""
 CAUSES: Final = _words("so therefore thus hence because since")
 GIVES_CAUSE: Final = CAUSES | _words(
     "as cause causes caused reason reasons due why mean means lead leads led make makes made result results otherwise"
@@ -57,7 +57,7 @@ GIVES_CAUSE: Final = CAUSES | _words(
 CONDITIONAL: Final = _words(
     "if when where unless except provided whether who whoever anyone that by only otherwise without until once or"
 )
-"""A condition of the passage may be told with any of these."""
+"""The claim may express a condition of the passage with any of these."""
 FRAMED: Final = _words(
     "claim claims claimed claiming myth myths belief believe believes believed allege alleges alleged allegedly reportedly supposedly"
     " rumour rumor rumours rumors false untrue said say says according argue argues argued suggest suggests suggested think thinks"
@@ -67,11 +67,11 @@ FRAMED: Final = _words(
     " estimate estimates estimated expect expects expected plan plans planned propose proposes proposed stop stops stopped cease ceases"
     " ceased attempt attempts attempted risk risks try tries tried fail fails failed refuse refuses refused quit quits average hold"
 )
-"""What makes a statement somebody's, or undone."""
+"""Words that attribute or retract a statement."""
 SAYING_SO: Final = _words(
     "said say says according argue argues argued claim claims claimed suggest suggests suggested"
 )
-"""Any of them does for any other."""
+"""They are interchangeable."""
 
 ABOUT: Final = _words("about approximately roughly around nearly almost")
 BOUNDS: Final = dict.fromkeys(ABOUT, "about") | {
@@ -79,7 +79,7 @@ BOUNDS: Final = dict.fromkeys(ABOUT, "about") | {
     for line in ("least over more above minimum", "most up under less fewer below maximum", "per")
     for word in line.split()
 }
-"""What bounds a number, by its kind."""
+"""Words that limit a number, by kind."""
 
 _OPPOSITES: Final = """
     more / less fewer

@@ -1,4 +1,4 @@
-"""How commands begin: what has to be known of each, asked for all that begin at the same time."""
+"""Claims commands in batches, and reads what each needs to begin."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,82 +10,86 @@ from chassis.coalescing import RequestCoalescer
 from messaging import Database
 from orchestrator.brands import BrandRow, find_brands
 from orchestrator.removal import MessageSubject, find_late
-from orchestrator.writing.durable.commands import Command, stand_back, take_up_all
+from orchestrator.writing.durable.commands import DeliveredCommand, check_not_claimed, claim_articles
 from orchestrator.writing.durable.results import results_of_all
-from orchestrator.writing.durable.workflow import Workflow
+from orchestrator.writing.durable.workflow import DurableWorkflow
 
 AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A command that is to begin."""
+class WritingCommand:
+    """A command before its claim."""
 
-    command: Command
+    command: DeliveredCommand
     brand_slug: str
     sent_at: datetime
     workflow_id: UUID
-    """Under which the steps are."""
+    """The id of the workflow's steps."""
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
-    """What is known of a command as it begins."""
+class CommandState:
+    """The state that a command finds as it begins."""
 
     late: bool = False
-    """Its article was deleted, or its brand erased: it is not taken up."""
+    """True if its article was deleted or its brand erased; there is no claim then."""
     brand: BrandRow | None = None
-    """None: there is none, and it is not taken up either."""
+    """None if the brand is unknown; there is no claim then."""
     steps_id: UUID | None = None
-    """The id under which the writer keeps its steps; None if the command is not to be carried out."""
+    """The id of the writer's steps; None if the command must not run."""
     results: Mapping[str, str] | None = None
-    """As JSON, of those steps that are done."""
+    """Results of finished steps as JSON, by step."""
 
 
-class Openings:
-    """Takes commands up; `hold` as of `take_up`."""
+class ClaimBatcher:
+    """Claims commands in batches; `hold` is the longest claim, as of `claim_article`."""
 
     def __init__(self, database: Database, hold: timedelta) -> None:
         self._database = database
         self._hold = hold
-        self._gathering: RequestCoalescer[Asked, Opening] = RequestCoalescer(self._begin, limit=AT_ONCE)
+        self._gathering: RequestCoalescer[WritingCommand, CommandState] = RequestCoalescer(
+            self._claim_batch, limit=AT_ONCE
+        )
 
-    async def of(self, asked: Asked) -> Opening:
-        """Takes the command up, unless it is too late or its brand is unknown.
+    async def claim(self, asked: WritingCommand) -> CommandState:
+        """Claims the command's article, unless it is too late or the brand is unknown.
 
         Raises:
-            WaitFor: another command has the article in hand.
+            WaitFor: another command has claimed the article.
         """
-        opening = await self._gathering.get(asked)
-        if opening.brand is not None and opening.steps_id is None:
+        state = await self._gathering.get(asked)
+        if state.brand is not None and state.steps_id is None:
             async with self._database.connection() as connection:
-                await stand_back(connection, asked.command)
-        return opening
+                await check_not_claimed(connection, asked.command)
+        return state
 
-    def workflow(self, asked: Asked, opening: Opening) -> Workflow:
-        """The command's, to go on with."""
-        return Workflow(self._database, asked.workflow_id, dict(opening.results or {}))
+    def workflow(self, asked: WritingCommand, state: CommandState) -> DurableWorkflow:
+        """Returns the command's workflow, with the results of its finished steps."""
+        return DurableWorkflow(self._database, asked.workflow_id, dict(state.results or {}))
 
-    async def _begin(self, asked: Sequence[Asked]) -> Mapping[Asked, Opening | Exception]:
+    async def _claim_batch(
+        self, asked: Sequence[WritingCommand]
+    ) -> Mapping[WritingCommand, CommandState | Exception]:
         try:
-            return await self._take_up(asked)
+            return await self._claim(asked)
         except DatabaseUnavailableError:
             raise
         except Exception:
             if len(asked) == 1:
                 raise
-        # What is wrong with one of them, or in whose way it stood, is no matter of the others.
-        alone: dict[Asked, Opening | Exception] = {}
+        # One faulty command must not fail the others: claim them one by one.
+        alone: dict[WritingCommand, CommandState | Exception] = {}
         for each in asked:
             try:
-                alone |= await self._take_up([each])
+                alone |= await self._claim([each])
             except DatabaseUnavailableError:
                 raise
             except Exception as error:  # noqa: BLE001  (raised again, to who asked)
                 alone[each] = error
         return alone
 
-    async def _take_up(self, asked: Sequence[Asked]) -> dict[Asked, Opening]:
+    async def _claim(self, asked: Sequence[WritingCommand]) -> dict[WritingCommand, CommandState]:
         async with self._database.connection() as connection:
             late = await find_late(
                 connection,
@@ -97,8 +101,8 @@ class Openings:
                 for each, is_late in zip(asked, late, strict=True)
                 if not is_late and each.brand_slug in brands
             ]
-            taken = await take_up_all(connection, begin, self._hold) if begin else {}
-            # Once they are in hand: whoever had them before has stored all that it will.
+            taken = await claim_articles(connection, begin, self._hold) if begin else {}
+            # After the claim: the earlier worker stores nothing any more.
             further = [
                 each.workflow_id
                 for each in asked
@@ -106,9 +110,9 @@ class Openings:
             ]
             results = await results_of_all(connection, further) if further else {}
         return {
-            each: Opening(late=True)
+            each: CommandState(late=True)
             if is_late
-            else Opening(
+            else CommandState(
                 brand=brands.get(each.brand_slug),
                 steps_id=taken[each.command].steps_id if each.command in taken else None,
                 results=results.get(each.workflow_id),

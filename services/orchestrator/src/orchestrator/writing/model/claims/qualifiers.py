@@ -1,11 +1,11 @@
-"""Whether a sentence in other words keeps what turns or bounds a statement: not, only, some, may, about, said, than. Pure."""
+"""Checks that a paraphrase keeps negations, limits and attributions: not, only, some, may, about, said, than. Pure."""
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final
 
-from orchestrator.writing.model.claims.clauses import SAYING, Clause, plainly, saying
-from orchestrator.writing.model.claims.turning_words import (
+from orchestrator.writing.model.claims.clauses import SAYING, Clause, meaningful_keys, plain_word
+from orchestrator.writing.model.claims.qualifier_words import (
     ADDED,
     BOUNDS,
     CAUSES,
@@ -22,31 +22,31 @@ from orchestrator.writing.model.claims.turning_words import (
     SAYING_SO,
     UNREAL,
 )
-from orchestrator.writing.model.claims.wording import PERSONS, PREPOSITIONS, Kind, Token
+from orchestrator.writing.model.claims.wording import PERSONS, PREPOSITIONS, Token, WordKind
 
 MOSTLY: Final = 0.6
-"""Where so much of a clause of the passage is said, its negation is of what is said."""
+"""If the claim has this share of a passage's clause, the clause's negation applies to it."""
 NEAR_NUMBER: Final = 2
-"""Words from a number, within which a bound is one of it."""
+"""The most words between a number and its limiting word."""
 ALIKE: Final = 4
-"""Letters by which forms of a word are known: “claims”, “claimed”."""
+"""The letters in which two forms of a word agree: “claims”, “claimed”."""
 _PLACES: Final = PREPOSITIONS | {"above", "below", "beyond", "outside"}
 _MORE: Final = frozenset({"more", "less", "fewer", "worse"})
 _PRESENT: Final = frozenset({"is", "are", "has", "have"})
 _PAST: Final = frozenset({"was", "were", "had"})
 
 
-def turned(
+def qualifier_problems(
     clause: Clause, near: Sequence[Clause], theirs: Sequence[Clause], claim: Clause, said: Clause
 ) -> Iterator[str]:
-    """What is wrong with a clause of the claim.
+    """Yields the problems of a clause of the claim.
 
     Args:
         clause: of the claim.
-        near: the clauses of the passages that come nearest to it, at least one.
+        near: the nearest clauses of the passages, at least one.
         theirs: all clauses of the passages that might support the claim.
         claim: all of it.
-        said: all that the sentences say which support the claim.
+        said: all words of the sentences that support the claim.
     """
     yield from _negated(clause, near, theirs, claim)
     for words, instead in LEFT_OUT:
@@ -72,15 +72,15 @@ def turned(
     if all(conditions) and not claim.words & CONDITIONAL:
         yield left_out(conditions[0][0].tokens[0].text)
     there = frozenset(word for each in near for word in each.words | each.led_up)
-    # What has been is past as well.
+    # The perfect tense counts as past.
     own = claim.words - {"has", "have"} if "been" in claim.words else claim.words
-    if problem := dated(own, there, said.words):
+    if problem := tense_problem(own, there, said.words):
         yield problem
 
 
 def _is_so_as(tokens: Sequence[Token], at: int) -> bool:
-    """“so as to”, “so that”, “so much”: it concludes nothing."""
-    return plainly(tokens[at]) == "so" and [plainly(each) for each in tokens[at + 1 : at + 2]] in (
+    """Whether “so” draws no conclusion: “so as to”, “so that”, “so much”."""
+    return plain_word(tokens[at]) == "so" and [plain_word(each) for each in tokens[at + 1 : at + 2]] in (
         ["as"],
         ["that"],
         ["much"],
@@ -92,8 +92,8 @@ def left_out(word: str) -> str:
     return f"its passage says “{word}” there, which must not be left out"
 
 
-def dated(said: AbstractSet[str], near: AbstractSet[str], theirs: AbstractSet[str]) -> str | None:
-    """Whether the present is told of the past, or persons were added; `theirs` is all that may name them."""
+def tense_problem(said: AbstractSet[str], near: AbstractSet[str], theirs: AbstractSet[str]) -> str | None:
+    """Returns a problem if the claim turns past into present, or adds persons; `theirs` may name them."""
     if said & PERSONS - theirs:
         return f"its passage does not say {' or '.join(sorted(said & PERSONS - theirs))}"
     if said & _PRESENT and not said & _PAST and near & _PAST and not near & _PRESENT:
@@ -102,21 +102,21 @@ def dated(said: AbstractSet[str], near: AbstractSet[str], theirs: AbstractSet[st
 
 
 def _telling(clause: Clause, words: AbstractSet[str], claim: Clause) -> set[str]:
-    """Of these words, those of the clause that are of something which the claim speaks of."""
+    """Returns the words of the clause that concern the claim's subject matter."""
     return {
         word
         for at, token in enumerate(clause.tokens)
-        if (word := plainly(token)) in words
+        if (word := plain_word(token)) in words
         and not (word in OF_THE_NEXT and _next(clause.tokens, at) not in claim.keys)
         # “the former by its speed”
         and not (
             word in UNREAL and [each.kind in SAYING for each in clause.tokens[at + 1 : at + 2]] != [True]
         )
         and not (word == "or" and not _is_one_of(clause.tokens, at, claim))
-        # “not only”, “not all” are looked at as negations.
-        and not (at and plainly(clause.tokens[at - 1]) == "not")
-        # Where it only joins two statements it is none that bounds.
-        and not (word == "but" and token.kind is Kind.BREAK)
+        # “not only”, “not all” count as negations.
+        and not (at and plain_word(clause.tokens[at - 1]) == "not")
+        # A word that merely joins two statements limits nothing.
+        and not (word == "but" and token.kind is WordKind.BREAK)
     }
 
 
@@ -125,7 +125,7 @@ def _next(tokens: Sequence[Token], at: int) -> str | None:
 
 
 def _is_one_of(tokens: Sequence[Token], at: int, claim: Clause) -> bool:
-    """Whether the claim has one alone of the two things that “or” joins."""
+    """Whether the claim has only one of the two things that “or” joins."""
     before = next((each.key for each in reversed(tokens[:at]) if each.kind in SAYING), None)
     return (before in claim.keys) != (_next(tokens, at) in claim.keys)
 
@@ -153,7 +153,7 @@ def _negated(
 
 
 def _affirmed(keys: Sequence[str], clause: Clause, theirs: Sequence[Clause]) -> bool:
-    """Whether the clause has both words that the passages deny, and that they say nowhere else."""
+    """Whether the clause asserts both words that the passages negate and assert nowhere else."""
     both = frozenset(keys)
     return (
         len(both) > 1
@@ -163,7 +163,7 @@ def _affirmed(keys: Sequence[str], clause: Clause, theirs: Sequence[Clause]) -> 
 
 
 def _denies(clause: Clause, claim: Clause) -> bool:
-    """Whether it denies in another way than with “not”, by a word that the claim says “not” for: “without”, “unable”."""
+    """Whether the passage negates with “without”, “unable” or the like where the claim says “not”."""
     return any(
         word in DENYING or (word.startswith("un") and not word.startswith(NO_PREFIX))
         for word in clause.words - claim.words - NOT
@@ -171,22 +171,22 @@ def _denies(clause: Clause, claim: Clause) -> bool:
 
 
 def _denied(clause: Clause) -> Iterator[list[str]]:
-    """For each negation the next two words that say something; the last two before it where none follows.
+    """Yields for each negation the next two meaningful words, or the last two before it if none follow.
 
-    “… and never above it” denies nothing of what stands before it.
+    “… and never above it” negates nothing before it.
     """
     for at, token in enumerate(clause.tokens):
         rest = clause.tokens[at + 1 :]
-        if plainly(token) in NOT and not (rest and plainly(rest[0]) in NOT_ONLY):
-            after = saying(rest)[:2]
-            if after or not (rest and plainly(rest[0]) in _PLACES):
-                yield after or saying(clause.tokens[:at])[-2:]
+        if plain_word(token) in NOT and not (rest and plain_word(rest[0]) in NOT_ONLY):
+            after = meaningful_keys(rest)[:2]
+            if after or not (rest and plain_word(rest[0]) in _PLACES):
+                yield after or meaningful_keys(clause.tokens[:at])[-2:]
 
 
-def bounded(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
-    """What bounds a number, “about”, “at least”, “per litre”, and was left out or added; “about” may be added."""
+def limit_problems(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
+    """Yields a problem if a number's limit, “about”, “at least”, “per litre”, was left out or added; “about” may be added."""
     for at, token in enumerate(ours):
-        if token.kind is not Kind.NUMBER:
+        if token.kind is not WordKind.NUMBER:
             continue
         own = _bounds(ours, at)
         there = [
@@ -199,13 +199,13 @@ def bounded(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator
 
 
 def _bounds(tokens: Sequence[Token], at: int) -> frozenset[str]:
-    before = {BOUNDS.get(plainly(each), "") for each in tokens[max(0, at - NEAR_NUMBER) : at]} - {"per"}
-    behind = {BOUNDS.get(plainly(each), "") for each in tokens[at + 1 : at + 1 + NEAR_NUMBER]} & {"per"}
+    before = {BOUNDS.get(plain_word(each), "") for each in tokens[max(0, at - NEAR_NUMBER) : at]} - {"per"}
+    behind = {BOUNDS.get(plain_word(each), "") for each in tokens[at + 1 : at + 1 + NEAR_NUMBER]} & {"per"}
     return frozenset((before | behind) - {""})
 
 
-def framed(claim: Clause, near: Sequence[Clause]) -> Iterator[str]:
-    """Whose statement it is, or that it is none."""
+def attribution_problems(claim: Clause, near: Sequence[Clause]) -> Iterator[str]:
+    """Yields a problem if the claim drops an attribution or a retraction."""
     left = [
         sorted(word for word in (each.words | each.led_up) & FRAMED if not _alike(word, claim.words))
         for each in near
@@ -220,8 +220,8 @@ def _alike(word: str, words: AbstractSet[str]) -> bool:
     )
 
 
-def compared(clause: Clause, near: Sequence[Clause]) -> Iterator[str]:
-    """Whether what is compared has changed sides: “milder than hot coffee”."""
+def comparison_problems(clause: Clause, near: Sequence[Clause]) -> Iterator[str]:
+    """Yields a problem if the compared things changed sides: “milder than hot coffee”."""
     own = _sides(clause)
     if own is None:
         return
@@ -233,14 +233,16 @@ def compared(clause: Clause, near: Sequence[Clause]) -> Iterator[str]:
 
 
 def _sides(clause: Clause) -> tuple[frozenset[str], frozenset[str], frozenset[str]] | None:
-    """What stands before “than” alone, by what words it is compared, and what stands behind it alone."""
+    """Returns the words only before “than”, the comparing words, and the words only behind it."""
     at = next((at for at, token in enumerate(clause.tokens) if token.key == "than"), 0)
     if not at:
         return None
-    before, after = (frozenset(saying(each)) for each in (clause.tokens[:at], clause.tokens[at + 1 :]))
+    before, after = (
+        frozenset(meaningful_keys(each)) for each in (clause.tokens[:at], clause.tokens[at + 1 :])
+    )
     how = frozenset(
         token.key
         for token in clause.tokens[:at]
-        if plainly(token) in _MORE or (token.kind is Kind.CONTENT and token.text.endswith("er"))
+        if plain_word(token) in _MORE or (token.kind is WordKind.CONTENT and token.text.endswith("er"))
     )
     return before - after - how, how, after - before

@@ -1,4 +1,4 @@
-"""A brand's other articles, as far as a new one is compared and linked with them."""
+"""Reads a brand's other articles, to compare a new one with them and link it to them."""
 
 from array import array
 from collections import OrderedDict
@@ -16,17 +16,17 @@ from orchestrator.writing.body import prose_of
 from orchestrator.writing.quality import fingerprint
 
 COMPARED: Final = 500
-"""Articles of a brand, the newest, that a new one is compared and linked with."""
+"""The number of a brand's newest articles to compare and link with."""
 _WITHOUT_FINGERPRINT: Final = 100
-"""Of those from before there were fingerprints, so many are read to make one."""
+"""The most articles without a stored fingerprint that are read to compute one."""
 _REMEMBERED: Final = 5_000
-"""Articles of which a process remembers what they say: about 1 kB each."""
+"""Cached articles per process, of about 1 kB each."""
 _BRANDS_AT_ONCE: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Other:
-    """An article of the brand, as far as another one is compared and linked with it."""
+class SiblingArticle:
+    """The parts of an article that comparing and linking need."""
 
     content_id: UUID
     version: int
@@ -37,42 +37,42 @@ class Other:
 
     @property
     def address(self) -> str:
-        """Where it can be seen, or else how the API finds it."""
+        """Its public address, or else its path in the API."""
         return self.published_url or f"/v1/content/{self.content_id}"
 
 
-Known = Mapping[UUID, Other]
-"""What was read of articles before; of one that says the same still, this is not read again."""
+Known = Mapping[UUID, SiblingArticle]
+"""Cached articles by id; an unchanged version is not read again."""
 
 
-class Others:
-    """Brands' articles as they are at the time. What they say is remembered, and read again where another version stands."""
+class SiblingArticles:
+    """Reads the present articles of brands; caches them, and reads new versions again."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._known: OrderedDict[str, dict[UUID, Other]] = OrderedDict()
-        """By brand, the one that was asked for last at the end."""
-        self._gathering: RequestCoalescer[str, Sequence[Other]] = RequestCoalescer(
-            self._look, limit=_BRANDS_AT_ONCE
+        self._known: OrderedDict[str, dict[UUID, SiblingArticle]] = OrderedDict()
+        """By brand, the most recently used last."""
+        self._gathering: RequestCoalescer[str, Sequence[SiblingArticle]] = RequestCoalescer(
+            self._load_brands, limit=_BRANDS_AT_ONCE
         )
 
-    async def of(self, brand_slug: str) -> Sequence[Other]:
-        """All but drafts that wait, the newest first."""
+    async def load(self, brand_slug: str) -> Sequence[SiblingArticle]:
+        """Returns the brand's articles except waiting drafts, the newest first."""
         return await self._gathering.get(brand_slug)
 
     async def bodies(self, content_ids: Sequence[UUID]) -> Mapping[UUID, str]:
         """Their Markdown."""
         async with self._database.connection() as connection:
-            return await bodies_of(connection, content_ids)
+            return await load_bodies(connection, content_ids)
 
-    async def _look(self, slugs: Sequence[str]) -> Mapping[str, Sequence[Other]]:
+    async def _load_brands(self, slugs: Sequence[str]) -> Mapping[str, Sequence[SiblingArticle]]:
         known = {
             content_id: other for slug in slugs for content_id, other in self._known.get(slug, {}).items()
         }
         async with self._database.connection() as connection:
-            found = await others_of(connection, slugs, known=known)
+            found = await load_siblings(connection, slugs, known=known)
         for slug, others in found.items():
-            # What is not among them any more was deleted, or is too old: it is forgotten.
+            # Forget articles that were deleted or are too old.
             self._known[slug] = {each.content_id: each for each in others}
             self._known.move_to_end(slug)
         while len(self._known) > 1 and sum(map(len, self._known.values())) > _REMEMBERED:
@@ -80,10 +80,10 @@ class Others:
         return found
 
 
-async def others_of(
+async def load_siblings(
     connection: Connection, slugs: Collection[str], *, but: Collection[UUID] = (), known: Known | None = None
-) -> dict[str, list[Other]]:
-    """Of each of the brands its articles, without those named and without drafts that wait; the newest first."""
+) -> dict[str, list[SiblingArticle]]:
+    """Returns the articles of each brand, except waiting drafts and the ids in `but`; the newest first."""
     before = known or {}
     rows = await connection.fetch(
         """
@@ -97,7 +97,7 @@ async def others_of(
             ) as newest
         ) as latest
             left join unnest($5::uuid[], $6::int[]) as known (content_id, version) using (content_id, version)
-            -- What is known is not looked up again.
+            -- Cached articles are not read again.
             left join content as c on c.content_id = case when known.content_id is null then latest.content_id end
         where latest.content_id <> all ($2::uuid[]) order by b.slug, place
         """,
@@ -108,7 +108,7 @@ async def others_of(
         list(before),
         [each.version for each in before.values()],
     )
-    found: dict[str, list[Other]] = {slug: [] for slug in slugs}
+    found: dict[str, list[SiblingArticle]] = {slug: [] for slug in slugs}
     for row in rows:
         other = before[row["content_id"]] if row["title"] is None else _other(row)
         if other.published_url != row["published_url"]:
@@ -117,20 +117,20 @@ async def others_of(
     return found
 
 
-def _other(row: asyncpg.Record) -> Other:
+def _other(row: asyncpg.Record) -> SiblingArticle:
     stored = row["fingerprint"]
-    return Other(
+    return SiblingArticle(
         row["content_id"],
         row["version"],
         row["keyword"],
         row["title"],
         row["published_url"],
-        # As it is remembered: a set would take six times as much.
+        # An array, for the cache: a set would take six times as much.
         array("q", fingerprint(prose_of(row["body"] or "")) if stored is None else stored),
     )
 
 
-async def bodies_of(connection: Connection, content_ids: Sequence[UUID]) -> dict[UUID, str]:
+async def load_bodies(connection: Connection, content_ids: Sequence[UUID]) -> dict[UUID, str]:
     """Their Markdown."""
     rows = await connection.fetch(
         "select content_id, body_markdown from content where content_id = any ($1::uuid[])", list(content_ids)

@@ -1,6 +1,6 @@
-"""How commands to write articles end: what is stored and told of those that end at the same time, in one transaction.
+"""Stores the results of commands that end at the same time, and announces them, in one transaction.
 
-Each is treated as if it were alone, in the order in which they ended, with few statements for all.
+The commands are treated as if each were alone, in the order in which they ended, with few statements for all.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,23 +18,35 @@ from orchestrator.brands import BrandRow, find_brands
 from orchestrator.placements import set_home
 from orchestrator.removal import MessageSubject, deleted_among, find_late
 from orchestrator.subjects import KeywordOfContent, SubjectKey, name_contents
-from orchestrator.writing.approval import Stance, stances_on, wishes
-from orchestrator.writing.article import Source
-from orchestrator.writing.durable import Command, PutDown, Workflow, finish, put_down
-from orchestrator.writing.judging import Judged, Other, bodies_of, judge_again, others_of
-from orchestrator.writing.store import NewContent, insert_contents, listed, lock_storing
-from orchestrator.writing.versions import Text, put_back, renew, revise
+from orchestrator.writing.approval import SubjectHistory, approval_reasons, load_subject_histories
+from orchestrator.writing.article import ArticleSource
+from orchestrator.writing.durable import (
+    DeliveredCommand,
+    DurableWorkflow,
+    ReleasedWriting,
+    finish,
+    release_articles,
+)
+from orchestrator.writing.judging import (
+    JudgedArticle,
+    SiblingArticle,
+    compare_with_newcomers,
+    load_bodies,
+    load_siblings,
+)
+from orchestrator.writing.store import NewContent, insert_contents, lock_storing, sources_as_json
+from orchestrator.writing.versions import ArticleText, return_to_review, store_renewal, store_rewrite
 from orchestrator.writing.writer import InsufficientSourcesError, NoArticleError, UnsupportedDraftError
 
 MAX_DETAIL: Final = 2000
 NEEDS_REVIEW: Final = "needs_review"
-"""The reason of a draft that is stored, and not published before somebody has looked at it."""
+"""The reason of a stored draft that needs a person's approval."""
 NEAR_DUPLICATE: Final = "near_duplicate"
-"""The reason of an article that is not stored, as a published one says the same."""
+"""The reason of an article that is not stored, because a published one says the same."""
 RENEWED: Final = "renewed"
-"""The reason of a text that has become a version of the article that it was to renew."""
+"""The reason of a text that became a new version of the article it renews."""
 NOT_RENEWED: Final = "not_renewed"
-"""The same of one that came too late."""
+"""The reason of a renewal that came too late."""
 REASONS: Final = (
     InsufficientSourcesError.reason,
     UnsupportedDraftError.reason,
@@ -43,36 +55,36 @@ REASONS: Final = (
     NOT_RENEWED,
 )
 STEPS: Final = ("store", "announce")
-"""Those that are done here, of a command that came to an article."""
+"""The last steps of a command that produced an article."""
 COMMANDS_QUEUE: Final = CATALOGUE.type_of(ContentGenerate).queue
-"""Where a command to write an article dies."""
+"""The queue that commands come from; a finished command resolves their dead letters."""
 _log = structlog.get_logger(__name__)
 
 Message: TypeAlias = DomainMessage[ContentGenerate]
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """An article that is to be stored."""
+class FinishedArticle:
+    """A judged article, ready to be stored."""
 
-    judged: Judged
-    sources: Sequence[Source]
-    """Those that it cites."""
+    judged: JudgedArticle
+    sources: Sequence[ArticleSource]
+    """The sources that it cites."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ended:
-    """What a command has come to."""
+class WritingOutcome:
+    """The result of one command: an article, or the reason for its absence."""
 
     message: Message
-    delivered: Command
+    delivered: DeliveredCommand
     brand: BrandRow
-    """As it was when the command began."""
-    workflow: Workflow
-    result: Written | NoArticleError
+    """The brand's settings when the command began."""
+    workflow: DurableWorkflow
+    result: FinishedArticle | NoArticleError
     log: structlog.stdlib.BoundLogger
     note_refusal: Callable[[str], None]
-    """Counts it, by its reason."""
+    """Counts a refusal by its reason."""
 
     @property
     def command(self) -> ContentGenerate:
@@ -84,8 +96,8 @@ class Ended:
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """Those that storing it is; they are done once."""
-        return STEPS if isinstance(self.result, Written) else ()
+        """The steps that storing this result completes; each happens once."""
+        return STEPS if isinstance(self.result, FinishedArticle) else ()
 
     def refused(self, reason: str, detail: str, standing_id: UUID | None = None) -> ContentRefused:
         if reason != RENEWED:
@@ -100,15 +112,15 @@ class Ended:
         )
 
 
-async def write_down(tx: Transaction, ended: Sequence[Ended]) -> None:
-    """Stores what commands came to, and tells of it; of what was deleted, erased or cancelled meanwhile, nothing."""
-    kept = await put_down(tx.connection, [each.delivered for each in ended])
-    late = await _too_late(tx, [each for each in ended if each.content_id not in kept])
+async def store_outcomes(tx: Transaction, ended: Sequence[WritingOutcome]) -> None:
+    """Stores the results of commands and announces them; skips articles that were deleted, erased or cancelled meanwhile."""
+    kept = await release_articles(tx.connection, [each.delivered for each in ended])
+    late = await _find_too_late(tx, [each for each in ended if each.content_id not in kept])
     going = []
     for each in ended:
         writing = kept.get(each.content_id)
         if each in late:
-            tell_too_late(each.message)
+            log_too_late(each.message)
         elif writing is None or not writing.cancelled:
             going.append(each)
     if not going:
@@ -120,28 +132,30 @@ async def write_down(tx: Transaction, ended: Sequence[Ended]) -> None:
         or (each.content_id in kept and kept[each.content_id].event_id == each.delivered.event_id)
     ]
     finished = await finish(tx.connection, [(each.workflow, each.steps) for each in ours])
-    # After the steps: while they are there, the article cannot have been deleted.
+    # After the steps: while their rows exist, the article cannot have been deleted.
     deleted = await deleted_among(tx.connection, {each.content_id for each in going})
     written = [
         (each, each.result)
         for each in going
-        if isinstance(each.result, Written) and each.workflow in finished and each.content_id not in deleted
+        if isinstance(each.result, FinishedArticle)
+        and each.workflow in finished
+        and each.content_id not in deleted
     ]
-    storing = await _Storing.begin(tx, written)
+    storing = await _ArticleBatch.begin(tx, written)
     for each in going:
         if each.content_id in deleted:
             await each.workflow.forget(tx.connection)
-            tell_too_late(each.message)
+            log_too_late(each.message)
         elif isinstance(each.result, NoArticleError):
             await _refuse(tx, each, each.result)
-            _settle_former(tx, each, kept.get(each.content_id))
+            _resolve_former(tx, each, kept.get(each.content_id))
         elif each.workflow in finished:
             await storing.store(each, each.result)
-            _settle_former(tx, each, kept.get(each.content_id))
+            _resolve_former(tx, each, kept.get(each.content_id))
     await storing.finish()
 
 
-async def _too_late(tx: Transaction, ended: Sequence[Ended]) -> set[Ended]:
+async def _find_too_late(tx: Transaction, ended: Sequence[WritingOutcome]) -> set[WritingOutcome]:
     if not ended:
         return set()
     about = [
@@ -151,22 +165,22 @@ async def _too_late(tx: Transaction, ended: Sequence[Ended]) -> set[Ended]:
     return {each for each, is_late in zip(ended, found, strict=True) if is_late}
 
 
-def _settle_former(tx: Transaction, ended: Ended, writing: PutDown | None) -> None:
-    """Tells the recorder that this command did the work of those that it replaces, so that none of their dead letters stays open.
+def _resolve_former(tx: Transaction, ended: WritingOutcome, writing: ReleasedWriting | None) -> None:
+    """Resolves the dead letters of the commands that this one replaced.
 
-    One that never died costs a row that is forgotten, and nothing else.
+    A command that never died costs one row, which is cleaned up later.
     """
     if writing is None:
         return
-    for former_id in writing.others(ended.delivered.event_id):
+    for former_id in writing.other_commands(ended.delivered.event_id):
         settled = DeadLetterResolved(
             dead_event_id=former_id, replay_event_id=ended.delivered.event_id, queue=COMMANDS_QUEUE
         )
         tx.send(settled, caused_by=ended.message)
 
 
-def tell_too_late(message: Message) -> None:
-    """An article that was deleted, or whose brand was erased, is not written anew, whoever asks: a redelivery, a replay."""
+def log_too_late(message: Message) -> None:
+    """Logs that a redelivery or replay came after the deletion of the article or the erasure of its brand."""
     _log.info(
         "message_comes_too_late",
         content_id=str(message.payload.content_id),
@@ -174,40 +188,40 @@ def tell_too_late(message: Message) -> None:
     )
 
 
-async def _refuse(tx: Transaction, ended: Ended, refusal: NoArticleError) -> None:
+async def _refuse(tx: Transaction, ended: WritingOutcome, refusal: NoArticleError) -> None:
     command = ended.command
     if command.revision is None:
         tx.send(ended.refused(refusal.reason, str(refusal)), caused_by=ended.message)
         return
-    # The draft that was sent back waits again: nothing came of writing it another time.
+    # The returned draft waits again, since its rewrite failed.
     why = f"it could not be written again ({refusal.reason}: {refusal})"[:MAX_DETAIL]
-    if await put_back(tx.connection, command.content_id, command.revision, why):
+    if await return_to_review(tx.connection, command.content_id, command.revision, why):
         tx.send(ended.refused(NEEDS_REVIEW, why), caused_by=ended.message)
 
 
-class _Storing:
-    """Articles of one transaction, one after the other; new ones are stored by `finish`, all at once."""
+class _ArticleBatch:
+    """Stores the articles of one transaction one by one; `finish` inserts all new ones at once."""
 
     def __init__(
         self,
         tx: Transaction,
         brands: Mapping[str, BrandRow],
-        late: Mapping[str, Sequence[Other]],
-        stances: Mapping[tuple[str, SubjectKey], Stance],
+        late: Mapping[str, Sequence[SiblingArticle]],
+        histories: Mapping[tuple[str, SubjectKey], SubjectHistory],
         keys: Mapping[UUID, tuple[SubjectKey, bool]],
     ) -> None:
         self._tx = tx
         self._brands = brands
-        """As they are now: what they want to see may have changed while the articles were written."""
+        """The brands' present settings: approval rules may have changed while the articles were written."""
         self._late = {slug: list(others) for slug, others in late.items()}
-        """By brand, the articles that not all of these were compared with."""
-        self._stances = dict(stances)
+        """By brand, stored articles that not all of the new ones were compared with."""
+        self._histories = dict(histories)
         self._keys = keys
         self._new: dict[UUID, NewContent] = {}
 
     @classmethod
-    async def begin(cls, tx: Transaction, written: Sequence[tuple[Ended, Written]]) -> Self:
-        """Reads what is to be known of all of them, once nobody else can store any."""
+    async def begin(cls, tx: Transaction, written: Sequence[tuple[WritingOutcome, FinishedArticle]]) -> Self:
+        """Locks storing, then reads the brands, articles, subjects and histories that these articles need."""
         if not written:
             return cls(tx, {}, {}, {}, {})
         await lock_storing(tx.connection)
@@ -216,7 +230,7 @@ class _Storing:
         for each, result in written:
             slug = each.command.brand_slug
             compared[slug] = compared.get(slug, result.judged.compared) & result.judged.compared
-        late = await others_of(tx.connection, compared, but=frozenset[UUID]().union(*compared.values()))
+        late = await load_siblings(tx.connection, compared, but=frozenset[UUID]().union(*compared.values()))
         keys = await name_contents(
             tx.connection,
             [
@@ -229,23 +243,27 @@ class _Storing:
                 for each, _ in written
             ],
         )
-        stances = await stances_on(
+        histories = await load_subject_histories(
             tx.connection, [(each.brand.slug, keys[each.command.content_id][0]) for each, _ in written]
         )
-        return cls(tx, brands, late, stances, keys)
+        return cls(tx, brands, late, histories, keys)
 
-    async def store(self, ended: Ended, written: Written) -> None:
+    async def store(self, ended: WritingOutcome, written: FinishedArticle) -> None:
         command, slug = ended.command, ended.command.brand_slug
         brand = self._brands.get(slug, ended.brand)
         own = {command.content_id, command.renews, *written.judged.compared}
         since = [each for each in self._late[slug] if each.content_id not in own]
-        judged = await judge_again(written.judged, since, self._bodies) if since else written.judged
+        judged = (
+            await compare_with_newcomers(written.judged, since, self._bodies) if since else written.judged
+        )
         named = slug, self._keys[command.content_id][0]
-        held_for = (*judged.held_for, *wishes(brand, self._stances[named]))
+        held_for = (*judged.held_for, *approval_reasons(brand, self._histories[named]))
         if command.revision is not None:
-            await _store_again(self._tx, ended, judged, written.sources, held_for)
+            await _store_rewrite(self._tx, ended, judged, written.sources, held_for)
         elif command.renews is not None:
-            await _renew(self._tx, ended, command.renews, judged, written.sources, held_for, brand.target)
+            await _store_renewal(
+                self._tx, ended, command.renews, judged, written.sources, held_for, brand.target
+            )
         elif (standing_id := judged.standing_id) is not None:
             (why,) = judged.held_for
             self._tx.send(ended.refused(NEAR_DUPLICATE, why, standing_id), caused_by=ended.message)
@@ -261,9 +279,9 @@ class _Storing:
 
     def _store_new(
         self,
-        ended: Ended,
-        judged: Judged,
-        sources: Sequence[Source],
+        ended: WritingOutcome,
+        judged: JudgedArticle,
+        sources: Sequence[ArticleSource],
         held_for: Sequence[str],
         named: tuple[str, SubjectKey],
     ) -> None:
@@ -278,7 +296,7 @@ class _Storing:
             measures=judged.measures,
             held_for=held_for,
             fingerprint=judged.fingerprint,
-            # Whoever asks next notes that it is distinct with its key.
+            # A subject key found to be distinct is noted together with its row by the next reader.
             subject_key=None if self._keys[command.content_id][1] else named[1],
         )
         if held_for:
@@ -290,11 +308,13 @@ class _Storing:
                 keyword=command.keyword,
                 word_count=article.word_count,
             )
-            # Those behind it find it as if it were stored already.
+            # Later articles of this transaction must see it as stored.
             self._late[command.brand_slug].append(
-                Other(command.content_id, 1, command.keyword, article.title, None, judged.fingerprint)
+                SiblingArticle(
+                    command.content_id, 1, command.keyword, article.title, None, judged.fingerprint
+                )
             )
-            self._stances[named] = replace(self._stances[named], has_article=True)
+            self._histories[named] = replace(self._histories[named], has_article=True)
         self._tx.send(announcement, caused_by=ended.message)
         ended.log.info(
             "article_held" if held_for else "article_written",
@@ -306,23 +326,27 @@ class _Storing:
         )
 
     async def _bodies(self, content_ids: Sequence[UUID]) -> Mapping[UUID, str]:
-        """Their Markdown, of those too that are not stored yet."""
+        """Returns the Markdown of these articles, including those not inserted yet."""
         new = {each: self._new[each].article.body_markdown for each in content_ids if each in self._new}
         stored = [each for each in content_ids if each not in new]
-        return new | (await bodies_of(self._tx.connection, stored) if stored else {})
+        return new | (await load_bodies(self._tx.connection, stored) if stored else {})
 
     async def finish(self) -> None:
         if self._new:
             await insert_contents(self._tx.connection, list(self._new.values()))
 
 
-async def _store_again(
-    tx: Transaction, ended: Ended, judged: Judged, sources: Sequence[Source], held_for: Sequence[str]
+async def _store_rewrite(
+    tx: Transaction,
+    ended: WritingOutcome,
+    judged: JudgedArticle,
+    sources: Sequence[ArticleSource],
+    held_for: Sequence[str],
 ) -> None:
-    """Has the new text wait in place of the one that was sent back, unless somebody decided otherwise meanwhile."""
+    """Stores a rewritten draft for review, unless a person decided about it meanwhile."""
     command = ended.command
     reasons = (f"it was written again: {command.comment}", *held_for)
-    stored = await revise(
+    stored = await store_rewrite(
         tx.connection,
         command.content_id,
         _text_of(judged, sources),
@@ -342,17 +366,17 @@ async def _store_again(
     )
 
 
-async def _renew(
+async def _store_renewal(
     tx: Transaction,
-    ended: Ended,
+    ended: WritingOutcome,
     content_id: UUID,
-    judged: Judged,
-    sources: Sequence[Source],
+    judged: JudgedArticle,
+    sources: Sequence[ArticleSource],
     waits_for: Sequence[str],
     target: str,
 ) -> None:
-    """Makes the text a version of the article that it renews, at its address. That is published again, and posted no second time."""
-    renewed = await renew(
+    """Stores the text as a new version of the article it renews, and republishes it at its address without new posts."""
+    renewed = await store_renewal(
         tx.connection,
         content_id,
         _text_of(judged, sources),
@@ -385,9 +409,9 @@ async def _renew(
     )
 
 
-def _text_of(judged: Judged, sources: Sequence[Source]) -> Text:
+def _text_of(judged: JudgedArticle, sources: Sequence[ArticleSource]) -> ArticleText:
     article = judged.article
-    return Text(
+    return ArticleText(
         slug=article.slug,
         title=article.title,
         meta_description=article.meta_description,
@@ -395,6 +419,6 @@ def _text_of(judged: Judged, sources: Sequence[Source]) -> Text:
         word_count=article.word_count,
         key_points=article.key_points,
         label=article.label,
-        sources=tuple(listed(sources)),
+        sources=tuple(sources_as_json(sources)),
         measures=judged.measures,
     )

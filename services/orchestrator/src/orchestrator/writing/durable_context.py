@@ -1,4 +1,4 @@
-"""The desk of one `content.generate`: its steps are kept, and after a while others get their turn."""
+"""The context of one `content.generate`: stores the writer's steps, and pauses it when its time slice is over."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from messaging import Database, WaitFor
 from orchestrator.brands import BrandRow
-from orchestrator.writing.durable import Command, Workflow, is_ours
+from orchestrator.writing.durable import DeliveredCommand, DurableWorkflow, has_claim
 from orchestrator.writing.store import latest_titles
 
 ResultT = TypeVar("ResultT")
@@ -18,39 +18,39 @@ LATEST_TITLES = 100
 TURN = "its next turn at the writers"
 
 
-class NotOursError(Exception):
-    """The article was cancelled, or another command writes it: no further step is begun, and nothing follows."""
+class SupersededError(Exception):
+    """The article was cancelled, or another command took over: the writer must stop, and nothing is stored."""
 
 
-class Turn:
-    """How long an article may be worked on before others get their turn; one step of it is always done."""
+class TimeSlice:
+    """Limits the time spent on one article while others wait; the first step always runs."""
 
     def __init__(self, seconds: float) -> None:
         self._ends = monotonic() + seconds
         self._steps = 0
 
     def begin_step(self) -> None:
-        """Raises WaitFor: the turn is over."""
+        """Counts a step; raises WaitFor once the time is over."""
         if self._steps and monotonic() >= self._ends:
-            raise WaitFor(TURN, f"{self._steps} steps further, it is behind the others again")
+            raise WaitFor(TURN, f"its time is over after {self._steps} steps; other articles go first")
         self._steps += 1
 
 
-class CommandDesk:
-    """Of one `content.generate`; see `desk.py`."""
+class DurableWritingContext:
+    """Implements `WritingContext` for one `content.generate`: every step has a database row."""
 
     def __init__(
         self,
         database: Database,
-        steps: Callable[[], Awaitable[Workflow]],
+        steps: Callable[[], Awaitable[DurableWorkflow]],
         brand: BrandRow,
-        command: Command,
+        command: DeliveredCommand,
         comment: str,
-        turn: Turn,
+        turn: TimeSlice,
     ) -> None:
         self._database = database
         self._resume = steps
-        self._steps: Workflow | None = None
+        self._steps: DurableWorkflow | None = None
         self._brand = brand
         self._command = command
         self._comment = comment
@@ -88,8 +88,8 @@ class CommandDesk:
         if not self._steps.has(name):
             self._turn.begin_step()
             async with self._database.connection() as connection:
-                if not await is_ours(connection, self._command):
-                    raise NotOursError
+                if not await has_claim(connection, self._command):
+                    raise SupersededError
         return await self._steps.step(name, result_type, partial(work, f"{self._steps.workflow_id}:{name}"))
 
     async def earlier_titles(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Looks at links, one after the other. Every replica does; rows share out the work, and what a replica that died had in hand comes back."""
+"""Checks links one by one, in every replica; rows share out the work, and another replica continues after a crash."""
 
 import asyncio
 from datetime import timedelta
@@ -8,26 +8,26 @@ import structlog
 
 from messaging import Database
 from orchestrator.links import store
-from orchestrator.links.asking import Asking, LaterError, NobodyToAskError
+from orchestrator.links.probe import LinkProbe, ProbeLaterError, ProberUnavailableError
 from orchestrator.links.store import DueLink
 
 log = structlog.get_logger(__name__)
 
 REST: Final = timedelta(minutes=1)
-"""Between two looks for what is due, where nothing is."""
+"""The pause between two searches for due links, if none are due."""
 WITHOUT_ANYBODY: Final = timedelta(minutes=10)
-"""Before somebody is asked again who was away."""
+"""The pause after the gateway or the publisher was away."""
 
 
-class Checking:
-    """One for the life of the process."""
+class LinkChecker:
+    """Checks links in a loop; create one per process."""
 
-    def __init__(self, database: Database, asking: Asking) -> None:
+    def __init__(self, database: Database, probe: LinkProbe) -> None:
         self._database = database
-        self._asking = asking
+        self._probe = probe
 
     async def run(self) -> None:
-        """Goes on until it is cancelled."""
+        """Runs until it is cancelled."""
         while True:
             while await self.begin_round():
                 pass
@@ -36,7 +36,7 @@ class Checking:
             await asyncio.sleep(REST.total_seconds())
 
     async def begin_round(self) -> bool:
-        """Gathers the links of a brand whose week is over; whether there was one."""
+        """Starts the weekly round of one brand; returns False if none is due."""
         async with self._database.transaction() as tx:
             slug = await store.begin_round(tx.connection)
         if slug is not None:
@@ -44,18 +44,18 @@ class Checking:
         return slug is not None
 
     async def look_at_next(self) -> bool:
-        """Looks at the link that has been due longest; whether there was one, and somebody to ask."""
+        """Checks the link that has been due longest; returns False if none is due or it cannot be probed now."""
         async with self._database.transaction() as tx:
-            link = await store.take_due(tx.connection)
+            link = await store.claim_due(tx.connection)
         if link is None:
             return False
         try:
-            answer = await self._asking.look(link.kind, link.address)
-        except LaterError as later:
+            answer = await self._probe.look(link.kind, link.address)
+        except ProbeLaterError as later:
             async with self._database.transaction() as tx:
-                await store.put_back(tx.connection, link, later.after)
+                await store.release(tx.connection, link, later.after)
             return True
-        except NobodyToAskError as error:
+        except ProberUnavailableError as error:
             await self._wait(link, str(error))
             return False
         async with self._database.transaction() as tx:
@@ -65,5 +65,5 @@ class Checking:
 
     async def _wait(self, link: DueLink, why: str) -> None:
         async with self._database.transaction() as tx:
-            await store.put_back(tx.connection, link, WITHOUT_ANYBODY)
+            await store.release(tx.connection, link, WITHOUT_ANYBODY)
             await store.note_trouble(tx.connection, link.brand_slug, why)

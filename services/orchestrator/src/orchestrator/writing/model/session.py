@@ -1,4 +1,4 @@
-"""Asks the model step by step; every answer is a row before anything is made of it, so that none is paid for twice."""
+"""Asks the model step by step; stores every answer before using it, so that none is paid for twice."""
 
 import hashlib
 import json
@@ -7,36 +7,38 @@ from typing import Any, Final, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from orchestrator.writing.desk import Desk
-from orchestrator.writing.model.answers import Brief, Front, Shape, json_schema
-from orchestrator.writing.model.chat import Chat, Completion, Message, Request
+from orchestrator.writing.context import WritingContext
+from orchestrator.writing.model.answers import AnswerShape, Brief, Front, json_schema
+from orchestrator.writing.model.chat import ChatClient, ChatCompletion, ChatRequest, Message
 from orchestrator.writing.model.prompts import REPAIR
 
-COMPLETION: Final = TypeAdapter(Completion)
+COMPLETION: Final = TypeAdapter(ChatCompletion)
 MAX_PROBLEM: Final = 500
 SHORT_TOKENS: Final = 2_000
-"""Of a short answer, at least, where there are so many: models that think before they answer count that, too."""
+"""The least tokens for a short answer, if the model allows that many: some models think before they answer."""
 
-ShapeT = TypeVar("ShapeT", bound=Shape)
-
-
-class UnusableAnswerError(Exception):
-    """The model gave no answer of the shape asked for, though asked twice; or it refused."""
+ShapeT = TypeVar("ShapeT", bound=AnswerShape)
 
 
-class Asking:
-    """The model's answers for one article, and what they cost together.
+class UnusableModelAnswerError(Exception):
+    """The model refused, or gave two answers that do not fit the shape."""
+
+
+class ModelSession:
+    """Asks a model for one article, and sums up the tokens.
 
     Args:
         chat: the model.
-        desk: of the article.
-        max_tokens: of an answer; a short one, such as the brief, gets half of it where that is enough.
-        compact: whether answers have the bounds of a small context.
+        context: the article's context.
+        max_tokens: of an answer; a short one, such as the brief, gets half of it if that is enough.
+        compact: true to bound answers for a small context.
     """
 
-    def __init__(self, chat: Chat, desk: Desk, max_tokens: int, *, compact: bool = False) -> None:
+    def __init__(
+        self, chat: ChatClient, context: WritingContext, max_tokens: int, *, compact: bool = False
+    ) -> None:
         self._chat = chat
-        self._desk = desk
+        self._context = context
         self.max_tokens = max_tokens
         self._compact = compact
         self.model = chat.model
@@ -46,7 +48,7 @@ class Asking:
     async def ask(
         self, step: str, shape: type[ShapeT], messages: tuple[Message, ...], *, passages: Sequence[str] = ()
     ) -> ShapeT:
-        """The answer to a step, sent back once if it is not of the shape.
+        """Returns the answer to a step; asks once more if the first one does not fit the shape.
 
         Args:
             step: its name.
@@ -55,8 +57,8 @@ class Asking:
             passages: the ids that the answer may cite.
 
         Raises:
-            UnusableAnswerError: it refused, or the second answer is unusable too.
-            WaitFor, RetryLater, Unprocessable: as of `Chat.complete`.
+            UnusableModelAnswerError: it refused, or the second answer is unusable too.
+            WaitFor, RetryLater, Unprocessable: as of `ChatClient.complete`.
         """
         response_format = json_schema(shape, passages=passages, compact=self._compact)
         max_tokens = self._tokens_of(shape)
@@ -73,23 +75,23 @@ class Asking:
         try:
             return _read(second, shape)
         except ValueError as error:
-            raise UnusableAnswerError(
+            raise UnusableModelAnswerError(
                 f"the model's answer to “{step}” cannot be used, twice: {error}"
             ) from error
 
-    def _tokens_of(self, shape: type[Shape]) -> int:
-        """Less for what is short, so that less money is set aside for it and a model that repeats itself ends sooner."""
+    def _tokens_of(self, shape: type[AnswerShape]) -> int:
+        """Returns fewer tokens for short answers: less budget is set aside, and a model that repeats itself stops sooner."""
         short = max(self.max_tokens // 2, SHORT_TOKENS) if shape in {Brief, Front} else self.max_tokens
         return min(self.max_tokens, short)
 
     async def _complete(
         self, step: str, messages: tuple[Message, ...], response_format: dict[str, Any], max_tokens: int
-    ) -> Completion:
-        async def work(key: str) -> Completion:
+    ) -> ChatCompletion:
+        async def work(key: str) -> ChatCompletion:
             return await self._chat.complete(
-                Request(
-                    brand_slug=self._desk.brand_slug,
-                    # A key is good for one question. Another version of ours, or of the brand, may ask another one at this step.
+                ChatRequest(
+                    brand_slug=self._context.brand_slug,
+                    # A key names one question. After an upgrade or a change of the brand, this step may ask a different one.
                     key=f"{key.replace(' ', '-')}:{_digest(messages, response_format, max_tokens)}",
                     messages=messages,
                     response_format=response_format,
@@ -97,19 +99,19 @@ class Asking:
                 )
             )
 
-        completion = await self._desk.step(f"model:{step}", COMPLETION, work)
+        completion = await self._context.step(f"model:{step}", COMPLETION, work)
         self.model = completion.model
         self.prompt_tokens += completion.usage.prompt_tokens
         self.completion_tokens += completion.usage.completion_tokens
         if completion.refused:
-            raise UnusableAnswerError(
+            raise UnusableModelAnswerError(
                 f"the model refused to answer “{step}”: {completion.refusal or completion.finish_reason}"
             )
         return completion
 
 
-def _read(completion: Completion, shape: type[ShapeT]) -> ShapeT:
-    """Raises ValueError: it was cut off, or is not of the shape; the message tells the model what is wrong."""
+def _read(completion: ChatCompletion, shape: type[ShapeT]) -> ShapeT:
+    """Parses an answer. Raises ValueError, with a message for the model, if it was cut off or does not fit the shape."""
     if completion.finish_reason == "length":
         raise ValueError("it was cut off at the limit of its length")
     try:
@@ -127,7 +129,7 @@ def _digest(*parts: Any) -> str:
 
 
 def _bare(content: str) -> str:
-    """Without the fence that some models put around JSON."""
+    """Strips the code fence that some models put around JSON."""
     text = content.strip()
     if text.startswith("```") and text.endswith("```"):
         text = text.removeprefix("```").removesuffix("```").removeprefix("json")

@@ -1,21 +1,21 @@
-"""What a person says of subjects: that two are one, or that a keyword has one to itself. It holds under all later rules."""
+"""People's decisions about subjects: a join makes two one, a split separates one keyword. They outlast all rules."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from chassis import Connection
-from orchestrator.subjects.keying import key_anew, load_names
 from orchestrator.subjects.keys import SubjectKey, own_key_of, spelling_of
-from orchestrator.subjects.naming import Join, SubjectNames
+from orchestrator.subjects.naming import SubjectJoin, SubjectNames
 from orchestrator.subjects.rekeying import rekey_brands
+from orchestrator.subjects.stored_keys import load_names, rekey_affected
 
 
 @dataclass(frozen=True, slots=True)
 class SubjectDecision:
-    """What somebody has said."""
+    """A decision about subjects that is in force."""
 
     kind: str
-    """join or split."""
+    """`join` or `split`."""
     keyword: str
     other: str | None
     decided_by: str
@@ -24,7 +24,7 @@ class SubjectDecision:
 
 @dataclass(frozen=True, slots=True)
 class StoredSubject:
-    """A subject of a brand that has an article, or that a keyword has in hand."""
+    """A subject of a brand with an article, or with a keyword in work."""
 
     key: SubjectKey
     keywords: tuple[str, ...]
@@ -33,11 +33,11 @@ class StoredSubject:
 
 
 async def join_subjects(connection: Connection, slug: str, keyword: str, other: str, *, by: str) -> bool:
-    """Makes the subject of `keyword` one with that of `other`; returns whether they were two.
+    """Joins the subject of `keyword` with that of `other`; returns False if they were one already.
 
-    A split that keeps them apart is taken back. What is in hand already goes on; every article that stands is kept.
+    Removes a split between them. Work that has begun continues, and existing articles stay.
     """
-    names = await _hold(connection, slug)
+    names = await _lock_names(connection, slug)
     own = own_key_of(keyword)
     has_own = own == names.plain_key(keyword) or await _is_stored(connection, slug, own)
     target = names.key(other)
@@ -63,19 +63,21 @@ async def join_subjects(connection: Connection, slug: str, keyword: str, other: 
             has_own,
             by,
         )
-    await _follow_up(connection, slug, before, keyword, other)
+    await _rekey_after_decision(connection, slug, before, keyword, other)
     return True
 
 
 async def split_subject(connection: Connection, slug: str, keyword: str, *, by: str) -> bool:
-    """Gives `keyword`, spelled so, a subject to itself, or takes a join of it back; returns whether it had none.
+    """Gives this spelling of `keyword` its own subject, or removes a join of it; returns False if it had one already.
 
-    Whoever waits for another keyword under this spelling has a turn of its own within seconds.
+    A keyword of this spelling that waits for another one gets its own turn within seconds.
     """
-    names = await _hold(connection, slug)
+    names = await _lock_names(connection, slug)
     before = _keys_of(names, keyword)
     own = own_key_of(keyword)
-    joins: list[Join] = [join for key, join in names.joins.items() if key in {names.plain_key(keyword), own}]
+    joins: list[SubjectJoin] = [
+        join for key, join in names.joins.items() if key in {names.plain_key(keyword), own}
+    ]
     if joins:
         await _remove(connection, slug, "join", [join.keyword for join in joins])
     elif spelling_of(keyword) in names.splits:
@@ -91,14 +93,14 @@ async def split_subject(connection: Connection, slug: str, keyword: str, *, by: 
             keyword,
             by,
         )
-    await _follow_up(connection, slug, before, keyword)
+    await _rekey_after_decision(connection, slug, before, keyword)
     return True
 
 
-async def decisions_of(
+async def find_decisions(
     connection: Connection, slug: str, *, after: datetime | None, limit: int
 ) -> list[SubjectDecision]:
-    """The latest first, behind the one decided at `after`."""
+    """Returns a page of decisions, the latest first; only those before `after`, if given."""
     rows = await connection.fetch(
         """
         select kind, keyword, other, decided_by, decided_at from subject_decisions
@@ -112,10 +114,10 @@ async def decisions_of(
     return [SubjectDecision(**row) for row in rows]
 
 
-async def stored_subjects(
+async def find_subjects(
     connection: Connection, slug: str, *, keyword: str | None, after: str, limit: int
 ) -> list[StoredSubject]:
-    """By key, behind the key `after`; with a `keyword`, the one that it names."""
+    """Returns a page of subjects with keys above `after`, ascending; with `keyword`, only that keyword's subject."""
     names = (await load_names(connection, [slug]))[slug]
     rows = await connection.fetch(
         """
@@ -141,7 +143,7 @@ async def stored_subjects(
     ]
 
 
-async def _hold(connection: Connection, slug: str) -> SubjectNames:
+async def _lock_names(connection: Connection, slug: str) -> SubjectNames:
     await connection.execute("select from brands where slug = $1 for no key update", slug)
     names = await load_names(connection, [slug])
     await rekey_brands(connection, names)
@@ -178,6 +180,8 @@ async def _remove(connection: Connection, slug: str, kind: str, keywords: list[s
     )
 
 
-async def _follow_up(connection: Connection, slug: str, before: set[SubjectKey], *keywords: str) -> None:
+async def _rekey_after_decision(
+    connection: Connection, slug: str, before: set[SubjectKey], *keywords: str
+) -> None:
     names = (await load_names(connection, [slug]))[slug]
-    await key_anew(connection, slug, names, before | _keys_of(names, *keywords))
+    await rekey_affected(connection, slug, names, before | _keys_of(names, *keywords))
