@@ -28,7 +28,7 @@ from envelope.brand.payloads import (
 from messaging import Database
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
-from messaging.testing import written
+from messaging.testing import write_records
 from orchestrator.api import http_api
 from orchestrator.erasure import Reminders
 from orchestrator.erasure.store import _OF_THE_BRAND
@@ -275,7 +275,7 @@ async def test_what_comes_late_is_dropped_and_makes_nothing_anew(everything: Eve
         ),
     ):
         async with everything.databases[service].transaction() as tx:
-            await written(tx, record)
+            await write_records(tx, record)
     assert await everything.places_of(SECRET) == ["orchestrator.audit_log"]
     assert [await everything.sent_by(service) for service in SERVICES] == [[]] * 5
 
@@ -293,7 +293,7 @@ async def test_what_is_under_way_when_the_brand_is_erased_is_not_stored(everythi
     handlers = PublisherHandlers(everything.databases["publisher"], Reading(), urls)  # type: ignore[arg-type]
     record = await handlers.content_publish(publish, CONTEXT)
     async with everything.databases["publisher"].transaction() as tx:
-        await written(tx, record)
+        await write_records(tx, record)
         assert tx.outgoing == []
     assert await everything.count("publisher", "select count(*) from sites where brand_slug = 'acme'") == 0
 

@@ -354,7 +354,7 @@ async def test_what_the_former_version_has_begun_goes_on_and_waits_for_the_budge
     assert {asked.shape for asked in read} == {"SecondReading"}
     record = await workflow(judged=True).generate(message, context)
     async with orchestrator_database.transaction() as tx:
-        await testing.written(tx, record)
+        await testing.write_records(tx, record)
 
     assert [asked.shape for asked in model.asked[begun + len(read) + 1 :]] == ["Front"]
     assert all(asked.headers["X-Brand"] == "daily-grind" for asked in read)

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from envelope.brand.payloads import ContentRefused
-from messaging.testing import written
+from messaging.testing import write_records
 from orchestrator.writing.store import find_content
 from tests.fixtures.models.scripted_model import Reply
 
@@ -28,7 +28,7 @@ async def test_what_is_being_written_is_not_stored_and_late_answers_change_nothi
     told = answer.json()["workflow"]
     assert (answer.json()["changed"], told["state"], told["cancelled_by"]) == (True, "cancelled", "service")
     async with writing.database.transaction() as tx:
-        await written(tx, record)
+        await write_records(tx, record)
     await writing.carry_out(command)
     assert not await stored(writing, command)
     assert await writing.sent("content.generated") == []

@@ -10,7 +10,7 @@ import structlog
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database, Record
-from messaging.testing import written
+from messaging.testing import write_records
 from orchestrator.removal import insert_deleted
 from orchestrator.writing import Article
 from orchestrator.writing.extractive import ExtractiveWriter
@@ -45,7 +45,7 @@ async def test_an_article_that_was_deleted_is_not_written_anew(
         )
         await tx.connection.execute("delete from workflow_steps")
     async with orchestrator_database.transaction() as tx:
-        await written(tx, under_way)
+        await write_records(tx, under_way)
     assert await end(orchestrator_database, workflow, command, context) is None
     assert await sent_by(orchestrator_database) == []
 
@@ -195,7 +195,7 @@ async def test_of_two_near_duplicates_written_at_the_same_time_one_waits(
 
     async def commit(record: Record) -> None:
         async with orchestrator_database.transaction() as tx:
-            await written(tx, record)
+            await write_records(tx, record)
 
     await asyncio.gather(*map(commit, records))
 

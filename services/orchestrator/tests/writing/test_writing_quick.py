@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database
-from messaging.testing import written
+from messaging.testing import write_records
 from orchestrator.writing import ContentWorkflow, Quick
 from orchestrator.writing.durable import workflow as durable
 from orchestrator.writing.durable.workflow import StoredMeanwhileError, Workflow
@@ -49,7 +49,7 @@ async def test_all_steps_have_their_rows_with_the_article_and_none_before(
     record = await quickly(orchestrator_database, Calls(SOURCES)).generate(command, context)
     before = await steps_of(orchestrator_database, command.payload.content_id)
     async with orchestrator_database.transaction() as tx:
-        await written(tx, record)
+        await write_records(tx, record)
 
     assert before == {}
     assert await steps_of(orchestrator_database, command.payload.content_id) == {
@@ -67,13 +67,13 @@ async def test_what_was_killed_before_its_article_was_stored_is_done_again_and_s
     lost = await quickly(orchestrator_database, fetch).generate(command, context)
     with suppress(ZeroDivisionError):
         async with orchestrator_database.transaction() as tx:
-            await written(tx, lost)
+            await write_records(tx, lost)
             raise ZeroDivisionError
 
     async def run() -> None:
         record = await quickly(orchestrator_database, fetch).generate(command, context)
         async with orchestrator_database.transaction() as tx:
-            await written(tx, record)
+            await write_records(tx, record)
 
     assert await steps_of(orchestrator_database, command.payload.content_id) == {}
     await asyncio.gather(run(), run())
@@ -89,7 +89,7 @@ async def test_a_refusal_shows_what_was_read(
 ) -> None:
     record = await quickly(orchestrator_database, Calls(SOURCES[:1])).generate(command, context)
     async with orchestrator_database.transaction() as tx:
-        await written(tx, record)
+        await write_records(tx, record)
 
     assert await steps_of(orchestrator_database, command.payload.content_id) == {"fetch_research": True}
     assert [kind for kind, _ in await sent_by(orchestrator_database)] == ["content.refused"]
@@ -112,7 +112,7 @@ async def test_nothing_is_kept_of_what_was_deleted_while_it_was_written(
             await connection.execute("delete from writings where content_id = $1", content_id)
 
     async with orchestrator_database.transaction() as tx:
-        await written(tx, record)
+        await write_records(tx, record)
 
     async with orchestrator_database.connection() as connection:
         assert await find_content(connection, content_id) is None
@@ -132,7 +132,7 @@ def generated(
 
 async def write_together(database: Database, records: Sequence[Any]) -> None:
     async with database.transaction() as tx:
-        await written(tx, *records)
+        await write_records(tx, *records)
 
 
 async def test_what_ends_together_is_written_as_if_each_were_alone(

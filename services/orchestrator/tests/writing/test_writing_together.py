@@ -16,7 +16,7 @@ from chassis.testing import eventually
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database, Unprocessable, WaitFor
-from messaging.testing import written
+from messaging.testing import write_records
 from orchestrator.brands import upsert_brand
 from orchestrator.computing import Computing
 from orchestrator.subjects.keys import key_of
@@ -387,7 +387,7 @@ async def test_a_slow_writer_has_only_so_many_places_and_keeps_quick_ones_from_n
     writer.go_on.set()
     for each in await asyncio.gather(one, other, suspect):
         async with orchestrator_database.transaction() as tx:
-            await written(tx, each)
+            await write_records(tx, each)
     assert writer.count == 3
     quick = ContentWorkflow(orchestrator_database, Calls(SOURCES), {"extractive": Quick(Told())}, at_once=1)
     assert len(await asyncio.gather(*(quick.generate(each, context) for each in (third,)))) == 1

@@ -13,7 +13,7 @@ from chassis.observing.metrics import Families
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database, RetryLater, Unprocessable
-from messaging.testing import written
+from messaging.testing import write_records
 from orchestrator.writing import Article, Passage, Source
 from orchestrator.writing.domain import free_slug
 from orchestrator.writing.extractive import ExtractiveWriter
@@ -57,7 +57,7 @@ async def test_two_replicas_write_one_article_and_announce_it_once(
     async def run() -> None:
         record = await workflow_of(orchestrator_database, Calls(SOURCES)).generate(command, context)
         async with orchestrator_database.transaction() as tx:
-            await written(tx, record)
+            await write_records(tx, record)
 
     await asyncio.gather(run(), run())
     await run()
@@ -101,7 +101,7 @@ async def test_any_writer_can_be_handed_to_the_workflow(
 
     record = await workflow.generate(command, context)
     async with orchestrator_database.transaction() as tx:
-        await written(tx, record)
+        await write_records(tx, record)
 
     async with orchestrator_database.connection() as connection:
         content = await find_content(connection, command.payload.content_id)
@@ -184,7 +184,7 @@ async def test_sources_that_give_no_article_end_the_keyword_with_a_reason(
     workflow = workflow_of(orchestrator_database, Calls(bare))
     record = await workflow.generate(command, context)
     async with orchestrator_database.transaction() as tx:
-        await written(tx, record)
+        await write_records(tx, record)
 
     (counted,) = workflow.refusals.shown(Families("brand_engine")).collect()
     assert {each.labels["reason"]: each.value for each in counted.samples} == {
@@ -209,7 +209,7 @@ async def test_the_day_of_a_source_is_stored_with_the_article(
 ) -> None:
     record = await workflow_of(orchestrator_database, Calls(SOURCES)).generate(command, context)
     async with orchestrator_database.transaction() as tx:
-        await written(tx, record)
+        await write_records(tx, record)
 
     async with orchestrator_database.connection() as connection:
         content = await find_content(connection, command.payload.content_id)

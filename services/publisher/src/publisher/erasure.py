@@ -5,9 +5,9 @@ from typing import Final
 from chassis import Connection
 from envelope import DomainMessage
 from envelope.brand.payloads import BrandErased, ContentDelete, ContentPublish
-from messaging.erasure import Erasures, comes_too_late, remove_from
+from messaging.erasure import ErasedBrands, delete_brand_rows, is_of_erased_brand
 
-ERASURES: Final = Erasures("publisher")
+ERASURES: Final = ErasedBrands("publisher")
 _TABLES: Final = {
     # First, as otherwise addresses of removed pages would be told of.
     "indexnow_keys": "indexnow_keys",
@@ -41,12 +41,12 @@ async def is_late(
 ) -> bool:
     """Whether its brand was erased after it was sent; if not, nobody erases the brand before the transaction ends."""
     brand = command.payload.brand_slug
-    return comes_too_late(brand, command.timestamp, await ERASURES.erased(connection, [brand]))
+    return is_of_erased_brand(brand, command.timestamp, await ERASURES.erasure_times(connection, [brand]))
 
 
 async def _remove(connection: Connection, brand: str) -> dict[str, int]:
     # Pictures go with their pages.
-    return {what: await remove_from(connection, table, brand) for what, table in _TABLES.items()}
+    return {what: await delete_brand_rows(connection, table, brand) for what, table in _TABLES.items()}
 
 
 async def _elsewhere(connection: Connection, brand: str) -> dict[str, object]:
@@ -65,4 +65,4 @@ async def _elsewhere(connection: Connection, brand: str) -> dict[str, object]:
     return dict(row)
 
 
-erase: Final = ERASURES.handler(_remove, BrandErased, tell=_elsewhere)
+erase: Final = ERASURES.handler(_remove, BrandErased, read_fields=_elsewhere)

@@ -27,7 +27,7 @@ from gateway.accounts.kind import refusal
 from gateway.accounts.kinds import KINDS
 from gateway.accounts.requests import AccountRequest
 from messaging import Context, Database, Dependency, RetryLater
-from messaging.testing import written
+from messaging.testing import write_records
 from publisher.clients.orchestrator import OrchestratorClient
 from publisher.domain import Article
 from publisher.handlers import Handlers
@@ -177,7 +177,7 @@ class Targets:
         """One attempt: the payloads that it sent, with their types. With `loses`, that is raised, and what it wrote down last is lost."""
         record = await (handlers or self.handlers).content_publish(command, self.context)
         async with self.database.transaction() as tx:
-            await written(tx, record)
+            await write_records(tx, record)
             if loses is not None:
                 raise loses
             return [json.loads(row.body) for row in tx.outgoing]

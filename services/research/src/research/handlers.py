@@ -10,8 +10,8 @@ from chassis import redaction
 from chassis.gathering import Gathering
 from envelope import DomainMessage, Payload
 from envelope.brand.payloads import ResearchCompleted, ResearchFailed, ResearchRequested, ResearchWaiting
-from messaging import Context, Database, Together, Transaction, WaitFor
-from messaging.erasure import comes_too_late
+from messaging import Context, Database, GroupedRecord, Transaction, WaitFor
+from messaging.erasure import is_of_erased_brand
 from research import store
 from research.clients.provider import Provider, Wanted
 from research.domain import CACHE_PERIOD, Found, Insufficient
@@ -66,7 +66,7 @@ class Handlers:
 
     async def research_requested(
         self, message: DomainMessage[ResearchRequested], context: Context
-    ) -> Together[Ended]:
+    ) -> GroupedRecord[Ended]:
         """Answer from the cache or search; the search runs with no transaction open.
 
         Raises:
@@ -75,9 +75,9 @@ class Handlers:
         request = message.payload
         known = await self._known.get(Asked(request.brand_slug, request.keyword, request.not_before))
         if known.erased_at is not None and _is_late(message, {request.brand_slug: known.erased_at}):
-            return Together(write, Ended(message, None))
+            return GroupedRecord(write, Ended(message, None))
         try:
-            return Together(write, Ended(message, await self._outcome(message, context, known)))
+            return GroupedRecord(write, Ended(message, await self._outcome(message, context, known)))
         except WaitFor as wait:
             await self._tell(message, wait)
             raise
@@ -85,7 +85,7 @@ class Handlers:
     async def _look(self, asked: Sequence[Asked]) -> Mapping[Asked, Known]:
         brands = list({each.brand for each in asked})
         async with self._database.connection() as connection:
-            erased = await ERASURES.erased(connection, brands)
+            erased = await ERASURES.erasure_times(connection, brands)
             sources = await sources_of_brands(connection, brands)
             inquiries = [self._inquiry(each, sources[each.brand]) for each in asked]
             cached = await store.fresh_researches(connection, inquiries)
@@ -176,7 +176,7 @@ async def write(tx: Transaction, ends: Sequence[Ended]) -> None:
     """Stores how commands end, and answers them. Nothing of one that comes too late is kept."""
     await store.forget_commands(tx.connection, [end.message.event_id for end in ends])
     # Searching takes a while, in which a brand may have been erased.
-    erased = await ERASURES.erased(tx.connection, {end.message.payload.brand_slug for end in ends})
+    erased = await ERASURES.erasure_times(tx.connection, {end.message.payload.brand_slug for end in ends})
     kept = [end for end in ends if not _is_late(end.message, erased)]
     new = [end.outcome for end in kept if isinstance(end.outcome, store.NewResearch)]
     stored = iter(await store.save_researches(tx.connection, new))
@@ -195,7 +195,7 @@ async def write(tx: Transaction, ends: Sequence[Ended]) -> None:
 
 
 def _is_late(message: DomainMessage[ResearchRequested], erased: Mapping[str, datetime]) -> bool:
-    return comes_too_late(message.payload.brand_slug, message.timestamp, erased)
+    return is_of_erased_brand(message.payload.brand_slug, message.timestamp, erased)
 
 
 def _completed(request: ResearchRequested, research_id: store.ResearchId) -> ResearchCompleted:

@@ -16,11 +16,11 @@ from chassis import addresses, redaction, secret_files
 from envelope import Catalogue, Message
 from envelope.catalogue import load
 from messaging.errors import BROKER_ERRORS
-from messaging.moving import establish
 from messaging.settings import BROKER_EXAMPLE, BROKER_SCHEMES
 from messaging.storage import origins
 from messaging.topology import contracts, describe
 from messaging.topology.users import UsersError, renew_from
+from messaging.topology_upgrade import apply_topology
 
 DATABASE_SCHEMES: Final = frozenset({"postgresql", "postgres"})
 DATABASE_EXAMPLE: Final = "postgresql://user:password@host:5432/name"
@@ -125,7 +125,7 @@ def _topology(catalogue: Catalogue) -> None:
         sys.exit(f"RABBITMQ_URL is not set: {BROKER_EXAMPLE}")
     described = describe(catalogue)
     try:
-        asyncio.run(establish(url, catalogue, api_url=api_url, say=_say))
+        asyncio.run(apply_topology(url, catalogue, api_url=api_url, say=_say))
     except (*BROKER_ERRORS, UsersError) as error:
         sys.exit(f"cannot declare the topology: {redaction.text(str(error))}")
     _say(

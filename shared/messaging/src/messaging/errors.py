@@ -48,5 +48,5 @@ class UnroutableError(Exception):
     """The broker returned the message: no queue is bound for its exchange and routing key."""
 
 
-class RefusedError(Exception):
+class PublishRefusedError(Exception):
     """The broker does not let our user publish there: it lacks a permission that its service needs."""

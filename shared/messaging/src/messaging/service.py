@@ -15,13 +15,12 @@ from chassis.app import App
 from chassis.http.audit import log as audit_log
 from envelope import Catalogue, DomainMessage
 from messaging.broker import connections
-from messaging.broker.cancellation import lost_not_cancelled
+from messaging.broker.cancellation import cancellation_as_connection_error
+from messaging.broker.connection_probe import ConnectionProbe
 from messaging.broker.publisher import CONNECT_SECONDS, Publisher, user_of
-from messaging.broker.pulse import Pulse
 from messaging.errors import BROKER_ERRORS
 from messaging.flow import dead_letters
-from messaging.flow.claims import Claims, believing
-from messaging.flow.codec import Reader, decoder, reading
+from messaging.flow.codec import DeliveryReader, decoder, delivery_reader
 from messaging.flow.dead_letters import DeadLetter
 from messaging.flow.dependencies import Dependency
 from messaging.flow.handlers import Handler, OnBatch, routing_table
@@ -29,6 +28,7 @@ from messaging.flow.policy import QueuePolicy
 from messaging.flow.relay import Relay
 from messaging.flow.replays import ReplayCheck
 from messaging.flow.runner import QueueRunner
+from messaging.flow.sender_check import SenderCheck, sender_checking_reader
 from messaging.flow.server_watch import OnCommitLoss, ServerWatch
 from messaging.flow.settlement import Settlement
 from messaging.flow.transactions import Database, Transaction
@@ -76,7 +76,7 @@ class Service(App):
             apply_types=False,
         )
         connections.use_for_consuming(self._broker)
-        self._pulse = Pulse(f"{name} consume", connection=self._consuming_connection)
+        self._probe = ConnectionProbe(f"{name} consume", connection=self._consuming_connection)
         self._crash_lock = asyncio.Lock()
         self.runners: list[QueueRunner] = []
         self._dependencies: list[Dependency] = []
@@ -85,7 +85,7 @@ class Service(App):
         )
         self.metrics.add_collector(counts)
         self.metrics.add_sample(counts.sample)
-        self.background("housekeeping", self._keep_house)
+        self.background("housekeeping", self._run_maintenance)
 
     # -- wiring ------------------------------------------------------------------------------------------------------
 
@@ -100,10 +100,10 @@ class Service(App):
         if queue not in queues:
             raise ValueError(f"{queue} is not in the topology: {', '.join(queues)}")
         table = dict(routing_table(self.catalogue, handlers))
-        claims = Claims(self.catalogue, self.name, queue, self._user)
-        read = believing(decoder(self.catalogue, table, queue), claims)
-        check = ReplayCheck(self.connections, claims)
-        self._add_runner(queue, read, table, self._adjusted(policy or QueuePolicy()), check)
+        sender_check = SenderCheck(self.catalogue, self.name, queue, self._user)
+        read = sender_checking_reader(decoder(self.catalogue, table, queue), sender_check)
+        check = ReplayCheck(self.connections, sender_check)
+        self._add_runner(queue, read, table, self._with_settings(policy or QueuePolicy()), check)
 
     def dependency(self, name: str, *, outages: tuple[type[Exception], ...]) -> Dependency:
         """Something outside that handlers need; `async with dependency.call():` goes around each call of it.
@@ -129,9 +129,11 @@ class Service(App):
         for queue in work_queues(self.catalogue):
             table: dict[str, Handler] = {dead_letters.RECEIVED: OnBatch(handler, (DeadLetter,))}
             policy = QueuePolicy(max_attempts=None, backoff_base=5.0)
-            self._add_runner(dead_letter_queue(queue), reading(dead_letters.decoder(queue)), table, policy)
+            self._add_runner(
+                dead_letter_queue(queue), delivery_reader(dead_letters.decoder(queue)), table, policy
+            )
 
-    def _adjusted(self, policy: QueuePolicy) -> QueuePolicy:
+    def _with_settings(self, policy: QueuePolicy) -> QueuePolicy:
         settings = self._service_settings
         return replace(
             policy,
@@ -142,7 +144,7 @@ class Service(App):
     def _add_runner(
         self,
         queue: str,
-        read: Reader,
+        read: DeliveryReader,
         table: dict[str, Handler],
         policy: QueuePolicy,
         replay_check: ReplayCheck | None = None,
@@ -171,8 +173,8 @@ class Service(App):
         tasks.append(asyncio.create_task(self._relay.run(), name="relay"))
         self._start_background(tasks)
         tasks += [
-            asyncio.create_task(self._publisher.pulse.run(), name="publishing connection's pulse"),
-            asyncio.create_task(self._pulse.run(), name="consuming connection's pulse"),
+            asyncio.create_task(self._publisher.probe.run(), name="publishing connection's probe"),
+            asyncio.create_task(self._probe.run(), name="consuming connection's probe"),
         ]
         await self._connect_broker()
         for runner in self.runners:
@@ -183,7 +185,7 @@ class Service(App):
         delay = 0.2
         while True:
             try:
-                with lost_not_cancelled():
+                with cancellation_as_connection_error():
                     await self._broker.connect()
             except BROKER_ERRORS as error:
                 log.warning(
@@ -219,7 +221,7 @@ class Service(App):
             await asyncio.sleep(delay)
             delay = min(delay * 2, 5.0)
 
-    async def _keep_house(self) -> None:
+    async def _run_maintenance(self) -> None:
         """Hourly: tomorrow's inbox partitions, dropping the expired ones, forgetting old crash markers, origins of dead letters, kept answers and audit log rows."""
         while True:
             try:
@@ -255,7 +257,7 @@ class Service(App):
     async def problems(self) -> dict[str, str]:
         """What keeps the service from working right now, by part; empty when it is ready."""
         found, *answering = await asyncio.gather(
-            super().problems(), self._publisher.pulse.answers(), self._pulse.answers()
+            super().problems(), self._publisher.probe.answers(), self._probe.answers()
         )
         if not all(answering):
             found["broker"] = "does not answer"

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from chassis import DatabaseUnavailableError
 from envelope import DomainMessage
 from envelope.brand.payloads import ContentGenerate
-from messaging import Context, Database, Record, Together, Transaction, Unprocessable, WaitFor
+from messaging import Context, Database, GroupedRecord, Record, Transaction, Unprocessable, WaitFor
 from orchestrator.brands import Brand, UnwritableError, check_writer
 from orchestrator.computing import Computing
 from orchestrator.tallies import Tally
@@ -80,7 +80,7 @@ class ContentWorkflow:
 
     async def generate(
         self, message: DomainMessage[ContentGenerate], context: Context
-    ) -> Record | Together[Ended]:
+    ) -> Record | GroupedRecord[Ended]:
         """Writes the article of a `content.generate`; it ends with `content.refused` if there is none or it has to wait.
 
         Raises:
@@ -121,7 +121,7 @@ class ContentWorkflow:
                 await note_problem(connection, command, problem, final=isinstance(error, Unprocessable))
             raise
 
-        return Together(write_down, ended)
+        return GroupedRecord(write_down, ended)
 
     @asynccontextmanager
     async def _place(self, brand: Brand, context: Context) -> AsyncIterator[None]:

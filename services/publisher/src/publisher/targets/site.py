@@ -13,8 +13,8 @@ from uuid import UUID
 from chassis.gathering import Gathering
 from envelope import DomainMessage
 from envelope.brand.payloads import ContentPublish, ContentPublished
-from messaging import Context, Database, Record, Together, Transaction, Unprocessable
-from messaging.erasure import comes_too_late
+from messaging import Context, Database, GroupedRecord, Record, Transaction, Unprocessable
+from messaging.erasure import is_of_erased_brand
 from publisher import store
 from publisher.clients.orchestrator import OrchestratorClient, Unchanged
 from publisher.covers import picture_of
@@ -55,17 +55,17 @@ class BuiltInSite:
         self._links = ShortLinks(urls)
         self._known: Gathering[Asked, Known] = Gathering(self._look, limit=AT_ONCE)
 
-    async def bring(self, command: Command, context: Context) -> Record | Together[Brought]:
+    async def bring(self, command: Command, context: Context) -> Record | GroupedRecord[Brought]:
         payload = command.payload
         brand = BrandSlug(payload.brand_slug)
         known = await self._known.get(Asked(payload.content_id, brand, payload.canonical_url))
-        if known.erased_at and comes_too_late(brand, command.timestamp, {brand: known.erased_at}):
+        if known.erased_at and is_of_erased_brand(brand, command.timestamp, {brand: known.erased_at}):
             return _nothing
         answer = await self._orchestrator.article(payload.content_id, known_etag=known.etag)
         if answer is None:
             return failed(command, _DELETED, context)
         if isinstance(answer, Unchanged):
-            return Together(self._record, Brought(command, context, None))
+            return GroupedRecord(self._record, Brought(command, context, None))
         article = answer.article
         if article.brand.slug != brand:
             raise Unprocessable(
@@ -82,7 +82,9 @@ class BuiltInSite:
         markup = await asyncio.to_thread(
             to_html, article.body_markdown, frozenset(source.n for source in article.sources), home
         )
-        return Together(self._record, Brought(command, context, Publication(article, markup, answer.etag)))
+        return GroupedRecord(
+            self._record, Brought(command, context, Publication(article, markup, answer.etag))
+        )
 
     async def _look(self, asked: Sequence[Asked]) -> Mapping[Asked, Known]:
         async with self._database.connection() as connection:
@@ -90,11 +92,13 @@ class BuiltInSite:
 
     async def _record(self, tx: Transaction, brought: Sequence[Brought]) -> None:
         # Reading them took a while, in which their brands may have been erased, and they deleted.
-        erased = await ERASURES.erased(tx.connection, {each.command.payload.brand_slug for each in brought})
+        erased = await ERASURES.erasure_times(
+            tx.connection, {each.command.payload.brand_slug for each in brought}
+        )
         brought = [
             each
             for each in brought
-            if not comes_too_late(each.command.payload.brand_slug, each.command.timestamp, erased)
+            if not is_of_erased_brand(each.command.payload.brand_slug, each.command.timestamp, erased)
         ]
         if not brought:
             return

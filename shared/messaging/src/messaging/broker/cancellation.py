@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def lost_not_cancelled() -> Iterator[None]:
+def cancellation_as_connection_error() -> Iterator[None]:
     """Raises `ConnectionError` where the client library raises `CancelledError` and nobody cancelled this task.
 
     Whoever waits for an answer over a connection that another task closes is handed the cancellation of the library's own

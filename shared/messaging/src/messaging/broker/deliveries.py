@@ -7,7 +7,7 @@ from typing import Any
 
 from aio_pika.abc import AbstractIncomingMessage
 
-from messaging.broker import writing
+from messaging.broker import frame_writing
 
 
 @dataclass(slots=True, eq=False)
@@ -61,7 +61,7 @@ def _short(text: str | None) -> bytes:
     return bytes((len(encoded),)) + encoded
 
 
-class Unsettled:
+class UnsettledDeliveries:
     """The deliveries of one consumer that have been received and not settled yet, in order of arrival.
 
     Settling on a channel that is gone does nothing: the broker delivers those messages again, and the inbox knows them.
@@ -117,7 +117,7 @@ class Unsettled:
     async def _settle(
         self, channel: Any, deliveries: Sequence[Delivery], frames: Callable[[Any, Sequence[int]], bytes]
     ) -> None:
-        writable = await writing.room(channel)
+        writable = await frame_writing.wait_for_room(channel)
         # Nothing is awaited from here on: one that is taken off and not yet settled would look settled to an
         # acknowledgement of "all up to here".
         tags = sorted(each.tag for each in deliveries if each in self._deliveries)
@@ -125,15 +125,15 @@ class Unsettled:
             self._deliveries.pop(delivery, None)
         self._settled.set()
         if writable and tags:
-            writing.write(channel, frames(channel, tags))
+            frame_writing.write(channel, frames(channel, tags))
 
     def _acks(self, channel: Any, tags: Sequence[int]) -> bytes:
         oldest_open = next((open_.tag for open_ in self._deliveries if open_.channel is channel), None)
         covered = [tag for tag in tags if oldest_open is None or tag < oldest_open]
         if self._arrived_up_to.get(channel, -1) < 0:
             covered = []
-        frames = [writing.ack(channel, covered[-1], multiple=True)] if covered else []
-        frames += [writing.ack(channel, tag, multiple=False) for tag in tags[len(covered) :]]
+        frames = [frame_writing.ack(channel, covered[-1], multiple=True)] if covered else []
+        frames += [frame_writing.ack(channel, tag, multiple=False) for tag in tags[len(covered) :]]
         return b"".join(frames)
 
     def forget_closed(self) -> None:
@@ -152,8 +152,8 @@ def _by_channel(deliveries: Iterable[Delivery]) -> dict[Any, list[Delivery]]:
 
 
 def _rejects(channel: Any, tags: Sequence[int]) -> bytes:
-    return b"".join(writing.reject(channel, tag) for tag in tags)
+    return b"".join(frame_writing.reject(channel, tag) for tag in tags)
 
 
 def _requeues(channel: Any, tags: Sequence[int]) -> bytes:
-    return b"".join(writing.requeue(channel, tag) for tag in tags)
+    return b"".join(frame_writing.requeue(channel, tag) for tag in tags)

@@ -43,7 +43,7 @@ _tag_and_flag: Final = struct.Struct(">QB").unpack_from
 _READER_METHOD: Final = "_Connection__reader"
 
 
-class TakesDeliveries(Protocol):
+class DeliveryReceiver(Protocol):
     """The owner of a consume callback that can be handed deliveries without a task for each."""
 
     def take(self, delivery: Delivery) -> None: ...
@@ -52,7 +52,7 @@ class TakesDeliveries(Protocol):
         """The consumer has ended, as we asked or by the broker; the client library does not know of it yet."""
 
 
-class TakesConfirms(Protocol):
+class ConfirmReceiver(Protocol):
     """What a publishing channel's confirms are handed to."""
 
     def confirmed(self, tag: int, *, multiple: bool, accepted: bool) -> None: ...
@@ -60,12 +60,12 @@ class TakesConfirms(Protocol):
     def returned(self, message_id: str | None, exchange: str, routing_key: str, reason: str) -> None: ...
 
 
-class _Content:
+class _PartialContent:
     """A delivery or a returned message of which only a part has been read."""
 
     __slots__ = ("body", "done", "headers", "message_id", "missing", "readable", "type", "user_id")
 
-    def __init__(self, done: "Callable[[_Content], None]") -> None:
+    def __init__(self, done: "Callable[[_PartialContent], None]") -> None:
         self.done = done
         self.missing = -1
         """Bytes of the body still to come; -1: the content header is."""
@@ -99,7 +99,7 @@ def install() -> bool:
     return True
 
 
-def take_confirms(channel: aiormq.Channel, taker: TakesConfirms) -> bool:
+def take_confirms(channel: aiormq.Channel, taker: ConfirmReceiver) -> bool:
     """Hands all confirms and returns of a channel to `taker`; False where frames are read the library's way."""
     reader = _readers.get(channel.connection)  # type: ignore[call-overload]
     if reader is None:
@@ -108,12 +108,12 @@ def take_confirms(channel: aiormq.Channel, taker: TakesConfirms) -> bool:
     return True
 
 
-def take_deliveries(owner: TakesDeliveries) -> None:
+def take_deliveries(owner: DeliveryReceiver) -> None:
     """Hands deliveries whose consume callback is a method of `owner` to `owner.take` instead."""
     _takers[owner] = None
 
 
-def heard(connection: Any) -> int:
+def count_reads(connection: Any) -> int:
     """How often something has come over a connection; what has changed was alive."""
     reader = _readers.get(connection)
     return 0 if reader is None else reader.heard
@@ -129,7 +129,7 @@ def abort(connection: Any) -> None:
         connection.create_task(connection.close())  # the client library's own way, which takes longer
 
 
-def consumers(channel: Any) -> set[str]:
+def confirmed_consumers(channel: Any) -> set[str]:
     """The tags of the consumers that the broker has said it serves; where frames are read the library's way, of all asked for."""
     reader = _readers.get(channel.connection)
     if reader is None:
@@ -149,8 +149,8 @@ class FrameReader:
         self.consuming: dict[int, tuple[Any, set[str]]] = {}
         """Per number the channel, since numbers are used again, and the tags of consumers that the broker has confirmed and not ended."""
         self._frames: deque[Any] = deque()
-        self._contents: dict[int, _Content] = {}
-        self.confirms: dict[int, TakesConfirms] = {}
+        self._contents: dict[int, _PartialContent] = {}
+        self.confirms: dict[int, ConfirmReceiver] = {}
         self._ending: asyncio.Future[None] | None = None
 
     @property
@@ -206,7 +206,7 @@ class FrameReader:
             elif data[at : at + 4] in (_CANCEL, _CANCEL_OK):
                 self._note_cancel(number, data[at + 5 : at + 5 + data[at + 4]].decode(errors="replace"))
             taker = self.confirms.get(number)
-            return taker is not None and self._answer(taker, number, data, at)
+            return taker is not None and self._take_confirm(taker, number, data, at)
         content = self._contents.get(number)
         if content is None:
             return False
@@ -236,14 +236,14 @@ class FrameReader:
         if owner is not None:
             owner.cancelled(tag)
 
-    def _answer(self, taker: TakesConfirms, number: int, data: bytes, at: int) -> bool:
+    def _take_confirm(self, taker: ConfirmReceiver, number: int, data: bytes, at: int) -> bool:
         method = data[at : at + 4]
         if method in (_ACK, _NACK):
             tag, flags = _tag_and_flag(data, at + 4)
             taker.confirmed(tag, multiple=bool(flags & 1), accepted=method == _ACK)
         elif method == _RETURN:
             exchange, routing_key, reason = _return_facts(data, at + 4)
-            self._contents[number] = _Content(
+            self._contents[number] = _PartialContent(
                 lambda content: taker.returned(content.message_id, exchange, routing_key, reason)
             )
         else:
@@ -260,12 +260,12 @@ class FrameReader:
         owner = _owner(consumer)
         if owner is None:
             if consumer is None:
-                self._start_over(number, name)
+                self._close_connection(number, name)
             return False
         tag, redelivered = _tag_and_flag(data, at + length)
         published_to = data[at + length + 9 : end]
 
-        def deliver(content: _Content) -> None:
+        def deliver(content: _PartialContent) -> None:
             body = content.body[0] if len(content.body) == 1 else b"".join(content.body)
             owner.take(
                 Delivery(
@@ -281,10 +281,10 @@ class FrameReader:
                 )
             )
 
-        self._contents[number] = _Content(deliver)
+        self._contents[number] = _PartialContent(deliver)
         return True
 
-    def _start_over(self, number: int, name: str) -> None:
+    def _close_connection(self, number: int, name: str) -> None:
         """Ends the connection over which the broker serves a consumer that nobody here knows.
 
         Recoveries of the client library that overtake each other can leave one behind. Its deliveries would be dropped
@@ -296,14 +296,14 @@ class FrameReader:
             self._ending = asyncio.ensure_future(self._connection.close(error))
 
 
-def _owner(consumer: Any) -> TakesDeliveries | None:
+def _owner(consumer: Any) -> DeliveryReceiver | None:
     """Whose method the callback is that was given to `consume`; the library keeps it in a `functools.partial`."""
     arguments = getattr(consumer, "args", None)
     owner = getattr(arguments[0], "__self__", None) if arguments else None
     return owner if owner is not None and owner in _takers else None
 
 
-def _read_content_head(content: _Content, data: bytes, at: int, end: int) -> None:
+def _read_content_head(content: _PartialContent, data: bytes, at: int, end: int) -> None:
     _class, _weight, content.missing, flags = _content_head(data, at)
     try:
         _read_properties(content, flags, data, at + 14, end)
@@ -313,7 +313,7 @@ def _read_content_head(content: _Content, data: bytes, at: int, end: int) -> Non
         content.headers, content.readable = {}, False
 
 
-def _read_properties(content: _Content, flags: int, data: bytes, at: int, end: int) -> None:
+def _read_properties(content: _PartialContent, flags: int, data: bytes, at: int, end: int) -> None:
     """The properties in the order of AMQP 0-9-1, section 4.2.6.1; those that nobody asks for are passed over."""
     if flags & 0x8000:  # content type
         at += 1 + data[at]
@@ -336,7 +336,7 @@ def _read_properties(content: _Content, flags: int, data: bytes, at: int, end: i
     _read_names(content, flags, data, at, end)
 
 
-def _read_names(content: _Content, flags: int, data: bytes, at: int, end: int) -> None:
+def _read_names(content: _PartialContent, flags: int, data: bytes, at: int, end: int) -> None:
     """What kind of message it is and who sent it, from where these properties begin."""
     if flags & 0x0020 and at < end:
         content.type = data[at + 1 : at + 1 + data[at]].decode(errors="replace")

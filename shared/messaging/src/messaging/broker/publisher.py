@@ -23,11 +23,11 @@ from chassis.observing import traces
 from messaging import fail_points
 from messaging import headers as header
 from messaging.broker import frames
-from messaging.broker.bulk_publish import BulkPublisher, Publication
-from messaging.broker.cancellation import lost_not_cancelled
+from messaging.broker.bulk_publish import BulkPublisher, OutgoingMessage
+from messaging.broker.cancellation import cancellation_as_connection_error
+from messaging.broker.connection_probe import ConnectionProbe
 from messaging.broker.connections import PublishingConnection
-from messaging.broker.pulse import Pulse
-from messaging.broker.refusals import Refusals
+from messaging.broker.refused_routes import RefusedRoutes
 from messaging.errors import BROKER_ERRORS, BrokerUnavailableError, UnroutableError
 from messaging.observing import spans
 from messaging.storage.outbox import OutboxRow
@@ -62,8 +62,8 @@ class Publisher:
         self._channel: aiormq.Channel | None = None
         self._bulk: BulkPublisher | None = None
         self._patience = CONFIRM_SECONDS
-        self._refusals = Refusals()
-        self.pulse = Pulse(
+        self._refusals = RefusedRoutes()
+        self.probe = ConnectionProbe(
             f"{name} publish",
             connection=lambda: None if self._channel is None else self._channel.connection,
             excused=lambda: self.blocked,
@@ -93,7 +93,7 @@ class Publisher:
         try:
             while True:
                 try:
-                    with lost_not_cancelled():
+                    with cancellation_as_connection_error():
                         closed = await self._connect(patience)
                 except BROKER_ERRORS as error:
                     log.warning(
@@ -141,7 +141,7 @@ class Publisher:
         self._channel = self._bulk = None
         connection, self._connection = self._connection, None
         if connection is not None:
-            with suppress(Exception), lost_not_cancelled():
+            with suppress(Exception), cancellation_as_connection_error():
                 async with asyncio.timeout(2):
                     await connection.close()
 
@@ -153,7 +153,7 @@ class Publisher:
         """
         outcomes: dict[int, Exception | None] = {}
         indexes: list[int] = []
-        publications: list[Publication] = []
+        publications: list[OutgoingMessage] = []
         properties: list[bytes] = []
         message_ids: set[str] = set()
         traced = traces.active()
@@ -185,7 +185,7 @@ class Publisher:
         return [outcomes[index] for index in range(len(rows))]
 
     async def _publish_all(
-        self, publications: Sequence[Publication], properties: Sequence[bytes]
+        self, publications: Sequence[OutgoingMessage], properties: Sequence[bytes]
     ) -> list[Exception | None]:
         # Held on to: a lost connection replaces both while we wait.
         channel, bulk = self._channel, self._bulk
@@ -215,7 +215,7 @@ class Publisher:
         ]
 
     async def _publish_singly(
-        self, channel: aiormq.Channel, publications: Sequence[Publication]
+        self, channel: aiormq.Channel, publications: Sequence[OutgoingMessage]
     ) -> list[Exception | None]:
         """The client library's own way, for when its inside is not as `messaging.broker.frames` expects it."""
         futures = [asyncio.ensure_future(_publish_one(channel, each)) for each in publications]
@@ -243,8 +243,8 @@ class Publisher:
         if not channel.is_closed:
             frames.abort(channel.connection)
 
-    def _publication(self, row: OutboxRow, message_id: str, headers: dict[str, Any]) -> Publication:
-        return Publication(
+    def _publication(self, row: OutboxRow, message_id: str, headers: dict[str, Any]) -> OutgoingMessage:
+        return OutgoingMessage(
             exchange=row.exchange,
             routing_key=row.routing_key,
             body=row.body,
@@ -257,7 +257,7 @@ class Publisher:
         )
 
 
-async def _publish_one(channel: aiormq.Channel, publication: Publication) -> Any:
+async def _publish_one(channel: aiormq.Channel, publication: OutgoingMessage) -> Any:
     return await channel.basic_publish(
         publication.body,
         exchange=publication.exchange,

@@ -17,7 +17,7 @@ from faststream import AckPolicy
 from faststream.rabbit import Channel, QueueType, RabbitBroker, RabbitQueue
 
 from messaging.broker import frames
-from messaging.broker.cancellation import lost_not_cancelled
+from messaging.broker.cancellation import cancellation_as_connection_error
 from messaging.broker.deliveries import Delivery, delivery_of
 from messaging.errors import BROKER_ERRORS
 
@@ -40,7 +40,7 @@ class Subscription:
         self._paused = False
         self._started = False
         self._ended = asyncio.Event()
-        self._dismissed = False
+        self._needs_new_channel = False
         self._lock = asyncio.Lock()
         # Each subscriber its own channel: on a shared one, one bad frame takes all consumers down.
         self._subscriber = broker.subscriber(
@@ -76,7 +76,7 @@ class Subscription:
         noted.pop(tag, None)
         if self._subscriber._consumer_tag == tag:  # noqa: SLF001
             self._subscriber._consumer_tag = None  # noqa: SLF001
-            self._dismissed = True
+            self._needs_new_channel = True
             self._ended.set()
 
     async def start(self) -> None:
@@ -86,7 +86,7 @@ class Subscription:
             aio_pika.exceptions.ChannelNotFoundEntity: it is not; declare the topology first.
         """
         async with self._lock:
-            with lost_not_cancelled():
+            with cancellation_as_connection_error():
                 await self._subscriber.start()
             self._started = True
 
@@ -101,7 +101,7 @@ class Subscription:
         async with self._lock:
             self._paused = False
             try:
-                with lost_not_cancelled():
+                with cancellation_as_connection_error():
                     await self._consume_again()
             except BROKER_ERRORS as error:
                 log.warning("consumer_not_restored", queue=self.queue, error=repr(error))
@@ -120,15 +120,15 @@ class Subscription:
         # The client library notes a consumer before the broker has answered, which without a majority it does not.
         if channel is None or channel.is_closed or tag not in channel.consumers:
             return False
-        return tag in frames.consumers(channel)
+        return tag in frames.confirmed_consumers(channel)
 
-    def _lost(self) -> bool:
+    def _is_lost(self) -> bool:
         """Whether there should be a consumer and is none; not one that the broker was asked for and has yet to answer."""
         if self.healthy:
             return False
         channel, tag = self._underlay, self._subscriber._consumer_tag  # noqa: SLF001
         asked = channel is not None and not channel.is_closed and tag in channel.consumers
-        return not (asked and tag not in frames.consumers(channel))
+        return not (asked and tag not in frames.confirmed_consumers(channel))
 
     @property
     def _underlay(self) -> Any:
@@ -141,7 +141,7 @@ class Subscription:
         """Consuming, or paused on purpose."""
         return self._paused or self.consuming
 
-    def _strays(self) -> set[str]:
+    def _unwanted_consumers(self) -> set[str]:
         """Consumers of ours beside the one that is wanted, which is none while paused.
 
         Where a pause overtakes the client library's recovery, the library notes the cancelled consumer once more, and
@@ -151,7 +151,7 @@ class Subscription:
         if queue is None or channel is None or channel.is_closed:
             return set()
         noted: dict[str, Any] = getattr(queue, "_consumers", {})
-        return {*noted, *frames.consumers(channel)} - {self._subscriber._consumer_tag or ""}  # noqa: SLF001
+        return {*noted, *frames.confirmed_consumers(channel)} - {self._subscriber._consumer_tag or ""}  # noqa: SLF001
 
     async def watch(self) -> None:
         """Brings a lost consumer back, and cancels what nobody wants; runs until cancelled.
@@ -167,18 +167,18 @@ class Subscription:
             self._ended.clear()
             try:
                 async with self._lock:
-                    with lost_not_cancelled():
-                        await self._look_after()
+                    with cancellation_as_connection_error():
+                        await self._repair()
                 pause = WATCH_SECONDS
             except BROKER_ERRORS as error:
                 log.warning("consumer_not_restored", queue=self.queue, error=repr(error))
                 pause = min(AGAIN_SECONDS if pause == WATCH_SECONDS else 2 * pause, WATCH_SECONDS)
 
-    async def _look_after(self) -> None:
-        if strays := self._strays():
+    async def _repair(self) -> None:
+        if strays := self._unwanted_consumers():
             log.warning("consumers_too_many", queue=self.queue, consumers=len(strays))
             await self._cancel_all(strays)
-        if self._lost():
+        if self._is_lost():
             log.error("consumer_lost", queue=self.queue)
             await self._consume_again()
             log.info("consumer_restored", queue=self.queue)
@@ -189,9 +189,9 @@ class Subscription:
             return
         async with asyncio.timeout(RPC_SECONDS):
             await self._cancel()
-            if self._dismissed:
+            if self._needs_new_channel:
                 await self._leave_channel()
-                self._dismissed = False
+                self._needs_new_channel = False
             # Where the queue was missing before, the broker has closed the channel, and the client library may have
             # tried in vain to open it with the queue in it, and given up.
             await cast("AbstractRobustChannel", queue.channel).restore()
@@ -210,7 +210,7 @@ class Subscription:
 
     async def _cancel(self) -> None:
         tag, self._subscriber._consumer_tag = self._subscriber._consumer_tag, None  # noqa: SLF001
-        await self._cancel_all(self._strays() | ({tag} if tag is not None else set()))
+        await self._cancel_all(self._unwanted_consumers() | ({tag} if tag is not None else set()))
 
     async def _cancel_all(self, tags: set[str]) -> None:
         queue = self._robust_queue
@@ -218,7 +218,7 @@ class Subscription:
             return
         for tag in tags:
             try:
-                with lost_not_cancelled():
+                with cancellation_as_connection_error():
                     async with asyncio.timeout(RPC_SECONDS):
                         await queue.cancel(tag)
             except BROKER_ERRORS as error:

@@ -22,30 +22,30 @@ class NotAnEnvelope:
 
 
 @dataclass(frozen=True, slots=True)
-class Invalid:
+class InvalidMessage:
     """An envelope with an identity, but nothing that this queue could handle."""
 
     head: EnvelopeHead | Message
     failure: Failure
 
 
-Decoded = Message | Invalid | NotAnEnvelope
-Decode = Callable[[bytes, str | None, dict[str, Any]], Decoded]
+DecodeResult = Message | InvalidMessage | NotAnEnvelope
+BodyDecoder = Callable[[bytes, str | None, dict[str, Any]], DecodeResult]
 """(body, AMQP type property, AMQP headers) → what it is."""
-Reader = Callable[[Delivery], Decoded]
+DeliveryReader = Callable[[Delivery], DecodeResult]
 """What a delivery is, taking into account how it came."""
 
 
-def reading(decode: Decode) -> Reader:
+def delivery_reader(decode: BodyDecoder) -> DeliveryReader:
     """Reads deliveries however they came."""
     return lambda delivery: decode(delivery.body, delivery.type, delivery.headers)
 
 
-def decoder(catalogue: Catalogue, handled: Collection[str], queue: str) -> Decode:
+def decoder(catalogue: Catalogue, handled: Collection[str], queue: str) -> BodyDecoder:
     """A decoder for a queue whose handlers take the message types `handled`."""
     accepted = {name: catalogue[name].envelope for name in handled}
 
-    def decode(body: bytes, amqp_type: str | None, _headers: dict[str, Any]) -> Decoded:
+    def decode(body: bytes, amqp_type: str | None, _headers: dict[str, Any]) -> DecodeResult:
         envelope = accepted.get(amqp_type or "")
         if envelope is not None and len(body) <= MAX_MESSAGE_BYTES:
             # Our own messages name their type in the AMQP properties too, so one pass over the body is enough.
@@ -62,25 +62,28 @@ def decoder(catalogue: Catalogue, handled: Collection[str], queue: str) -> Decod
 
 def _decode_thoroughly(
     body: bytes, catalogue: Catalogue, accepted: dict[str, type[Message]], queue: str
-) -> Decoded:
+) -> DecodeResult:
     if len(body) > MAX_MESSAGE_BYTES:
-        return NotAnEnvelope(too_large(body), Reason.TOO_LARGE)
+        return NotAnEnvelope(describe_too_large(body), Reason.TOO_LARGE)
     try:
         head = EnvelopeHead.model_validate_json(body)
     except ValidationError as error:
         return NotAnEnvelope(describe(error))
     envelope = accepted.get(head.type)
     if envelope is None:
-        return Invalid(
-            head, Failure(Reason.UNKNOWN_TYPE, "UnknownMessageType", _misplaced(head.type, catalogue, queue))
+        return InvalidMessage(
+            head,
+            Failure(
+                Reason.UNKNOWN_TYPE, "UnknownMessageType", _describe_misplaced(head.type, catalogue, queue)
+            ),
         )
     try:
         return envelope.model_validate_json(body)
     except ValidationError as error:
-        return Invalid(head, Failure(Reason.INVALID_PAYLOAD, "ValidationError", describe(error)))
+        return InvalidMessage(head, Failure(Reason.INVALID_PAYLOAD, "ValidationError", describe(error)))
 
 
-def _misplaced(name: str, catalogue: Catalogue, queue: str) -> str:
+def _describe_misplaced(name: str, catalogue: Catalogue, queue: str) -> str:
     """Why a queue's consumer does not take a type, and what to do about it."""
     entry = catalogue.get(name)
     if entry is None:
@@ -95,12 +98,12 @@ def _misplaced(name: str, catalogue: Catalogue, queue: str) -> str:
     return f"{name}: handled from the queue {entry.queue}, not from {queue}: send it to {way}, then discard this one"
 
 
-def not_readable(body: NotAnEnvelope) -> str:
+def describe_unreadable(body: NotAnEnvelope) -> str:
     """Why it is none, in a sentence."""
     return body.detail if body.reason is Reason.TOO_LARGE else f"the body is no envelope: {body.detail}"
 
 
-def too_large(body: bytes) -> str:
+def describe_too_large(body: bytes) -> str:
     """What is said of a body that is over the limit; whether it is an envelope nobody has looked."""
     return (
         f"{len(body):,} bytes, over the limit of {MAX_MESSAGE_BYTES:,}: its sender has to store the content and pass a "

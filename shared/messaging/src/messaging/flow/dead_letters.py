@@ -11,7 +11,7 @@ from pydantic import JsonValue, ValidationError
 from chassis import redaction
 from envelope import MAX_MESSAGE_BYTES, DomainMessage, EnvelopeHead, Message, Payload, new_event_id
 from messaging import headers as header
-from messaging.flow.codec import Decode, NotAnEnvelope, describe, not_readable, too_large
+from messaging.flow.codec import BodyDecoder, NotAnEnvelope, describe, describe_too_large, describe_unreadable
 from messaging.flow.failures import MAX_MESSAGE_CHARS, MAX_STACK_CHARS
 from messaging.headers import Reason
 
@@ -54,7 +54,7 @@ class DeadLetter(Payload):
     """What the queue was called at the time, where that was written down."""
 
 
-def decoder(queue: str) -> Decode:
+def decoder(queue: str) -> BodyDecoder:
     """A decoder for the dead letters of `queue`; it never fails, whatever the bytes are."""
 
     def decode(body: bytes, _type: str | None, headers: dict[str, Any]) -> Message:
@@ -90,7 +90,7 @@ def read(body: bytes, headers: dict[str, Any], queue: str) -> DeadLetter:
     except ValidationError as error:
         unreadable = NotAnEnvelope(describe(error))
     if len(body) > MAX_MESSAGE_BYTES:
-        unreadable = NotAnEnvelope(too_large(body), Reason.TOO_LARGE)
+        unreadable = NotAnEnvelope(describe_too_large(body), Reason.TOO_LARGE)
     reason, detail = _reason(headers, unreadable)
     return DeadLetter(
         dead_event_id=head.event_id if head else None,
@@ -144,7 +144,7 @@ def _reason(headers: dict[str, Any], unreadable: NotAnEnvelope | None) -> tuple[
     if isinstance(broker_reason, str) and broker_reason in _BROKER_REASONS:
         return _BROKER_REASONS[broker_reason]
     if unreadable is not None:
-        return unreadable.reason, not_readable(unreadable)
+        return unreadable.reason, describe_unreadable(unreadable)
     # A broker's own are a word or two; a header that a stranger made up may fill a frame.
     told = redaction.text(str(broker_reason))[:MAX_MESSAGE_CHARS] if broker_reason else "no reason given"
     return Reason.PERMANENT, f"dead-lettered by the broker: {told}"

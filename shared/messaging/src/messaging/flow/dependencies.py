@@ -76,16 +76,16 @@ class Dependency:
         Raises:
             WaitFor: it is away; found out by this call, or known and not this call's turn to find out.
         """
-        probes = self._let_in()
+        probes = self._admit()
         try:
             yield
         except self._outages as error:
-            raise self._lost(error, probed=probes) from error
+            raise self._note_outage(error, probed=probes) from error
         except Exception:
-            self._answered()
+            self._note_answer()
             raise
         else:
-            self._answered()
+            self._note_answer()
         finally:
             if probes:
                 self._probing = False
@@ -108,7 +108,7 @@ class Dependency:
             except TimeoutError:
                 return
 
-    def _let_in(self) -> bool:
+    def _admit(self) -> bool:
         """Whether the call is a probe."""
         if not self.away:
             return False
@@ -119,7 +119,7 @@ class Dependency:
         self._set_aside.clear()
         return True
 
-    def _lost(self, error: Exception, *, probed: bool) -> WaitFor:
+    def _note_outage(self, error: Exception, *, probed: bool) -> WaitFor:
         now = monotonic()
         self._problem = str(error) or type(error).__qualname__
         if self._away_since is None:
@@ -135,7 +135,7 @@ class Dependency:
             self._next_probe = now + pause
         return WaitFor(self.name, self._problem, after=timedelta(seconds=self._next_probe - now))
 
-    def _answered(self) -> None:
+    def _note_answer(self) -> None:
         if self._away_since is None:
             return
         log.info(

@@ -49,7 +49,7 @@ def failure_of(error: BaseException) -> Failure:
     )
 
 
-def put_down() -> Failure:
+def interruption() -> Failure:
     """For an attempt that was cut short because its process ends: another goes on at once."""
     return Failure(
         Reason.EXHAUSTED, "PutDown", "its process ended", waits_for="another process", at_once=True

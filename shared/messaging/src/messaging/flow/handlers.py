@@ -28,7 +28,7 @@ RowT = TypeVar("RowT")
 
 
 @dataclass(frozen=True, slots=True)
-class Together(Generic[RowT]):
+class GroupedRecord(Generic[RowT]):
     """A record that is written with its like: of single handlers that end at the same time, rows with the same `write` go to one call of it.
 
     They come in the order in which their handlers ended. If the call raises, each is written alone, in a transaction of its
@@ -42,7 +42,7 @@ class Together(Generic[RowT]):
 Record = Callable[[Transaction], Awaitable[None]]
 """What a single handler leaves to be written, in one short transaction with the message's inbox row."""
 
-SingleHandler = Callable[[DomainMessage[Any], Context], Awaitable[Record | Together[Any] | None]]
+SingleHandler = Callable[[DomainMessage[Any], Context], Awaitable[Record | GroupedRecord[Any] | None]]
 BatchHandler = Callable[[Sequence[DomainMessage[Any]], Transaction], Awaitable[None]]
 
 
@@ -63,7 +63,7 @@ PayloadT = TypeVar("PayloadT", bound=Payload)
 
 
 def on_each(
-    handler: Callable[[DomainMessage[PayloadT], Context], Awaitable[Record | Together[Any] | None]],
+    handler: Callable[[DomainMessage[PayloadT], Context], Awaitable[Record | GroupedRecord[Any] | None]],
     payload: type[PayloadT],
 ) -> OnEach:
     """A handler for slow outside work: called per message, `max_concurrency` at a time, with no transaction open.

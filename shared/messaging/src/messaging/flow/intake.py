@@ -10,9 +10,9 @@ from opentelemetry.trace import INVALID_SPAN, Span
 from envelope import Message, new_event_id
 from messaging import headers as header
 from messaging.broker.deliveries import Delivery
-from messaging.flow.codec import Invalid, NotAnEnvelope, Reader, not_readable
+from messaging.flow.codec import DeliveryReader, InvalidMessage, NotAnEnvelope, describe_unreadable
 from messaging.flow.failures import Failure
-from messaging.flow.handlers import Handler, Record, Together
+from messaging.flow.handlers import GroupedRecord, Handler, Record
 from messaging.observing import spans
 from messaging.storage.origins import DeadLetterOrigin
 from messaging.storage.outbox import OutboxRow
@@ -20,7 +20,7 @@ from messaging.topology import RETURNS
 
 
 @dataclass(slots=True, eq=False)
-class Work:
+class IncomingMessage:
     """One message in hand, from delivery to outcome."""
 
     delivery: Delivery
@@ -37,7 +37,7 @@ class Work:
     replay_of: UUID | None = None
     failure: Failure | None = None
     """Why this attempt failed, once it has."""
-    record: Record | Together[Any] | None = None
+    record: Record | GroupedRecord[Any] | None = None
     """What a single handler left to be written."""
     marked: bool = False
     """Whether it runs under a crash marker."""
@@ -59,8 +59,8 @@ class Work:
 
 
 def read(
-    delivery: Delivery, reader: Reader, table: dict[str, Handler], queue: str, *, traced: bool
-) -> Work | NotAnEnvelope:
+    delivery: Delivery, reader: DeliveryReader, table: dict[str, Handler], queue: str, *, traced: bool
+) -> IncomingMessage | NotAnEnvelope:
     """What a delivery asks for, or that it is no envelope."""
     headers = delivery.headers
     try:
@@ -68,33 +68,33 @@ def read(
     except Exception as error:  # noqa: BLE001  (bytes of a stranger must not end the service, whatever they break)
         return NotAnEnvelope(f"cannot be read: {error!r}")
     if isinstance(decoded, NotAnEnvelope):
-        return decoded if _may_be_rejected(delivery) else _unfit(delivery, decoded)
-    head = decoded.head if isinstance(decoded, Invalid) else decoded
-    work = Work(delivery, head.event_id, head.type, head.correlation_id)
+        return decoded if _may_be_rejected(delivery) else _without_envelope(delivery, decoded)
+    head = decoded.head if isinstance(decoded, InvalidMessage) else decoded
+    incoming = IncomingMessage(delivery, head.event_id, head.type, head.correlation_id)
     if headers:  # a first attempt has none
-        work.attempt = header.integer(headers, header.ATTEMPT, default=1)
-        work.waits = header.integer(headers, header.WAITS, default=0)
-        work.first_failed_at = header.moment(headers, header.FAILURE_FIRST_AT)
+        incoming.attempt = header.integer(headers, header.ATTEMPT, default=1)
+        incoming.waits = header.integer(headers, header.WAITS, default=0)
+        incoming.first_failed_at = header.moment(headers, header.FAILURE_FIRST_AT)
         # Elsewhere whoever sends it could make its consumer say that it has handled a dead letter.
         if delivery.came_by(RETURNS):
-            work.replay_of = header.identity(headers, header.REPLAY_OF)
+            incoming.replay_of = header.identity(headers, header.REPLAY_OF)
     if traced or header.TRACEPARENT in headers:
-        work.span = spans.start_process_span(
+        incoming.span = spans.start_process_span(
             head,
             queue,
             origin=delivery.origin(),
             headers=headers,
             size=len(delivery.body),
-            attempt=work.attempt,
+            attempt=incoming.attempt,
         )
-    if isinstance(decoded, Invalid):
+    if isinstance(decoded, InvalidMessage):
         # Of an event for others that a newer version sends there is nothing to do here, nor anything to repair.
         unheard = decoded.failure.reason is header.Reason.UNKNOWN_TYPE and header.FOR_OTHERS in headers
-        work.failure = None if unheard else decoded.failure
-        return work
-    work.message = decoded
-    work.handler = table[decoded.type]
-    return work
+        incoming.failure = None if unheard else decoded.failure
+        return incoming
+    incoming.message = decoded
+    incoming.handler = table[decoded.type]
+    return incoming
 
 
 def _may_be_rejected(delivery: Delivery) -> bool:
@@ -106,12 +106,12 @@ def _may_be_rejected(delivery: Delivery) -> bool:
     return delivery.readable and header.BROKER_DEATHS not in delivery.headers
 
 
-def _unfit(delivery: Delivery, decoded: NotAnEnvelope) -> Work:
+def _without_envelope(delivery: Delivery, decoded: NotAnEnvelope) -> IncomingMessage:
     """A body without identity as a piece of work that fails, so that it is dead-lettered with headers made anew."""
-    work = Work(delivery, new_event_id(), "unknown", None)
-    work.has_identity = False
-    work.failure = Failure(decoded.reason, "NotAnEnvelope", not_readable(decoded))
-    return work
+    incoming = IncomingMessage(delivery, new_event_id(), "unknown", None)
+    incoming.has_identity = False
+    incoming.failure = Failure(decoded.reason, "NotAnEnvelope", describe_unreadable(decoded))
+    return incoming
 
 
 def utc_now() -> datetime:

@@ -17,7 +17,7 @@ from chassis.database.pool import Connection, Connections, DatabaseUnavailableEr
 from messaging import fail_points
 from messaging.broker.publisher import Publisher
 from messaging.errors import BrokerUnavailableError, QueueFullError
-from messaging.flow.routes import Routes
+from messaging.flow.route_backoff import RouteBackoff
 from messaging.observing.counting import PublishCounts
 from messaging.storage import outbox
 from messaging.storage.outbox import OutboxRow
@@ -49,7 +49,7 @@ class Relay:
         self._publisher = publisher
         self._backlog_limit = backlog_limit
         self._lease = uuid4()
-        self._routes = Routes()
+        self._routes = RouteBackoff()
         self.counts = PublishCounts()
         self._queue: deque[OutboxRow] = deque()
         self._arrived = asyncio.Event()
@@ -143,7 +143,7 @@ class Relay:
                     for row, error in failed:
                         await self._give_back(connection, row, error)
                     if resting:
-                        await outbox.give_back(
+                        await outbox.release(
                             connection,
                             [row.id for row in resting],
                             self._lease,
@@ -180,7 +180,7 @@ class Relay:
                 error=repr(error),
                 retry_seconds=pause.total_seconds(),
             )
-        await outbox.give_back(
+        await outbox.release(
             connection, [row.id], self._lease, after=pause, error=redaction.text(repr(error))[:500]
         )
 
@@ -203,7 +203,9 @@ class Relay:
         async with self._connections.connection() as connection:
             claimed = await outbox.claim(connection, BATCH, self._lease, LEASE)
             added = self._added
-            state = await outbox.pending(connection, self._backlog_limit + 1, max(LEASE, _LONGEST_PAUSE))
+            state = await outbox.measure_backlog(
+                connection, self._backlog_limit + 1, max(LEASE, _LONGEST_PAUSE)
+            )
         # What was committed while they were counted may be missing: counted twice beats not at all.
         self._overdue = state.overdue + self._added - added
         self._count(0)

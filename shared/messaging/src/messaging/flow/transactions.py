@@ -80,14 +80,16 @@ class Transaction:
             causation_id=caused_by.event_id if caused_by else None,
             payload=payload,
         )
-        exchange, routing_key = self._way_of(entry)
+        exchange, routing_key = self._route_of(entry)
         before = self._trace_headers(caused_by, correlation_id) if trace is None else trace
-        told = (
-            spans.begun(message, exchange, routing_key, linked_to=before)
+        trace_headers = (
+            spans.start_linked_trace(message, exchange, routing_key, linked_to=before)
             if own_trace
-            else spans.telling(before, payload)
+            else spans.with_subject(before, payload)
         )
-        headers: HeaderValues = {**told, header.FOR_OTHERS: 1} if entry.for_others else {**told}
+        headers: HeaderValues = (
+            {**trace_headers, header.FOR_OTHERS: 1} if entry.for_others else {**trace_headers}
+        )
         self.outgoing.append(row_for(message, exchange, routing_key, headers=headers, delay=delay))
         return event_id
 
@@ -114,7 +116,7 @@ class Transaction:
 
     def begin_trace(self, name: str, correlation_id: str) -> TraceHeaders:
         """A trace for a chain that no request and no message begins; it begins with a span of that name. Empty: nothing is traced."""
-        return spans.begun_by_itself(name, correlation_id)
+        return spans.start_chain_trace(name, correlation_id)
 
     def send_raw(
         self,
@@ -132,7 +134,7 @@ class Transaction:
         `continues` are the headers of the message whose work it is to do: their trace goes on.
         """
         row = OutboxRow(RETURNS, queue, event_id, type, correlation_id, body)
-        self.outgoing.append(replace(row, headers={**spans.replayed(row, continues), **headers}))
+        self.outgoing.append(replace(row, headers={**spans.start_replay_trace(row, continues), **headers}))
 
     def fail(self, message: Message, error: Exception) -> None:
         """Ends one message of a batch as if its handler had raised `error`, and leaves the others alone.
@@ -141,7 +143,7 @@ class Transaction:
         """
         self.failures[message.event_id] = failure_of(error)
 
-    def _way_of(self, entry: MessageType) -> tuple[str, str]:
+    def _route_of(self, entry: MessageType) -> tuple[str, str]:
         """Exchange and routing key."""
         if entry.kind is MessageKind.COMMAND:
             return COMMANDS, entry.queue
@@ -220,9 +222,9 @@ class Database:
             held = await self._relay.write(connection, tx.outgoing) if tx.outgoing else False
         if (whole := self.joined()) is not None and tx.outgoing:
             whole.correlation_id = whole.correlation_id or tx.outgoing[0].correlation_id
-        self.once_committed(partial(self._leave, tx.outgoing, held=held))
+        self.once_committed(partial(self._submit, tx.outgoing, held=held))
 
-    def _leave(self, outgoing: list[OutboxRow], *, held: bool) -> None:
+    def _submit(self, outgoing: list[OutboxRow], *, held: bool) -> None:
         if fail_points.ARMED:
             fail_points.reach("transaction.committed")
         if outgoing:

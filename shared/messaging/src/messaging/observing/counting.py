@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import Final
 
 from envelope import Message
-from messaging.errors import BrokerUnavailableError, QueueFullError, RefusedError, UnroutableError
+from messaging.errors import BrokerUnavailableError, PublishRefusedError, QueueFullError, UnroutableError
 from messaging.storage.outbox import OutboxRow
 
 SIZES: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
@@ -128,7 +128,7 @@ def _reason(error: Exception) -> str:
             return UNAVAILABLE
         case QueueFullError():
             return FULL
-        case RefusedError():
+        case PublishRefusedError():
             return REFUSED
         case _:
             return UNSENDABLE

@@ -24,7 +24,7 @@ from messaging.storage.outbox import OutboxRow
 
 
 @dataclass(slots=True)
-class _Surroundings:
+class _ProcessAttributes:
     """What every span about messages says of the process it is made in."""
 
     system: str = "messaging"
@@ -33,16 +33,16 @@ class _Surroundings:
     broker: Attributes = field(default_factory=dict)
 
 
-_surroundings: Final = _Surroundings()
+_process: Final = _ProcessAttributes()
 
 
 def describe_process(catalogue: Catalogue, broker_url: str) -> None:
     """Says of which system this process is a part, and where its broker is; once, before there are spans."""
     broker = urlsplit(broker_url)
-    _surroundings.system = catalogue.system
-    _surroundings.subject = {name: f"{catalogue.system}.{name}" for name in catalogue.subject}
-    chains.carry(_surroundings.subject.values())
-    _surroundings.broker = {
+    _process.system = catalogue.system
+    _process.subject = {name: f"{catalogue.system}.{name}" for name in catalogue.subject}
+    chains.carry(_process.subject.values())
+    _process.broker = {
         "server.address": broker.hostname or "localhost",
         "server.port": broker.port or 5672,
     }
@@ -73,7 +73,7 @@ def start_process_span(
             **_about(message.event_id, message.type, message.correlation_id),
             **_operation("process", "process", destination, routing_key),
             "messaging.message.body.size": size,
-            f"{_surroundings.system}.attempt": attempt,
+            f"{_process.system}.attempt": attempt,
         },
     )
 
@@ -94,7 +94,7 @@ def start_publish_span(row: OutboxRow) -> Span:
     )
 
 
-def telling(trace_headers: TraceHeaders, payload: Payload) -> TraceHeaders:
+def with_subject(trace_headers: TraceHeaders, payload: Payload) -> TraceHeaders:
     """Trace headers of a message that also say what its payload is about; none stay none."""
     if not trace_headers:
         return trace_headers
@@ -103,10 +103,12 @@ def telling(trace_headers: TraceHeaders, payload: Payload) -> TraceHeaders:
     return trace_headers if told == known else trace_headers | traces.baggage_of(told)
 
 
-def begun(message: Message, exchange: str, routing_key: str, *, linked_to: TraceHeaders) -> TraceHeaders:
+def start_linked_trace(
+    message: Message, exchange: str, routing_key: str, *, linked_to: TraceHeaders
+) -> TraceHeaders:
     """Trace headers for a message that begins a trace of its own, linked to another one, if there is one."""
     if not traces.active():
-        return telling(linked_to, message.payload)
+        return with_subject(linked_to, message.payload)
     sender = trace.get_current_span(traces.context_from(linked_to) or OtelContext()).get_span_context()
     destination = _destination(exchange, routing_key)
     span = traces.tracer().start_span(
@@ -124,7 +126,7 @@ def begun(message: Message, exchange: str, routing_key: str, *, linked_to: Trace
     return traces.headers_of(span)
 
 
-def begun_by_itself(name: str, correlation_id: str) -> TraceHeaders:
+def start_chain_trace(name: str, correlation_id: str) -> TraceHeaders:
     """Trace headers of a chain that nobody's request or message begins; empty where nothing is traced."""
     if not traces.active():
         return {}
@@ -135,7 +137,7 @@ def begun_by_itself(name: str, correlation_id: str) -> TraceHeaders:
     return traces.headers_of(span)
 
 
-def replayed(row: OutboxRow, original: Mapping[str, Any]) -> TraceHeaders:
+def start_replay_trace(row: OutboxRow, original: Mapping[str, Any]) -> TraceHeaders:
     """Trace headers for a message that does the work of an earlier one again: the trace of that one goes on.
 
     `original` are the headers the earlier message had. The request for the replay is in a trace of its own, and linked.
@@ -202,7 +204,7 @@ def _subject(payload: Payload | Mapping[str, Any]) -> dict[str, str]:
     values = payload if isinstance(payload, Mapping) else payload.__dict__
     told = {
         attribute: str(value)
-        for name, attribute in _surroundings.subject.items()
+        for name, attribute in _process.subject.items()
         if (value := values.get(name)) is not None
     }
     return chains.carried_in(told)
@@ -223,7 +225,7 @@ def _about(event_id: UUID, message_type: str, correlation_id: str | None) -> Att
         "messaging.message.id": str(event_id),
         "messaging.message.conversation_id": chain,
         CORRELATION_ID: chain,
-        f"{_surroundings.system}.message.type": message_type,
+        f"{_process.system}.message.type": message_type,
     }
 
 
@@ -233,7 +235,7 @@ def _operation(name: str, kind: str, destination: str, routing_key: str) -> Attr
         "messaging.operation.name": name,
         "messaging.operation.type": kind,
         "messaging.destination.name": destination,
-        **_surroundings.broker,
+        **_process.broker,
     }
     if routing_key:
         attributes["messaging.rabbitmq.destination.routing_key"] = routing_key

@@ -29,7 +29,7 @@ def is_suspect(headers: header.Headers, *, redelivered: bool) -> bool:
     return not isinstance(returns, int) or returns > MAX_RETURNS
 
 
-async def try_turn(connection: Connection, queue: str, event_id: UUID) -> bool:
+async def try_lock(connection: Connection, queue: str, event_id: UUID) -> bool:
     """Whether the message is the caller's alone until the running transaction ends.
 
     A replica that lost the broker but not its mind is still at work on what the broker has given to another: its start

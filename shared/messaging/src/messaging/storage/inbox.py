@@ -69,7 +69,7 @@ async def release(connection: Connection, event_ids: Collection[UUID]) -> None:
     await connection.execute("delete from processed_events where event_id = any($1::uuid[])", list(event_ids))
 
 
-async def known(connection: Connection, event_ids: Collection[UUID]) -> set[UUID]:
+async def find_handled(connection: Connection, event_ids: Collection[UUID]) -> set[UUID]:
     """Those that have an outcome already. A hint that saves slow work; only `insert` decides."""
     rows = await connection.fetch(
         "select event_id from processed_events where event_id = any($1::uuid[])", list(event_ids)

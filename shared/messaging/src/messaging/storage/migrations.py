@@ -28,7 +28,7 @@ async def migrate(
     """
     wanted = migrations.read("messaging", OWN)
     own = {package: migrations.of_service(package) for package in packages}
-    libraries = dict.fromkeys(library for folder in own.values() for library in _stood_on(folder))
+    libraries = dict.fromkeys(library for folder in own.values() for library in _required_libraries(folder))
     for package, folder in ({library: migrations.of_service(library) for library in libraries} | own).items():
         wanted += migrations.read(package, folder)
     return await migrations.migrate(
@@ -36,6 +36,6 @@ async def migrate(
     )
 
 
-def _stood_on(folder: Path) -> list[str]:
+def _required_libraries(folder: Path) -> list[str]:
     file = folder / _STANDS_ON
     return file.read_text().split() if file.is_file() else []

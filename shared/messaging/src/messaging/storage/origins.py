@@ -17,7 +17,7 @@ KEPT_UNSETTLED: Final = timedelta(days=400)
 """How long a dead letter can be replayed without an administrator's word."""
 
 
-class Arrival(NamedTuple):
+class PublishOrigin(NamedTuple):
     """What the broker vouches for when it delivers a message."""
 
     exchange: str
@@ -38,14 +38,14 @@ class DeadLetterOrigin:
 
     event_id: UUID
     digest: bytes | None
-    arrival: Arrival | None = None
+    arrival: PublishOrigin | None = None
     settled_by: UUID | None = None
 
 
 async def insert(connection: Connection, rows: Sequence[DeadLetterOrigin]) -> None:
     """Writes the messages down that die in the running transaction."""
     ordered = sorted(rows, key=lambda row: row.event_id.int)
-    arrivals = [row.arrival or Arrival("", "", None) for row in ordered]
+    arrivals = [row.arrival or PublishOrigin("", "", None) for row in ordered]
     await connection.execute(
         """
         insert into dead_letter_origins (event_id, digest, exchange, routing_key, user_id, settled_by)
@@ -83,7 +83,9 @@ async def find(
         DeadLetterOrigin(
             row["event_id"],
             row["digest"],
-            Arrival(row["exchange"], row["routing_key"] or "", row["user_id"]) if row["exchange"] else None,
+            PublishOrigin(row["exchange"], row["routing_key"] or "", row["user_id"])
+            if row["exchange"]
+            else None,
             row["settled_by"],
         )
         for row in rows

@@ -58,14 +58,14 @@ def row_for(
     )
 
 
-def returning(row: OutboxRow, queue: str, *, headers: HeaderValues, delay: timedelta) -> OutboxRow:
+def retry_row(row: OutboxRow, queue: str, *, headers: HeaderValues, delay: timedelta) -> OutboxRow:
     """The same message back to its own queue, later."""
     return OutboxRow(
         RETURNS, queue, row.event_id, row.type, row.correlation_id, row.body, row.headers | headers, delay
     )
 
 
-def dead_letter(row: OutboxRow, queue: str, *, headers: HeaderValues) -> OutboxRow:
+def dead_letter_row(row: OutboxRow, queue: str, *, headers: HeaderValues) -> OutboxRow:
     """The same message to the dead letters of the queue it died in."""
     return OutboxRow(
         DEAD_LETTERS, queue, row.event_id, row.type, row.correlation_id, row.body, row.headers | headers
@@ -136,7 +136,7 @@ async def delete(connection: Connection, ids: Collection[UUID], lease: UUID) -> 
     await connection.execute("delete from outbox where id = any($1::uuid[]) and lease = $2", list(ids), lease)
 
 
-async def give_back(
+async def release(
     connection: Connection, ids: Collection[UUID], lease: UUID, *, after: timedelta, error: str
 ) -> None:
     """Ends the lease on rows that could not be published; they are due again after `after`."""
@@ -153,7 +153,7 @@ async def give_back(
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class OutboxBacklog:
     """What waits in the outbox."""
 
     overdue: int
@@ -162,7 +162,7 @@ class Pending:
     """Time to the next row that may be taken (0 or less: now); None when the outbox is empty."""
 
 
-async def pending(connection: Connection, count_up_to: int, lease_for: timedelta) -> Pending:
+async def measure_backlog(connection: Connection, count_up_to: int, lease_for: timedelta) -> OutboxBacklog:
     record = await connection.fetchrow(
         """
         select (select count(*) from (select 1 from outbox
@@ -174,7 +174,7 @@ async def pending(connection: Connection, count_up_to: int, lease_for: timedelta
         lease_for,
     )
     assert record is not None
-    return Pending(overdue=record["overdue"], next_due=record["next_due"])
+    return OutboxBacklog(overdue=record["overdue"], next_due=record["next_due"])
 
 
 async def cancel(connection: Connection, event_id: UUID, *, before: datetime | None = None) -> bool:

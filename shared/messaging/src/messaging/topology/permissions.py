@@ -62,10 +62,10 @@ class Permissions:
 
 def describe(catalogue: Catalogue) -> dict[str, Permissions]:
     """The permissions of every service, by its name."""
-    return {service: of(catalogue, service) for service in catalogue.services}
+    return {service: service_permissions(catalogue, service) for service in catalogue.services}
 
 
-def of(catalogue: Catalogue, service: str) -> Permissions:
+def service_permissions(catalogue: Catalogue, service: str) -> Permissions:
     """The permissions of one service."""
     queues = _consumed_by(catalogue, service)
     work = work_queues(catalogue)

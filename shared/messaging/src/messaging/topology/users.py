@@ -35,7 +35,7 @@ class Credentials(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Management:
+class ManagementApi:
     """The management HTTP API of a broker."""
 
     connection: HTTPConnection
@@ -146,18 +146,18 @@ def renew(catalogue: Catalogue, api_url: str, vhost: str, credentials: Mapping[s
     Raises:
         UsersError: the broker cannot be reached, refuses, or has no such vhost.
     """
-    api = Management.at(api_url)
+    api = ManagementApi.at(api_url)
     try:
         if not api.ask("GET", "vhosts", vhost):
             raise UsersError(f"no vhost {vhost!r} at {api.address}: create it, or correct the address")
         for service, (user, password) in credentials.items():
             api.ask("PUT", "users", user, body={"password": password, "tags": ""})
-            _permit(api, vhost, user, permissions.of(catalogue, service))
+            _permit(api, vhost, user, permissions.service_permissions(catalogue, service))
     finally:
         api.connection.close()
 
 
-def _permit(api: Management, vhost: str, user: str, allowed: Permissions) -> None:
+def _permit(api: ManagementApi, vhost: str, user: str, allowed: Permissions) -> None:
     # Routing keys before exchanges: a user that may write to an exchange of which nothing is said yet may use any.
     for exchange, routing_keys in allowed.topics.items():
         body = {"exchange": exchange, "write": routing_keys, "read": NOTHING}
@@ -172,7 +172,7 @@ def remove(api_url: str, credentials: Mapping[str, Credentials]) -> None:
     Raises:
         UsersError: the broker cannot be reached, or refuses.
     """
-    api = Management.at(api_url)
+    api = ManagementApi.at(api_url)
     try:
         for user, _ in credentials.values():
             api.ask("DELETE", "users", user)

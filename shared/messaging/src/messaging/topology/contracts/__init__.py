@@ -8,16 +8,18 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from envelope import Catalogue, Message
-from messaging.topology.contracts.asyncapi import DEAD_LETTER, Document
-from messaging.topology.contracts.topology_page import Page
+from messaging.topology.contracts.asyncapi import DEAD_LETTER, AsyncApiDocument
+from messaging.topology.contracts.topology_page import TopologyPage
 
-__all__ = ["DEAD_LETTER", "Document", "Page", "generate"]
+__all__ = ["DEAD_LETTER", "AsyncApiDocument", "TopologyPage", "generate"]
 
 
 def generate(catalogue: Catalogue, examples: Mapping[str, Message] = MappingProxyType({})) -> dict[str, str]:
     """File name → text; `examples` by message type."""
     return {
-        "asyncapi.json": json.dumps(Document(catalogue, examples).describe(), indent=2, ensure_ascii=False)
+        "asyncapi.json": json.dumps(
+            AsyncApiDocument(catalogue, examples).describe(), indent=2, ensure_ascii=False
+        )
         + "\n",
-        "topology.md": Page(catalogue).render(),
+        "topology.md": TopologyPage(catalogue).render(),
     }

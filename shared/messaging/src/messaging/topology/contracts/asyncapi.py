@@ -102,7 +102,7 @@ _VERDICT_HEADERS: Final[Mapping[str, Node]] = {
 }
 
 
-class Document:
+class AsyncApiDocument:
     """The document of one system; `examples` has a message for each type that is to have one."""
 
     def __init__(self, catalogue: Catalogue, examples: Mapping[str, Message]) -> None:

@@ -46,7 +46,7 @@ _EXCHANGES: Final = {
 }
 
 
-class Page:
+class TopologyPage:
     """The page of one system."""
 
     def __init__(self, catalogue: Catalogue) -> None:
@@ -87,7 +87,7 @@ class Page:
                 (MessageKind.COMMAND, COMMANDS),
                 (MessageKind.EVENT, self._catalogue.events),
             ):
-                sent = self._drawn(service, kind)
+                sent = self._edge_labels(service, kind)
                 if sent:
                     lines.append(f'    {service} -- "{"<br/>".join(sent)}" --> {_exchange(exchange)}')
         lines += [
@@ -101,13 +101,13 @@ class Page:
             for queue in permitted.queues
             if queue in self._work
         ]
-        everybodys = [
+        sent_by_all = [
             entry.name for entry in self._catalogue.values() if entry.producers == self._catalogue.services
         ]
-        note = f"\nNot drawn: every service also sends {_codes(everybodys)}.\n" if everybodys else ""
+        note = f"\nNot drawn: every service also sends {_codes(sent_by_all)}.\n" if sent_by_all else ""
         return "\n".join([*lines, "```\n"]) + note
 
-    def _drawn(self, service: str, kind: MessageKind) -> list[str]:
+    def _edge_labels(self, service: str, kind: MessageKind) -> list[str]:
         """What an edge of the picture carries. What every service sends would only make the picture dense."""
         return [
             entry.name

@@ -25,17 +25,17 @@ _Route = tuple[str, str]
 
 
 @dataclass(slots=True)
-class _Rest:
+class _RoutePause:
     pause: float
     until: float
     probing: bool = False
 
 
-class Routes:
+class RouteBackoff:
     """What rests, as far as one relay has seen."""
 
     def __init__(self) -> None:
-        self._resting: dict[_Route, _Rest] = {}
+        self._resting: dict[_Route, _RoutePause] = {}
 
     def rest_of(self, row: OutboxRow) -> timedelta | None:
         """How long the row should wait for its route; None if it may be published, as one of many or to find out."""
@@ -68,7 +68,7 @@ class Routes:
         if rest is not None and not rest.probing:
             return  # sent before the first of them came back
         pause = 1.0 if rest is None else min(rest.pause * 2, LONGEST_REST)
-        self._resting[route] = _Rest(pause, _now() + pause)
+        self._resting[route] = _RoutePause(pause, _now() + pause)
         log.error(
             "queue_full",
             exchange=route[0],

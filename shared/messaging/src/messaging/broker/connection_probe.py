@@ -27,7 +27,7 @@ _LOOK_SECONDS: Final = 0.25
 """Time is counted in looks: a loop of ours that stood still itself must not blame the broker."""
 
 
-class Pulse:
+class ConnectionProbe:
     """Asks over one kind of connection, whichever is the present one.
 
     Args:
@@ -69,12 +69,12 @@ class Pulse:
             return True
         if self._asked is None or self._asked[0] is not connection or self._asked[1].done():
             # Never cancelled for being late: the client library would close the channel.
-            self._asked = connection, asyncio.create_task(self._ask(connection), name=f"{self._name} pulse")
+            self._asked = connection, asyncio.create_task(self._ask(connection), name=f"{self._name} probe")
         asked = self._asked[1]
-        heard = frames.heard(connection)
+        heard = frames.count_reads(connection)
         for _ in range(round(within / _LOOK_SECONDS)):
             await asyncio.wait([asked], timeout=_LOOK_SECONDS)
-            if asked.done() or frames.heard(connection) != heard:
+            if asked.done() or frames.count_reads(connection) != heard:
                 return True
         return connection.is_closed or self._excused()
 

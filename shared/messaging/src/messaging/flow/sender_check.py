@@ -10,16 +10,16 @@ from typing import Final
 
 from envelope import Catalogue, DeadLetterResolved, Message, MessageType
 from messaging.broker.deliveries import Delivery
-from messaging.flow.codec import Decode, Decoded, Invalid, NotAnEnvelope, Reader
+from messaging.flow.codec import BodyDecoder, DecodeResult, DeliveryReader, InvalidMessage, NotAnEnvelope
 from messaging.flow.failures import Failure
 from messaging.headers import Reason
-from messaging.storage.origins import Arrival
+from messaging.storage.origins import PublishOrigin
 from messaging.topology import COMMANDS, RETURNS, permissions
 
 _REMEMBERED: Final = 1_000
 
 
-class Claims:
+class SenderCheck:
     """Judges what one service takes from one of its queues.
 
     Args:
@@ -35,37 +35,39 @@ class Claims:
         self._service = service
         self._queue = queue
         prefix = user.removesuffix(service)
-        self._told_apart = user.endswith(service)
-        self._users = {f"{prefix}{name}": name for name in catalogue.services} if self._told_apart else {}
+        self._has_users_per_service = user.endswith(service)
+        self._users = (
+            {f"{prefix}{name}": name for name in catalogue.services} if self._has_users_per_service else {}
+        )
         self._permitted = permissions.describe(catalogue)
-        self._judged: dict[tuple[object, ...], str] = {}
+        self._known_problems: dict[tuple[object, ...], str] = {}
 
     def problem(self, delivery: Delivery, message: Message) -> str:
         """Why a message is not to be believed: what was expected, and what came; empty if it is."""
         about = _queue_of(message)
         key = (delivery.published_to, delivery.user_id, message.type, message.source, about)
-        problem = self._judged.get(key)
+        problem = self._known_problems.get(key)
         if problem is None:
-            if len(self._judged) >= _REMEMBERED:  # strangers may think of ever new names
-                self._judged.clear()
-            arrival = Arrival(*delivery.origin(), delivery.user_id)
-            problem = self._judged[key] = self._judge(arrival, message, about)
+            if len(self._known_problems) >= _REMEMBERED:  # strangers may think of ever new names
+                self._known_problems.clear()
+            arrival = PublishOrigin(*delivery.origin(), delivery.user_id)
+            problem = self._known_problems[key] = self._check(arrival, message, about)
         return problem
 
-    def problem_at(self, arrival: Arrival, message: Message) -> str:
+    def problem_at(self, arrival: PublishOrigin, message: Message) -> str:
         """Why a message that came like this is not to be believed; empty if it is."""
-        return self._judge(arrival, message, _queue_of(message))
+        return self._check(arrival, message, _queue_of(message))
 
     def is_replay(self, delivery: Delivery) -> bool:
         """Whether somebody else has sent it back to the queue than the queue's own consumer.
 
         Without `user_id` it may be anybody who may publish there. Where services share one user, nobody can be told apart.
         """
-        if not self._told_apart or not delivery.came_by(RETURNS):
+        if not self._has_users_per_service or not delivery.came_by(RETURNS):
             return False
         return self._users.get(delivery.user_id or "") != self._service
 
-    def _judge(self, arrival: Arrival, message: Message, about: str | None) -> str:
+    def _check(self, arrival: PublishOrigin, message: Message, about: str | None) -> str:
         entry = self._catalogue[message.type]
         if message.source not in entry.producers:
             return f"{entry.name} is said by {_either(entry.producers)}, and this one says it comes from {message.source!r}"
@@ -75,7 +77,7 @@ class Claims:
         sender = self._users.get(user_id or "")
         if exchange not in (self._catalogue.events, COMMANDS):
             # Retries and replays. What they repeat was judged when it came first: `messaging.flow.replays` looks it up.
-            problem = self._returned(sender)
+            problem = self._problem_of_return(sender)
         elif sender is not None:
             problem = (
                 ""
@@ -83,18 +85,22 @@ class Claims:
                 else f"it says it comes from {message.source}, and {sender} sent it"
             )
         else:
-            problem = self._unsigned(entry, exchange, routing_key, source_matters=about is not None)
-        return problem or self._about_own_queue(message.source, about)
+            problem = self._problem_without_user(
+                entry, exchange, routing_key, source_matters=about is not None
+            )
+        return problem or self._problem_with_queue(message.source, about)
 
-    def _returned(self, sender: str | None) -> str:
+    def _problem_of_return(self, sender: str | None) -> str:
         expected = {self._service, self._catalogue.recorder}
         if sender is None or sender in expected:
             return ""
         return f"only {_either(sorted(filter(None, expected)))} may send to {self._queue} again, and {sender} did"
 
-    def _unsigned(self, entry: MessageType, exchange: str, routing_key: str, *, source_matters: bool) -> str:
+    def _problem_without_user(
+        self, entry: MessageType, exchange: str, routing_key: str, *, source_matters: bool
+    ) -> str:
         """One that no user of ours has signed is believed as far as its routing key proves who may have sent it."""
-        if not self._told_apart:
+        if not self._has_users_per_service:
             return ""
         possible = [
             service
@@ -109,7 +115,7 @@ class Claims:
             f"{_either(others or possible)}; send it with the AMQP property user_id, or replay it if you know where it comes from"
         )
 
-    def _about_own_queue(self, source: str, queue: str | None) -> str:
+    def _problem_with_queue(self, source: str, queue: str | None) -> str:
         permitted = self._permitted[source]
         if queue is None or queue in (*permitted.queues, *permitted.former_queues):
             return ""
@@ -117,15 +123,19 @@ class Claims:
         return f"{source} says that a replay was handled from a queue that it does not consume; its own: {', '.join(permitted.queues)}"
 
 
-def believing(decode: Decode, claims: Claims) -> Reader:
+def sender_checking_reader(decode: BodyDecoder, sender_check: SenderCheck) -> DeliveryReader:
     """Reads deliveries, and takes those for invalid that claim what they may not."""
 
-    def read(delivery: Delivery) -> Decoded:
+    def read(delivery: Delivery) -> DecodeResult:
         decoded = decode(delivery.body, delivery.type, delivery.headers)
-        if isinstance(decoded, Invalid | NotAnEnvelope):
+        if isinstance(decoded, InvalidMessage | NotAnEnvelope):
             return decoded
-        problem = claims.problem(delivery, decoded)
-        return Invalid(decoded, Failure(Reason.FALSE_CLAIM, "FalseClaim", problem)) if problem else decoded
+        problem = sender_check.problem(delivery, decoded)
+        return (
+            InvalidMessage(decoded, Failure(Reason.FALSE_CLAIM, "FalseClaim", problem))
+            if problem
+            else decoded
+        )
 
     return read
 

@@ -20,16 +20,16 @@ _MULTIPLE, _AND_REQUEUE = 1, 2
 SETTLEMENT: Final = struct.Struct(">BHIHHQBB")
 
 
-async def room(channel: Any) -> bool:
+async def wait_for_room(channel: Any) -> bool:
     """Returns once a `write` can be taken; False if the channel is gone, and whatever is written to it too."""
-    while writable(channel):
+    while is_writable(channel):
         if not channel.write_queue.full():
             return True
         await asyncio.sleep(_LOOK_SECONDS)
     return False
 
 
-def writable(channel: Any) -> bool:
+def is_writable(channel: Any) -> bool:
     """Whether the channel is open on both sides, as far as is known here.
 
     One that the broker has closed is taken off its connection at once, and known as closed somewhat later; a frame on

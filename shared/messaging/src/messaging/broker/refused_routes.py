@@ -10,7 +10,7 @@ from typing import Final
 
 import structlog
 
-from messaging.errors import RefusedError
+from messaging.errors import PublishRefusedError
 
 log = structlog.get_logger(__name__)
 
@@ -23,7 +23,7 @@ _REFUSAL: Final = re.compile(
 )
 
 
-class Refusals:
+class RefusedRoutes:
     """The routes on which the broker takes nothing from one publisher."""
 
     def __init__(self) -> None:
@@ -46,14 +46,14 @@ class Refusals:
             retry_seconds=REFUSED_SECONDS,
         )
 
-    def of(self, exchange: str, routing_key: str) -> RefusedError | None:
+    def of(self, exchange: str, routing_key: str) -> PublishRefusedError | None:
         """Why a message may not be sent on this route now; None if it may."""
         if not self._until:
             return None
         now = monotonic()
         for route in ((exchange, None), (exchange, routing_key)):
             if self._until.get(route, now) > now:
-                return RefusedError(
+                return PublishRefusedError(
                     f"our user may not publish to {exchange!r} with routing key {routing_key!r}"
                 )
         return None

@@ -20,7 +20,7 @@ from messaging import headers as header
 from messaging import topology
 from messaging.flow import dead_letters
 from messaging.topology import dead_letter_queue
-from messaging.topology.users import Management
+from messaging.topology.users import ManagementApi
 
 BATCH: Final = 200
 _BATCH_BYTES: Final = 16 * 1024 * 1024
@@ -34,7 +34,7 @@ _PATIENCE_SECONDS: Final = 60.0
 Say = Callable[[str], object]
 
 
-async def establish(url: str, catalogue: Catalogue, *, api_url: str | None = None, say: Say) -> None:
+async def apply_topology(url: str, catalogue: Catalogue, *, api_url: str | None = None, say: Say) -> None:
     """Declares the topology on the broker at `url`, then empties and removes queues that are called otherwise today.
 
     Safe to repeat, at any moment and from anywhere; a run that was cut short leaves copies, never gaps.
@@ -54,22 +54,22 @@ async def establish(url: str, catalogue: Catalogue, *, api_url: str | None = Non
     connection = await aio_pika.connect(url, timeout=15)
     async with connection:
         for former in catalogue.events_queue_formerly:
-            move = await _Move.of(connection, catalogue, former)
+            move = await _QueueMigration.of(connection, catalogue, former)
             if move.targets:
-                await move.run(connection, _Looker.at(url, api_url), say)
+                await move.run(connection, _QueueInspector.at(url, api_url), say)
 
 
-class _Looker:
+class _QueueInspector:
     """Sees with the management API whether anything is left in queues, in anybody's hands included."""
 
-    def __init__(self, api: Management, vhost: str) -> None:
+    def __init__(self, api: ManagementApi, vhost: str) -> None:
         self._api = api
         self._vhost = vhost
 
     @classmethod
-    def at(cls, url: str, api_url: str | None) -> "_Looker | None":
+    def at(cls, url: str, api_url: str | None) -> "_QueueInspector | None":
         vhost = unquote(urlsplit(url).path.removeprefix("/")) or "/"
-        return None if api_url is None else cls(Management.at(api_url), vhost)
+        return None if api_url is None else cls(ManagementApi.at(api_url), vhost)
 
     async def sees_nothing(self, queues: Iterable[str]) -> bool:
         for queue in queues:
@@ -83,7 +83,7 @@ class _Looker:
         self._api.connection.close()
 
 
-class _Move:
+class _QueueMigration:
     """From the queues of a version that called that of the events `former` to those of today."""
 
     def __init__(self, catalogue: Catalogue, former: str, targets: Mapping[str, str]) -> None:
@@ -100,21 +100,21 @@ class _Move:
         there = {source: target for source, target in targets.items() if await _exists(connection, source)}
         return cls(catalogue, former, there)
 
-    async def run(self, connection: AbstractConnection, looker: _Looker | None, say: Say) -> None:
+    async def run(self, connection: AbstractConnection, inspector: _QueueInspector | None, say: Say) -> None:
         async with connection.channel(on_return_raises=True) as channel:
             await self._unbind(channel)
             await self._drain(channel)
             try:
-                empty = looker is not None and await self._wait_until_empty(channel, looker)
+                empty = inspector is not None and await self._wait_until_empty(channel, inspector)
             finally:
-                if looker is not None:
-                    looker.close()
+                if inspector is not None:
+                    inspector.close()
             for source, target in self.targets.items():
                 if count := self._moved[source]:
                     say(
                         f"moved {count:,} {'message' if count == 1 else 'messages'} from {source} to {target}"
                     )
-                say(await self._remove(channel, source, looked=looker is not None, empty=empty))
+                say(await self._remove(channel, source, looked=inspector is not None, empty=empty))
 
     async def _remove(self, channel: AbstractChannel, source: str, *, looked: bool, empty: bool) -> str:
         """Removes the queue if nobody can lose anything by it; says what was done, or what is to be done."""
@@ -149,7 +149,7 @@ class _Move:
         before = self._moved.total()
         for source, target in self.targets.items():
             queue = await channel.get_queue(source, ensure=False)
-            while batch := [message async for message in _some_of(queue)]:
+            while batch := [message async for message in _next_batch(queue)]:
                 copies = [self._copy(message, source) for message in batch]
                 async with asyncio.timeout(_CONFIRM_SECONDS):
                     await asyncio.gather(
@@ -159,12 +159,12 @@ class _Move:
                 self._moved[source] += len(batch)
         return self._moved.total() > before
 
-    async def _wait_until_empty(self, channel: AbstractChannel, looker: _Looker) -> bool:
+    async def _wait_until_empty(self, channel: AbstractChannel, inspector: _QueueInspector) -> bool:
         """Whether nothing is left, in anybody's hands either; moves what is given back meanwhile."""
         began = last_seen = monotonic()
         while monotonic() - began < _PATIENCE_SECONDS:
             await asyncio.sleep(_LOOK_SECONDS)
-            if await self._drain(channel) or not await looker.sees_nothing(self.targets):
+            if await self._drain(channel) or not await inspector.sees_nothing(self.targets):
                 last_seen = monotonic()
             elif monotonic() - last_seen >= _QUIET_SECONDS:
                 return True
@@ -203,7 +203,7 @@ async def _exists(connection: AbstractConnection, queue: str) -> bool:
     return True
 
 
-async def _some_of(queue: AbstractQueue) -> AsyncIterator[AbstractIncomingMessage]:
+async def _next_batch(queue: AbstractQueue) -> AsyncIterator[AbstractIncomingMessage]:
     """What is ready, up to a batch."""
     count = size = 0
     while count < BATCH and size < _BATCH_BYTES:
