@@ -1,4 +1,4 @@
-"""`python -m messaging`: what a broker must have before the services can work on it, and what is published about it."""
+"""`python -m messaging`: prepares a broker for the services, and writes the contract documents."""
 
 import argparse
 import asyncio

@@ -1,6 +1,6 @@
-"""Erasing all that a service has of a brand: once for each erasure, with an answer, and nothing that comes late brings it back.
+"""Erases all data of a brand from a service: once per erasure, with an answer; late messages do not restore it.
 
-What there is to remove, the service says; here is what is the same in all of them. A service that uses it has a table `erased_brands`:
+Each service says what to remove; this module has the common part. A service that uses it has a table `erased_brands`:
 `erasure_id uuid primary key, brand_slug text, asked_at timestamptz, removed jsonb`.
 """
 
@@ -19,19 +19,19 @@ from messaging.flow.transactions import Transaction
 log = structlog.get_logger(__name__)
 
 RemoveBrand: TypeAlias = Callable[[Connection, str], Awaitable[dict[str, int]]]
-"""Removes all there is of the brand in the caller's transaction; how many of what there were."""
+"""Removes all data of the brand in the caller's transaction; returns the number of rows by name."""
 ReadBrandFields: TypeAlias = Callable[[Connection, str], Awaitable[Mapping[str, Any]]]
-"""What else is answered of the brand, by the names of the answer's fields."""
+"""Reads further fields for the answer, by the names of the answer's fields."""
 BuildAnswer: TypeAlias = Callable[..., Payload]
-"""Of `brand_slug`, `erasure_id`, `service` and `removed`, by these names."""
+"""Builds the answer from `brand_slug`, `erasure_id`, `service`, `removed` and the fields of `ReadBrandFields`."""
 Handler: TypeAlias = Callable[[Sequence[DomainMessage[Any]], Transaction], Awaitable[None]]
 
 
 class ErasedBrands:
-    """Which brands were erased from the database of a service.
+    """The brands that were erased from the database of a service.
 
     Args:
-        service: its name; replicas of all versions have one lock by it.
+        service: its name; replicas of all versions share one lock of that name.
     """
 
     def __init__(self, service: str) -> None:
@@ -41,10 +41,10 @@ class ErasedBrands:
     def handler(
         self, remove: RemoveBrand, answer: BuildAnswer, *, read_fields: ReadBrandFields | None = None
     ) -> Handler:
-        """Handles commands whose payload has `brand_slug` and `erasure_id`.
+        """Builds the handler of commands whose payload has `brand_slug` and `erasure_id`.
 
-        The same erasure again is answered alike and removes nothing: by then the name may be another brand's. What `tell` reads, before
-        anything is removed, is told in the first answer alone, as nothing of it is kept.
+        A repeated erasure gets the same answer and removes nothing: the name may be another brand's by then. `read_fields` runs before the
+        removal, and only the first answer has its fields, as the database does not keep them.
         """
 
         async def erase(commands: Sequence[DomainMessage[Any]], tx: Transaction) -> None:
@@ -62,7 +62,7 @@ class ErasedBrands:
         return erase
 
     async def erasure_times(self, connection: Connection, brands: Collection[str]) -> dict[str, datetime]:
-        """When those of the brands were erased that were; none of them is erased before the transaction ends."""
+        """Brand → time of its erasure, for the erased ones among `brands`; blocks erasures until the transaction ends."""
         await self.block_erasures(connection)
         rows = await connection.fetch(
             "select brand_slug, max(asked_at) as asked_at from erased_brands where brand_slug = any ($1) group by brand_slug",
@@ -71,7 +71,7 @@ class ErasedBrands:
         return {row["brand_slug"]: row["asked_at"] for row in rows}
 
     async def block_erasures(self, connection: Connection) -> None:
-        """No brand is erased before the transaction ends; others that hold off are not waited for."""
+        """Blocks erasures of any brand until the transaction ends; callers do not block each other."""
         await connection.execute("select pg_advisory_xact_lock_shared(hashtextextended($1, 0))", self._lock)
 
     async def _erase_once(
@@ -104,7 +104,7 @@ class ErasedBrands:
 
 
 def is_of_erased_brand(brand: str, sent_at: datetime, erased: Mapping[str, datetime]) -> bool:
-    """Whether the brand that a message is about was erased after it was sent: it is dropped, with this word of it."""
+    """Whether the message is older than its brand's erasure and must be dropped; logs it if so."""
     late = brand in erased and sent_at <= erased[brand]
     if late:
         log.info("message_of_erased_brand", brand=brand, sent_at=sent_at.isoformat())
@@ -112,6 +112,6 @@ def is_of_erased_brand(brand: str, sent_at: datetime, erased: Mapping[str, datet
 
 
 async def delete_brand_rows(connection: Connection, table: str, brand: str) -> int:
-    """Removes the brand's rows of a table that has its `brand_slug`; how many there were."""
+    """Deletes the brand's rows of a table with a column `brand_slug`; returns their number."""
     status = await connection.execute(f"delete from {table} where brand_slug = $1", brand)  # noqa: S608 - a name of ours
     return int(status.rpartition(" ")[2])

@@ -44,10 +44,10 @@ class OutgoingMessage:
     app_id: str
     headers: dict[str, Any]
     user_id: str | None = None
-    """Whom the broker knows the publishing connection as; it closes the channel on any other name."""
+    """The broker's name for the user of the publishing connection; the broker closes the channel on any other name."""
 
     def properties(self) -> bytes:
-        """The content header's properties, flags first.
+        """Encodes the content header's properties, flags first.
 
         Raises:
             ValueError, struct.error, pamqp.exceptions.PAMQPException: AMQP cannot express one of them.
@@ -102,7 +102,7 @@ def marshal(publication: OutgoingMessage, properties: bytes, number: int, frame_
 
 
 class _PublishBatch:
-    """The publishes of one call, in the order of their tags, of which some are not confirmed yet."""
+    """The publishes of one call, in the order of their tags, with the unconfirmed ones."""
 
     __slots__ = ("closed_by", "done", "errors", "first", "open", "sent")
 
@@ -141,7 +141,7 @@ class BulkPublisher:
 
     @classmethod
     def on(cls, channel: aiormq.Channel) -> "BulkPublisher | None":
-        """A publisher for this channel, which must not have been published on; None where it cannot be had."""
+        """A publisher for an unused channel; None if the client library lacks the internals that this module needs."""
         if not hasattr(channel, "write_queue") or not hasattr(channel.connection, "connection_tune"):
             return None
         publisher = cls(channel)
@@ -150,7 +150,7 @@ class BulkPublisher:
     async def send(
         self, publications: Sequence[OutgoingMessage], properties: Sequence[bytes]
     ) -> "_PublishBatch":
-        """Writes the batch, unless the channel is closed; `wait` for what becomes of it."""
+        """Writes the batch, unless the channel is closed; `wait` awaits its outcomes."""
         writable = await frame_writing.wait_for_room(self._channel)
         # Nothing is awaited from here on: tags count publishes in the order in which they are written.
         frame_max = self._channel.connection.connection_tune.frame_max
@@ -179,7 +179,7 @@ class BulkPublisher:
 
     @staticmethod
     def outcomes(batch: "_PublishBatch") -> list[Exception | None]:
-        """Per message of the batch None, or why it has not or may not have arrived."""
+        """Per message None, or the reason why it has not or may not have arrived."""
         unconfirmed = BrokerUnavailableError("not confirmed in time, or the connection was lost")
         return [
             batch.errors.get(index, unconfirmed if index in batch.open else None)

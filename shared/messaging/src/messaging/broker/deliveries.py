@@ -1,4 +1,4 @@
-"""Deliveries in hand, and settling them with the broker in as few frames as possible."""
+"""Unsettled deliveries, and settling them with the broker in as few frames as possible."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,9 +24,9 @@ class Delivery:
     readable: bool = True
     """False if its properties could not be read; then it has none."""
     user_id: str | None = None
-    """Who published it, vouched for by the broker; None if its sender did not say."""
+    """The publishing user, verified by the broker; None if the sender set none."""
     published_to: bytes = b""
-    """Exchange and routing key as the broker wrote them, two short strings; read only where somebody asks."""
+    """Exchange and routing key as the broker wrote them: two short strings, decoded only on demand."""
 
     def came_by(self, exchange: str) -> bool:
         """Whether it was published to this exchange."""
@@ -62,9 +62,9 @@ def _short(text: str | None) -> bytes:
 
 
 class UnsettledDeliveries:
-    """The deliveries of one consumer that have been received and not settled yet, in order of arrival.
+    """The deliveries of one consumer that are received and not settled yet, in order of arrival.
 
-    Settling on a channel that is gone does nothing: the broker delivers those messages again, and the inbox knows them.
+    Settling on a closed channel does nothing: the broker delivers those messages again, and the inbox knows them.
     """
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class UnsettledDeliveries:
         return delivery in self._deliveries
 
     async def wait_until_none(self) -> None:
-        """Returns once every delivery is settled, or its channel gone."""
+        """Returns once every delivery is settled or its channel closed."""
         while self._deliveries:
             self._settled.clear()
             try:
@@ -110,7 +110,7 @@ class UnsettledDeliveries:
         await self._settle(delivery.channel, [delivery], _rejects)
 
     async def requeue(self, deliveries: Iterable[Delivery]) -> None:
-        """Gives deliveries back to the queue, without blaming them."""
+        """Returns deliveries to the queue without counting a failure."""
         for channel, group in _by_channel(deliveries).items():
             await self._settle(channel, group, _requeues)
 
@@ -137,7 +137,7 @@ class UnsettledDeliveries:
         return b"".join(frames)
 
     def forget_closed(self) -> None:
-        """Drops deliveries whose channel is gone; the broker has taken them back."""
+        """Drops deliveries of closed channels; the broker has taken them back."""
         for delivery in [each for each in self._deliveries if each.channel.is_closed]:
             del self._deliveries[delivery]
         for channel in [each for each in self._arrived_up_to if each.is_closed]:

@@ -1,10 +1,10 @@
-"""Reading from the broker: deliveries and confirms go from the socket's bytes straight to whoever waits for them.
+"""Reads the broker's frames: deliveries and confirms go from the socket straight to their receivers.
 
-The client library (aiormq 7.x) awaits three times per frame, unmarshals all of it and starts two tasks per delivery;
-measured here, that is two thirds of the CPU time of a consumer. `install` puts `FrameReader` between its socket and its
-own handling: it reads whatever has arrived at once, hands deliveries and confirms to their takers, and passes every
-other frame on unchanged. The one internal it relies on is the method that loops over frames; where that is missing,
-nothing is installed and the library's own way is taken, which is slower and otherwise the same.
+The client library (aiormq 7.x) awaits three times per frame, unmarshals all of it and starts two tasks per delivery: two thirds
+of a consumer's CPU time, measured here. `install` puts `FrameReader` between the library's socket and its frame handling.
+`FrameReader` reads all available bytes at once, hands deliveries and confirms to their receivers and passes other frames on
+unchanged. It relies on one internal, the method that loops over frames. If that is missing, nothing is installed, and the
+library's slower way works the same.
 """
 
 import asyncio
@@ -44,16 +44,16 @@ _READER_METHOD: Final = "_Connection__reader"
 
 
 class DeliveryReceiver(Protocol):
-    """The owner of a consume callback that can be handed deliveries without a task for each."""
+    """The owner of a consume callback that takes deliveries directly, without a task for each."""
 
     def take(self, delivery: Delivery) -> None: ...
 
     def cancelled(self, tag: str) -> None:
-        """The consumer has ended, as we asked or by the broker; the client library does not know of it yet."""
+        """The consumer has ended, by our request or the broker's; the client library does not know it yet."""
 
 
 class ConfirmReceiver(Protocol):
-    """What a publishing channel's confirms are handed to."""
+    """Receives the confirms and returns of a publishing channel."""
 
     def confirmed(self, tag: int, *, multiple: bool, accepted: bool) -> None: ...
 
@@ -61,7 +61,7 @@ class ConfirmReceiver(Protocol):
 
 
 class _PartialContent:
-    """A delivery or a returned message of which only a part has been read."""
+    """A delivery or a returned message that is not read completely yet."""
 
     __slots__ = ("body", "done", "headers", "message_id", "missing", "readable", "type", "user_id")
 
@@ -82,7 +82,7 @@ _takers: "WeakKeyDictionary[Any, None]" = WeakKeyDictionary()
 
 
 def install() -> bool:
-    """Reads the frames of all connections made from now on; False if the client library is not as expected."""
+    """Reads the frames of all connections opened from now on; returns False if the client library has changed inside."""
     original = getattr(UnderlayConnection, _READER_METHOD, None)
     if original is None:
         log.warning("frames_read_slowly", hint="the client library has changed inside")
@@ -100,7 +100,7 @@ def install() -> bool:
 
 
 def take_confirms(channel: aiormq.Channel, taker: ConfirmReceiver) -> bool:
-    """Hands all confirms and returns of a channel to `taker`; False where frames are read the library's way."""
+    """Passes all confirms and returns of a channel to `taker`; returns False if the library reads the frames."""
     reader = _readers.get(channel.connection)  # type: ignore[call-overload]
     if reader is None:
         return False
@@ -109,18 +109,18 @@ def take_confirms(channel: aiormq.Channel, taker: ConfirmReceiver) -> bool:
 
 
 def take_deliveries(owner: DeliveryReceiver) -> None:
-    """Hands deliveries whose consume callback is a method of `owner` to `owner.take` instead."""
+    """Makes `owner.take` receive deliveries whose consume callback is a method of `owner`."""
     _takers[owner] = None
 
 
 def count_reads(connection: Any) -> int:
-    """How often something has come over a connection; what has changed was alive."""
+    """The number of reads with data on a connection so far; a change shows that it is alive."""
     reader = _readers.get(connection)
     return 0 if reader is None else reader.heard
 
 
 def abort(connection: Any) -> None:
-    """Ends a connection at once, without a word to a peer that may never answer."""
+    """Closes a connection at once, without a goodbye to a peer that may never answer."""
     reader = _readers.get(connection)
     transport = None if reader is None else reader.transport
     if transport is not None:
@@ -130,7 +130,7 @@ def abort(connection: Any) -> None:
 
 
 def confirmed_consumers(channel: Any) -> set[str]:
-    """The tags of the consumers that the broker has said it serves; where frames are read the library's way, of all asked for."""
+    """Tags of the consumers that the broker has confirmed; if the library reads the frames, of all requested ones."""
     reader = _readers.get(channel.connection)
     if reader is None:
         return set(channel.consumers)
@@ -139,7 +139,7 @@ def confirmed_consumers(channel: Any) -> set[str]:
 
 
 class FrameReader:
-    """Iterates over the frames that are for the client library, and deals with the others itself."""
+    """Iterates over the frames for the client library, and handles the others."""
 
     def __init__(self, connection: UnderlayConnection, stream: asyncio.StreamReader) -> None:
         self._connection = connection
@@ -196,7 +196,7 @@ class FrameReader:
         self._rest = data[at:]
 
     def _take(self, kind: int, number: int, data: bytes, at: int, end: int) -> bool:
-        """Deals with the frame whose payload is `data[at:end]`, or says that it is for the library."""
+        """Handles the frame with the payload `data[at:end]`; returns False if the library must handle it."""
         if kind == _METHOD:
             self._contents.pop(number, None)
             if data[at : at + 4] == _DELIVER:
@@ -285,10 +285,10 @@ class FrameReader:
         return True
 
     def _close_connection(self, number: int, name: str) -> None:
-        """Ends the connection over which the broker serves a consumer that nobody here knows.
+        """Closes a connection on which the broker delivers to a consumer that this process does not know.
 
-        Recoveries of the client library that overtake each other can leave one behind. Its deliveries would be dropped
-        and never come back as long as the connection lives, up to a whole prefetch of them.
+        Overlapping recoveries of the client library can leave one behind. Its deliveries would be dropped, and a whole prefetch of them
+        would stay lost as long as the connection lives.
         """
         if self._ending is None:
             log.error("delivery_without_consumer", channel=number, consumer=name)
@@ -297,7 +297,7 @@ class FrameReader:
 
 
 def _owner(consumer: Any) -> DeliveryReceiver | None:
-    """Whose method the callback is that was given to `consume`; the library keeps it in a `functools.partial`."""
+    """The owner of the callback that `consume` got; the library keeps the callback in a `functools.partial`."""
     arguments = getattr(consumer, "args", None)
     owner = getattr(arguments[0], "__self__", None) if arguments else None
     return owner if owner is not None and owner in _takers else None
@@ -314,7 +314,7 @@ def _read_content_head(content: _PartialContent, data: bytes, at: int, end: int)
 
 
 def _read_properties(content: _PartialContent, flags: int, data: bytes, at: int, end: int) -> None:
-    """The properties in the order of AMQP 0-9-1, section 4.2.6.1; those that nobody asks for are passed over."""
+    """Reads the properties in the order of AMQP 0-9-1, section 4.2.6.1, and skips unused ones."""
     if flags & 0x8000:  # content type
         at += 1 + data[at]
     if flags & 0x4000:  # content encoding
@@ -337,7 +337,7 @@ def _read_properties(content: _PartialContent, flags: int, data: bytes, at: int,
 
 
 def _read_names(content: _PartialContent, flags: int, data: bytes, at: int, end: int) -> None:
-    """What kind of message it is and who sent it, from where these properties begin."""
+    """Reads message type and user id, from the position of these properties."""
     if flags & 0x0020 and at < end:
         content.type = data[at + 1 : at + 1 + data[at]].decode(errors="replace")
         at += 1 + data[at]
@@ -346,7 +346,7 @@ def _read_names(content: _PartialContent, flags: int, data: bytes, at: int, end:
 
 
 def _return_facts(data: bytes, at: int) -> tuple[str, str, str]:
-    """Exchange, routing key and reason (`312 NO_ROUTE for exchange …`) out of the arguments of Basic.Return."""
+    """Exchange, routing key and reason (`312 NO_ROUTE for exchange …`) from the arguments of Basic.Return."""
     code = int.from_bytes(data[at : at + 2], "big")
     texts = []
     at += 2

@@ -1,8 +1,8 @@
-"""One consumer on one queue, through FastStream: declared, started, stopped, watched, paused and resumed.
+"""One consumer on one queue, through FastStream: declares, starts, stops, watches, pauses and resumes it.
 
-FastStream's subscriber keeps declaration, lifecycle and description. Its `consume` callback is replaced by one that
-hands over the raw delivery: the framework's own pipeline runs one task, one parse and one dependency graph per message
-and halves the throughput. That, and the subscriber's queue object, are the only internals used here (FastStream 0.7).
+FastStream's subscriber keeps declaration, lifecycle and description. Its `consume` callback is replaced by one that passes on the
+raw delivery: the framework's own pipeline runs one task, one parse and one dependency graph per message and halves the
+throughput. This callback and the subscriber's queue object are the only internals used here (FastStream 0.7).
 """
 
 import asyncio
@@ -26,11 +26,11 @@ log = structlog.get_logger(__name__)
 RPC_SECONDS: Final = 10.0
 WATCH_SECONDS: Final = 10.0
 AGAIN_SECONDS: Final = 1.0
-"""Before a lost consumer is brought back again, the first time; then twice as long, up to the watch's own pause."""
+"""Seconds before the first attempt to restore a lost consumer; doubled for each further one, up to `WATCH_SECONDS`."""
 
 
 class Subscription:
-    """Delivers the messages of a queue to a callback while it is not paused."""
+    """Passes the messages of a queue to a callback unless paused."""
 
     def __init__(
         self, broker: RabbitBroker, queue: str, *, prefetch: int, on_delivery: Callable[[Delivery], None]
@@ -60,17 +60,17 @@ class Subscription:
         cast("Any", self._subscriber).consume = self._consume
 
     async def _consume(self, message: AbstractIncomingMessage) -> None:
-        """The client library's own way, for when its inside is not as `messaging.broker.frames` expects it."""
+        """Receives messages from the client library, if its internals are not as `messaging.broker.frames` expects."""
         self._on_delivery(delivery_of(message))
 
     def take(self, delivery: Delivery) -> None:
         self._on_delivery(delivery)
 
     def cancelled(self, tag: str) -> None:
-        """Has `watch` make a new consumer, with a new tag, on a new channel.
+        """Makes `watch` open a new consumer, with a new tag, on a new channel.
 
-        On this one, RabbitMQ 4.3.0 to 4.3.6 goes on with a consumer that it has cancelled for holding messages too long: it
-        delivers to it again, and ends the connection if the tag is used again, as the client library would.
+        RabbitMQ 4.3.0 to 4.3.6 still delivers to a consumer on the old channel after cancelling it for holding messages too long. It closes
+        the connection if the tag is used again, as the client library would.
         """
         noted: dict[str, Any] = getattr(self._robust_queue, "_consumers", {})
         noted.pop(tag, None)
@@ -80,10 +80,10 @@ class Subscription:
             self._ended.set()
 
     async def start(self) -> None:
-        """Checks that the queue is there and starts to consume.
+        """Checks that the queue exists and starts to consume.
 
         Raises:
-            aio_pika.exceptions.ChannelNotFoundEntity: it is not; declare the topology first.
+            aio_pika.exceptions.ChannelNotFoundEntity: it does not; declare the topology first.
         """
         async with self._lock:
             with cancellation_as_connection_error():
@@ -91,13 +91,13 @@ class Subscription:
             self._started = True
 
     async def pause(self) -> None:
-        """Stops deliveries; those in hand stay in hand."""
+        """Stops deliveries; unsettled ones stay here."""
         async with self._lock:
             self._paused = True
             await self._cancel()
 
     async def resume(self) -> None:
-        """Starts deliveries again; where the broker is away as well, `watch` brings them back."""
+        """Starts deliveries again; if the broker is unreachable, `watch` restores them."""
         async with self._lock:
             self._paused = False
             try:
@@ -112,7 +112,7 @@ class Subscription:
 
     @property
     def consuming(self) -> bool:
-        """Whether the broker has a live consumer of ours, as far as this side can know."""
+        """Whether the broker has a live consumer of ours, as far as this process can know."""
         queue, tag = self._robust_queue, self._subscriber._consumer_tag  # noqa: SLF001
         if not self._started or queue is None or tag is None or queue.channel.is_closed:
             return False
@@ -123,7 +123,7 @@ class Subscription:
         return tag in frames.confirmed_consumers(channel)
 
     def _is_lost(self) -> bool:
-        """Whether there should be a consumer and is none; not one that the broker was asked for and has yet to answer."""
+        """Whether a consumer is missing that the broker was not just asked for."""
         if self.healthy:
             return False
         channel, tag = self._underlay, self._subscriber._consumer_tag  # noqa: SLF001
@@ -142,10 +142,10 @@ class Subscription:
         return self._paused or self.consuming
 
     def _unwanted_consumers(self) -> set[str]:
-        """Consumers of ours beside the one that is wanted, which is none while paused.
+        """Tags of our consumers other than the wanted one; while paused, all of them.
 
-        Where a pause overtakes the client library's recovery, the library notes the cancelled consumer once more, and
-        restores it after every reconnect.
+        If a pause overtakes the client library's recovery, the library notes the cancelled consumer again and restores it after every
+        reconnect.
         """
         queue, channel = self._robust_queue, self._underlay
         if queue is None or channel is None or channel.is_closed:
@@ -154,10 +154,10 @@ class Subscription:
         return {*noted, *frames.confirmed_consumers(channel)} - {self._subscriber._consumer_tag or ""}  # noqa: SLF001
 
     async def watch(self) -> None:
-        """Brings a lost consumer back, and cancels what nobody wants; runs until cancelled.
+        """Restores a lost consumer and cancels unwanted ones; runs until cancelled.
 
-        The client library restores consumers after a reconnect, but a consumer that the broker cancelled (its queue
-        moved or was declared anew) stays gone unless somebody looks.
+        The client library restores consumers after a reconnect, but not a consumer that the broker cancelled because its queue was moved or
+        declared anew.
         """
         pause = WATCH_SECONDS
         while True:
@@ -202,7 +202,7 @@ class Subscription:
             await queue.consume(self._consume, consumer_tag=tag, timeout=RPC_SECONDS)
 
     async def _leave_channel(self) -> None:
-        """Closes the channel, which the client library then opens anew; what is in hand comes back as after a lost connection."""
+        """Closes the channel, so that the library opens a new one; the broker redelivers unsettled messages."""
         queue = self._robust_queue
         opened = None if queue is None else getattr(queue.channel, "_channel", None)
         if opened is not None:
