@@ -1,4 +1,4 @@
-"""A service: an app with queues, and with an inbox and an outbox in its database."""
+"""A service: an app with queues, and an inbox and an outbox in its database."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -45,12 +45,12 @@ _HEARTBEAT_SECONDS: Final = 20
 
 
 class Service(App):
-    """What a service's `app.py` wires together, and `run` runs until SIGTERM or SIGINT.
+    """The app that a service's `app.py` assembles; `run` runs it until SIGTERM or SIGINT.
 
     Args:
-        name: one of the catalogue's services; also that of the package whose `migrate` makes the tables.
+        name: one of the catalogue's services, and the name of the package whose `migrate` creates the tables.
         settings: from the environment.
-        catalogue: every message type of the system that the service is a part of.
+        catalogue: every message type of the system.
     """
 
     _NEEDED_TABLE: ClassVar[str] = "processed_events"
@@ -90,11 +90,11 @@ class Service(App):
     # -- wiring ------------------------------------------------------------------------------------------------------
 
     def consume(self, queue: str, *handlers: Handler, policy: QueuePolicy | None = None) -> None:
-        """Handles the messages of a queue; a type that none of the handlers takes is dead-lettered.
+        """Handles the messages of a queue; a type without a handler is dead-lettered.
 
         Raises:
-            LookupError: the catalogue has no line for a payload that a handler takes.
-            ValueError: two handlers take the same type, or there is no such queue in the topology.
+            LookupError: the catalogue lacks a payload that a handler takes.
+            ValueError: two handlers take the same type, or the topology has no such queue.
         """
         queues = work_queues(self.catalogue)
         if queue not in queues:
@@ -106,26 +106,25 @@ class Service(App):
         self._add_runner(queue, read, table, self._with_settings(policy or QueuePolicy()), check)
 
     def dependency(self, name: str, *, outages: tuple[type[Exception], ...]) -> Dependency:
-        """Something outside that handlers need; `async with dependency.call():` goes around each call of it.
+        """Adds a dependency of handlers; `async with dependency.call():` guards each call of it.
 
-        `outages` are the exceptions that say that it is away, whatever it was asked: then messages wait until it is back,
-        and no attempt is counted.
+        `outages` are the exceptions that mean an outage for any call: messages then wait until it is over, and no attempt is counted.
         """
         return self.add_dependency(Dependency(name, outages=outages))
 
     def add_dependency(self, dependency: Dependency) -> Dependency:
-        """The same for one with pauses of its own."""
+        """Adds a dependency with pauses of its own."""
         self._dependencies.append(dependency)
         return dependency
 
     def on_commit_loss(self, handle: OnCommitLoss) -> None:
-        """Calls it once for each loss of commits of the service's database, in the transaction that notes the loss."""
+        """Calls `handle` once for each loss of the database's commits, in the transaction that notes the loss."""
         self.background("server_history", ServerWatch(self.database, handle).run)
 
     def consume_dead_letters(
         self, handler: Callable[[Sequence[DomainMessage[DeadLetter]], Transaction], Awaitable[None]]
     ) -> None:
-        """Handles what ends in any dead-letter queue, however broken it is; it is retried until it is recorded."""
+        """Handles all messages in dead-letter queues, even malformed ones; retries until each is recorded."""
         for queue in work_queues(self.catalogue):
             table: dict[str, Handler] = {dead_letters.RECEIVED: OnBatch(handler, (DeadLetter,))}
             policy = QueuePolicy(max_attempts=None, backoff_base=5.0)
@@ -222,7 +221,7 @@ class Service(App):
             delay = min(delay * 2, 5.0)
 
     async def _run_maintenance(self) -> None:
-        """Hourly: tomorrow's inbox partitions, dropping the expired ones, forgetting old crash markers, origins of dead letters, kept answers and audit log rows."""
+        """Every hour creates tomorrow's inbox partitions and deletes expired rows of every table of this library."""
         while True:
             try:
                 async with self.connections.connection() as connection:
@@ -251,11 +250,11 @@ class Service(App):
         return {"queues": [runner.queue for runner in self.runners]}
 
     def remarks(self) -> dict[str, str]:
-        """What handlers wait for right now. The service itself works: nobody should restart it or take it out."""
+        """Outages that handlers wait for. The service itself works: do not restart it or take it out of service."""
         return {each.name: each.trouble for each in self._dependencies if each.trouble is not None}
 
     async def problems(self) -> dict[str, str]:
-        """What keeps the service from working right now, by part; empty when it is ready."""
+        """Problems that keep the service from working, by part; empty if it is ready."""
         found, *answering = await asyncio.gather(
             super().problems(), self._publisher.probe.answers(), self._probe.answers()
         )
@@ -274,7 +273,7 @@ class Service(App):
 
 
 def _with_heartbeat(url: str) -> str:
-    """A dead connection is noticed within a minute, not within the three of the default."""
+    """Sets a heartbeat that detects a dead connection within a minute; the default takes three."""
     if "heartbeat=" in url:
         return url
     return f"{url}{'&' if '?' in url else '?'}heartbeat={_HEARTBEAT_SECONDS}"

@@ -1,8 +1,7 @@
-"""Bringing a live broker to the topology of today: declares it, and moves what lies in a queue under a former name.
+"""Updates a live broker to the current topology: declares it, and moves messages from queues with former names.
 
-While this runs, and afterwards until it is stopped, a consumer of the version before may be at work on the former queue.
-Nothing is lost to it or through it: what it publishes arrives by the former name as well, and what both of us send is
-known by its `event_id`.
+During and after the move, a consumer of the previous version may still work on the former queue. No message is lost: the new queue
+also gets what that consumer publishes under the former name, and duplicates have the same `event_id`.
 """
 
 import asyncio
@@ -27,28 +26,28 @@ _BATCH_BYTES: Final = 16 * 1024 * 1024
 _CONFIRM_SECONDS: Final = 15.0
 _LOOK_SECONDS: Final = 1.0
 _QUIET_SECONDS: Final = 12.0
-"""How long the management API must say that a queue holds nothing: what it says is up to five seconds old."""
+"""How long the management API must report an empty queue: its figures are up to five seconds old."""
 _PATIENCE_SECONDS: Final = 60.0
-"""How long we wait for what consumers of the version before hold."""
+"""How long the upgrade waits for messages that old consumers hold."""
 
 Say = Callable[[str], object]
 
 
 async def apply_topology(url: str, catalogue: Catalogue, *, api_url: str | None = None, say: Say) -> None:
-    """Declares the topology on the broker at `url`, then empties and removes queues that are called otherwise today.
+    """Declares the topology on the broker at `url`, then empties and removes queues with former names.
 
-    Safe to repeat, at any moment and from anywhere; a run that was cut short leaves copies, never gaps.
+    Safe to repeat, at any time and from anywhere; an interrupted run leaves copies, never gaps.
 
     Args:
-        url: an administrator's, of AMQP.
+        url: an administrator's AMQP URL.
         catalogue: has the queue's former names.
-        api_url: an administrator's, of the management API: without it nobody can see whether the former queue still has
-            messages in somebody's hands, so it is emptied and left standing.
-        say: is told, for people, what was moved and what remains to be done.
+        api_url: an administrator's URL of the management API. Without it, unacknowledged messages of the former queue are
+            invisible, so the queue is emptied and not removed.
+        say: prints lines for people: the moved messages, and remaining steps.
 
     Raises:
-        aio_pika.exceptions.AMQPError, OSError, TimeoutError: the broker is away or refuses.
-        UsersError: the management API is away or refuses.
+        aio_pika.exceptions.AMQPError, OSError, TimeoutError: the broker is unreachable or refuses.
+        UsersError: the management API is unreachable or refuses.
     """
     await topology.declare(url, catalogue)
     connection = await aio_pika.connect(url, timeout=15)
@@ -60,7 +59,7 @@ async def apply_topology(url: str, catalogue: Catalogue, *, api_url: str | None 
 
 
 class _QueueInspector:
-    """Sees with the management API whether anything is left in queues, in anybody's hands included."""
+    """Checks with the management API whether queues are empty, unacknowledged messages included."""
 
     def __init__(self, api: ManagementApi, vhost: str) -> None:
         self._api = api
@@ -84,13 +83,13 @@ class _QueueInspector:
 
 
 class _QueueMigration:
-    """From the queues of a version that called that of the events `former` to those of today."""
+    """Moves messages from the queues of a version that called its events queue `former` to the current ones."""
 
     def __init__(self, catalogue: Catalogue, former: str, targets: Mapping[str, str]) -> None:
         self._catalogue = catalogue
         self._former = former
         self.targets = targets
-        """Former queue → that of today, as far as the former one is there."""
+        """Former queue → current queue, for existing former queues."""
         self._moved: Counter[str] = Counter()
 
     @classmethod
@@ -117,7 +116,7 @@ class _QueueMigration:
                 say(await self._remove(channel, source, looked=inspector is not None, empty=empty))
 
     async def _remove(self, channel: AbstractChannel, source: str, *, looked: bool, empty: bool) -> str:
-        """Removes the queue if nobody can lose anything by it; says what was done, or what is to be done."""
+        """Removes the queue if no message can be lost; returns a line about the result or the next step."""
         declared = await channel.declare_queue(source, passive=True)
         consumers = declared.declaration_result.consumer_count or 0
         if empty and not consumers:
@@ -137,7 +136,7 @@ class _QueueMigration:
         return f"{stays}: somebody still has messages of it in hand, or gives it more. Run this again"
 
     async def _unbind(self, channel: AbstractChannel) -> None:
-        """From all that the version before, and the way back to it, have bound them to."""
+        """Removes the bindings of the previous version and of the way back to it."""
         then = topology.describe(self._catalogue.calling_events_queue(self._former))
         for binding in then.bindings:
             if binding.queue in self.targets:
@@ -145,7 +144,7 @@ class _QueueMigration:
                 await queue.unbind(binding.exchange, binding.routing_key)
 
     async def _drain(self, channel: AbstractChannel) -> bool:
-        """Moves what is ready; whether there was any. Confirmed first, then acknowledged: a crash makes copies."""
+        """Moves ready messages; returns whether there were any. It acknowledges after the confirm: a crash makes copies."""
         before = self._moved.total()
         for source, target in self.targets.items():
             queue = await channel.get_queue(source, ensure=False)
@@ -160,7 +159,7 @@ class _QueueMigration:
         return self._moved.total() > before
 
     async def _wait_until_empty(self, channel: AbstractChannel, inspector: _QueueInspector) -> bool:
-        """Whether nothing is left, in anybody's hands either; moves what is given back meanwhile."""
+        """Whether the queue is empty, unacknowledged messages included; moves messages that return meanwhile."""
         began = last_seen = monotonic()
         while monotonic() - began < _PATIENCE_SECONDS:
             await asyncio.sleep(_LOOK_SECONDS)
@@ -204,7 +203,7 @@ async def _exists(connection: AbstractConnection, queue: str) -> bool:
 
 
 async def _next_batch(queue: AbstractQueue) -> AsyncIterator[AbstractIncomingMessage]:
-    """What is ready, up to a batch."""
+    """Yields ready messages, up to a batch."""
     count = size = 0
     while count < BATCH and size < _BATCH_BYTES:
         message = await queue.get(fail=False)

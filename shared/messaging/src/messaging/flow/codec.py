@@ -1,4 +1,4 @@
-"""From a delivery's bytes to a message, or to the reason why it is none."""
+"""Decodes a delivery's bytes into a message, or into the reason why they are none."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from messaging.topology import COMMANDS
 
 @dataclass(frozen=True, slots=True)
 class NotAnEnvelope:
-    """The body cannot be read as an envelope at all, so it has no identity of its own."""
+    """A body that cannot be read as an envelope, and so has no identity of its own."""
 
     detail: str
     reason: Reason = Reason.NOT_AN_ENVELOPE
@@ -23,7 +23,7 @@ class NotAnEnvelope:
 
 @dataclass(frozen=True, slots=True)
 class InvalidMessage:
-    """An envelope with an identity, but nothing that this queue could handle."""
+    """An envelope with an identity that this queue cannot handle."""
 
     head: EnvelopeHead | Message
     failure: Failure
@@ -31,18 +31,18 @@ class InvalidMessage:
 
 DecodeResult = Message | InvalidMessage | NotAnEnvelope
 BodyDecoder = Callable[[bytes, str | None, dict[str, Any]], DecodeResult]
-"""(body, AMQP type property, AMQP headers) → what it is."""
+"""(body, AMQP type property, AMQP headers) → the result of decoding."""
 DeliveryReader = Callable[[Delivery], DecodeResult]
-"""What a delivery is, taking into account how it came."""
+"""Decodes a delivery, with its exchange, routing key and user taken into account."""
 
 
 def delivery_reader(decode: BodyDecoder) -> DeliveryReader:
-    """Reads deliveries however they came."""
+    """A reader that decodes deliveries regardless of their exchange, routing key and user."""
     return lambda delivery: decode(delivery.body, delivery.type, delivery.headers)
 
 
 def decoder(catalogue: Catalogue, handled: Collection[str], queue: str) -> BodyDecoder:
-    """A decoder for a queue whose handlers take the message types `handled`."""
+    """Builds the decoder for a queue whose handlers take the message types in `handled`."""
     accepted = {name: catalogue[name].envelope for name in handled}
 
     def decode(body: bytes, amqp_type: str | None, _headers: dict[str, Any]) -> DecodeResult:
@@ -84,7 +84,7 @@ def _decode_thoroughly(
 
 
 def _describe_misplaced(name: str, catalogue: Catalogue, queue: str) -> str:
-    """Why a queue's consumer does not take a type, and what to do about it."""
+    """The reason why a queue's consumer does not take a type, and the remedy."""
     entry = catalogue.get(name)
     if entry is None:
         return f"{name}: the catalogue has no such type (queue {queue}); deploy a consumer that knows it, then replay"
@@ -99,12 +99,12 @@ def _describe_misplaced(name: str, catalogue: Catalogue, queue: str) -> str:
 
 
 def describe_unreadable(body: NotAnEnvelope) -> str:
-    """Why it is none, in a sentence."""
+    """The reason why a body is no envelope, as one sentence."""
     return body.detail if body.reason is Reason.TOO_LARGE else f"the body is no envelope: {body.detail}"
 
 
 def describe_too_large(body: bytes) -> str:
-    """What is said of a body that is over the limit; whether it is an envelope nobody has looked."""
+    """The reason for a body over the size limit, which is not parsed at all."""
     return (
         f"{len(body):,} bytes, over the limit of {MAX_MESSAGE_BYTES:,}: its sender has to store the content and pass a "
         "reference (its id) instead"
@@ -112,7 +112,7 @@ def describe_too_large(body: bytes) -> str:
 
 
 def describe(error: ValidationError) -> str:
-    """The errors in one line, `field: what is wrong`, without the input: it may be huge or secret."""
+    """The validation errors in one line, `field: problem`, without the input, which may be huge or secret."""
     return "; ".join(
         f"{'.'.join(str(part) for part in detail['loc']) or 'body'}: {detail['msg']}"
         for detail in error.errors(include_input=False, include_url=False, include_context=False)[:10]

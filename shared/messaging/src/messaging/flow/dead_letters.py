@@ -1,4 +1,4 @@
-"""Reading what ended in a dead-letter queue, whichever way it got there."""
+"""Reads messages from a dead-letter queue, whether this library or the broker put them there."""
 
 import json
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ from messaging.headers import Reason
 log = structlog.get_logger(__name__)
 
 RECEIVED: Final = "dead_letter.received"
-"""The type under which dead letters are handed to their handler; it never travels."""
+"""The message type that the handler of dead letters takes; it never travels."""
 
 _BROKER_REASONS: Final = {
     "delivery_limit": (
@@ -30,7 +30,7 @@ _BROKER_REASONS: Final = {
 
 
 class DeadLetter(Payload):
-    """One dead message and why it died."""
+    """One dead message and the reason why it died."""
 
     dead_event_id: UUID | None
     """Its own `event_id`; None if its body is no envelope."""
@@ -51,11 +51,11 @@ class DeadLetter(Payload):
     failed_at: datetime
     replay_of: UUID | None
     died_as: str = ""
-    """What the queue was called at the time, where that was written down."""
+    """The queue's name at the time, if recorded."""
 
 
 def decoder(queue: str) -> BodyDecoder:
-    """A decoder for the dead letters of `queue`; it never fails, whatever the bytes are."""
+    """Builds the decoder for the dead letters of `queue`; it accepts any bytes and never fails."""
 
     def decode(body: bytes, _type: str | None, headers: dict[str, Any]) -> Message:
         letter = read_leniently(body, headers, queue)
@@ -72,7 +72,7 @@ def decoder(queue: str) -> BodyDecoder:
 
 
 def read_leniently(body: bytes, headers: dict[str, Any], queue: str) -> DeadLetter:
-    """As `read`, whatever a stranger has put into the headers."""
+    """Reads like `read`, and without headers if a stranger's headers cannot be read."""
     try:
         return read(body, headers, queue)
     except Exception:
@@ -82,7 +82,7 @@ def read_leniently(body: bytes, headers: dict[str, Any], queue: str) -> DeadLett
 
 
 def read(body: bytes, headers: dict[str, Any], queue: str) -> DeadLetter:
-    """The facts of a dead letter: from our own headers, or else from what the broker noted in `x-death`."""
+    """Reads the facts of a dead letter from our own headers, or else from the broker's `x-death`."""
     head: EnvelopeHead | None = None
     unreadable: NotAnEnvelope | None = None
     try:
@@ -151,7 +151,7 @@ def _reason(headers: dict[str, Any], unreadable: NotAnEnvelope | None) -> tuple[
 
 
 def _bounded(headers: dict[str, Any], name: str, limit: int) -> str | None:
-    """Our own are within the limit; what a stranger wrote may fill a frame."""
+    """The header's text, redacted and cut to `limit`: a stranger's header may fill a frame."""
     value = header.text(headers, name)
     return None if value is None else redaction.text(value)[:limit]
 
@@ -177,7 +177,7 @@ def _broker_time(headers: dict[str, Any]) -> datetime | None:
 
 
 def _identity(letter: DeadLetter) -> UUID:
-    """The same for every delivery of one death; a second death of the same message is another letter."""
+    """The id of a letter: equal for every delivery of one death, different for a second death of the same message."""
     if letter.dead_event_id is None:
         # Nothing tells two equal bodies apart. Better to record one twice after a crash than to lose one.
         return new_event_id()
@@ -188,7 +188,7 @@ def _identity(letter: DeadLetter) -> UUID:
 
 
 def _plain(headers: dict[str, Any]) -> dict[str, JsonValue]:
-    """Headers as JSON values; whatever JSON has no word for becomes text."""
+    """Headers as JSON values; other values become text."""
     plain = json.loads(json.dumps(headers, default=_as_text))
     assert isinstance(plain, dict)
     return plain

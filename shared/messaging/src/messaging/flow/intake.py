@@ -1,4 +1,4 @@
-"""From deliveries to pieces of work: what each message is, and what is to be done about it."""
+"""Turns deliveries into incoming messages, each with its handler or its failure."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,47 +21,47 @@ from messaging.topology import RETURNS
 
 @dataclass(slots=True, eq=False)
 class IncomingMessage:
-    """One message in hand, from delivery to outcome."""
+    """One message in this process, from delivery to outcome."""
 
     delivery: Delivery
     event_id: UUID
     type: str
     correlation_id: str | None
     message: Message | None = None
-    """None when it could not be read as a message that this queue handles: then `failure` says why, or it is for others."""
+    """None if the body is no message that this queue handles: then `failure` says why, or the event is for other systems."""
     handler: Handler | None = None
     attempt: int = 1
     waits: int = 0
-    """How often it has come since its last attempt and gone back, because what it needs was away."""
+    """How often it has waited for a dependency since its last attempt."""
     first_failed_at: datetime | None = None
     replay_of: UUID | None = None
     failure: Failure | None = None
     """Why this attempt failed, once it has."""
     record: Record | GroupedRecord[Any] | None = None
-    """What a single handler left to be written."""
+    """The single handler's result, still to be written."""
     marked: bool = False
     """Whether it runs under a crash marker."""
     origin: DeadLetterOrigin | None = None
-    """Of a replay that somebody else sent: the dead letter of this service that it stands for."""
+    """For a replay by another service: the dead letter of this service that it repeats."""
     is_refused_replay: bool = False
-    """Whether it is a replay of nothing that this service dead-lettered."""
+    """Whether it is a replay that matches no dead letter of this service."""
     has_identity: bool = True
     """Whether its body is an envelope, so that `event_id` is its own."""
     span: Span = INVALID_SPAN
 
     def row(self) -> OutboxRow:
-        """The message as it came, ready to be sent on."""
+        """The unchanged message as an outbox row."""
         return OutboxRow("", "", self.event_id, self.type, self.correlation_id, self.delivery.body)
 
     def delay_ms(self, now: datetime) -> int | None:
-        """Milliseconds since the message was made; None if that is unknown."""
+        """Milliseconds since the message was made; None if unknown."""
         return None if self.message is None else round((now - self.message.timestamp).total_seconds() * 1000)
 
 
 def read(
     delivery: Delivery, reader: DeliveryReader, table: dict[str, Handler], queue: str, *, traced: bool
 ) -> IncomingMessage | NotAnEnvelope:
-    """What a delivery asks for, or that it is no envelope."""
+    """Reads a delivery as an incoming message; `NotAnEnvelope` if the broker should dead-letter it."""
     headers = delivery.headers
     try:
         decoded = reader(delivery)
@@ -98,16 +98,16 @@ def read(
 
 
 def _may_be_rejected(delivery: Delivery) -> bool:
-    """Whether the broker itself can dead-letter it.
+    """Whether the broker itself can dead-letter the delivery.
 
-    RabbitMQ 3.10 reads `x-death` as its own writing. One that a stranger forged ends its dead-letter worker, and after
-    a few times no quorum queue can be declared any more.
+    RabbitMQ 3.10 takes any `x-death` for its own. A forged one ends its dead-letter worker, and after a few such messages it can declare
+    no quorum queue any more.
     """
     return delivery.readable and header.BROKER_DEATHS not in delivery.headers
 
 
 def _without_envelope(delivery: Delivery, decoded: NotAnEnvelope) -> IncomingMessage:
-    """A body without identity as a piece of work that fails, so that it is dead-lettered with headers made anew."""
+    """An incoming message that has failed and has a new id, so that it is dead-lettered with new headers."""
     incoming = IncomingMessage(delivery, new_event_id(), "unknown", None)
     incoming.has_identity = False
     incoming.failure = Failure(decoded.reason, "NotAnEnvelope", describe_unreadable(decoded))

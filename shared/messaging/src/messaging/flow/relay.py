@@ -1,6 +1,6 @@
-"""The relay publishes the outbox, and nothing else publishes.
+"""The relay publishes the outbox; no other part of a service publishes.
 
-What a commit wrote leaves right after it; what a crash, an outage or a delay left for later is swept up.
+It publishes rows right after their commit. A sweeper publishes rows that a crash, an outage or a delay left.
 """
 
 import asyncio
@@ -26,21 +26,21 @@ log = structlog.get_logger(__name__)
 
 BATCH: Final = 300
 IN_FLIGHT: Final = 2
-"""Batches on their way at a time: while one waits for its confirms, the next is being sent."""
+"""Batches in flight: the relay sends one while another waits for its confirms."""
 LEASE: Final = timedelta(seconds=30)
-"""How long rows belong to the process that is publishing them; longer than a publish may take, see `publisher`."""
+"""How long rows belong to the process that publishes them; longer than a publish may take, see `publisher`."""
 LONGEST_SLEEP: Final = 10.0
-"""Seconds after which the sweeper looks for rows that a crashed replica left, even if nothing is due here."""
+"""Seconds after which the sweeper looks for rows of a crashed replica, even if no row is due here."""
 BACKLOG_LIMIT: Final = 10_000
-"""Overdue rows above which consumption waits."""
+"""Number of overdue rows that pauses consumption."""
 _BROKER_PAUSE: Final = timedelta(seconds=1)
 _LONGEST_PAUSE: Final = timedelta(seconds=60)
 _DATABASE_PAUSE: Final = 0.5
-"""Seconds before the database is tried again: it may answer and still refuse all work (a full disk)."""
+"""Seconds before the database is tried again: with a full disk it answers and refuses all work."""
 
 
 class Relay:
-    """Publishes one database's outbox; any number of them may work on the same one."""
+    """Publishes the outbox of one database; several relays may share a database."""
 
     def __init__(
         self, connections: Connections, publisher: Publisher, *, backlog_limit: int = BACKLOG_LIMIT
@@ -64,14 +64,14 @@ class Relay:
         self._room.set()
 
     async def write(self, connection: Connection, rows: Sequence[OutboxRow]) -> bool:
-        """Writes rows within the caller's transaction, and says whether we hold them; `submit` them once it is committed."""
+        """Writes rows in the caller's transaction; returns whether this relay leases them. `submit` them after the commit."""
         # Without a broker nobody will publish them soon, so nobody holds them.
         held = self._publisher.ready
         await outbox.insert(connection, rows, self._lease, LEASE if held else timedelta())
         return held
 
     def submit(self, rows: Sequence[OutboxRow], *, held: bool) -> None:
-        """Takes over committed rows: those that we hold are published at once, the others when they are due."""
+        """Takes over committed rows: publishes leased ones at once, and the others when they are due."""
         now = [row for row in rows if not row.delay]
         self._count(len(now))
         if now and held:
@@ -88,11 +88,11 @@ class Relay:
         return self._overdue > self._backlog_limit
 
     async def wait_for_room(self) -> None:
-        """Returns at once, unless so much waits to be published that no more should be produced."""
+        """Waits while the outbox has more than `backlog_limit` overdue rows."""
         await self._room.wait()
 
     async def flush(self) -> None:
-        """Waits until everything submitted has been published or given back."""
+        """Waits until all submitted rows are published or released."""
         await self._idle.wait()
 
     async def run(self) -> None:
@@ -231,7 +231,7 @@ class Relay:
             self._wake.set()
 
     def _count(self, change: int) -> None:
-        """Keeps the number of overdue rows between two sweeps, which set it right."""
+        """Updates the number of overdue rows between two sweeps, which correct it."""
         self._overdue = max(self._overdue + change, 0)
         self._added += max(change, 0)
         if self.overfull:

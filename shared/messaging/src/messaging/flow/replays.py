@@ -1,7 +1,7 @@
-"""Replays: a service takes one only if its own database knows that it dead-lettered that content.
+"""Checks replays: a service accepts one only if its own database shows that it dead-lettered that content.
 
-The recorder may send anything to any queue by way of the exchange `returns`, so whoever holds its password could give every
-service any command. What a service has dead-lettered stands in its own database, where the recorder has no access.
+The recorder may send any message to any queue through the exchange `returns`, so a thief of its password could give every service any
+command. The record of a service's dead letters is in its own database, where the recorder has no access.
 """
 
 import hashlib
@@ -20,13 +20,13 @@ from messaging.storage.origins import DeadLetterOrigin, PublishOrigin
 from messaging.topology import RETURNS
 
 _LONGEST_INTEGER: Final = 4_000
-"""Digits that Python turns into a number."""
+"""Digits that Python converts into a number."""
 _COPIED: Final = ("type", "source", "correlation_id", "payload")
-"""What a replay leaves as it is."""
+"""Members that a replay copies unchanged."""
 
 
 def content_digest(body: bytes) -> bytes | None:
-    """SHA-256 of what a replay shares with its original: type, source, correlation id and payload.
+    """SHA-256 of the members that a replay shares with its original: type, source, correlation id and payload.
 
     None if the body is no JSON object.
     """
@@ -43,7 +43,7 @@ def _integer(digits: str) -> int | str:
 
 
 class ReplayCheck:
-    """Looks up what the replays of one queue stand for, and refuses those that stand for nothing.
+    """Finds the dead letters that the replays of one queue repeat, and refuses replays without one.
 
     Args:
         connections: of the service's own database.
@@ -55,10 +55,10 @@ class ReplayCheck:
         self._sender_check = sender_check
 
     async def check(self, messages: Sequence[IncomingMessage]) -> None:
-        """Gives each replay among the works its `origin`, or a failure.
+        """Gives each replay among the messages its `origin`, or a failure.
 
         Raises:
-            DatabaseUnavailableError: the database is away.
+            DatabaseUnavailableError: the database is unavailable.
         """
         replays = [incoming for incoming in messages if self._sender_check.is_replay(incoming.delivery)]
         if not replays:
@@ -85,7 +85,7 @@ class ReplayCheck:
 async def _find(
     connection: Connection, replays: Sequence[IncomingMessage], digests: dict[UUID, bytes | None]
 ) -> dict[UUID, DeadLetterOrigin]:
-    """`event_id` of each replay → what it stands for."""
+    """`event_id` of each replay → the dead letter that it repeats."""
     originals = {incoming.replay_of for incoming in replays if incoming.replay_of is not None}
     known = await origins.find(connection, originals, {each for each in digests.values() if each})
     found: dict[UUID, DeadLetterOrigin] = {}
@@ -140,9 +140,9 @@ def _describe_remedy(incoming: IncomingMessage) -> str:
 
 
 async def lock_origins(connection: Connection, messages: Sequence[IncomingMessage]) -> list[IncomingMessage]:
-    """Locks what the replays among the works stand for; returns the replays that come too late.
+    """Locks the dead letters of the replays among the messages; returns the replays that another one has overtaken.
 
-    Another replay may have taken its place since `ReplayCheck` looked.
+    Another replay may have settled the dead letter since `ReplayCheck` looked.
     """
     replays = [incoming for incoming in messages if incoming.origin is not None]
     if not replays:
@@ -164,7 +164,7 @@ async def lock_origins(connection: Connection, messages: Sequence[IncomingMessag
 
 
 def superseded_replay(incoming: IncomingMessage) -> Failure:
-    """The failure of a replay whose dead letter another replay has settled."""
+    """Builds the failure of a replay whose dead letter another replay has settled."""
     incoming.is_refused_replay = True
     return Failure(Reason.FALSE_CLAIM, "UnprovenReplay", _describe_unknown(incoming))
 
@@ -172,12 +172,12 @@ def superseded_replay(incoming: IncomingMessage) -> Failure:
 async def note_outcomes(
     connection: Connection, dead: Sequence[IncomingMessage], settled: Sequence[IncomingMessage]
 ) -> None:
-    """Writes down what dies in the running transaction, and which replays have taken their originals' places.
+    """Records messages that die in the running transaction, and the replays that settle their dead letters.
 
     Args:
         connection: of the running transaction.
-        dead: what is dead-lettered in it.
-        settled: all that has a final outcome in it.
+        dead: messages dead-lettered in it.
+        settled: messages with a final outcome in it.
     """
     new = [origin for incoming in dead if (origin := _origin_of(incoming)) is not None]
     if new:
@@ -209,7 +209,7 @@ def _origin_of(incoming: IncomingMessage) -> DeadLetterOrigin | None:
 
 
 def _arrival_of(incoming: IncomingMessage) -> PublishOrigin | None:
-    """How a message came that nobody has believed yet; a retry of our own was believed before."""
+    """The publish origin of a message that has not passed the sender check; None for a retry, which has."""
     exchange, routing_key = incoming.delivery.origin()
     return (
         None if exchange in ("", RETURNS) else PublishOrigin(exchange, routing_key, incoming.delivery.user_id)

@@ -1,4 +1,4 @@
-"""The work on one queue: takes deliveries, forms batches, runs handlers, settles, and waits out outages."""
+"""Runs one queue: takes deliveries, forms batches, runs handlers, settles, and waits out outages."""
 
 import asyncio
 from collections import deque
@@ -32,13 +32,13 @@ log = structlog.get_logger(__name__)
 
 _CONFLICT_TRIES: Final = 3
 _SHORTEST_PAUSE: Final = 0.5
-"""Seconds without consuming after the database failed, doubled for each failure in a row: it may answer and still
-refuse all work (a full disk), and every requeue brings a message nearer to the broker's delivery limit."""
+"""Seconds without consuming after a database failure, doubled for each one in a row. With a full disk the database answers and refuses
+all work, and every requeue brings a message nearer to the broker's delivery limit."""
 _LONGEST_PAUSE: Final = 30.0
 _HAND_BACK_SECONDS: Final = 5.0
-"""For writing down what was cut short by the end of the process."""
+"""Limit for storing the outcomes of attempts that the end of the process interrupted."""
 _LOCK_PAUSE: Final = 0.2
-"""Seconds between looks whether another replica has finished what was delivered here too."""
+"""Seconds between attempts to lock a suspect that another replica is handling."""
 
 
 class QueueRunner:
@@ -78,7 +78,7 @@ class QueueRunner:
         self._full = asyncio.Event()
         self._slots = asyncio.Semaphore(policy.max_concurrency)
         self._next: deque[IncomingMessage] = deque()
-        """Of single handlers: what waits for a slot."""
+        """Messages of single handlers that wait for a slot."""
         self._in_flight: dict[UUID, list[Delivery]] = {}
         self._busy: set[Delivery] = set()
         self._finished: list[IncomingMessage] = []
@@ -105,21 +105,20 @@ class QueueRunner:
 
     @property
     def tasks(self) -> Sequence[asyncio.Task[None]]:
-        """What runs until `stop`; should one end before, the service cannot go on."""
+        """Tasks that run until `stop`; if one ends earlier, the service must end too."""
         return self._tasks
 
     @property
     def in_hand(self) -> int:
-        """Deliveries that are not settled yet."""
+        """The number of unsettled deliveries."""
         return len(self._unsettled)
 
     async def stop(self, grace_seconds: float) -> None:
-        """Takes no more deliveries, finishes what is in hand within the grace period, gives back the rest.
+        """Takes no more deliveries, finishes work within the grace period and requeues the rest.
 
-        What slow handlers have not begun is given back at once. What set-based ones wait for is a matter of milliseconds,
-        and whatever is given back travels from replica to replica while one after the other stops. What slow handlers were
-        at goes back through the outbox: the broker would count it as returned, and after two restarts in a row each such
-        message would be handled alone, in case that it had killed its consumer.
+        It requeues messages of slow handlers that have not started at once: otherwise they would travel from one stopping replica to the next.
+        Batches finish in milliseconds and are waited for. Interrupted attempts of slow handlers return through the outbox: the broker would
+        count a requeue, and after two restarts in a row each such message would be handled alone as a suspected crasher.
         """
         self._stopping = True
         await self.subscription.pause()
@@ -140,9 +139,9 @@ class QueueRunner:
         await self._unsettled.requeue(list(self._unsettled))
 
     async def _hand_back_interrupted(self, within: float) -> None:
-        """For handlers that were cancelled; where that fails, the broker is asked to deliver their messages again.
+        """Stores the outcomes of interrupted attempts; if that fails, the broker redelivers their messages.
 
-        What came on a channel that is gone, the broker has given to somebody else by itself.
+        The broker itself has redelivered messages of closed channels.
         """
         self._unsettled.forget_closed()
         ours = [incoming for incoming in self._interrupted if incoming.delivery in self._unsettled]
@@ -222,7 +221,7 @@ class QueueRunner:
                 await self._handle_suspect(incoming)
 
     async def _acknowledge_known(self, messages: Sequence[IncomingMessage]) -> list[IncomingMessage]:
-        """Acknowledges messages that have an outcome already, before any slow work is spent on them."""
+        """Acknowledges messages that have an outcome already, before slow work starts on them; returns the others."""
         async with self._connections.connection() as connection:
             known = await inbox.find_handled(connection, {incoming.event_id for incoming in messages})
             marked = [
@@ -245,7 +244,7 @@ class QueueRunner:
     # -- single handlers ---------------------------------------------------------------------------------------------
 
     async def _start_singles(self, messages: Sequence[IncomingMessage]) -> None:
-        """Starts each as soon as there is a slot; what has none yet when the process stops, or loses its database, is not begun."""
+        """Starts each message once a slot is free; does not start it if the process stops or loses its database before."""
         self._next.extend(messages)
         while self._next:
             for dependency in self._dependencies:
@@ -264,7 +263,7 @@ class QueueRunner:
         return messages
 
     def _start_single(self, incoming: IncomingMessage) -> bool:
-        """Starts it in the slot that was got for it, or returns False."""
+        """Starts the message in the acquired slot; returns False if it does not start."""
         if incoming.event_id in self._in_flight:
             # A copy of what is being worked on right now: it waits to see how that ends.
             self._in_flight[incoming.event_id].append(incoming.delivery)
@@ -292,7 +291,7 @@ class QueueRunner:
         self._finished_any.set()
 
     async def _attempt(self, incoming: IncomingMessage, *, alone: bool = False) -> None:
-        """Runs a single handler; afterwards `work` has a record or a failure."""
+        """Runs a single handler; afterwards `incoming` has a record or a failure."""
         assert isinstance(incoming.handler, OnEach)
         assert incoming.message is not None
         context = {
@@ -326,7 +325,7 @@ class QueueRunner:
                 self.settlement.counts.note_call((incoming.type,), perf_counter() - began)
 
     async def _commit_finished(self) -> None:
-        """Commits the results of single handlers, those that are ready at the same time together."""
+        """Commits the results of single handlers; those ready at the same time in one transaction."""
         while True:
             await self._finished_any.wait()
             batch, self._finished = self._finished, []
@@ -347,7 +346,7 @@ class QueueRunner:
             self._arrived.set()
 
     async def _release_after_outage(self, incoming: IncomingMessage, error: DatabaseUnavailableError) -> None:
-        """Gives a message back that could not get an outcome; the attempt does not count."""
+        """Requeues a message whose outcome could not be stored; the attempt does not count."""
         copies = self._in_flight.pop(incoming.event_id, [])
         self._busy.discard(incoming.delivery)
         traces.end_span(incoming.span, error)
@@ -357,7 +356,7 @@ class QueueRunner:
     # -- suspects ----------------------------------------------------------------------------------------------------
 
     async def _handle_suspect(self, incoming: IncomingMessage) -> None:
-        """Handles a message alone, under a marker: it may be what killed its consumer."""
+        """Handles a message alone, under a marker, because it may have killed its consumer."""
         if incoming.event_id in self._in_flight:
             self._in_flight[incoming.event_id].append(incoming.delivery)
             return
@@ -395,7 +394,7 @@ class QueueRunner:
         self._marked.pop(incoming.event_id, None)
 
     async def _remove_markers(self) -> None:
-        """For suspects that ended without an outcome although nothing crashed."""
+        """Removes the markers of suspects that ended without an outcome and without a crash."""
         if not self._marked:
             return
         try:
@@ -408,10 +407,10 @@ class QueueRunner:
     # -- outcomes ----------------------------------------------------------------------------------------------------
 
     async def _settle(self, batch: Sequence[IncomingMessage]) -> None:
-        """Gives every message of the batch its outcome and acknowledges it.
+        """Stores the outcome of every message of the batch and acknowledges it.
 
         Raises:
-            DatabaseUnavailableError: none of those not yet acknowledged has an outcome.
+            DatabaseUnavailableError: no message that is still unacknowledged has an outcome.
         """
         error = await self._try_commit(batch)
         if error is None:
@@ -445,7 +444,7 @@ class QueueRunner:
                         dependency.set_aside(self.queue)
 
     async def _try_commit(self, batch: Sequence[IncomingMessage]) -> Exception | None:
-        """Commits, or returns why it cannot; deadlocks and the like are tried again at once."""
+        """Commits, or returns the error; retries deadlocks and serialization failures at once."""
         last: Exception | None = None
         for _ in range(_CONFLICT_TRIES):
             try:
@@ -473,7 +472,7 @@ class QueueRunner:
         self._arrived.set()
 
     async def _wait_out_outage(self) -> None:
-        """Stops consuming and gives back what is in hand, so that a replica with a database may have it."""
+        """Stops consuming and requeues unsettled messages, so that a replica with a database can take them."""
         await self.subscription.pause()
         self._waiting.clear()
         for copies in self._in_flight.values():

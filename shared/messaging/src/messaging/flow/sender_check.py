@@ -1,8 +1,7 @@
-"""What a message may claim: that the one who sent it may say this, and is who it says it is.
+"""Checks that a message's sender may send it and is who it claims to be.
 
-The broker knows who is connected and under which routing keys that user may publish, and looks into no body. So a body is
-held against what the broker vouches for: the exchange and routing key it came with, and the AMQP property `user_id`, which
-the broker lets through only if it is the name of the user who published.
+The broker knows each connected user and its permitted routing keys, and does not read bodies. So the check compares the body with facts
+that the broker verifies: exchange, routing key, and the AMQP property `user_id`, which must be the publishing user's name.
 """
 
 from collections.abc import Sequence
@@ -20,14 +19,14 @@ _REMEMBERED: Final = 1_000
 
 
 class SenderCheck:
-    """Judges what one service takes from one of its queues.
+    """Checks the messages that one service takes from one of its queues.
 
     Args:
-        catalogue: says who may send what.
-        service: the one that consumes.
-        queue: what it consumes.
-        user: whom the broker knows that service as. If it is called like the service, whatever stands before that, the
-            others' users are called likewise and the services can be told apart; if not, all share one user.
+        catalogue: the permitted senders of each type.
+        service: the consuming service.
+        queue: the queue that it consumes.
+        user: the service's user at the broker. If it ends with the service's name, the other services have users with the same
+            prefix, and each can be recognised; otherwise all share one user.
     """
 
     def __init__(self, catalogue: Catalogue, service: str, queue: str, user: str) -> None:
@@ -43,7 +42,7 @@ class SenderCheck:
         self._known_problems: dict[tuple[object, ...], str] = {}
 
     def problem(self, delivery: Delivery, message: Message) -> str:
-        """Why a message is not to be believed: what was expected, and what came; empty if it is."""
+        """The reason why a message fails the check, with the expected and the actual value; empty if it passes."""
         about = _queue_of(message)
         key = (delivery.published_to, delivery.user_id, message.type, message.source, about)
         problem = self._known_problems.get(key)
@@ -55,13 +54,13 @@ class SenderCheck:
         return problem
 
     def problem_at(self, arrival: PublishOrigin, message: Message) -> str:
-        """Why a message that came like this is not to be believed; empty if it is."""
+        """The reason why a message of this origin fails the check; empty if it passes."""
         return self._check(arrival, message, _queue_of(message))
 
     def is_replay(self, delivery: Delivery) -> bool:
-        """Whether somebody else has sent it back to the queue than the queue's own consumer.
+        """Whether another user than the queue's own consumer has sent the message back to the queue.
 
-        Without `user_id` it may be anybody who may publish there. Where services share one user, nobody can be told apart.
+        Without `user_id`, any permitted user may have sent it. With one user for all services, the answer is always False.
         """
         if not self._has_users_per_service or not delivery.came_by(RETURNS):
             return False
@@ -99,7 +98,7 @@ class SenderCheck:
     def _problem_without_user(
         self, entry: MessageType, exchange: str, routing_key: str, *, source_matters: bool
     ) -> str:
-        """One that no user of ours has signed is believed as far as its routing key proves who may have sent it."""
+        """The problem of a message without a known user: its routing key must prove that a permitted service sent it."""
         if not self._has_users_per_service:
             return ""
         possible = [
@@ -124,7 +123,7 @@ class SenderCheck:
 
 
 def sender_checking_reader(decode: BodyDecoder, sender_check: SenderCheck) -> DeliveryReader:
-    """Reads deliveries, and takes those for invalid that claim what they may not."""
+    """A reader that returns messages which fail the check as invalid."""
 
     def read(delivery: Delivery) -> DecodeResult:
         decoded = decode(delivery.body, delivery.type, delivery.headers)
@@ -141,7 +140,7 @@ def sender_checking_reader(decode: BodyDecoder, sender_check: SenderCheck) -> De
 
 
 def _queue_of(message: Message) -> str | None:
-    """The queue that the message says something about; None if it is about none."""
+    """The queue that the payload is about; None if it is about none."""
     return message.payload.queue if isinstance(message.payload, DeadLetterResolved) else None
 
 

@@ -1,4 +1,4 @@
-"""One transaction over a batch: inbox rows first, then effects, then what follows from failures, then the outbox."""
+"""Settles a batch in one transaction: inbox rows first, then effects, then retries and dead letters, then the outbox."""
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
@@ -29,7 +29,7 @@ from messaging.storage import crashes, inbox, outbox
 from messaging.storage.outbox import OutboxRow
 
 LONGEST_WAIT: Final = 1.25
-"""Times its pause: messages that wait for something do not come back all at the same moment, as one probe is enough."""
+"""Random factor of a wait at most, so that waiting messages do not all return at once: one probe is enough."""
 _CARRIED = (header.FAILURE_FIRST_AT, header.FAILURE_LAST_AT, header.FAILURE_TYPE, header.FAILURE_MESSAGE)
 
 log = structlog.get_logger(__name__)
@@ -37,7 +37,7 @@ _stdlib_log = logging.getLogger(__name__)
 
 
 class Settlement:
-    """Gives messages of one queue their outcomes in the database."""
+    """Stores the outcomes of one queue's messages in the database."""
 
     def __init__(self, database: Database, service: str, queue: str, policy: QueuePolicy) -> None:
         self._database = database
@@ -48,10 +48,10 @@ class Settlement:
         self.counts = QueueCounts()
 
     async def commit(self, batch: Sequence[IncomingMessage]) -> None:
-        """Settles the batch in one transaction, or raises and leaves no trace.
+        """Settles the batch in one transaction, or raises and changes nothing.
 
-        Within it: every message with a final outcome claims its inbox row, and those that get none are duplicates;
-        handlers run over the fresh ones; failed ones become rows for later or dead letters.
+        In it, every message with a final outcome claims its inbox row; a message that gets none is a duplicate. Handlers run over the fresh
+        messages; failed ones become outbox rows for a retry or dead letters.
         """
         trace_headers = {
             incoming.event_id: traces.headers_of(incoming.span)
@@ -144,7 +144,7 @@ class Settlement:
                 self.counts.note_call({incoming.type for incoming in messages}, perf_counter() - began)
 
     async def _correct_inbox(self, tx: Transaction, late: Sequence[IncomingMessage]) -> None:
-        """Handlers may fail single messages after the fact; their inbox rows must say so."""
+        """Corrects the inbox rows of messages that a batch handler failed one by one."""
         dead = [incoming.event_id for incoming in late if self._is_dead(incoming)]
         again = [incoming.event_id for incoming in late if not self._is_dead(incoming)]
         if dead:
@@ -153,7 +153,7 @@ class Settlement:
             await inbox.release(tx.connection, again)
 
     async def _note_replays(self, tx: Transaction, settled: Sequence[IncomingMessage]) -> None:
-        """Writes down what dies here, so that its replay is known, and which replays have settled what they stand for."""
+        """Records dead messages, so that their replays are accepted, and the dead letters that replays have settled."""
         dead = [incoming for incoming in settled if self._is_dead(incoming)]
         final = [incoming for incoming in settled if incoming.failure is None or self._is_dead(incoming)]
         if dead or any(incoming.replay_of is not None for incoming in final):
@@ -171,7 +171,7 @@ class Settlement:
     def _write_follow_up(
         self, tx: Transaction, incoming: IncomingMessage, trace_headers: dict[UUID, TraceHeaders]
     ) -> None:
-        """What an outcome sends: a retry, a dead letter, or word that a replay was handled."""
+        """Adds the rows that follow from an outcome: a retry, a dead letter, or the event that a replay was handled."""
         failure = incoming.failure
         if failure is None:
             if self._records_replays and incoming.replay_of is not None and incoming.message is not None:
@@ -206,7 +206,7 @@ class Settlement:
         tx.outgoing.append(outbox.retry_row(incoming.row(), self._queue, headers=headers, delay=delay))
 
     def _waiting_row(self, incoming: IncomingMessage, failure: Failure, trace: TraceHeaders) -> OutboxRow:
-        """The same message again, as the same attempt."""
+        """The row that returns the message as the same attempt."""
         pause = timedelta()
         if not failure.at_once:
             pause = max(self._policy.wait(incoming.waits), failure.after or timedelta())

@@ -1,8 +1,8 @@
-"""Spans of messages: what is done with one, and its way from outbox to broker.
+"""Spans of messages: their processing, and their way from outbox to broker.
 
-A trace is carried over broker, outbox, retries and replays. Names and attributes follow the OpenTelemetry conventions for
-messaging (1.44); what they have no word for begins with the name of the system. What a message is about, as the catalogue
-says, is on the spans of the message and of all that follows from it.
+Broker, outbox, retries and replays carry a trace on. Names and attributes follow the OpenTelemetry conventions for messaging (1.44);
+others start with the name of the system. The subject of a message, as defined by the catalogue, is on its spans and on all later
+spans of the trace.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ from messaging.storage.outbox import OutboxRow
 
 @dataclass(slots=True)
 class _ProcessAttributes:
-    """What every span about messages says of the process it is made in."""
+    """Attributes of all message spans of this process."""
 
     system: str = "messaging"
     subject: Mapping[str, str] = field(default_factory=dict)
@@ -37,7 +37,7 @@ _process: Final = _ProcessAttributes()
 
 
 def describe_process(catalogue: Catalogue, broker_url: str) -> None:
-    """Says of which system this process is a part, and where its broker is; once, before there are spans."""
+    """Sets the system's name and the broker's address for spans; call it once, before the first span."""
     broker = urlsplit(broker_url)
     _process.system = catalogue.system
     _process.subject = {name: f"{catalogue.system}.{name}" for name in catalogue.subject}
@@ -57,9 +57,9 @@ def start_process_span(
     size: int,
     attempt: int,
 ) -> Span:
-    """The span of one attempt at a message, child of whatever sent it.
+    """Starts the span of one attempt at a message, as a child of the sender's span.
 
-    `origin` is the exchange and the routing key it was published with, `size` its body's in bytes, `attempt` from 1.
+    `origin` is the exchange and routing key of the publish, `size` the body's bytes, `attempt` counts from 1.
     """
     exchange, routing_key = origin
     destination = _destination(exchange, routing_key, queue)
@@ -79,7 +79,7 @@ def start_process_span(
 
 
 def start_publish_span(row: OutboxRow) -> Span:
-    """The span of one message on its way to the broker, until the broker has confirmed it."""
+    """Starts the span of one publish; it ends with the broker's confirm."""
     destination = _destination(row.exchange, row.routing_key)
     return traces.tracer().start_span(
         f"publish {destination}",
@@ -95,7 +95,7 @@ def start_publish_span(row: OutboxRow) -> Span:
 
 
 def with_subject(trace_headers: TraceHeaders, payload: Payload) -> TraceHeaders:
-    """Trace headers of a message that also say what its payload is about; none stay none."""
+    """Adds the payload's subject to trace headers; empty headers stay empty."""
     if not trace_headers:
         return trace_headers
     known = traces.carried_in(trace_headers)
@@ -106,7 +106,7 @@ def with_subject(trace_headers: TraceHeaders, payload: Payload) -> TraceHeaders:
 def start_linked_trace(
     message: Message, exchange: str, routing_key: str, *, linked_to: TraceHeaders
 ) -> TraceHeaders:
-    """Trace headers for a message that begins a trace of its own, linked to another one, if there is one."""
+    """Starts a trace of its own for a message, linked to another trace if given; returns its headers."""
     if not traces.active():
         return with_subject(linked_to, message.payload)
     sender = trace.get_current_span(traces.context_from(linked_to) or OtelContext()).get_span_context()
@@ -127,7 +127,7 @@ def start_linked_trace(
 
 
 def start_chain_trace(name: str, correlation_id: str) -> TraceHeaders:
-    """Trace headers of a chain that nobody's request or message begins; empty where nothing is traced."""
+    """Starts a trace for a chain without a request or message; returns its headers, empty without tracing."""
     if not traces.active():
         return {}
     span = traces.tracer().start_span(
@@ -138,9 +138,9 @@ def start_chain_trace(name: str, correlation_id: str) -> TraceHeaders:
 
 
 def start_replay_trace(row: OutboxRow, original: Mapping[str, Any]) -> TraceHeaders:
-    """Trace headers for a message that does the work of an earlier one again: the trace of that one goes on.
+    """Continues the trace of an earlier message for its replay; returns the headers.
 
-    `original` are the headers the earlier message had. The request for the replay is in a trace of its own, and linked.
+    `original` are the headers of the earlier message. The span links to the trace of the request for the replay.
     """
     parent = traces.context_from(original)
     if parent is None:
@@ -164,10 +164,10 @@ def start_replay_trace(row: OutboxRow, original: Mapping[str, Any]) -> TraceHead
 
 @contextmanager
 def batch_span(queue: str, spans: Sequence[Span]) -> Iterator[None]:
-    """The span of the transaction in which the messages of these spans are settled.
+    """Opens the span of the transaction that settles the messages of these spans.
 
-    One for each trace among them: child of its first message's span, linked to the others'. It is the running span,
-    unless there are several: what happens then belongs to no single one.
+    It opens one span per trace: a child of its first message's span, linked to the others. A single span is the running one; with several
+    there is none, as the work belongs to no single trace.
     """
     by_trace: dict[int, list[Span]] = {}
     for span in spans:
@@ -211,7 +211,7 @@ def _subject(payload: Payload | Mapping[str, Any]) -> dict[str, str]:
 
 
 def _in_common(first: Span, others: Sequence[Span]) -> dict[str, str]:
-    """What is true of all of them: the work is for none of their subjects alone."""
+    """The subject attributes that all spans share."""
     common = set(chains.carried_by(first).items())
     for other in others:
         common &= chains.carried_by(other).items()
@@ -243,6 +243,6 @@ def _operation(name: str, kind: str, destination: str, routing_key: str) -> Attr
 
 
 def _destination(exchange: str, routing_key: str, queue: str = "") -> str:
-    """`exchange:routing key:queue` without what is empty, and without a queue that has the routing key's name."""
+    """`exchange:routing key:queue` without empty parts, and without a queue that equals the routing key."""
     parts = (exchange, routing_key, "" if queue == routing_key else queue)
     return ":".join(part for part in parts if part)

@@ -1,4 +1,4 @@
-"""What single handlers leave to be written, written as the service writes it."""
+"""Writes records of single handlers as the service does."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from messaging import GroupedRecord, Record, Transaction
 
 
 async def write_records(tx: Transaction, *records: Record | GroupedRecord[Any] | None) -> None:
-    """What single handlers left, in this transaction: what is written together goes to one call, after the others."""
+    """Writes the handlers' records in this transaction; grouped records in one call each, after the others."""
     together: dict[Any, list[Any]] = {}
     for record in records:
         if isinstance(record, GroupedRecord):

@@ -1,4 +1,4 @@
-"""What others may rely on, published: made from catalogue, topology and permissions, so that it cannot say anything else.
+"""Generates the published contracts from catalogue, topology and permissions.
 
 `python -m messaging contracts CATALOGUE FOLDER` writes `asyncapi.json` and `topology.md`.
 """
@@ -15,7 +15,7 @@ __all__ = ["DEAD_LETTER", "AsyncApiDocument", "TopologyPage", "generate"]
 
 
 def generate(catalogue: Catalogue, examples: Mapping[str, Message] = MappingProxyType({})) -> dict[str, str]:
-    """File name → text; `examples` by message type."""
+    """Generates the documents: file name → text; `examples` are by message type."""
     return {
         "asyncapi.json": json.dumps(
             AsyncApiDocument(catalogue, examples).describe(), indent=2, ensure_ascii=False

@@ -1,10 +1,10 @@
 """The AsyncAPI 3.0.0 document of all services.
 
-FastStream can make such a document of its own subscribers, but it sees neither what they send (the outbox does) nor what
-the messages are (they are decoded behind its back, see `messaging.broker.subscription`).
+FastStream can describe its own subscribers, but it sees neither the messages they send, which the outbox does, nor the messages'
+schemas, which the library decodes itself (see `messaging.broker.subscription`).
 
-There are two kinds of channels. `<exchange>.<routing key>` is where messages are sent to; where any queue may be the routing
-key, it is a parameter. `queue.<name>` is where they are received from. Which leads to which stands in `docs/topology.md`.
+There are two kinds of channels. Services send to `<exchange>.<routing key>`; if the routing key may be any queue, it is a parameter.
+They receive from `queue.<name>`. `docs/topology.md` shows which channels lead to which queues.
 """
 
 import json
@@ -22,7 +22,7 @@ from messaging.topology import COMMANDS, DEAD_LETTERS, RETURNS, permissions
 Node = dict[str, Any]
 
 DEAD_LETTER: Final = "dead-letter"
-"""The message that is found in dead-letter queues: any other message, or what is none."""
+"""The message in dead-letter queues: any message, or bytes that are none."""
 
 # Messages only ever change by addition (a breaking change is a new type), so this is not counted up.
 _CONTRACT_VERSION: Final = "1"
@@ -103,7 +103,7 @@ _VERDICT_HEADERS: Final[Mapping[str, Node]] = {
 
 
 class AsyncApiDocument:
-    """The document of one system; `examples` has a message for each type that is to have one."""
+    """The document of one system; `examples` has example messages by type."""
 
     def __init__(self, catalogue: Catalogue, examples: Mapping[str, Message]) -> None:
         self._catalogue = catalogue
@@ -113,7 +113,7 @@ class AsyncApiDocument:
         self._examples = examples
 
     def describe(self) -> Node:
-        """The whole document, as JSON values."""
+        """Builds the whole document as JSON values."""
         return {
             "asyncapi": "3.0.0",
             "id": f"urn:{self._catalogue.system.replace('_', '-')}:messages",
@@ -153,7 +153,7 @@ class AsyncApiDocument:
     # -- channels ------------------------------------------------------------------------------------------------------
 
     def _messages_of(self, queue: str) -> tuple[str, ...]:
-        """What is received from a queue."""
+        """The messages that a service receives from a queue."""
         if queue in self._work:
             return tuple(entry.name for entry in self._catalogue.values() if entry.queue == queue)
         return (DEAD_LETTER,)
@@ -193,7 +193,7 @@ class AsyncApiDocument:
         }
 
     def _messages_by_queue(self, exchange: str, queues: Iterable[str]) -> Iterable[str]:
-        """What is sent to an exchange under the names of queues."""
+        """The messages sent to an exchange with queue names as routing keys."""
         if exchange == DEAD_LETTERS:
             return (DEAD_LETTER,)
         return dict.fromkeys(name for queue in queues for name in self._messages_of(queue))
@@ -276,7 +276,7 @@ class AsyncApiDocument:
         }
 
     def _dead_example(self) -> Node:
-        """A command that did not succeed in time."""
+        """An example: a command that did not succeed in time."""
         commands = (entry for entry in self._catalogue.values() if entry.kind is MessageKind.COMMAND)
         entry = next((entry for entry in commands if entry.name in self._examples), None)
         if entry is None:

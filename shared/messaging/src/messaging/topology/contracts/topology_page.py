@@ -1,4 +1,4 @@
-"""The topology as a page to read: pictures and tables in Markdown."""
+"""The topology page: diagrams and tables in Markdown."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -47,7 +47,7 @@ _EXCHANGES: Final = {
 
 
 class TopologyPage:
-    """The page of one system."""
+    """The topology page of one system."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
@@ -108,7 +108,7 @@ class TopologyPage:
         return "\n".join([*lines, "```\n"]) + note
 
     def _edge_labels(self, service: str, kind: MessageKind) -> list[str]:
-        """What an edge of the picture carries. What every service sends would only make the picture dense."""
+        """The message types on an edge of the diagram, without those that every service sends."""
         return [
             entry.name
             for entry in self._catalogue.values()
