@@ -73,7 +73,7 @@ class _QueueInspector:
     async def sees_nothing(self, queues: Iterable[str]) -> bool:
         for queue in queues:
             state = await asyncio.to_thread(self._api.read, "queues", self._vhost, queue)
-            # Without statistics, which can be switched off, nobody knows.
+            # An API without statistics, which can be switched off, has no count.
             if state is not None and state.get("messages") != 0:
                 return False
         return True
@@ -125,15 +125,15 @@ class _QueueMigration:
         stays = f"{source} stays and gets no more messages"
         if not looked:
             return (
-                f"{stays}: only the management API can tell whether somebody still has some in hand. Once the version before "
-                "is stopped, run this again with RABBITMQ_API_URL set, and it is removed"
+                f"{stays}: only the management API shows unacknowledged messages. Once the previous version "
+                "is stopped, run this again with RABBITMQ_API_URL set to remove it"
             )
         if consumers:
             return (
-                f"{stays}: the version before still consumes it. Once that is stopped, run this again: what it gave back "
-                "is moved, and the queue removed"
+                f"{stays}: the previous version still consumes it. Once that is stopped, run this again: returned messages "
+                "are moved, and the queue is removed"
             )
-        return f"{stays}: somebody still has messages of it in hand, or gives it more. Run this again"
+        return f"{stays}: it has unacknowledged messages, or gets more. Run this again"
 
     async def _unbind(self, channel: AbstractChannel) -> None:
         """Removes the bindings of the previous version and of the way back to it."""

@@ -208,7 +208,7 @@ class Publisher:
             return [BrokerUnavailableError("not sent in time") for _ in publications]
         self._refusals.note(batch.closed_by)
         return [
-            # What closes the channel is not settled either, nor is anything else that would have closed it.
+            # Batch outcomes lack the refusal that closed the channel, and others that would have closed it.
             (self._refusals.of(each.exchange, each.routing_key) if error is not None else None) or error
             for each, error in zip(publications, bulk.outcomes(batch), strict=True)
         ]

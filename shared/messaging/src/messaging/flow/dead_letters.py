@@ -76,7 +76,7 @@ def read_leniently(body: bytes, headers: dict[str, Any], queue: str) -> DeadLett
     try:
         return read(body, headers, queue)
     except Exception:
-        # There is no queue behind this one: without its headers it can at least be looked at.
+        # There is no further queue: without its headers, people can at least see the message.
         log.exception("dead_letter_headers_unreadable", queue=queue)
         return read(body, {}, queue)
 
@@ -133,8 +133,8 @@ def fact_headers(letter: DeadLetter) -> dict[str, str | int]:
 
 
 def _reason(headers: dict[str, Any], unreadable: NotAnEnvelope | None) -> tuple[Reason, str]:
-    # Facts only count together: a retry carries some too, without a verdict that it is dead. And what the broker
-    # dead-lettered has no facts of ours, whatever a stranger has written into its headers.
+    # Facts only count with a reason: a retry carries some too. A message that the broker dead-lettered has no facts of
+    # ours; a stranger may have forged them.
     broker_reason = _last_death(headers).get("reason")
     named = None if broker_reason else header.text(headers, header.FAILURE_REASON)
     if named in {reason.value for reason in Reason}:
@@ -145,7 +145,7 @@ def _reason(headers: dict[str, Any], unreadable: NotAnEnvelope | None) -> tuple[
         return _BROKER_REASONS[broker_reason]
     if unreadable is not None:
         return unreadable.reason, describe_unreadable(unreadable)
-    # A broker's own are a word or two; a header that a stranger made up may fill a frame.
+    # The broker's reasons are a word or two; a forged header may fill a frame.
     told = redaction.text(str(broker_reason))[:MAX_MESSAGE_CHARS] if broker_reason else "no reason given"
     return Reason.PERMANENT, f"dead-lettered by the broker: {told}"
 
@@ -179,7 +179,7 @@ def _broker_time(headers: dict[str, Any]) -> datetime | None:
 def _identity(letter: DeadLetter) -> UUID:
     """The id of a letter: equal for every delivery of one death, different for a second death of the same message."""
     if letter.dead_event_id is None:
-        # Nothing tells two equal bodies apart. Better to record one twice after a crash than to lose one.
+        # Two equal bodies cannot be distinguished. Better to record one twice after a crash than to lose one.
         return new_event_id()
     return uuid5(
         NAMESPACE_URL,

@@ -65,7 +65,7 @@ def read(
     headers = delivery.headers
     try:
         decoded = reader(delivery)
-    except Exception as error:  # noqa: BLE001  (bytes of a stranger must not end the service, whatever they break)
+    except Exception as error:  # noqa: BLE001  (a stranger's bytes must not end the service)
         return NotAnEnvelope(f"cannot be read: {error!r}")
     if isinstance(decoded, NotAnEnvelope):
         return decoded if _may_be_rejected(delivery) else _without_envelope(delivery, decoded)
@@ -75,7 +75,7 @@ def read(
         incoming.attempt = header.integer(headers, header.ATTEMPT, default=1)
         incoming.waits = header.integer(headers, header.WAITS, default=0)
         incoming.first_failed_at = header.moment(headers, header.FAILURE_FIRST_AT)
-        # Elsewhere whoever sends it could make its consumer say that it has handled a dead letter.
+        # On other routes, a sender could make this consumer report a dead letter as handled.
         if delivery.came_by(RETURNS):
             incoming.replay_of = header.identity(headers, header.REPLAY_OF)
     if traced or header.TRACEPARENT in headers:
@@ -88,7 +88,7 @@ def read(
             attempt=incoming.attempt,
         )
     if isinstance(decoded, InvalidMessage):
-        # Of an event for others that a newer version sends there is nothing to do here, nor anything to repair.
+        # An integration event of a newer version needs no work here and no repair.
         unheard = decoded.failure.reason is header.Reason.UNKNOWN_TYPE and header.FOR_OTHERS in headers
         incoming.failure = None if unheard else decoded.failure
         return incoming

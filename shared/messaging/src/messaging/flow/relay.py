@@ -65,7 +65,7 @@ class Relay:
 
     async def write(self, connection: Connection, rows: Sequence[OutboxRow]) -> bool:
         """Writes rows in the caller's transaction; returns whether this relay leases them. `submit` them after the commit."""
-        # Without a broker nobody will publish them soon, so nobody holds them.
+        # Without a broker, this relay cannot publish them soon, so it leases none.
         held = self._publisher.ready
         await outbox.insert(connection, rows, self._lease, LEASE if held else timedelta())
         return held
@@ -75,7 +75,7 @@ class Relay:
         now = [row for row in rows if not row.delay]
         self._count(len(now))
         if now and held:
-            # Even if the broker has gone away meanwhile: nobody else takes them before their lease runs out.
+            # Even if the broker is gone meanwhile: no other relay takes them before their lease runs out.
             self._queue.extend(now)
             self._idle.clear()
             self._arrived.set()
@@ -148,7 +148,7 @@ class Relay:
                             [row.id for row in resting],
                             self._lease,
                             after=max(rests.values()),
-                            error="QueueFullError: its route rests",
+                            error="QueueFullError: its route is paused",
                         )
                 break
             except DatabaseUnavailableError:
@@ -206,7 +206,7 @@ class Relay:
             state = await outbox.measure_backlog(
                 connection, self._backlog_limit + 1, max(LEASE, _LONGEST_PAUSE)
             )
-        # What was committed while they were counted may be missing: counted twice beats not at all.
+        # Rows committed during the count may be missing from it: counted twice is better than not at all.
         self._overdue = state.overdue + self._added - added
         self._count(0)
         if state.next_due is None:

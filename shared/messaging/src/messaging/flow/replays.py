@@ -127,14 +127,14 @@ def _describe_unknown(incoming: IncomingMessage) -> str:
         "names no message that it replays" if incoming.replay_of is None else f"replays {incoming.replay_of}"
     )
     return (
-        f"it {replayed}, and no dead letter of this service with that content waits for a replay: this service "
-        f"did not dead-letter it, or took a replay of it already; {_describe_remedy(incoming)}"
+        f"it {replayed}, and this service has no unsettled dead letter with that content: it "
+        f"did not dead-letter it, or has accepted a replay of it already; {_describe_remedy(incoming)}"
     )
 
 
 def _describe_remedy(incoming: IncomingMessage) -> str:
     return (
-        f"if you know where it comes from, run `python -m messaging accept-replay {incoming.event_id}` with this service's "
+        f"if you know its sender, run `python -m messaging accept-replay {incoming.event_id}` with this service's "
         "DATABASE_URL, then replay this dead letter"
     )
 

@@ -123,7 +123,7 @@ class QueueRunner:
         self._stopping = True
         await self.subscription.pause()
         if any(isinstance(handler, OnEach) for handler in self.table.values()):
-            # Out of the runner's reach first: it goes on while they are given back one after the other.
+            # Take them from the runner first: it continues while they are requeued one by one.
             waiting = [*(incoming.delivery for incoming in self._drop_next()), *self._waiting]
             self._waiting.clear()
             await self._unsettled.requeue(waiting)
@@ -177,7 +177,7 @@ class QueueRunner:
                 self._waiting.popleft() for _ in range(min(self.policy.max_batch_size, len(self._waiting)))
             ]
             if not self._waiting and not self._database_lost.is_set():
-                # A database that was lost since the look above is to be noticed in the next turn.
+                # If the database was lost since the check above, the next round notices it.
                 self._arrived.clear()
             self._full.clear()
             try:
@@ -251,7 +251,7 @@ class QueueRunner:
                 await dependency.wait_for_turn(self.queue)
             await self._slots.acquire()
             if self._database_lost.is_set():
-                self._drop_next()  # given back with all else that is in hand
+                self._drop_next()  # requeued with the other unsettled deliveries
             if not self._next or not self._start_single(self._next.popleft()):
                 self._slots.release()
 
@@ -265,7 +265,7 @@ class QueueRunner:
     def _start_single(self, incoming: IncomingMessage) -> bool:
         """Starts the message in the acquired slot; returns False if it does not start."""
         if incoming.event_id in self._in_flight:
-            # A copy of what is being worked on right now: it waits to see how that ends.
+            # A copy of a message in work waits for that message's outcome.
             self._in_flight[incoming.event_id].append(incoming.delivery)
             return False
         self._in_flight[incoming.event_id] = []
@@ -303,7 +303,7 @@ class QueueRunner:
             "processing_delay_ms": incoming.delay_ms(utc_now()),
         }
         began = perf_counter()
-        # What is logged when rows of several messages are written together still names this message's span.
+        # Logs of a grouped record's write still name this message's span.
         log_of_message = structlog.get_logger(__name__, **context, **logs.ids_of(incoming.span))
         with structlog.contextvars.bound_contextvars(**context), traces.activated(incoming.span):
             try:
@@ -319,7 +319,7 @@ class QueueRunner:
             except Exception as error:
                 if outage := outage_in(error):
                     raise outage from error
-                # Whatever else a handler raises is an outcome of its message.
+                # Any other exception of a handler is an outcome of its message.
                 incoming.failure = failure_of(error)
             finally:
                 self.settlement.counts.note_call((incoming.type,), perf_counter() - began)
@@ -426,7 +426,7 @@ class QueueRunner:
             return
         (incoming,) = batch
         if incoming.failure is not None:
-            # Not even the failure could be written down. That is no matter of this message.
+            # Not even the failure could be stored, so the message is not the cause.
             raise DatabaseUnavailableError(f"cannot record an outcome: {error!r}") from error
         incoming.record = None
         incoming.failure = (
@@ -478,11 +478,11 @@ class QueueRunner:
         for copies in self._in_flight.values():
             copies.clear()
         # Single handlers that are still running keep theirs: the database may be back when they are done.
-        # And a marked one is kept: whoever got it now would take its mark for the trace of a crash.
+        # A marked one stays too: a replica that got it now would take its marker for a crash.
         marked = list(self._marked.values())
         kept = {*self._busy, *marked}
         await self._unsettled.requeue([each for each in self._unsettled if each not in kept])
-        # First of all, because another that has it by now waits no longer than `crashes.VERDICT_PAUSE`.
+        # First, because a replica that has it by now waits only `crashes.VERDICT_PAUSE`.
         while self._marked:
             await self._connections.wait_until_available()
             await self._remove_markers()

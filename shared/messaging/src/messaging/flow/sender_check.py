@@ -69,19 +69,17 @@ class SenderCheck:
     def _check(self, arrival: PublishOrigin, message: Message, about: str | None) -> str:
         entry = self._catalogue[message.type]
         if message.source not in entry.producers:
-            return f"{entry.name} is said by {_either(entry.producers)}, and this one says it comes from {message.source!r}"
+            return f"{entry.name} may come from {_either(entry.producers)}, but source is {message.source!r}"
         exchange, routing_key, user_id = arrival
         if exchange == self._catalogue.events and routing_key != entry.name:
-            return f"{entry.name} is published with its type as routing key, and this one came with {routing_key!r}"
+            return f"{entry.name} must have its type as routing key, but has {routing_key!r}"
         sender = self._users.get(user_id or "")
         if exchange not in (self._catalogue.events, COMMANDS):
-            # Retries and replays. What they repeat was judged when it came first: `messaging.flow.replays` looks it up.
+            # Retries and replays. Their originals were checked: `messaging.flow.replays` looks them up.
             problem = self._problem_of_return(sender)
         elif sender is not None:
             problem = (
-                ""
-                if sender == message.source
-                else f"it says it comes from {message.source}, and {sender} sent it"
+                "" if sender == message.source else f"source is {message.source!r}, but {sender} sent it"
             )
         else:
             problem = self._problem_without_user(
@@ -93,7 +91,7 @@ class SenderCheck:
         expected = {self._service, self._catalogue.recorder}
         if sender is None or sender in expected:
             return ""
-        return f"only {_either(sorted(filter(None, expected)))} may send to {self._queue} again, and {sender} did"
+        return f"only {_either(sorted(filter(None, expected)))} may return messages to {self._queue}, but {sender} did"
 
     def _problem_without_user(
         self, entry: MessageType, exchange: str, routing_key: str, *, source_matters: bool
@@ -110,8 +108,8 @@ class SenderCheck:
         if not others and not (source_matters and len(possible) > 1):
             return ""
         return (
-            f"it carries no user_id of a service of ours, and with the routing key {routing_key!r} it may come from "
-            f"{_either(others or possible)}; send it with the AMQP property user_id, or replay it if you know where it comes from"
+            f"user_id is not one of our services', and with the routing key {routing_key!r} it may come from "
+            f"{_either(others or possible)}; send it with the AMQP property user_id, or replay it if you know its sender"
         )
 
     def _problem_with_queue(self, source: str, queue: str | None) -> str:
@@ -119,7 +117,7 @@ class SenderCheck:
         if queue is None or queue in (*permitted.queues, *permitted.former_queues):
             return ""
         # No value of a payload is repeated in a reason.
-        return f"{source} says that a replay was handled from a queue that it does not consume; its own: {', '.join(permitted.queues)}"
+        return f"{source} reports a handled replay from a queue that it does not consume; its own: {', '.join(permitted.queues)}"
 
 
 def sender_checking_reader(decode: BodyDecoder, sender_check: SenderCheck) -> DeliveryReader:

@@ -76,7 +76,7 @@ def service_permissions(catalogue: Catalogue, service: str) -> Permissions:
         # Retries go back to the queue they came from; the recorder's replays, to any queue that messages die in.
         # By former names as well: so they stand in the outbox, and in what the recorder has recorded.
         RETURNS: _named(catalogue, _unique((*queues, *(work if service == catalogue.recorder else ())))),
-        # What dies in a dead-letter queue itself has nowhere to go.
+        # Messages that die in a dead-letter queue have no further queue.
         DEAD_LETTERS: _named(catalogue, (queue for queue in queues if queue in work)),
     }
     allowed = {exchange: keys for exchange, keys in routing_keys.items() if keys}

@@ -158,7 +158,7 @@ def renew(catalogue: Catalogue, api_url: str, vhost: str, credentials: Mapping[s
 
 
 def _permit(api: ManagementApi, vhost: str, user: str, allowed: Permissions) -> None:
-    # Routing keys before exchanges: a user that may write to an exchange of which nothing is said yet may use any.
+    # Routing keys before exchanges: without topic permissions for an exchange, a user may use any routing key there.
     for exchange, routing_keys in allowed.topics.items():
         body = {"exchange": exchange, "write": routing_keys, "read": NOTHING}
         api.ask("PUT", "topic-permissions", vhost, user, body=body)

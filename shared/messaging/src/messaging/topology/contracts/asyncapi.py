@@ -24,24 +24,24 @@ Node = dict[str, Any]
 DEAD_LETTER: Final = "dead-letter"
 """The message in dead-letter queues: any message, or bytes that are none."""
 
-# Messages only ever change by addition (a breaking change is a new type), so this is not counted up.
+# Messages only ever change by addition (a breaking change is a new type), so this never changes.
 _CONTRACT_VERSION: Final = "1"
 _BINDING_VERSION: Final = "0.3.0"
 
 _INTRODUCTION: Final = """\
-What the services of {title} say to each other over RabbitMQ.
+The messages that the services of {title} send each other over RabbitMQ.
 
-Commands are directed: sent to the exchange `commands` with the name of the queue of the service that carries them out. \
-Events are broadcast: sent to the exchange `{events}` with their type as routing key. Delivery is at least once; \
-`event_id` is the same on every copy. Fields that a reader does not know are to be ignored.
+A command goes to one service: the exchange `commands`, with the queue of that service as routing key. An event goes to all: the \
+exchange `{events}`, with its type as routing key. Delivery is at least once; every copy has the same `event_id`. Readers ignore \
+unknown fields.
 
 Of the AMQP properties, `content_type` is `application/json`, `delivery_mode` 2, `message_id` the `event_id`, `type` the \
-message's type, `correlation_id` that of the envelope, `user_id` the user of the service that published it, which the broker \
-checks, and `app_id` that service.
+message's type, `correlation_id` that of the envelope, `user_id` the publishing service's user, which the broker \
+checks, and `app_id` the publishing service.
 
-A message is believed if its type may come from its `source`, if an event's routing key is its type, and if its `user_id` is the \
-user of its `source`; one without `user_id` as far as its routing key proves who may have sent it. What is not believed ends as a \
-dead letter, with the reason `false_claim`. A body of more than {limit:,} bytes is refused unread."""
+Consumers accept a message if its `source` may send its type, if an event's routing key is its type, and if its `user_id` is the \
+user of its `source`. Without `user_id`, the routing key must prove the sender. Any other message becomes a dead letter with the \
+reason `false_claim`. Consumers refuse a body of more than {limit:,} bytes unread."""
 
 _TRACE_HEADERS: Final[Mapping[str, Node]] = {
     header.TRACEPARENT: {
@@ -50,7 +50,7 @@ _TRACE_HEADERS: Final[Mapping[str, Node]] = {
         "description": "W3C Trace Context: the span that the message continues.",
     },
     header.TRACESTATE: {"type": "string", "description": "W3C Trace Context: what tracing systems add."},
-    header.BAGGAGE: {"type": "string", "description": "W3C Baggage: what the work is about, for spans."},
+    header.BAGGAGE: {"type": "string", "description": "W3C Baggage: the subject of the work, for spans."},
 }
 _ATTEMPT_HEADERS: Final[Mapping[str, Node]] = {
     header.ATTEMPT: {
@@ -62,7 +62,7 @@ _ATTEMPT_HEADERS: Final[Mapping[str, Node]] = {
     header.WAITS: {
         "type": "integer",
         "minimum": 1,
-        "description": "How often it has gone back since its last attempt because what it needs was away.",
+        "description": "How often the message has waited for a dependency since its last attempt.",
     },
     header.REPLAY_OF: {
         "type": "string",
@@ -72,7 +72,7 @@ _ATTEMPT_HEADERS: Final[Mapping[str, Node]] = {
     header.FOR_OTHERS: {
         "type": "integer",
         "const": 1,
-        "description": "An event that asks nothing of any service of the system: whoever does not know its type lets it go.",
+        "description": "An integration event: a consumer that does not know its type ignores it.",
     },
 }
 _LAST_FAILURE_HEADERS: Final[Mapping[str, Node]] = {
@@ -83,7 +83,7 @@ _LAST_FAILURE_HEADERS: Final[Mapping[str, Node]] = {
     },
     header.FAILURE_LAST_AT: {"type": "string", "format": "date-time", "description": "When it failed last."},
     header.FAILURE_TYPE: {"type": "string", "description": "The exception that it failed with last."},
-    header.FAILURE_MESSAGE: {"type": "string", "description": "What that exception said."},
+    header.FAILURE_MESSAGE: {"type": "string", "description": "The text of that exception."},
 }
 _VERDICT_HEADERS: Final[Mapping[str, Node]] = {
     header.FAILURE_REASON: {
@@ -265,9 +265,9 @@ class AsyncApiDocument:
         return {
             "name": DEAD_LETTER,
             "title": "dead letter",
-            "summary": "A message as it was when it died, whatever it was; the headers say why.",
-            "description": "The broker puts messages here by itself as well, when their body is no envelope or when they were "
-            "delivered too often; the reason is in its header `x-death` then.",
+            "summary": "A dead message, unchanged; the headers say why it died.",
+            "description": "The broker also puts messages here if their body is no envelope or after too many deliveries; "
+            "its header `x-death` has the reason then.",
             "correlationId": _reference("components", "correlationIds", "envelope"),
             "headers": _reference("components", "schemas", "dead-letter-headers"),
             "payload": _reference("components", "schemas", DEAD_LETTER),

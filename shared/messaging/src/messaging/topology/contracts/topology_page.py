@@ -8,20 +8,20 @@ from messaging import topology
 from messaging.topology import COMMANDS, DEAD_LETTERS, RETURNS, dead_letter_queue, permissions
 
 _HEAD: Final = """\
-<!-- Made by `make schemas` from the catalogue, the topology and the permissions: what is changed here is lost. -->
+<!-- Made by `make schemas` from the catalogue, the topology and the permissions: changes here are lost. -->
 
 # Topology
 
-Every exchange and queue of the system, what travels through it, and who may put it there or take it out.
-`python -m messaging topology CATALOGUE` declares them, `python -m messaging users CATALOGUE` makes the users with these permissions; services
-declare nothing. The messages themselves, with their fields and examples, are in [`asyncapi.json`](asyncapi.json), an
-AsyncAPI 3.0.0 document.
+Every exchange and queue of the system, their messages, senders and receivers.
+`python -m messaging topology CATALOGUE` declares them, and `python -m messaging users CATALOGUE` creates the users with these
+permissions; services declare nothing. [`asyncapi.json`](asyncapi.json), an AsyncAPI 3.0.0 document, has the fields and examples
+of all messages.
 """
 
 _FAILURES: Final = """\
 ## When a message fails
 
-The same for every queue that a service works on.
+This applies to every queue that a service consumes.
 
 ```mermaid
 flowchart LR
@@ -40,9 +40,9 @@ _RECORDER: Final = """\
 
 _EVENTS: Final = ("events", "the event's type")
 _EXCHANGES: Final = {
-    COMMANDS: ("commands", "the queue of the service that carries it out"),
-    RETURNS: ("retries and replays", "the queue it goes back to"),
-    DEAD_LETTERS: ("what has failed for good", "the queue it died in"),
+    COMMANDS: ("commands", "the queue of the service that executes it"),
+    RETURNS: ("retries and replays", "the queue it returns to"),
+    DEAD_LETTERS: ("dead letters", "the queue it died in"),
 }
 
 
@@ -171,8 +171,8 @@ class TopologyPage:
         work = next(queue for queue in described if queue.name == self._work[-1])
         arguments = ", ".join(f"`{name}: {value}`" for name, value in work.arguments.items())
         return (
-            f"{table}\nThe arguments of `{work.name}`, and but for the name those of every queue that is no dead-letter "
-            f"queue: {arguments}. They never change: what needs others is a queue of another name.\n"
+            f"{table}\nThe arguments of `{work.name}`, and apart from the name those of every queue that is no dead-letter "
+            f"queue: {arguments}. They never change: other arguments need a queue of another name.\n"
         )
 
     def _held(self, queue: str) -> str:
@@ -192,8 +192,8 @@ class TopologyPage:
         former = self._catalogue.events_queue_formerly
         note = (
             f"\nWhere the routing key is {_codes(former)}, or that with `-dlq`, it is a former name of "
-            f"`{self._catalogue.events_queue}`: under it retries and dead letters may still wait in an outbox. "
-            "`python -m messaging topology` moves what lies in queues of these names.\n"
+            f"`{self._catalogue.events_queue}`: retries and dead letters under it may still wait in an outbox. "
+            "`python -m messaging topology` moves the messages of queues with these names.\n"
         )
         return table + note if former else table
 
@@ -201,7 +201,7 @@ class TopologyPage:
         parts = [
             "## Permissions",
             "",
-            "What the broker lets each service's user do. None may declare, bind or delete anything.",
+            "The permissions of each service's user at the broker. None may declare, bind or delete anything.",
         ]
         for service, permitted in self._permitted.items():
             parts += ["", f"### {service}", "", f"Reads {_codes(permitted.queues)}.", ""]
