@@ -7,7 +7,7 @@ from typing import Final
 from chassis import App, ServiceKey
 from chassis.http.audit import log as audit_log
 from chassis.http.callers import Scope
-from chassis.http.service_key import Pair, PairKeys
+from chassis.http.service_key import PairAccess, PairKeys
 from gateway import environment
 from gateway.accounts import (
     AccountCaller,
@@ -121,16 +121,16 @@ class GatewayApp(App):
             connected,
         )
         pairs = (
-            Pair(
+            PairAccess(
                 "orchestrator",
                 settings.orchestrator_to_gateway_key,
                 ASKED_BY_ORCHESTRATOR,
                 frozenset({Scope.READ, Scope.SUBMIT, Scope.ADMIN}),
             ),
-            Pair("research", settings.research_to_gateway_key, ASKED_BY_RESEARCH),
-            Pair("publisher", settings.publisher_to_gateway_key, ASKED_BY_PUBLISHER),
-            Pair("social", settings.social_to_gateway_key, ASKED_BY_SOCIAL),
-            Pair("monitor", settings.monitor_to_gateway_key, ASKED_BY_MONITOR),
+            PairAccess("research", settings.research_to_gateway_key, ASKED_BY_RESEARCH),
+            PairAccess("publisher", settings.publisher_to_gateway_key, ASKED_BY_PUBLISHER),
+            PairAccess("social", settings.social_to_gateway_key, ASKED_BY_SOCIAL),
+            PairAccess("monitor", settings.monitor_to_gateway_key, ASKED_BY_MONITOR),
         )
         self.serve(create_api(PairKeys(ServiceKey(settings.service_key), pairs), services))
         self.background("audit log", self._forget_old)

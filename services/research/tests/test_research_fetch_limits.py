@@ -17,9 +17,9 @@ from messaging import Service, ServiceSettings, WaitFor, on_each
 from messaging.testing.broker import Broker
 from research.app import POLICY
 from research.handlers import Handlers
-from research.sources.domain import Sources
+from research.sources.domain import SourceSettings
 from research.sources.store import set_sources
-from research.web.turns import KEYWORDS, PAGES, Turns
+from research.web.fetch_limits import KEYWORDS, PAGES, BrandFetchLimits
 from tests.fixtures.sites import Request, answer
 from tests.fixtures.web_research import TEXTS, World, page
 
@@ -37,7 +37,7 @@ class Research:
 
     async def looks_in(self, brand: str, *urls: str) -> None:
         connection = await asyncpg.connect(self._database_url)
-        await set_sources(connection, brand, Sources(folder=False, urls=urls))
+        await set_sources(connection, brand, SourceSettings(folder=False, urls=urls))
         await connection.close()
 
     async def hand_in(self, brand: str, count: int) -> None:
@@ -107,23 +107,26 @@ async def test_slow_pages_of_one_brand_hold_up_no_other(world: World, research: 
 
 
 def test_a_brand_has_its_share_and_whoever_must_not_wait_goes_on() -> None:
-    turns = Turns()
-    with turns.take("many"), turns.take("many"), turns.take("many"):
-        with pytest.raises(WaitFor, match="3 other keywords of its brand") as raised, turns.take("many"):
+    turns = BrandFetchLimits()
+    with turns.hold_keyword_slot("many"), turns.hold_keyword_slot("many"), turns.hold_keyword_slot("many"):
+        with (
+            pytest.raises(WaitFor, match="3 other keywords of its brand") as raised,
+            turns.hold_keyword_slot("many"),
+        ):
             pass
         assert raised.value.after is None  # its pauses grow
-        with turns.take("few"), turns.take("many", at_once=True):
+        with turns.hold_keyword_slot("few"), turns.hold_keyword_slot("many", at_once=True):
             pass
-    with turns.take("many"):
+    with turns.hold_keyword_slot("many"):
         pass
     assert POLICY.max_concurrency > 3 * KEYWORDS
 
 
 async def test_pages_of_a_brand_share_its_room() -> None:
-    turns = Turns()
-    room = turns.room("many")
-    assert turns.room("many") is room
+    turns = BrandFetchLimits()
+    room = turns.page_slots("many")
+    assert turns.page_slots("many") is room
     for _ in range(PAGES):
         await asyncio.wait_for(room.acquire(), 60)
     assert room.locked()
-    assert not turns.room("few").locked()
+    assert not turns.page_slots("few").locked()

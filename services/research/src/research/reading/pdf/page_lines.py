@@ -1,7 +1,7 @@
-"""From the bytes of a PDF to its facts and the lines that its pages show.
+"""Reads the facts of a PDF and the lines that its pages show.
 
-A PDF is a program that paints; pypdf runs it. What a hostile one may cost is bounded here where pypdf has a limit, and by
-`research.reading.child` otherwise.
+A PDF is a program that paints; pypdf runs it. The limits of pypdf bound a hostile one's cost, and those of
+`research.reading.child` bound the rest.
 """
 
 import math
@@ -17,23 +17,23 @@ from pypdf.errors import EmptyFileError, LimitReachedError
 from pypdf.generic import ArrayObject, DictionaryObject, NameObject, NumberObject, StreamObject
 
 from research.reading.cleaning import one_line
-from research.reading.facts import Facts, facts_of_print
+from research.reading.facts import DocumentFacts, facts_of_pdf
 from research.reading.formats import UnreadableFileError
 
 MAX_STREAM_BYTES: Final = 24_000_000
-"""Of one stream once it is unpacked. A page of text takes some kilobytes; a map of a city may take ten million."""
+"""Limit on one unpacked stream. A page of text takes some kilobytes; a map of a city may take ten million bytes."""
 MAX_PAGES: Final = 5_000
 SMALLEST_TYPE: Final = 2.0
-"""Points; nobody reads what is smaller."""
+"""Points; smaller type is unreadable."""
 NEARLY_WHITE: Final = 0.97
 MIN_LETTERS: Final = 0.5
-"""Share of letters and digits in what is printed, white space aside; less is what fonts make of letters that they do not name."""
+"""Minimum share of letters and digits, white space aside; less comes from fonts that do not name their letters."""
 MAX_NAME: Final = 100
 UNKNOWN: Final = "\N{REPLACEMENT CHARACTER}"
-"""What stands for a line of which no letter is known."""
+"""Replaces a line without any known letter."""
 SOFT_HYPHEN: Final = "\u00ad"
 NARROW_SPACE: Final = 200
-"""In thousandths of the type's size: a space in a font that does not say how wide it is, where a line is set tight."""
+"""Assumed width of a space in a font that does not define it, in thousandths of the type's size."""
 
 _CONFIGURATION: Final = Configuration(
     maximum_declared_stream_length=MAX_STREAM_BYTES,
@@ -46,7 +46,7 @@ _CONFIGURATION: Final = Configuration(
     stream_decoding_work_maximum_length=4 * MAX_STREAM_BYTES,
     page_tree_maximum_entries=4 * MAX_PAGES,
     xform_maximum_invocations_per_extraction=500,
-    # No other program is run on what strangers wrote.
+    # No other program gets the content of strangers.
     jbig2dec_binary=None,
     disable_legacy_handling=True,
 )
@@ -56,7 +56,7 @@ _TOO_MUCH: Final = (
 )
 _SHOWS: Final = frozenset({b"Tj", b"TJ", b"'", b'"'})
 _UNPAINTED: Final = frozenset({3, 7})
-"""Modes of rendering text that leave no mark: for what recognition has read on a picture, or for nobody's eyes."""
+"""Rendering modes of invisible text, such as the recognised text of a scan."""
 _BOLD: Final = re.compile(r"bold|black|heavy|semibold|demi|cmbx|-b(?:\b|d)", re.IGNORECASE)
 _FIXED: Final = re.compile(
     r"mono|nimbusmon|courier|consolas|typewriter|cmtt|menlo|monaco|fixed|terminal", re.IGNORECASE
@@ -76,10 +76,10 @@ _LIGATURES: Final = str.maketrans(
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """What stands on one line of a page. `x` and `y` are where it begins, in points, upwards; `size` is its type's.
+class PdfLine:
+    """One line of a page. It begins at `x`, `y` (points, upwards); `size` is that of its type.
 
-    `bold` and `fixed` (as wide for each letter) if most of it is.
+    `bold` and `fixed` (fixed-width) if most of the line is.
     """
 
     page: int
@@ -91,17 +91,17 @@ class Line:
     fixed: bool = False
 
 
-def read(content: bytes) -> tuple[Facts, list[Line]]:
-    """What the file says about itself, and the lines of its pages in the order in which they were written.
+def read_pdf(content: bytes) -> tuple[DocumentFacts, list[PdfLine]]:
+    """Return the facts of a PDF and the lines of its pages, in the order of writing.
 
     Raises:
-        UnreadableFileError: it is no PDF, is damaged or encrypted, holds no text, or unpacks to too much.
+        UnreadableFileError: not a PDF, damaged, encrypted, without text, or too large when unpacked.
     """
     with apply_configuration(_CONFIGURATION):
         try:
             reader = PdfReader(BytesIO(content))
             pages = _pages(reader)
-            facts = facts_of_print(_entries(reader))
+            facts = facts_of_pdf(_entries(reader))
         except (UnreadableFileError, MemoryError):
             raise
         except LimitReachedError as error:
@@ -109,9 +109,9 @@ def read(content: bytes) -> tuple[Facts, list[Line]]:
         except EmptyFileError as error:
             raise UnreadableFileError("it is empty") from error
         except Exception as error:
-            # The library raises whatever a damaged file leads it into.
+            # Damaged files make the library raise any exception.
             if not content[:1024].lstrip().startswith(b"%PDF-"):
-                raise UnreadableFileError("it is no PDF, whatever its name says") from error
+                raise UnreadableFileError("it is not a PDF, despite its name") from error
             raise UnreadableFileError("it is damaged; open it in a viewer and save it anew") from error
         return facts, _lines(pages)
 
@@ -129,8 +129,8 @@ def _pages(reader: PdfReader) -> list[PageObject]:
     return pages
 
 
-def _lines(pages: Sequence[PageObject]) -> list[Line]:
-    lines: list[Line] = []
+def _lines(pages: Sequence[PageObject]) -> list[PdfLine]:
+    lines: list[PdfLine] = []
     failure: Exception | None = None
     failed = 0
     fonts: set[int] = set()
@@ -139,7 +139,7 @@ def _lines(pages: Sequence[PageObject]) -> list[Line]:
             lines += _lines_of(page, number, fonts)
         except MemoryError:
             raise
-        except Exception as error:  # noqa: BLE001 - a damaged page takes none of the others along
+        except Exception as error:  # noqa: BLE001 - a damaged page must not lose the others
             failure, failed = error, failed + 1
     if failure is not None and failed * 2 > len(pages):
         is_too_much = isinstance(failure, LimitReachedError)
@@ -160,15 +160,15 @@ def _lines(pages: Sequence[PageObject]) -> list[Line]:
     return [line for line in lines if line.text != UNKNOWN]
 
 
-def _lines_of(page: PageObject, number: int, fonts: set[int]) -> list[Line]:
-    _name_spaces(page, fonts)
-    lines = _Collector(page, number, see_all=False).run()
-    # A scanned page shows a picture, over text that is not painted; nothing else on it can be seen.
-    return lines or _Collector(page, number, see_all=True).run()
+def _lines_of(page: PageObject, number: int, fonts: set[int]) -> list[PdfLine]:
+    _set_space_widths(page, fonts)
+    lines = _LineCollector(page, number, see_all=False).run()
+    # A scanned page shows a picture over invisible text, and no other text.
+    return lines or _LineCollector(page, number, see_all=True).run()
 
 
-class _Collector:
-    """One pass over a page: puts together lines of what is painted where somebody sees it."""
+class _LineCollector:
+    """Collects the visible lines of one page."""
 
     def __init__(self, page: PageObject, number: int, *, see_all: bool) -> None:
         self._page = page
@@ -182,9 +182,9 @@ class _Collector:
         self._white = False
         self._saved: list[tuple[float, int, bool]] = []
         self._pieces: list[tuple[str, float, float, float, str]] = []
-        self._lines: list[Line] = []
+        self._lines: list[PdfLine] = []
 
-    def run(self) -> list[Line]:
+    def run(self) -> list[PdfLine]:
         self._page.extract_text(
             orientations=(self._turned,),
             visitor_operand_before=self._before,
@@ -194,7 +194,7 @@ class _Collector:
         return self._lines
 
     def _before(self, operator: bytes, operands: Any, cm: list[float], tm: list[float]) -> None:
-        """Notes how text is painted; of what nobody would see, the operands are taken away."""
+        """Track how text is painted; remove the operands of invisible text."""
         match operator:
             case b"q":
                 self._saved.append((self._size, self._mode, self._white))
@@ -256,7 +256,7 @@ class _Collector:
         text = one_line(printed[:-1] + "-" if printed.endswith(SOFT_HYPHEN) else printed)
         _, x, y, *_ = inked[0]
         bold, fixed = _mostly(_BOLD, inked), _mostly(_FIXED, inked)
-        self._lines.append(Line(self._number, text or UNKNOWN, x, y, size, bold, fixed))
+        self._lines.append(PdfLine(self._number, text or UNKNOWN, x, y, size, bold, fixed))
 
 
 def _mostly(kind: re.Pattern[str], pieces: Sequence[tuple[str, float, float, float, str]]) -> bool:
@@ -265,7 +265,7 @@ def _mostly(kind: re.Pattern[str], pieces: Sequence[tuple[str, float, float, flo
 
 
 def _upright(x: float, y: float, turned: int) -> tuple[float, float]:
-    """As the page is shown."""
+    """Rotate coordinates to those of the displayed page."""
     match turned:
         case 90:
             return y, -x
@@ -284,11 +284,11 @@ def _number(operands: Sequence[Any], at: int) -> float:
         return 0.0
 
 
-def _name_spaces(page: PageObject, done: set[int]) -> None:
-    """Sets the width of a space in composite fonts that have none.
+def _set_space_widths(page: PageObject, done: set[int]) -> None:
+    """Set the width of a space in composite fonts that define none.
 
-    Programs that leave gaps instead of spaces write such fonts. The library takes the 32nd glyph for the space then, whichever
-    it is, and with a broad one it takes gaps between words for gaps between letters.
+    Programs that leave gaps instead of spaces write such fonts. The library then takes any 32nd glyph for the space. If that
+    is broad, it mistakes gaps between words for gaps between letters.
     """
     resources = page.get("/Resources")
     fonts: Any = resources.get_object().get("/Font") if resources is not None else None
@@ -320,7 +320,7 @@ def _entries(reader: PdfReader) -> dict[str, str]:
             value = said.get(name) if said else None
         except MemoryError:
             raise
-        except Exception:  # noqa: BLE001, S112 - a file may well be read without them
+        except Exception:  # noqa: BLE001, S112 - they are optional
             continue
         if isinstance(value, str):
             entries[name] = one_line(value[:1000].translate(_LIGATURES))

@@ -1,6 +1,6 @@
-"""Changes of one thing wait for each other before they take a connection to the database, not with one in hand.
+"""Queues changes of one item before they take a database connection.
 
-The pool is everybody's: a hundred changes of one draft that waited in the database for its lock would have all of it.
+Otherwise a hundred changes of one draft, waiting for its lock in the database, would occupy the whole pool.
 """
 
 import asyncio
@@ -18,9 +18,9 @@ from chassis.http.problem_codes import UNAVAILABLE, RefusalError
 from chassis.http.problems import ProblemResponse
 
 MAKING_AT_A_TIME: Final = 3
-"""Requests that make something in one place; they may lock what they make it in."""
+"""Concurrent requests that create something in one place, as they may lock that place."""
 MOST_WAITING: Final = 50
-"""For one thing, of one process. They are in hand, and there are places for others in hand, too."""
+"""Waiting requests per item and process; they count against the request limit."""
 WAIT_SECONDS: Final = 30.0
 
 _BUSY: Final = RefusalError(
@@ -34,21 +34,21 @@ _BUSY: Final = RefusalError(
 class _Queue:
     places: asyncio.Semaphore
     requests: int = 0
-    """Those that have their turn, and those that wait for it."""
+    """Running and waiting requests."""
 
 
-class Turns:
-    """Who has the turn at a thing, and who waits. Replicas keep theirs apart: each waits in the database with one connection."""
+class ChangeQueues:
+    """Queues of changes by item in this process. Each replica waits in the database with one connection per item."""
 
     def __init__(self) -> None:
         self._queues: dict[str, _Queue] = {}
 
     @asynccontextmanager
     async def turn(self, name: str, at_a_time: int) -> AsyncIterator[None]:
-        """Around a change of the thing of that name; in the order in which they come.
+        """Wait for a free place at the item, first come, first served, and hold it for the block.
 
         Raises:
-            HTTPException: 503; too many wait, or this one has waited too long.
+            HTTPException: 503; too many requests wait, or this one has waited too long.
         """
         queue = self._queues.setdefault(name, _Queue(asyncio.Semaphore(at_a_time)))
         if queue.requests >= at_a_time + MOST_WAITING:
@@ -70,13 +70,13 @@ class Turns:
                 del self._queues[name]
 
 
-class InTurn:
-    """ASGI middleware outside of every transaction: one change of a thing after the other."""
+class SerialChanges:
+    """ASGI middleware outside of all transactions: serialises the changes of an item."""
 
     def __init__(self, app: ASGIApp, *, operations: Operations) -> None:
         self._app = app
         self._operations = operations
-        self._turns = Turns()
+        self._queues = ChangeQueues()
 
     async def __call__(self, scope: RequestScope, receive: Receive, send: Send) -> None:
         operation = self._operations.of(scope)
@@ -88,7 +88,7 @@ class InTurn:
             (item, 1) if item is not None else (operation.place(scope["path"]), MAKING_AT_A_TIME)
         )
         try:
-            async with self._turns.turn(name, at_a_time):
+            async with self._queues.turn(name, at_a_time):
                 await self._app(scope, receive, send)
         except HTTPException as busy:
             await ProblemResponse.of(busy)(scope, receive, send)

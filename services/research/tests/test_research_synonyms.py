@@ -7,8 +7,8 @@ import pytest
 
 from messaging import Database
 from research.clients.local_corpus import LocalCorpus
-from research.domain import Found, Insufficient
-from research.reading.pool import Readers
+from research.domain import InsufficientSources, ResearchResult
+from research.reading.pool import ReaderPool
 
 DEMO = Path(__file__).parents[3] / "deploy" / "demo" / "corpus"
 SERVERS = {
@@ -60,14 +60,14 @@ def corpus(folder: Path, texts: Mapping[str, str]) -> Path:
 
 
 async def read(database: Database, folder: Path) -> LocalCorpus:
-    found = LocalCorpus(database, folder, rescan_seconds=3600, readers=Readers())
+    found = LocalCorpus(database, folder, rescan_seconds=3600, readers=ReaderPool())
     await found.refresh()
     return found
 
 
 async def paths(corpus: LocalCorpus, keyword: str) -> set[str | None]:
     findings = await corpus.search(keyword, brand="acme")
-    return {source.path for source in findings.sources} if isinstance(findings, Found) else set()
+    return {source.path for source in findings.sources} if isinstance(findings, ResearchResult) else set()
 
 
 async def test_other_words_for_a_thing_find_it(research_database: Database, tmp_path: Path) -> None:
@@ -126,5 +126,5 @@ async def test_what_the_corpus_does_not_treat_stays_refused(
 ) -> None:
     foreign = await read(research_database, DEMO if texts == "coffee" else corpus(tmp_path, SERVERS))
     findings = {keyword: await foreign.search(keyword, brand="acme") for keyword in OFF_TOPIC}
-    accepted = [keyword for keyword, each in findings.items() if not isinstance(each, Insufficient)]
+    accepted = [keyword for keyword, each in findings.items() if not isinstance(each, InsufficientSources)]
     assert len(accepted) <= 1, accepted

@@ -1,15 +1,15 @@
-"""What a page carries beside its text: notices, author boxes, offers, comments, ways to other pages. Pure.
+"""Recognises boilerplate of a page: notices, author boxes, offers, comments, navigation. Pure.
 
-What repeats over the pages of one folder is told apart elsewhere (`research.index.repeated`); here is what one page shows.
+This looks at one page; `research.index.paragraphs` finds paragraphs that repeat over a folder.
 """
 
 import re
 from itertools import pairwise
 from typing import Final
 
-from research.reading.cleaning import Wording
+from research.reading.cleaning import PhrasePatterns
 
-# Words of a class or an id, by which templates call such boxes; each alone, or as a part: "post-author-box".
+# Words in classes and ids that templates use for such boxes, alone or as a part: "post-author-box".
 _NAMES: Final = frozenset(
     "nav navbar navigation navheader navfooter navlinks navbox breadcrumb breadcrumbs menu submenu sidebar toc tableofcontents"  # noqa: SIM905
     " pagination pager footer footnote footnotes headerlink skip share sharing social cookie cookies consent gdpr"
@@ -21,7 +21,7 @@ _PAIRS: Final = frozenset(
     " post-navigation post-author prev-next call-action".split()
 )
 _ALONE: Final = frozenset({"comment", "comments", "author", "bio", "cta", "offer", "offers", "links"})
-"""Common words too, so that they tell only as a whole name."""
+"""These are common words too, so they count only as a whole name."""
 _WORDS: Final = re.compile(r"[a-z]+")
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -36,8 +36,8 @@ _HEADINGS: Final = re.compile(
 )
 
 MAX_NOTICE: Final = 500
-"""Characters; what is longer than that is no notice."""
-NOTICES: Final = Wording(
+"""Characters; longer paragraphs are not notices."""
+NOTICES: Final = PhrasePatterns(
     (
         ("cookies",),
         r"\b(?:we|this (?:web)?site|our (?:web)?site)(?: and our partners)? uses? cookies\b",
@@ -77,8 +77,8 @@ NOTICES: Final = Wording(
 )
 
 
-def names(attribute: str | None) -> bool:
-    """Whether a class or an id calls its element such a thing, whatever else is in the name."""
+def is_boilerplate_name(attribute: str | None) -> bool:
+    """Return whether a class or id attribute marks its element as boilerplate."""
     return any(_is_name(name) for name in (attribute or "").split())
 
 
@@ -89,11 +89,11 @@ def _is_name(name: str) -> bool:
     return not _NAMES.isdisjoint(words) or any("-".join(pair) in _PAIRS for pair in pairwise(words))
 
 
-def heads(heading: str) -> bool:
-    """Whether what stands under the heading is no part of the text."""
+def is_boilerplate_heading(heading: str) -> bool:
+    """Return whether the section under this heading is boilerplate."""
     return _HEADINGS.fullmatch(heading.strip(" :#¶").rstrip("!…")) is not None
 
 
 def is_notice(paragraph: str) -> bool:
-    """Whether a paragraph speaks of the site, its cookies, its authors or what it sells, and not of the subject."""
-    return len(paragraph) <= MAX_NOTICE and NOTICES.is_in(paragraph)
+    """Return whether a paragraph is about the site, its cookies, authors or offers instead of the subject."""
+    return len(paragraph) <= MAX_NOTICE and NOTICES.matches(paragraph)

@@ -1,4 +1,4 @@
-"""Who has an API key, as the service says that keeps their hashes."""
+"""Looks callers up by API key at the service that stores the hashes."""
 
 import asyncio
 import time
@@ -17,28 +17,28 @@ from chassis.http.problem_codes import UNAUTHORIZED, UNAVAILABLE, RefusalError
 from chassis.http.service_key import ServiceKey
 
 KEY_HASH: Final = "x-key-hash"
-"""The header in which the hash of a secret is shown: who sees it cannot use it as a key."""
+"""The header with the hash of a secret; the hash itself does not work as a key."""
 GOOD_FOR_SECONDS: Final = 10.0
-"""How long an answer is relied on: a key that is revoked opens for so long yet."""
+"""How long an answer is cached: a revoked key works for up to this time."""
 _MOST_KNOWN: Final = 1_000
 _ASKING_SECONDS: Final = 5.0
-"""Somebody waits for the answer."""
+"""Time limit of a lookup, as a request waits for it."""
 _AT_A_TIME: Final = 8
-"""Keys that are asked about; the others wait in order, so that a flood of wrong ones holds a right one up for moments."""
+"""Concurrent lookups; others queue, so that a flood of wrong keys delays valid ones only for moments."""
 _MOST_ANSWERED: Final = 2_000_000
-"""Bytes: a key may be for many brands."""
+"""Bytes of an answer: a key may be for many brands."""
 _CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="Brand Engine"'}
 
 
-class KeysKeptElsewhere:
-    """Knows callers by their API keys, and others by `otherwise`.
+class IntrospectedKeys:
+    """Authorises callers by API key, others by `otherwise`.
 
-    The keeper is sent a key's public id and the hash of its secret, never the secret.
+    It sends the keeper a key's public id and the hash of its secret, never the secret.
 
     Args:
-        keeper: the service that keeps the keys; `GET /v1/keys/{key_id}/introspection` is asked of it.
-        otherwise: knows who sends `X-Service-Key`; the keeper need not be there for that.
-        clock: seconds that only grow.
+        keeper: client of the service that stores the keys, with `GET /v1/keys/{key_id}/introspection`.
+        otherwise: authorises by `X-Service-Key`; this works without the keeper.
+        clock: monotonic seconds.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class KeysKeptElsewhere:
         self._places = asyncio.Semaphore(_AT_A_TIME)
 
     async def __call__(self, request: Request) -> Caller:
-        """Raises HTTPException: 401 for a key that opens nothing, 503 while the keeper is away."""
+        """Return the caller. Raises HTTPException: 401 for an invalid key, 503 while the keeper is away."""
         scheme, _, text = request.headers.get("authorization", "").partition(" ")
         if "x-service-key" in request.headers:
             return await self._otherwise(request)
@@ -65,9 +65,9 @@ class KeysKeptElsewhere:
         if (caller := self._remembered(key)) is not None:
             return caller
         try:
-            # With the wait for a place: a keeper that hangs costs nobody more than one that was asked at once.
+            # The limit includes the queue, so that a hanging keeper costs every request the same.
             async with asyncio.timeout(_ASKING_SECONDS), self._places:
-                # While this request waited, another one may have had the same key looked up.
+                # Another request may have looked the same key up meanwhile.
                 return self._remembered(key) or await self._learned(key)
         except TimeoutError as error:
             raise self._away() from error
@@ -110,24 +110,24 @@ class KeysKeptElsewhere:
 def callers_by_key(
     keeper: Peer | None, service_key: SecretStr, closes: Callable[[ServiceClient], None]
 ) -> Authorise:
-    """Who has the service key and, of those with an API key, whom the keeper knows.
+    """Build the authorisation by service key and, with a keeper, by API key.
 
     Args:
-        keeper: the service that keeps the keys; None: the service key alone opens.
-        service_key: or its hash.
-        closes: told of the client that asks, so that it is closed in the end.
+        keeper: the service that stores the API keys; None: only the service key opens.
+        service_key: the service key or its hash.
+        closes: registers the client for closing at shutdown.
     """
     with_service_key = ServiceKey(service_key)
     if keeper is None:
         return with_service_key
     client = ServiceClient(keeper, timeout_seconds=_ASKING_SECONDS, max_bytes=_MOST_ANSWERED)
     closes(client)
-    return KeysKeptElsewhere(client, with_service_key)
+    return IntrospectedKeys(client, with_service_key)
 
 
 def _caller(key_id: str, told: dict[str, Any]) -> Caller:
     brands = told["brands"]
-    # A scope of a later version opens nothing here.
+    # Scopes of later versions are ignored.
     scopes = frozenset(Scope(each) for each in told["scopes"] if each in set(Scope))
     return Caller(
         told["name"],

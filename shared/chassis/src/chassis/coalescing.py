@@ -1,4 +1,4 @@
-"""Questions that come while another one is on its way, asked together when it is back."""
+"""Coalesces concurrent requests: those that arrive during a call share the next call."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -12,10 +12,10 @@ KeyT = TypeVar("KeyT")
 AnswerT = TypeVar("AnswerT")
 
 
-class Gathering(Generic[KeyT, AnswerT]):
-    """One request at a time, for all who wait. Nobody waits for others to come: a lone question is asked at once.
+class RequestCoalescer(Generic[KeyT, AnswerT]):
+    """Runs one call at a time for all waiting keys. A first request never waits for others.
 
-    `ask` gives an answer, or the error to raise, for each of at most `limit` keys; what it raises is raised to all.
+    `ask` returns an answer, or the error to raise, for each of at most `limit` keys. If it raises, all of them fail.
     """
 
     def __init__(
@@ -38,15 +38,15 @@ class Gathering(Generic[KeyT, AnswerT]):
             batch, self._waiting = self._waiting[: self._limit], self._waiting[self._limit :]
             keys = list(dict.fromkeys(key for key, _, _ in batch))
             try:
-                # This task was begun by one of those who ask, and goes on for others.
+                # One caller started this task, and it continues for others.
                 with traces.on_behalf_of([context for _, _, context in batch]):
                     answers = await self._ask(keys)
-            except Exception as error:  # noqa: BLE001  (raised again, to those who asked)
+            except Exception as error:  # noqa: BLE001  (raised again to the callers)
                 answers = dict.fromkeys(keys, error)
             for key, future, _ in batch:
                 answer = answers[key]
                 if future.done():
-                    continue  # whoever asked was cancelled meanwhile
+                    continue  # its caller was cancelled meanwhile
                 if isinstance(answer, Exception):
                     future.set_exception(answer)
                 else:

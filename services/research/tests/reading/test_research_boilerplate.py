@@ -2,7 +2,7 @@
 
 import pytest
 
-from research.domain import Document
+from research.domain import ExtractedDocument
 from research.reading.extraction import extract
 
 FIRST = "Grind the beans to a medium size before you brew, and weigh them with a scale."
@@ -10,16 +10,16 @@ SECOND = "Use water of about ninety degrees for a light roast, and pour it in a 
 LINKS = "".join(f'<a href="{n}.html">Page {n} is about this.</a> ' for n in range(6))
 
 
-def page(body: str) -> Document:
+def page(body: str) -> ExtractedDocument:
     return extract("page.html", f"<title>Brewing</title><body><h1>Brewing</h1>{body}</body>".encode())
 
 
-def texts(document: Document) -> str:
+def texts(document: ExtractedDocument) -> str:
     return "\n\n".join(passage.text for passage in document.passages)
 
 
 @pytest.mark.parametrize(
-    "furniture",
+    "boilerplate",
     [
         '<div class="site-navigation"><p>{}</p></div>',
         '<div class="mainMenu"><p>{}</p></div>',
@@ -37,9 +37,9 @@ def texts(document: Document) -> str:
         "<h2>You may also like</h2><p>{}</p>",
     ],
 )
-def test_furniture_is_left_out_whatever_it_is_called(furniture: str) -> None:
+def test_furniture_is_left_out_whatever_it_is_called(boilerplate: str) -> None:
     document = page(
-        f"<p>{FIRST}</p><p>{SECOND}</p>" + furniture.format("Praise the seller with many words now.")
+        f"<p>{FIRST}</p><p>{SECOND}</p>" + boilerplate.format("Praise the seller with many words now.")
     )
     assert texts(document) == f"{FIRST}\n\n{SECOND}"
 

@@ -1,14 +1,14 @@
-"""Paragraphs that repeat over a folder's documents are counted in the index and left out of its passages."""
+"""Finds paragraphs that repeat over a folder's documents, and removes them from the indexed passages."""
 
 from collections.abc import Collection
 
 from chassis import Connection
-from research.index.files import FileState
-from research.index.repeated import MIN_DOCUMENTS, MIN_OWN_SHARE, MIN_SHARE, without
+from research.index.files import FileStat
+from research.index.paragraphs import MIN_DOCUMENTS, MIN_OWN_SHARE, MIN_SHARE, remove_paragraphs
 
 
-async def repeated_paragraphs(connection: Connection, corpus: str) -> list[int]:
-    """Fingerprints of what repeats over the documents of a folder, or of one that holds it."""
+async def find_repeated_paragraphs(connection: Connection, corpus: str) -> list[int]:
+    """Return the fingerprints of paragraphs that repeat over the documents of a folder or of a parent folder."""
     rows = await connection.fetch(
         """
         with recursive folders as (
@@ -40,22 +40,20 @@ async def repeated_paragraphs(connection: Connection, corpus: str) -> list[int]:
     return [row["fingerprint"] for row in rows]
 
 
-async def with_too_much_left_out(
+async def find_overtrimmed_files(
     connection: Connection, corpus: str, repeated: Collection[int]
-) -> list[FileState]:
-    """Files of which a paragraph was left out that no longer repeats."""
+) -> list[FileStat]:
+    """Return files that lack a paragraph which no longer repeats."""
     rows = await connection.fetch(
         "select path, size, modified_ns from documents where corpus = $1 and not coalesce(left_out, '{}') <@ $2::bigint[]",
         corpus,
         list(repeated),
     )
-    return [FileState(row["path"], row["size"], row["modified_ns"]) for row in rows]
+    return [FileStat(row["path"], row["size"], row["modified_ns"]) for row in rows]
 
 
-async def with_too_little_left_out(
-    connection: Connection, corpus: str, repeated: Collection[int]
-) -> list[int]:
-    """Documents that still show a paragraph that repeats, by id."""
+async def find_documents_to_trim(connection: Connection, corpus: str, repeated: Collection[int]) -> list[int]:
+    """Return ids of documents that still have a repeated paragraph."""
     rows = await connection.fetch(
         "select document_id from documents where corpus = $1 and paragraphs && $2::bigint[] and exists ("
         " select from unnest(paragraphs) as fingerprint"
@@ -66,12 +64,12 @@ async def with_too_little_left_out(
     return [row["document_id"] for row in rows]
 
 
-async def leave_out(connection: Connection, document_id: int, repeated: Collection[int]) -> None:
-    """Takes what repeats out of a document's passages. Run it in a transaction."""
+async def exclude_paragraphs(connection: Connection, document_id: int, repeated: Collection[int]) -> None:
+    """Remove the repeated paragraphs from a document's passages. Run it in a transaction."""
     rows = await connection.fetch(
         "select position, content from passages where document_id = $1 for update", document_id
     )
-    shorter = {row["position"]: without(row["content"], repeated) for row in rows}
+    shorter = {row["position"]: remove_paragraphs(row["content"], repeated) for row in rows}
     changed = [row["position"] for row in rows if shorter[row["position"]] != row["content"]]
     await connection.execute(
         "update passages set content = new.content from unnest($2::integer[], $3::text[]) as new (position, content)"
