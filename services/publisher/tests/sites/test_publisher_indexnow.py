@@ -27,8 +27,8 @@ from publisher.indexnow.telling import IndexNow
 from publisher.site_settings import store as site_settings
 from publisher.store import Publication
 from publisher.urls import SiteUrls
-from receipts import Answer, Connected, Door
-from receipts.testing import DirectDoor
+from receipts import AccountResponse, AccountSummary
+from receipts.testing import DirectGateway
 
 KEY = "test-service-key-0123456789"
 GRIND = BrandSlug("daily-grind")
@@ -36,8 +36,8 @@ ROUTE = "/v1/brands/daily-grind/site/indexnow"
 ORIGIN = "https://articles.acme-press.com"
 
 
-class CheckedDoor(DirectDoor):
-    async def _ask(self, name: str, asked: Any, seconds: float) -> Answer:
+class CheckedDoor(DirectGateway):
+    async def _ask(self, name: str, asked: Any, seconds: float) -> AccountResponse:
         found = refusal(KINDS["indexnow"].asks, AccountRequest.model_validate(asked).request(), None)
         assert not isinstance(found, str), found
         return await super()._ask(name, asked, seconds)
@@ -49,13 +49,13 @@ class Web:
     engine: FakeIndexNow
     publication: Callable[..., Publication]
     api: httpx.AsyncClient
-    accounts: list[Connected] = field(default_factory=list)
+    accounts: list[AccountSummary] = field(default_factory=list)
     origin: str = ORIGIN
 
     @property
     def telling(self) -> IndexNow:
         door = CheckedDoor({"engines": self.engine.url}, accounts=tuple(self.accounts))
-        return IndexNow(self.database, cast("Door", door), SiteUrls.under(self.origin))
+        return IndexNow(self.database, cast("EffectsGateway", door), SiteUrls.under(self.origin))
 
     async def publish(self, **changes: Any) -> Article:
         publication = self.publication(**changes)
@@ -100,7 +100,7 @@ async def web(database: Database, publication: Callable[..., Publication]) -> As
         serving(FakeIndexNow()) as engine,
         httpx.AsyncClient(transport=transport, base_url=ORIGIN, headers={"X-Service-Key": KEY}) as api,
     ):
-        connected = Connected("engines", "indexnow", label="", state="ok")
+        connected = AccountSummary("engines", "indexnow", label="", state="ok")
         yield Web(database, cast("FakeIndexNow", engine), publication, api, [connected])
 
 

@@ -18,18 +18,18 @@ from gateway.accounts.kinds import KINDS
 from gateway.accounts.requests import AccountRequest
 from messaging import Database, Service, ServiceSettings, WaitFor
 from receipts import (
-    Answer,
-    Connected,
+    AccountResponse,
+    AccountSummary,
     Effect,
+    EffectInDoubt,
+    EffectPerformed,
     EffectRefused,
-    InDoubt,
     NotSentYet,
-    Performed,
     Receipts,
     UnknownOutcome,
 )
 from receipts.accounts import IDENTITY
-from receipts.testing import DirectDoor
+from receipts.testing import DirectGateway
 from social.channels import CHANNELS, Composed, Picture, Pictures
 from tests.fixtures.channels.cases import Case
 
@@ -93,11 +93,11 @@ def _body(asked: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in asked.items() if name != IDENTITY}
 
 
-class AccountsDoor(DirectDoor):
+class AccountsDoor(DirectGateway):
     """Where an account is an address by itself, `/` is all of it. What the gateway would not let through is in `refused`."""
 
     def __init__(self, case: Case, network: Fake) -> None:
-        account = Connected("account", case.channel, "@acme", "ok", facts=case.facts(network))
+        account = AccountSummary("account", case.channel, "@acme", "ok", facts=case.facts(network))
         super().__init__(
             {"account": network.url + case.path(network)},
             headers={"account": case.headers(network)},
@@ -108,7 +108,7 @@ class AccountsDoor(DirectDoor):
         self._network = network
         self.refused: list[str] = []
 
-    async def _ask(self, name: str, asked: Mapping[str, Any], seconds: float) -> Answer:
+    async def _ask(self, name: str, asked: Mapping[str, Any], seconds: float) -> AccountResponse:
         found = refusal(
             self._kind.asks, AccountRequest.model_validate(_body(asked)).request(), self._settings
         )
@@ -138,7 +138,7 @@ class Sent:
     """What came of a post, for whoever sent it and for everybody else."""
 
     fake: Fake
-    result: Performed | InDoubt | EffectRefused | None
+    result: EffectPerformed | EffectInDoubt | EffectRefused | None
     waits: list[timedelta]
     refused: list[str]
     """What the gateway would not have let through."""

@@ -11,7 +11,7 @@ from fakes import Fake, Kind, Reply, Request, as_json
 from fakes.channels.linkedin import FakeLinkedIn
 from fakes.channels.mastodon import FakeMastodon
 from fakes.serving.fake import route
-from receipts import Account, Answer, InDoubt, Performed
+from receipts import AccountClient, AccountResponse, EffectInDoubt, EffectPerformed
 from services.social.tests.channels.conftest import Sent, World, composed
 from tests.fixtures.channels.cases import CASES, Case
 
@@ -43,7 +43,7 @@ async def test_clocks_that_differ_make_no_second_post(case: Case, minutes: int, 
     fake = case.fake()
     fake.set_clock(timedelta(minutes=minutes))
     sent = await lose(world, case, fake)
-    assert isinstance(sent.result, Performed), sent.result
+    assert isinstance(sent.result, EffectPerformed), sent.result
     assert sent.counted[0] == 1
 
 
@@ -55,7 +55,7 @@ async def test_what_never_arrived_is_sent_again_though_clocks_differ(
     fake = case.fake()
     fake.set_clock(timedelta(minutes=minutes))
     sent = await lose(world, case, fake, "reset_before")
-    assert isinstance(sent.result, Performed), sent.result
+    assert isinstance(sent.result, EffectPerformed), sent.result
     assert sent.counted[0] == 1
 
 
@@ -71,9 +71,9 @@ async def test_a_server_that_is_hours_off_or_tells_no_time_proves_nothing(
         sent = await lose(world, case, fake, fault)
         assert sent.counted[0] == (fault == "reset_after")
         if sent.counted[0] and fake is silent:
-            assert isinstance(sent.result, Performed)  # it was found
+            assert isinstance(sent.result, EffectPerformed)  # it was found
         elif not sent.counted[0]:
-            assert isinstance(sent.result, InDoubt)
+            assert isinstance(sent.result, EffectInDoubt)
             assert "look whether it is there" in sent.result.detail
 
 
@@ -90,7 +90,7 @@ async def test_a_server_whose_clock_is_put_right_meanwhile_is_not_believed(world
     fake.set_clock(timedelta(minutes=-15))
     fake.answer = put_right  # type: ignore[method-assign]
     sent = await lose(world, MASTODON, fake)
-    assert isinstance(sent.result, InDoubt)
+    assert isinstance(sent.result, EffectInDoubt)
     assert "shortly before" in sent.result.detail
     assert sent.counted == (1, 0)
 
@@ -103,7 +103,7 @@ async def test_a_duplicate_from_about_the_same_time_is_in_doubt(world: World) ->
     await world.send(BY_NAME["linkedin organisation"], post, fake=fake)
     fake.set_clock(timedelta())
     again = await world.send(BY_NAME["linkedin organisation"], post, fake=fake)
-    assert isinstance(again.result, InDoubt)
+    assert isinstance(again.result, EffectInDoubt)
 
 
 # -- late servers --------------------------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ async def test_a_post_that_is_made_after_its_answer_was_lost_is_one(
 ) -> None:
     sent = await lose(world, case, case.fake(), "reset_before", commits_after=seconds)
     assert sent.counted[0] == 1
-    assert isinstance(sent.result, Performed)
+    assert isinstance(sent.result, EffectPerformed)
 
 
 # -- refused after a lost answer -----------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ async def test_what_is_there_has_not_failed_because_the_account_is_refused_since
 
     fake.answer = refusing  # type: ignore[method-assign]
     sent = await world.send(case, fault="reset_after", match=match, fake=fake)
-    assert isinstance(sent.result, InDoubt), sent.result
+    assert isinstance(sent.result, EffectInDoubt), sent.result
     assert sent.counted == (1, 0)
 
 
@@ -164,7 +164,7 @@ async def test_a_redirect_after_a_post_is_no_refusal(case: Case, status: int, wo
     fake = case.fake()
     fake.__class__ = Redirecting
     sent = await world.send(case, fault="error_after", match=case.sends[-1], fake=fake)
-    assert isinstance(sent.result, Performed), sent.result
+    assert isinstance(sent.result, EffectPerformed), sent.result
     assert sent.counted == (1, 0)
 
 
@@ -194,23 +194,23 @@ class Unbounded(FakeMastodon):
 async def test_a_list_that_is_cut_off_is_read_on(
     world: World, honours: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    request = Account.request
+    request = AccountClient.request
 
-    async def cut(self: Account, method: str, path: str, **more: Any) -> Answer:
+    async def cut(self: AccountClient, method: str, path: str, **more: Any) -> AccountResponse:
         """As the gateway gives what is too long: the items that are whole."""
         answer = await request(self, method, path, **more)
         if not isinstance(answer.json, list) or len(answer.json) <= 100:
             return answer
         return replace(answer, json=None, whole_items=answer.json[:100], truncated=True)
 
-    monkeypatch.setattr(Account, "request", cut)
+    monkeypatch.setattr(AccountClient, "request", cut)
     sent = await lose(world, MASTODON, Unbounded(250, honours=honours))
-    assert isinstance(sent.result, Performed if honours else InDoubt), sent.result
+    assert isinstance(sent.result, EffectPerformed if honours else EffectInDoubt), sent.result
     assert sent.counted == (1, 0)
 
 
 async def test_a_mastodon_without_our_post_is_read_to_the_end(world: World) -> None:
     sent = await lose(world, MASTODON, Unbounded(60), "reset_before")
-    assert isinstance(sent.result, Performed)
+    assert isinstance(sent.result, EffectPerformed)
     assert sent.counted == (1, 0)
     assert json.dumps(sent.result.remote)

@@ -24,7 +24,7 @@ def _own_time() -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AccountResponse:
     """What the other side answered, whatever its status."""
 
     status: int
@@ -72,7 +72,7 @@ class Fence:
     """By `time.monotonic`: nothing is sent later."""
 
 
-Ask = Callable[[str, Mapping[str, Any], float], Awaitable[Answer]]
+Ask = Callable[[str, Mapping[str, Any], float], Awaitable[AccountResponse]]
 """(account, the request as the gateway takes it, seconds) → the other side's answer."""
 
 Clock = Callable[[], datetime]
@@ -83,7 +83,7 @@ About = Callable[[str, str], Awaitable[Mapping[str, str]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class AccountClient:
     """One account, for one brand."""
 
     name: str
@@ -95,7 +95,7 @@ class Account:
     """As whom the account has to be connected; the gateway sends nothing if it is connected as somebody else. None: as anybody."""
     clock: Clock = _own_time
 
-    def fenced(self, fence: Fence) -> "Account":
+    def fenced(self, fence: Fence) -> "AccountClient":
         return replace(self, fence=fence)
 
     async def facts(self) -> Mapping[str, str]:
@@ -119,7 +119,7 @@ class Account:
         parts: Sequence[Part] | None = None,
         seconds: float = DEFAULT_SECONDS,
         sends: bool | None = None,
-    ) -> Answer:
+    ) -> AccountResponse:
         """Asks the other side, once; nothing is tried again on the way.
 
         Args:
@@ -171,7 +171,7 @@ class Account:
             }
         return await self._exchange(asked, seconds)
 
-    async def _exchange(self, asked: dict[str, Any], seconds: float) -> Answer:
+    async def _exchange(self, asked: dict[str, Any], seconds: float) -> AccountResponse:
         if self.identity is not None:
             asked[IDENTITY] = self.identity
         asked_at = self.clock()

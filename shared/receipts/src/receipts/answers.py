@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from chassis.http.client import retry_after
-from receipts.accounts import Answer
+from receipts.accounts import AccountResponse
 from receipts.errors import NotSent, Refused, UnknownOutcome
 
 CREATED: Final = frozenset({HTTPStatus.OK, HTTPStatus.CREATED})
@@ -14,11 +14,13 @@ _MAX_QUOTED: Final = 300
 _UNSAID: Final = timedelta(minutes=1)
 """The rest that is kept where 429 names none."""
 
-Errors = Mapping[int, str | Callable[[Answer], Exception]]
+Errors = Mapping[int, str | Callable[[AccountResponse], Exception]]
 """Status → what it means in plain words, for a refusal; or a function that makes the exception."""
 
 
-def expect(answer: Answer, ok: Collection[int] = CREATED, errors: Errors | None = None) -> Answer:
+def expect(
+    answer: AccountResponse, ok: Collection[int] = CREATED, errors: Errors | None = None
+) -> AccountResponse:
     """The answer, if its status is one of `ok`.
 
     Raises:
@@ -33,7 +35,7 @@ def expect(answer: Answer, ok: Collection[int] = CREATED, errors: Errors | None 
     told = (errors or {}).get(status)
     if callable(told):
         raise told(answer)
-    said = quoted(answer)
+    said = quote_answer(answer)
     match status:
         case HTTPStatus.TOO_MANY_REQUESTS:
             now = datetime.now(UTC)
@@ -57,7 +59,7 @@ def expect(answer: Answer, ok: Collection[int] = CREATED, errors: Errors | None 
             raise UnknownOutcome(told or f"it answered {status}{said}")
 
 
-def quoted(answer: Answer) -> str:
+def quote_answer(answer: AccountResponse) -> str:
     """What the other side says about it, for a sentence: `: "text is too long"`; empty if it says nothing readable."""
     said = _message(answer.json) or ("" if "<" in answer.text[:100] else answer.text)
     said = " ".join(said.split())

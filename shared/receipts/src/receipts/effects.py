@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
-from receipts.accounts import Account
+from receipts.accounts import AccountClient
 
 SETTLES_SECONDS: Final = 150.0
 """Servers go on with a request after whoever asked has gone. Proxies before them wait a minute, some of them two."""
@@ -32,14 +32,14 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class EffectFound:
     """It is there; what the answer would have told is in `remote`."""
 
     remote: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Absent:
+class EffectAbsent:
     """It is certainly not there. For look-ups alone that show everything which arrived `settles_seconds` ago."""
 
     is_certain: bool = True
@@ -47,18 +47,18 @@ class Absent:
 
 
 @dataclass(frozen=True, slots=True)
-class Unclear:
+class EffectUnclear:
     """A person has to look."""
 
     detail: str
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class StepInHand:
     """What a step has in hand."""
 
     effect: Effect
-    account: Account
+    account: AccountClient
     """Fenced: what comes too late through it is refused."""
     remote: Mapping[str, Any]
     """All that the steps before have returned."""
@@ -73,10 +73,10 @@ class Step:
     """One request that has an effect, and how to find out afterwards whether it had."""
 
     name: str
-    send: Callable[[Work], Awaitable[Mapping[str, Any]]]
+    send: Callable[[StepInHand], Awaitable[Mapping[str, Any]]]
     """Returns what is to be remembered of the answer, as JSON: `id`, `url`. Raises `NotSent`, `Refused` or `UnknownOutcome`;
     whatever else it raises counts as unknown."""
-    detect: Callable[[Work], Awaitable[Found | Absent | Unclear]] | None = None
+    detect: Callable[[StepInHand], Awaitable[EffectFound | EffectAbsent | EffectUnclear]] | None = None
     """Looks whether what was sent is there, and changes nothing. None: nobody but a person can tell."""
     repeatable: bool = False
     """Sending it twice leaves one: an idempotency key, PUT by a chosen id, an upload that nobody sees. Never in doubt."""
@@ -91,7 +91,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Performed:
+class EffectPerformed:
     """It has happened, once."""
 
     remote: Mapping[str, Any]
@@ -99,7 +99,7 @@ class Performed:
 
 
 @dataclass(frozen=True, slots=True)
-class InDoubt:
+class EffectInDoubt:
     """It may have happened; nothing is sent until a person has decided."""
 
     detail: str

@@ -39,7 +39,7 @@ class UnderWay(NotSent):
         super().__init__("under_way", detail, retry_at)
 
 
-class Fenced(NotSent):
+class FencedOffError(NotSent):
     """Somebody else has taken the receipt up meanwhile; nothing was sent."""
 
     def __init__(self, detail: str, known: int | None = None) -> None:

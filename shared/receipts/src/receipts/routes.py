@@ -24,9 +24,9 @@ from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, FORMER_AFTER, Pa
 from chassis.http.problem_codes import ProblemCode
 from chassis.http.problems import ProblemResponse
 from receipts import store
-from receipts.domain import DecidedOtherwiseError, State
+from receipts.domain import ReceiptDecidedError, ReceiptState
 from receipts.performing import Receipts, UnknownReceiptError
-from receipts.store import Attempt, Kept
+from receipts.store import ReceiptAttempt, StoredReceipt
 
 UNKNOWN_RECEIPT: Final = ProblemCode("unknown_receipt", HTTPStatus.NOT_FOUND, "There is no such receipt.")
 NOT_IN_DOUBT: Final = ProblemCode(
@@ -50,7 +50,7 @@ class ReceiptView(View):
     brand_slug: str
     subject: str
     """What it is, for people."""
-    state: State
+    state: ReceiptState
     step: str | None
     """Where it is at; null: between two, or at the end."""
     done: tuple[str, ...]
@@ -64,7 +64,7 @@ class ReceiptView(View):
     changed_at: datetime
 
     @classmethod
-    def of(cls, kept: Kept) -> Self:
+    def of(cls, kept: StoredReceipt) -> Self:
         receipt = kept.receipt
         return cls(
             receipt_id=receipt.receipt_id,
@@ -96,7 +96,7 @@ class AttemptView(View):
     made_at: datetime
 
     @classmethod
-    def of(cls, attempt: Attempt) -> Self:
+    def of(cls, attempt: ReceiptAttempt) -> Self:
         return cls(
             step=attempt.step,
             event=attempt.event,
@@ -123,7 +123,7 @@ _Name = Annotated[str, Field(pattern="^[a-z][a-z0-9_]{0,39}$", examples=["id"])]
 _Value = Annotated[str, Field(min_length=1, max_length=2_000, pattern=r"^[^\x00-\x1f\x7f]+$")]
 
 
-class Confirming(BaseModel):
+class ConfirmRequest(BaseModel):
     """Where it is, as the other side shows it."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True, extra="forbid")
@@ -144,7 +144,7 @@ def serve_receipts(app: FastAPI, receipts: Receipts) -> None:
     add_routes(app, receipt_routes(receipts))
     list_codes(app, (UNKNOWN_RECEIPT, NOT_IN_DOUBT))
     app.add_exception_handler(UnknownReceiptError, _refused_with(UNKNOWN_RECEIPT))
-    app.add_exception_handler(DecidedOtherwiseError, _refused_with(NOT_IN_DOUBT))
+    app.add_exception_handler(ReceiptDecidedError, _refused_with(NOT_IN_DOUBT))
 
 
 def _refused_with(code: ProblemCode) -> Callable[[Request, Exception], Awaitable[Response]]:
@@ -164,7 +164,9 @@ def receipt_routes(receipts: Receipts) -> APIRouter:
         brand: Annotated[
             str | None, Query(description="Of this brand alone.", pattern=_BRAND, max_length=63)
         ] = None,
-        state: Annotated[State | None, Query(description="Left out: all that are not confirmed.")] = None,
+        state: Annotated[
+            ReceiptState | None, Query(description="Left out: all that are not confirmed.")
+        ] = None,
         after: Annotated[int | None, Query(description=AFTER, ge=0, lt=2**63)] = None,
         limit: PageLimit = DEFAULT_PAGE,
         before: Annotated[
@@ -208,7 +210,7 @@ def receipt_routes(receipts: Receipts) -> APIRouter:
         response_model=ReceiptView,
         responses={**UNKNOWN, **_DECIDED},
     )
-    async def confirm_receipt(caller: MayReview, receipt_id: UUID, request: Confirming) -> ReceiptView:
+    async def confirm_receipt(caller: MayReview, receipt_id: UUID, request: ConfirmRequest) -> ReceiptView:
         """Of what is in doubt: somebody has seen it at the other side. It is not sent again; what follows it goes on."""
         return ReceiptView.of(
             await receipts.confirm(receipt_id, request.remote, by=caller.name, brands=caller.brands)

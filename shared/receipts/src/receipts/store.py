@@ -13,15 +13,15 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
-from receipts.domain import Receipt, State
+from receipts.domain import Receipt, ReceiptState
 
 ABANDONED: Final = "abandoned"
 """How the gauge calls what nobody has taken up again in a quarter of an hour after it could be."""
-_COUNTED: Final = (*(state.value for state in State if state is not State.CONFIRMED), ABANDONED)
+_COUNTED: Final = (*(state.value for state in ReceiptState if state is not ReceiptState.CONFIRMED), ABANDONED)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredReceipt:
     """A receipt as it stands in the table."""
 
     receipt: Receipt
@@ -31,7 +31,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class ReceiptAttempt:
     """Something that was tried or decided."""
 
     step: str
@@ -126,7 +126,7 @@ async def note(
     )
 
 
-async def find(connection: Connection, receipt_id: UUID) -> Kept | None:
+async def find(connection: Connection, receipt_id: UUID) -> StoredReceipt | None:
     row = await connection.fetchrow("select * from receipts where receipt_id = $1", receipt_id)
     return None if row is None else _kept(row)
 
@@ -150,10 +150,10 @@ async def page(
     connection: Connection,
     *,
     brands: Sequence[str] | None,
-    state: State | None,
+    state: ReceiptState | None,
     before: int | None,
     limit: int,
-) -> list[Kept]:
+) -> list[StoredReceipt]:
     """Of these brands, or of all, the newest first; those of one state, or else all that are not confirmed."""
     rows = await connection.fetch(
         f"""
@@ -169,7 +169,7 @@ async def page(
     return [_kept(row) for row in rows]
 
 
-async def attempts_of(connection: Connection, receipt_id: UUID, limit: int) -> list[Attempt]:
+async def attempts_of(connection: Connection, receipt_id: UUID, limit: int) -> list[ReceiptAttempt]:
     """The latest ones, in the order in which they were made."""
     rows = await connection.fetch(
         """
@@ -179,7 +179,7 @@ async def attempts_of(connection: Connection, receipt_id: UUID, limit: int) -> l
         receipt_id,
         limit,
     )
-    return [Attempt(*tuple(row)) for row in reversed(rows)]
+    return [ReceiptAttempt(*tuple(row)) for row in reversed(rows)]
 
 
 async def counts(connection: Connection) -> dict[str, float]:
@@ -202,7 +202,7 @@ async def remotes(connection: Connection, receipt_ids: Collection[UUID]) -> dict
     rows = await connection.fetch(
         "select receipt_id, remote from receipts where receipt_id = any ($1::uuid[]) and state = $2",
         list(receipt_ids),
-        State.CONFIRMED.value,
+        ReceiptState.CONFIRMED.value,
     )
     return {UUID(int=row["receipt_id"].int): json.loads(row["remote"]) for row in rows}
 
@@ -212,8 +212,8 @@ async def forget(connection: Connection, brand_slugs: Collection[str]) -> None:
     await connection.execute("delete from receipts where brand_slug = any ($1::text[])", list(brand_slugs))
 
 
-def _kept(row: asyncpg.Record) -> Kept:
-    return Kept(_receipt(row), row["number"], row["created_at"], row["changed_at"])
+def _kept(row: asyncpg.Record) -> StoredReceipt:
+    return StoredReceipt(_receipt(row), row["number"], row["created_at"], row["changed_at"])
 
 
 def _receipt(row: asyncpg.Record) -> Receipt:
@@ -228,7 +228,7 @@ def _receipt(row: asyncpg.Record) -> Receipt:
         done=tuple(row["done"]),
         step=row["step"],
         remote=_object(row["remote"]),
-        state=State(row["state"]),
+        state=ReceiptState(row["state"]),
         fence=row["fence"],
         sent_fence=row["sent_fence"],
         held_until=row["held_until"],

@@ -25,7 +25,16 @@ from publisher.targets.files import Filed, Files, FilesError
 from publisher.targets.filing import folders
 from publisher.targets.places import ACCOUNTS, FILES, Place, find_place
 from publisher.targets.publications import Outcome, Publication
-from receipts import Door, Effect, EffectRefused, InDoubt, Performed, Receipt, Receipts, Step
+from receipts import (
+    Effect,
+    EffectInDoubt,
+    EffectPerformed,
+    EffectRefused,
+    EffectsGateway,
+    Receipt,
+    Receipts,
+    Step,
+)
 
 Command: TypeAlias = DomainMessage[ContentPublish]
 PictureOf: TypeAlias = Callable[[Article], Awaitable[Picture]]
@@ -67,7 +76,7 @@ class Bringing:
         self,
         database: Database,
         orchestrator: OrchestratorClient,
-        door: Door,
+        door: EffectsGateway,
         receipts: Receipts,
         files: Files,
         picture_of: PictureOf,
@@ -370,9 +379,9 @@ class Bringing:
         except EffectRefused as problem:
             raise TurnedDownError(problem.reason, problem.detail) from problem
         match done:
-            case Performed(remote):
+            case EffectPerformed(remote):
                 return remote
-            case InDoubt(detail):
+            case EffectInDoubt(detail):
                 raise TurnedDownError(
                     "in_doubt", f"{detail}. Look there, then: brandctl receipts show {effect.receipt_id}"
                 )

@@ -10,8 +10,17 @@ from typing import Any, ClassVar, Final
 
 from publisher.targets.edition import Edition, digest_of, mark_in, marked
 from publisher.targets.target import Standing
-from receipts import Absent, Account, Answer, Found, Refused, Step, UnknownOutcome, Work
-from receipts.answers import expect, quoted
+from receipts import (
+    AccountClient,
+    AccountResponse,
+    EffectAbsent,
+    EffectFound,
+    Refused,
+    Step,
+    StepInHand,
+    UnknownOutcome,
+)
+from receipts.answers import expect, quote_answer
 
 _ARTICLES: Final = "/api/articles"
 _MINE: Final = "/api/articles/me/all"
@@ -27,15 +36,15 @@ class DevTo:
     kind: ClassVar = "devto"
 
     def place(self, edition: Edition) -> Sequence[Step]:
-        async def look(work: Work) -> Found | Absent:
+        async def look(work: StepInHand) -> EffectFound | EffectAbsent:
             async for article in _mine(work.account):
                 if mark_in(_text(article), edition.content_id):
-                    return Found(_drafted(article))
-            return Absent()
+                    return EffectFound(_drafted(article))
+            return EffectAbsent()
 
-        async def send(work: Work) -> Mapping[str, Any]:
+        async def send(work: StepInHand) -> Mapping[str, Any]:
             found = await look(work)
-            if isinstance(found, Found):
+            if isinstance(found, EffectFound):
                 return found.remote
             draft = {
                 "title": str(work.prepared["title"])[:_MAX_TITLE],
@@ -52,7 +61,7 @@ class DevTo:
     def bring(self, edition: Edition, standing: Standing) -> Sequence[Step]:
         text = f"{edition.markdown.lstrip('-').lstrip()}\n{marked(edition.content_id, edition.mark)}\n"
 
-        async def publish(work: Work) -> Mapping[str, Any]:
+        async def publish(work: StepInHand) -> Mapping[str, Any]:
             now = await _read(work.account, standing)
             mark = mark_in(_text(now), edition.content_id)
             if mark == edition.mark and now.get("published"):
@@ -78,26 +87,26 @@ class DevTo:
         return (Step("publish", publish, repeatable=True, seconds=30),)
 
     def withdraw(self, standing: Standing) -> Sequence[Step]:
-        async def withdraw(work: Work) -> Mapping[str, Any]:
+        async def withdraw(work: StepInHand) -> Mapping[str, Any]:
             await _written(work.account, standing, {"published": False}, gone_is_fine=True)
             return {}
 
         return (Step("withdraw", withdraw, repeatable=True, seconds=30),)
 
 
-async def _mine(account: Account) -> AsyncIterator[dict[str, Any]]:
+async def _mine(account: AccountClient) -> AsyncIterator[dict[str, Any]]:
     for page in range(1, _MOST_PAGES + 1):
         query = {"page": str(page), "per_page": str(_PAGE)}
         answer = expect(await account.request("GET", _MINE, query=query), errors=_ERRORS)
         if not isinstance(answer.json, list):
-            raise UnknownOutcome(f"Dev.to answered no list{quoted(answer)}")
+            raise UnknownOutcome(f"Dev.to answered no list{quote_answer(answer)}")
         for article in answer.json:
             yield article
         if len(answer.json) < _PAGE:
             return
 
 
-async def _read(account: Account, standing: Standing) -> dict[str, Any]:
+async def _read(account: AccountClient, standing: Standing) -> dict[str, Any]:
     async for article in _mine(account):
         if str(article.get("id")) == standing.remote_id:
             return article
@@ -108,7 +117,7 @@ async def _read(account: Account, standing: Standing) -> dict[str, Any]:
 
 
 async def _written(
-    account: Account, standing: Standing, article: Mapping[str, Any], *, gone_is_fine: bool = False
+    account: AccountClient, standing: Standing, article: Mapping[str, Any], *, gone_is_fine: bool = False
 ) -> dict[str, Any]:
     path = f"{_ARTICLES}/{standing.remote_id}"
     answer = await account.request("PUT", path, json={"article": article})
@@ -140,7 +149,7 @@ def _seen(article: Mapping[str, Any]) -> str:
     return digest_of([str(article.get("title")).strip(), _text(article).strip()])
 
 
-def _article(answer: Answer) -> dict[str, Any]:
+def _article(answer: AccountResponse) -> dict[str, Any]:
     if not isinstance(answer.json, dict) or "id" not in answer.json:
-        raise UnknownOutcome(f"Dev.to answered something else than an article{quoted(answer)}")
+        raise UnknownOutcome(f"Dev.to answered something else than an article{quote_answer(answer)}")
     return answer.json

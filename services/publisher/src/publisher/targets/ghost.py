@@ -11,8 +11,19 @@ from typing import Any, ClassVar, Final
 
 from publisher.targets.edition import Edition, Picture, digest_of, mark_in, marked
 from publisher.targets.target import Standing
-from receipts import Absent, Account, Answer, Found, NotSent, Part, Refused, Step, UnknownOutcome, Work
-from receipts.answers import expect, quoted
+from receipts import (
+    AccountClient,
+    AccountResponse,
+    EffectAbsent,
+    EffectFound,
+    NotSent,
+    Part,
+    Refused,
+    Step,
+    StepInHand,
+    UnknownOutcome,
+)
+from receipts.answers import expect, quote_answer
 
 _POSTS: Final = "/ghost/api/admin/posts/"
 _IMAGES: Final = "/ghost/api/admin/images/upload/"
@@ -35,17 +46,17 @@ class Ghost:
     def place(self, edition: Edition) -> Sequence[Step]:
         slugs = (f"draft-{edition.content_id}", edition.slug)
 
-        async def look(work: Work) -> Found | Absent:
+        async def look(work: StepInHand) -> EffectFound | EffectAbsent:
             query = {**_WHOLE, "filter": f"slug:[{','.join(slugs)}]", "limit": "20"}
             answer = expect(await work.account.request("GET", _POSTS, query=query), errors=_ERRORS)
             for post in _posts(answer):
                 if post.get("slug") == slugs[0] or mark_in(_text(post), edition.content_id):
-                    return Found(_drafted(post))
-            return Absent()
+                    return EffectFound(_drafted(post))
+            return EffectAbsent()
 
-        async def send(work: Work) -> Mapping[str, Any]:
+        async def send(work: StepInHand) -> Mapping[str, Any]:
             found = await look(work)
-            if isinstance(found, Found):
+            if isinstance(found, EffectFound):
                 return found.remote
             draft = {
                 "title": str(work.prepared["title"])[:_MAX_TITLE],
@@ -59,10 +70,10 @@ class Ghost:
         return (Step("draft", send, look),)
 
     def bring(self, edition: Edition, standing: Standing) -> Sequence[Step]:
-        async def picture(work: Work) -> Mapping[str, Any]:
+        async def picture(work: StepInHand) -> Mapping[str, Any]:
             return {"picture": await _uploaded(work.account, edition.picture) if edition.picture else None}
 
-        async def publish(work: Work) -> Mapping[str, Any]:
+        async def publish(work: StepInHand) -> Mapping[str, Any]:
             now = await _read(work.account, standing)
             mark = mark_in(_text(now), edition.content_id)
             if mark == edition.mark and now.get("status") == "published":
@@ -97,7 +108,7 @@ class Ghost:
         )
 
     def withdraw(self, standing: Standing) -> Sequence[Step]:
-        async def withdraw(work: Work) -> Mapping[str, Any]:
+        async def withdraw(work: StepInHand) -> Mapping[str, Any]:
             try:
                 now = await _read(work.account, standing)
             except Refused as error:
@@ -112,7 +123,7 @@ class Ghost:
         return (Step("withdraw", withdraw, repeatable=True, seconds=25),)
 
 
-async def _read(account: Account, standing: Standing) -> dict[str, Any]:
+async def _read(account: AccountClient, standing: Standing) -> dict[str, Any]:
     answer = await account.request("GET", f"{_POSTS}{standing.remote_id}/", query=_WHOLE)
     if answer.status == _NOT_FOUND:
         raise Refused(
@@ -122,7 +133,7 @@ async def _read(account: Account, standing: Standing) -> dict[str, Any]:
     return _post(expect(answer, errors=_ERRORS))
 
 
-async def _written(account: Account, standing: Standing, post: Mapping[str, Any]) -> dict[str, Any]:
+async def _written(account: AccountClient, standing: Standing, post: Mapping[str, Any]) -> dict[str, Any]:
     answer = await account.request(
         "PUT", f"{_POSTS}{standing.remote_id}/", query=_WHOLE, json={"posts": [post]}
     )
@@ -134,7 +145,7 @@ async def _written(account: Account, standing: Standing, post: Mapping[str, Any]
     return _post(expect(answer, errors=_ERRORS))
 
 
-async def _uploaded(account: Account, picture: Picture) -> str | None:
+async def _uploaded(account: AccountClient, picture: Picture) -> str | None:
     """Its address; None where pictures are not taken: then the article goes without. A second upload leaves a file that nobody sees."""
     parts = [
         Part("purpose", "image"),
@@ -148,7 +159,7 @@ async def _uploaded(account: Account, picture: Picture) -> str | None:
     try:
         return str(images["images"][0]["url"])
     except (KeyError, IndexError, TypeError):
-        raise UnknownOutcome(f"Ghost answered something else than a picture{quoted(answer)}") from None
+        raise UnknownOutcome(f"Ghost answered something else than a picture{quote_answer(answer)}") from None
 
 
 def _card(html: str) -> str:
@@ -180,15 +191,15 @@ def _seen(post: Mapping[str, Any]) -> str:
     return digest_of([post.get(name) for name in ("title", "lexical", "custom_excerpt")])
 
 
-def _post(answer: Answer) -> dict[str, Any]:
+def _post(answer: AccountResponse) -> dict[str, Any]:
     posts = _posts(answer)
     if not posts or "id" not in posts[0]:
-        raise UnknownOutcome(f"Ghost answered something else than a post{quoted(answer)}")
+        raise UnknownOutcome(f"Ghost answered something else than a post{quote_answer(answer)}")
     return posts[0]
 
 
-def _posts(answer: Answer) -> list[dict[str, Any]]:
+def _posts(answer: AccountResponse) -> list[dict[str, Any]]:
     posts = answer.json.get("posts") if isinstance(answer.json, dict) else None
     if not isinstance(posts, list):
-        raise UnknownOutcome(f"Ghost answered no posts{quoted(answer)}")
+        raise UnknownOutcome(f"Ghost answered no posts{quote_answer(answer)}")
     return [each for each in posts if isinstance(each, dict)]

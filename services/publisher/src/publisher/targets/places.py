@@ -13,7 +13,7 @@ from publisher.targets.settings import TargetSettings
 from publisher.targets.target import Target
 from publisher.targets.webhook import Webhook
 from publisher.targets.wordpress import WordPress
-from receipts import Connected, Door, GatewayAway
+from receipts import AccountSummary, EffectsGateway, GatewayAway
 
 SITE: Final = "site"
 FILES: Final = "files"
@@ -32,7 +32,9 @@ class Place:
     settings: TargetSettings
 
 
-async def find_place(database: Database, door: Door, brand_slug: str, target: str) -> Place | Refusal:
+async def find_place(
+    database: Database, door: EffectsGateway, brand_slug: str, target: str
+) -> Place | Refusal:
     """What the target is, as the brand's settings and its connected accounts say.
 
     Raises:
@@ -72,7 +74,7 @@ def _not_connected(brand: str, target: str, account: str) -> Refusal:
     return Refusal("not_connected", detail)
 
 
-def _several(brand: str, target: str, accounts: list[Connected]) -> str:
+def _several(brand: str, target: str, accounts: list[AccountSummary]) -> str:
     names = ", ".join(sorted(each.name for each in accounts))
     return (
         f"brand '{brand}' has several accounts for its target '{target}': {names}. Call the target like the one that is meant,"
@@ -80,7 +82,7 @@ def _several(brand: str, target: str, accounts: list[Connected]) -> str:
     )
 
 
-def _unknown(brand: str, target: str, accounts: tuple[Connected, ...]) -> Refusal:
+def _unknown(brand: str, target: str, accounts: tuple[AccountSummary, ...]) -> Refusal:
     own = sorted(each.name for each in accounts if each.kind in ACCOUNTS)
     known = ", ".join([SITE, FILES, *own])
     return Refusal("unknown_target", f"There is no target {target!r}; brand {brand!r} can use: {known}.")

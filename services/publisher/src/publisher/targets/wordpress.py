@@ -10,8 +10,19 @@ from typing import Any, ClassVar, Final
 
 from publisher.targets.edition import Edition, Picture, digest_of, mark_in, marked
 from publisher.targets.target import Standing
-from receipts import Absent, Account, Answer, Found, NotSent, Part, Refused, Step, UnknownOutcome, Work
-from receipts.answers import expect, quoted
+from receipts import (
+    AccountClient,
+    AccountResponse,
+    EffectAbsent,
+    EffectFound,
+    NotSent,
+    Part,
+    Refused,
+    Step,
+    StepInHand,
+    UnknownOutcome,
+)
+from receipts.answers import expect, quote_answer
 
 _API: Final = "/wp-json/wp/v2"
 _EDIT: Final = {"context": "edit"}
@@ -30,17 +41,17 @@ class WordPress:
     def place(self, edition: Edition) -> Sequence[Step]:
         slugs = (f"draft-{edition.content_id}", edition.slug)
 
-        async def look(work: Work) -> Found | Absent:
+        async def look(work: StepInHand) -> EffectFound | EffectAbsent:
             query = {**_EDIT, "slug": ",".join(slugs), "status": "any", "per_page": "20"}
             answer = expect(await work.account.request("GET", f"{_API}/posts", query=query), errors=_ERRORS)
             for post in _listed(answer):
                 if post.get("slug") == slugs[0] or mark_in(_raw(post, "content"), edition.content_id):
-                    return Found(_drafted(post))
-            return Absent()
+                    return EffectFound(_drafted(post))
+            return EffectAbsent()
 
-        async def send(work: Work) -> Mapping[str, Any]:
+        async def send(work: StepInHand) -> Mapping[str, Any]:
             found = await look(work)
-            if isinstance(found, Found):
+            if isinstance(found, EffectFound):
                 return found.remote
             draft = {
                 "title": _as_html(work.prepared["title"]),
@@ -54,17 +65,17 @@ class WordPress:
         return (Step("draft", send, look),)
 
     def bring(self, edition: Edition, standing: Standing) -> Sequence[Step]:
-        async def terms(work: Work) -> Mapping[str, Any]:
+        async def terms(work: StepInHand) -> Mapping[str, Any]:
             return {
                 "categories": [await _term(work.account, "categories", name) for name in edition.categories],
                 "tags": [await _term(work.account, "tags", name) for name in edition.tags],
                 "author": await _author(work.account, edition.author) if edition.author else None,
             }
 
-        async def picture(work: Work) -> Mapping[str, Any]:
+        async def picture(work: StepInHand) -> Mapping[str, Any]:
             return {"picture": await _uploaded(work.account, edition.picture) if edition.picture else None}
 
-        async def publish(work: Work) -> Mapping[str, Any]:
+        async def publish(work: StepInHand) -> Mapping[str, Any]:
             now = await _read(work.account, standing)
             mark = mark_in(_raw(now, "content"), edition.content_id)
             if mark == edition.mark and now.get("status") == "publish":
@@ -105,7 +116,7 @@ class WordPress:
         return [steps[0], Step("picture", picture, repeatable=True, unseen=True, seconds=25), steps[1]]
 
     def withdraw(self, standing: Standing) -> Sequence[Step]:
-        async def withdraw(work: Work) -> Mapping[str, Any]:
+        async def withdraw(work: StepInHand) -> Mapping[str, Any]:
             try:
                 now = await _read(work.account, standing)
             except Refused as error:
@@ -119,7 +130,7 @@ class WordPress:
         return (Step("withdraw", withdraw, repeatable=True),)
 
 
-async def _read(account: Account, standing: Standing) -> dict[str, Any]:
+async def _read(account: AccountClient, standing: Standing) -> dict[str, Any]:
     answer = await account.request("GET", f"{_API}/posts/{standing.remote_id}", query=_EDIT)
     if answer.status == _NOT_FOUND:
         raise Refused(
@@ -129,12 +140,12 @@ async def _read(account: Account, standing: Standing) -> dict[str, Any]:
     return _post(expect(answer, errors=_ERRORS))
 
 
-async def _written(account: Account, standing: Standing, post: Mapping[str, Any]) -> dict[str, Any]:
+async def _written(account: AccountClient, standing: Standing, post: Mapping[str, Any]) -> dict[str, Any]:
     answer = await account.request("POST", f"{_API}/posts/{standing.remote_id}", query=_EDIT, json=post)
     return _post(expect(answer, errors=_ERRORS))
 
 
-async def _term(account: Account, what: str, name: str) -> int:
+async def _term(account: AccountClient, what: str, name: str) -> int:
     """The id of a category or tag. The same again is answered with the one that there is."""
     answer = await account.request("POST", f"{_API}/{what}", json={"name": name})
     if answer.status == _BAD and _code(answer) == "term_exists":
@@ -152,7 +163,7 @@ async def _term(account: Account, what: str, name: str) -> int:
     return int(_post(expect(answer, errors=_ERRORS))["id"])
 
 
-async def _author(account: Account, name: str) -> int:
+async def _author(account: AccountClient, name: str) -> int:
     query = {"search": name, "who": "authors", "per_page": "100"}
     for user in _listed(expect(await account.request("GET", f"{_API}/users", query=query), errors=_ERRORS)):
         if name.casefold() in {str(user.get("slug")).casefold(), str(user.get("name")).casefold()}:
@@ -160,7 +171,7 @@ async def _author(account: Account, name: str) -> int:
     raise Refused("author_missing", f"WordPress knows no author called “{name}” whom this account may see")
 
 
-async def _uploaded(account: Account, picture: Picture) -> int | None:
+async def _uploaded(account: AccountClient, picture: Picture) -> int | None:
     """Its id in the media library; None where there is no room for pictures: then the article goes without."""
     query = {**_EDIT, "slug": picture.name, "per_page": "5"}
     there = await account.request("GET", f"{_API}/media", query=query)
@@ -211,17 +222,19 @@ def _raw(post: Mapping[str, Any], name: str) -> str:
     return str(value.get("raw", "")) if isinstance(value, dict) else ""
 
 
-def _post(answer: Answer) -> dict[str, Any]:
+def _post(answer: AccountResponse) -> dict[str, Any]:
     if not isinstance(answer.json, dict) or "id" not in answer.json:
-        raise UnknownOutcome(f"WordPress answered something else than asked for{quoted(answer)}")
+        raise UnknownOutcome(f"WordPress answered something else than asked for{quote_answer(answer)}")
     return answer.json
 
 
-def _listed(answer: Answer) -> list[dict[str, Any]]:
+def _listed(answer: AccountResponse) -> list[dict[str, Any]]:
     if not isinstance(answer.json, list):
-        raise NotSent("unreadable", f"WordPress answered no list{quoted(answer)}; is a plugin in its way?")
+        raise NotSent(
+            "unreadable", f"WordPress answered no list{quote_answer(answer)}; is a plugin in its way?"
+        )
     return [each for each in answer.json if isinstance(each, dict)]
 
 
-def _code(answer: Answer) -> str | None:
+def _code(answer: AccountResponse) -> str | None:
     return answer.json.get("code") if isinstance(answer.json, dict) else None

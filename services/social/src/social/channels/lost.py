@@ -9,7 +9,7 @@ from enum import Enum, auto
 from typing import Any, Final, Self, TypeVar
 from unicodedata import normalize
 
-from receipts import Absent, ClockOffset, Refused, Unclear, UnknownOutcome, Work
+from receipts import ClockOffset, EffectAbsent, EffectUnclear, Refused, StepInHand, UnknownOutcome
 
 CLOCKS: Final = timedelta(minutes=5)
 """By which times that a platform tells of its posts may differ from what its answers say that time it is."""
@@ -62,7 +62,7 @@ class Window:
     """Why what is not found may be there all the same; empty: it is certainly not."""
 
     @classmethod
-    def of(cls, work: Work, clock: ClockOffset | None) -> Self:
+    def of(cls, work: StepInHand, clock: ClockOffset | None) -> Self:
         """The window for a look-up, by the clock that one of its answers told."""
         begun = min(_begun(work.prepared), work.account.clock())
         if clock is None:
@@ -85,25 +85,25 @@ class Window:
             return Time.SINCE
         return Time.NEAR if made >= self.opens else Time.BEFORE
 
-    def missing(self, *, is_near: bool) -> Absent | Unclear:
+    def missing(self, *, is_near: bool) -> EffectAbsent | EffectUnclear:
         """What it means that a whole list shows none; `is_near`: but one like ours that is a little too old."""
         if is_near:
-            return Unclear(
+            return EffectUnclear(
                 "a post like this one is there, from shortly before it was sent; look whether that is it"
             )
         return (
-            Unclear(f"it was not found, and {self.doubt}; look whether it is there")
+            EffectUnclear(f"it was not found, and {self.doubt}; look whether it is there")
             if self.doubt
-            else Absent()
+            else EffectAbsent()
         )
 
 
-def earliest(work: Work) -> datetime:
+def earliest(work: StepInHand) -> datetime:
     """Before, no post can be ours, however far the clocks differ that a look-up believes: for asking a platform for its latest posts."""
     return min(_begun(work.prepared), work.account.clock()) - 2 * FARTHEST - CLOCKS
 
 
-def age(work: Work) -> timedelta:
+def age(work: StepInHand) -> timedelta:
     """How long ago the first attempt was."""
     return max(work.account.clock() - _begun(work.prepared), timedelta())
 

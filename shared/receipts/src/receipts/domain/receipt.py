@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 
-class State(StrEnum):
+class ReceiptState(StrEnum):
     READY = "ready"
     """The next step may be sent."""
     ARMED = "armed"
@@ -35,7 +35,7 @@ class Receipt:
     done: tuple[str, ...] = ()
     step: str | None = None
     remote: Mapping[str, Any] = field(default_factory=dict)
-    state: State = State.READY
+    state: ReceiptState = ReceiptState.READY
     fence: int = 0
     sent_fence: int = 0
     held_until: datetime | None = None
@@ -51,7 +51,7 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
-class Traits:
+class StepTraits:
     """What decides about a step."""
 
     name: str
@@ -67,7 +67,7 @@ class Traits:
     """Nobody sees what the step leaves, such as an upload."""
 
 
-def asked_anew(
+def renew_request(
     receipt: Receipt, *, kind: str, account: str, subject: str, prepared: Mapping[str, Any]
 ) -> Receipt:
     """With other texts, ids and times: as long as nothing of it has ever happened."""
@@ -79,10 +79,15 @@ def has_settled(receipt: Receipt, settles: timedelta, now: datetime) -> bool:
     return receipt.quiet_since is not None and receipt.quiet_since + settles <= now
 
 
-def doubted(receipt: Receipt, detail: str) -> Receipt:
+def mark_in_doubt(receipt: Receipt, detail: str) -> Receipt:
     """Something of the step at hand may be there, and nobody but a person can tell."""
     return replace(
-        receipt, state=State.IN_DOUBT, held_until=None, not_before=None, reason="in_doubt", detail=detail
+        receipt,
+        state=ReceiptState.IN_DOUBT,
+        held_until=None,
+        not_before=None,
+        reason="in_doubt",
+        detail=detail,
     )
 
 
@@ -90,7 +95,7 @@ def mark_confirmed(receipt: Receipt) -> Receipt:
     """With all its steps behind it."""
     return replace(
         receipt,
-        state=State.CONFIRMED,
+        state=ReceiptState.CONFIRMED,
         step=None,
         held_until=None,
         not_before=None,
@@ -107,7 +112,7 @@ def finish_step(receipt: Receipt, remote: Mapping[str, Any]) -> Receipt:
     done = (*receipt.done, receipt.step)
     further = replace(
         receipt,
-        state=State.READY,
+        state=ReceiptState.READY,
         done=done,
         remote={**receipt.remote, **remote},
         step=None,
@@ -125,7 +130,7 @@ def finish_step(receipt: Receipt, remote: Mapping[str, Any]) -> Receipt:
     return further if set(receipt.steps) - set(done) else mark_confirmed(further)
 
 
-def suspected(receipt: Receipt, steps: Sequence[Traits]) -> Receipt:
+def mark_suspected(receipt: Receipt, steps: Sequence[StepTraits]) -> Receipt:
     """A receipt that takes the place of one that the database has lost: its effect may be there.
 
     An effect with one step that people see, and that can be looked up, is looked up first. Any other is in doubt: which of several
@@ -134,7 +139,7 @@ def suspected(receipt: Receipt, steps: Sequence[Traits]) -> Receipt:
     visible = [step for step in steps if not step.unseen]
     if not visible:
         return receipt
-    may_be_there = replace(receipt, state=State.UNKNOWN, step=visible[0].name)
+    may_be_there = replace(receipt, state=ReceiptState.UNKNOWN, step=visible[0].name)
     if len(visible) == 1 and visible[0].looks and not visible[0].repeatable:
         return may_be_there
-    return doubted(may_be_there, "the database has lost what was known of it, and it may be there")
+    return mark_in_doubt(may_be_there, "the database has lost what was known of it, and it may be there")

@@ -15,9 +15,9 @@ from chassis.http.client import Reply, retry_after
 from chassis.http.outgoing import BROKEN, NOT_CONNECTED, Origin, header
 from chassis.http.problem_codes import BLANK
 from chassis.http.spans import client_span
-from receipts.accounts import IDENTITY, Account, Answer
+from receipts.accounts import IDENTITY, AccountClient, AccountResponse
 from receipts.errors import (
-    Fenced,
+    FencedOffError,
     GatewayAway,
     NotSent,
     OtherIdentity,
@@ -49,7 +49,7 @@ _REFUSED: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Connected:
+class AccountSummary:
     """An account that a brand may use, without its secrets."""
 
     name: str
@@ -67,17 +67,17 @@ class Connected:
     """What stands for the user as whom it is connected, the most telling first; empty: a gateway of before does not say."""
 
 
-class Gateway(Protocol):
+class ReceiptsGateway(Protocol):
     """What receipts need of the gateway."""
 
-    def account(self, name: str, brand: str) -> Account: ...
+    def account(self, name: str, brand: str) -> AccountClient: ...
 
     async def identities(self, account: str, brand: str) -> Sequence[str]: ...
 
     async def close(self, receipt_id: UUID, fence: int, *, account: str, brand: str) -> None: ...
 
 
-class Door:
+class EffectsGateway:
     """The gateway over HTTP; one for the life of the process.
 
     Args:
@@ -95,11 +95,11 @@ class Door:
         if self._origin is not None:
             await self._origin.aclose()
 
-    def account(self, name: str, brand: str) -> Account:
+    def account(self, name: str, brand: str) -> AccountClient:
         """An account by its name, for a brand; whether there is one shows when it is asked."""
-        return Account(name, brand, self._ask, about=self._about)
+        return AccountClient(name, brand, self._ask, about=self._about)
 
-    async def accounts(self, brand: str) -> tuple[Connected, ...]:
+    async def accounts(self, brand: str) -> tuple[AccountSummary, ...]:
         """Those that a brand may use; none without a gateway.
 
         Raises:
@@ -150,14 +150,14 @@ class Door:
         if HTTPStatus.OK <= reply.status < HTTPStatus.MULTIPLE_CHOICES:
             return
         problem = _problem(reply)
-        if isinstance(problem, UnderWay | Fenced):
+        if isinstance(problem, UnderWay | FencedOffError):
             raise problem
         if isinstance(problem, Refused):
             # Nobody can send through an account that is gone.
             return
         raise GatewayAway(str(problem))
 
-    async def _ask(self, name: str, asked: Mapping[str, Any], seconds: float) -> Answer:
+    async def _ask(self, name: str, asked: Mapping[str, Any], seconds: float) -> AccountResponse:
         if self._origin is None:
             raise Refused("not_connected", "no account is connected: the service has no GATEWAY_URL")
         path = f"/v1/accounts/{name}/requests"
@@ -170,7 +170,7 @@ class Door:
             raise _problem(reply)
         document = reply.document
         try:
-            return Answer(
+            return AccountResponse(
                 status=int(document["status"]),
                 headers={str(key).lower(): str(value) for key, value in document.get("headers", {}).items()},
                 json=document.get("json"),
@@ -219,7 +219,7 @@ def _problem(reply: Reply) -> Exception:
     told: dict[str, Exception] = {
         "limit.reached": NotSent("limit", detail, at or datetime.now(UTC) + timedelta(minutes=1)),
         "call.not_sent": NotSent("unreachable", detail, at),
-        "call.fenced": Fenced(detail),
+        "call.fenced": FencedOffError(detail),
         "call.under_way": UnderWay(detail, at),
         "call.no_answer": UnknownOutcome(detail),
         "account.other_identity": OtherIdentity(detail, at or datetime.now(UTC) + _IDENTITY_PAUSE),
@@ -246,9 +246,9 @@ def _retry_at(document: Mapping[str, Any], after: timedelta | None) -> datetime 
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _connected(item: Mapping[str, Any]) -> Connected:
+def _connected(item: Mapping[str, Any]) -> AccountSummary:
     expires = item.get("expires_at")
-    return Connected(
+    return AccountSummary(
         name=item["name"],
         kind=item["kind"],
         label=item.get("label") or "",
