@@ -27,7 +27,7 @@ from publisher.indexnow.telling import IndexNow
 from publisher.site_settings import store as site_settings
 from publisher.store import Publication
 from publisher.urls import SiteUrls
-from receipts import AccountResponse, AccountSummary
+from receipts import AccountResponse, AccountSummary, EffectsGateway
 from receipts.testing import DirectGateway
 
 KEY = "test-service-key-0123456789"

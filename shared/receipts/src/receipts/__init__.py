@@ -1,4 +1,4 @@
-"""Effects on other people's servers, which no transaction covers: each once, or none with a visible doubt.
+"""Effects on outside servers, which no transaction covers: each happens once, or a person decides about a doubt.
 
 See `docs/receipts.md`.
 """

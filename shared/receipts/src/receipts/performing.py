@@ -1,4 +1,4 @@
-"""Carrying effects out: the receipt is written before anything is sent, and what became of it before anything else is done."""
+"""Performs effects: stores the receipt before each request, and each outcome before the next step."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -55,13 +55,13 @@ from receipts.storable import as_json_object, clean_text, describe_error
 log = structlog.get_logger(__name__)
 
 MARGIN_SECONDS: Final = 5.0
-"""Beyond the time of a step, for which its receipt is held: for what the database and the gateway take besides."""
+"""Lease time beyond a step's own limit, for the database and the gateway."""
 _LOSS_PAUSE: Final = timedelta(seconds=15)
 _INTERRUPTED_SECONDS: Final = 3.0
-"""For writing down, at the end of a process, that nobody waited for an answer."""
+"""Limit for storing, at the end of a process, that an answer was not awaited."""
 
 OnSettled: TypeAlias = Callable[[Receipt, Mapping[str, Any] | None, Transaction], Awaitable[None]]
-"""(receipt, what its steps have returned or None, the transaction) → None; see `Receipts`."""
+"""(receipt, the results of its steps or None, the transaction) → None; see `Receipts`."""
 _T = TypeVar("_T")
 
 
@@ -70,19 +70,18 @@ class UnknownReceiptError(Exception):
 
 
 async def _ignore_settled(_: Receipt, __: Mapping[str, Any] | None, ___: Transaction) -> None:
-    """Whoever asked for the effect asks again by himself."""
+    """Does nothing: the requester of the effect repeats its request anyway."""
 
 
 class Receipts:
-    """Effects of one service on other people's servers, each once.
+    """Effects of one service on outside servers, each at most once.
 
     Args:
         database: with the tables of this package (`stands_on.txt` beside the service's migrations).
-        gateway: through which they are asked.
-        on_settled: called when a receipt that was in doubt is so no more, in the transaction that says so: with what the
-            steps have returned if the effect is complete, and with None if it is to go on. Then it sends again the command whose
-            handler performs the effect.
-        margin_seconds: beyond a step's own time, before somebody else takes a receipt up.
+        gateway: sends the effects' requests.
+        on_settled: called when a person has decided about a receipt in doubt, in the transaction of that decision. It gets the results
+            of the steps if the effect is complete, else None; then it must send the command again that performs the effect.
+        margin_seconds: lease time beyond a step's own limit.
     """
 
     def __init__(
@@ -100,7 +99,7 @@ class Receipts:
         self._writing: set[asyncio.Task[None]] = set()
 
     def add_metrics(self, service: Service) -> None:
-        """Shows how many are not confirmed, by state, among the service's metrics."""
+        """Adds a gauge of unconfirmed receipts by state to the service's metrics."""
         service.gauge(
             "receipts",
             "Effects on servers of others that are not confirmed, by state.",
@@ -109,16 +108,16 @@ class Receipts:
         )
 
     async def perform(self, effect: Effect, steps: Sequence[Step]) -> EffectPerformed | EffectInDoubt:
-        """Has an effect happen, or finds out that it has, or that nobody can tell. For handlers of single messages (`on_each`).
+        """Performs an effect, or finds that it has happened or is in doubt. For handlers of single messages (`on_each`).
 
-        Its queue's `handler_timeout` is longer than its steps may take together; past it, what was sent last is looked up.
+        The queue's `handler_timeout` must exceed the sum of the steps; after a timeout, the last request is looked up.
 
         Raises:
-            NotSentYet: nothing has happened yet; as `RetryLater`.
-            WaitFor: it is not the time for it: somebody else is at it, a limit is reached, what was sent may still show up,
-                the gateway is away. No attempt is counted.
-            EffectRefused: for good; as `Unprocessable`.
-            DatabaseUnavailableError: the service's own database is away.
+            NotSentYet: no effect yet; a `RetryLater`.
+            WaitFor: it is too early: another worker has the receipt, a limit is reached, a request may still take effect, or the
+                gateway is unavailable. No attempt is counted.
+            EffectRefused: for good; an `Unprocessable`.
+            DatabaseUnavailableError: the service's own database is unavailable.
         """
         by_name = {step.name: step for step in steps}
         traits = [self._traits(step) for step in steps]
@@ -147,7 +146,7 @@ class Receipts:
                     assert_never(move)
 
     async def give_up(self, effect: Effect, steps: Sequence[Step]) -> EffectInDoubt | None:
-        """For whoever does not try any more. Says whether something may be there; then a person is asked from now on."""
+        """Ends attempts at an effect. Returns the doubt if it may have happened: a person must decide then."""
         async with self.database.transaction() as tx:
             found = await store.lock(tx.connection, effect.receipt_id)
             if found is None:
@@ -162,10 +161,9 @@ class Receipts:
             return EffectInDoubt(after.detail)
 
     async def give_up_all(self, brand_slug: str, about: Mapping[str, Any], detail: str) -> bool:
-        """For effects that cannot be performed any more, such as those of an account that is gone.
+        """Ends attempts at effects that cannot be performed any more, such as those of a removed account.
 
-        Those of a brand that were prepared with these members are in doubt from now on, if something of them may be there.
-        Returns whether one is.
+        It puts the brand's receipts with these members in `prepared` in doubt if they may have had an effect; returns whether there are any.
         """
         async with self.database.transaction() as tx:
             found = await store.lock_unanswered(tx.connection, brand_slug, about)
@@ -224,7 +222,7 @@ class Receipts:
     # -- sending ---------------------------------------------------------------------------------------------------------
 
     async def _send(self, receipt: Receipt, step: Step, began: float, clock: Clock) -> None:
-        """Returns when the step is confirmed, or when it is to be looked up."""
+        """Sends a step; returns when it is confirmed or must be looked up."""
         fence = receipt.fence
         try:
             remote = await self._limit_time(step, step.send(self._step_in_hand(receipt, step, began, clock)))
@@ -269,7 +267,7 @@ class Receipts:
         await self._write_durably(receipt, event)
 
     async def _write_refusal(self, receipt: Receipt, step: Step, error: Refused) -> None:
-        """Returns if an attempt before may have had its effect. Raises EffectRefused: nothing has happened."""
+        """Stores a refusal; returns if an earlier attempt may have had its effect. Raises EffectRefused: nothing has happened."""
         event = domain.StepRefused(step.name, receipt.fence, error.reason, clean_text(error.detail))
         if await self._write(receipt, event) is not ReceiptState.IN_DOUBT:
             raise EffectRefused(error.reason, error.detail, receipt.remote) from error
@@ -277,7 +275,7 @@ class Receipts:
     # -- looking up ------------------------------------------------------------------------------------------------------
 
     async def _close(self, receipt: Receipt, step: Step) -> None:
-        """From then on nothing of an earlier send can arrive: the gateway lets nothing through that is older."""
+        """Makes the gateway refuse requests of earlier sends, so that none can arrive any more."""
         try:
             async with asyncio.timeout(step.seconds):
                 await self._gateway.close(
@@ -289,7 +287,7 @@ class Receipts:
             await self._write(receipt, domain.EarlierSendsClosed(step.name, receipt.fence))
 
     async def _look(self, receipt: Receipt, step: Step, began: float, clock: Clock) -> None:
-        """Returns when it is found or not, or when a person is to be asked."""
+        """Looks the effect up and stores the result."""
         assert step.detect is not None
         name, fence = step.name, receipt.fence
         has_settled = domain.has_settled(receipt, timedelta(seconds=step.settles_seconds), clock())
@@ -332,9 +330,9 @@ class Receipts:
     async def _write(
         self, receipt: Receipt, event: ReceiptEvent, step: Step | None = None
     ) -> ReceiptState | None:
-        """What has happened. Returns the state after it; None if it comes too late to matter: then somebody else has gone on.
+        """Stores an event; returns the state after it, or None if it came too late because another worker has continued.
 
-        `step`: of a look-up, whose times count.
+        `step`: of a look-up, for its times.
         """
         times = {} if step is None else _times(step)
         async with self.database.transaction() as tx:
@@ -367,7 +365,7 @@ class Receipts:
         return None if after is None else after.state
 
     async def _write_durably(self, receipt: Receipt, event: ReceiptEvent) -> None:
-        """It is known to have happened, which nobody may ever forget: neither while the database is away, nor when the time is over."""
+        """Stores a certain outcome, even after a database outage or the handler's timeout: it must not get lost."""
         writing = asyncio.create_task(
             self._write_until_stored(receipt, event), name=f"receipt {receipt.receipt_id}"
         )
@@ -386,7 +384,7 @@ class Receipts:
                 return
 
     async def _write_quickly(self, receipt: Receipt, event: ReceiptEvent) -> None:
-        """Saves the next one the wait for the end of the lease, if the database answers now."""
+        """Stores the event if the database answers now; the next worker then need not wait for the end of the lease."""
         try:
             async with asyncio.timeout(_INTERRUPTED_SECONDS):
                 await self._write(receipt, event)
@@ -402,17 +400,17 @@ class Receipts:
     async def confirm(
         self, receipt_id: UUID, remote: Mapping[str, Any], *, by: str, brands: frozenset[str] | None = None
     ) -> store.StoredReceipt:
-        """It is there: a person has seen it, and says where.
+        """Confirms a receipt in doubt: a person has seen the effect.
 
         Args:
             receipt_id: of one in doubt.
-            remote: what the answer would have told: `url`, `id`.
-            by: who says so.
-            brands: whose receipts that is to be; None: anybody's.
+            remote: facts that the answer would have had: `url`, `id`.
+            by: the person's name.
+            brands: the caller's brands; None: all.
 
         Raises:
-            UnknownReceiptError: there is none, or it is of another brand.
-            DecidedOtherwiseError: it is not in doubt.
+            UnknownReceiptError: there is none, or it belongs to another brand.
+            ReceiptDecidedError: it is not in doubt.
         """
         told = ", ".join(f"{key} {value}" for key, value in remote.items())
         return await self._store_decision(
@@ -427,7 +425,7 @@ class Receipts:
     async def repeat(
         self, receipt_id: UUID, *, by: str, brands: frozenset[str] | None = None
     ) -> store.StoredReceipt:
-        """It is not there: a person has looked, and has it sent again. Raises as `confirm` does."""
+        """Repeats a receipt in doubt: a person has seen that there is no effect. Raises as `confirm` does."""
         return await self._store_decision(
             receipt_id, domain.repeat, "to be repeated, says a person", "", by, brands
         )
@@ -497,7 +495,7 @@ async def _save_given_up(tx: Transaction, receipt: Receipt) -> None:
 
 
 async def _check_history(connection: Connection, effect: Effect) -> None:
-    """Raises WaitFor: the database may have lost this effect's receipt, and the service has not found out yet what it lost."""
+    """Raises WaitFor: the database may have lost this receipt, and the service has not determined its losses yet."""
     if await is_loss_unnoticed(connection):
         raise WaitFor(
             "database",
@@ -507,7 +505,7 @@ async def _check_history(connection: Connection, effect: Effect) -> None:
 
 
 def _clock_from(now: datetime) -> Clock:
-    """The database's clock from a moment on at which it said what time it is."""
+    """A clock that continues from the database's time."""
     read_at = monotonic()
     return lambda: now + timedelta(seconds=monotonic() - read_at)
 
@@ -533,7 +531,7 @@ def _new_receipt(effect: Effect, steps: Sequence[StepTraits]) -> Receipt:
 
 
 def _renewed(receipt: Receipt, effect: Effect) -> Receipt:
-    """What was refused before anything had happened may be asked for in another form."""
+    """The receipt with the effect's new texts, if it was refused before any effect."""
     if receipt.state is not ReceiptState.REFUSED or receipt.done:
         return receipt
     return domain.renew_request(
@@ -542,7 +540,7 @@ def _renewed(receipt: Receipt, effect: Effect) -> Receipt:
 
 
 def _has_happened(receipt: Receipt, event: ReceiptEvent) -> bool:
-    """Whether it was written already, and the word on it lost on the way."""
+    """Whether the event is stored already, and only its confirmation got lost."""
     return (
         isinstance(event, domain.StepAccepted | domain.EffectSeen)
         and event.step in receipt.done

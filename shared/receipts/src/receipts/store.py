@@ -1,6 +1,6 @@
-"""SQL over receipts and what was tried for them, beside the functions that run it.
+"""SQL over receipts and their attempts.
 
-Whoever changes a receipt holds its row lock, for the time of one short transaction.
+A function that changes a receipt needs its row lock, for one short transaction.
 """
 
 import json
@@ -16,13 +16,13 @@ from chassis import Connection
 from receipts.domain import Receipt, ReceiptState
 
 ABANDONED: Final = "abandoned"
-"""How the gauge calls what nobody has taken up again in a quarter of an hour after it could be."""
+"""The gauge's state for receipts that could continue for a quarter of an hour and did not."""
 _COUNTED: Final = (*(state.value for state in ReceiptState if state is not ReceiptState.CONFIRMED), ABANDONED)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredReceipt:
-    """A receipt as it stands in the table."""
+    """A receipt with its number and times in the table."""
 
     receipt: Receipt
     number: int
@@ -32,7 +32,7 @@ class StoredReceipt:
 
 @dataclass(frozen=True, slots=True)
 class ReceiptAttempt:
-    """Something that was tried or decided."""
+    """A request, a look-up or a decision for a receipt."""
 
     step: str
     fence: int
@@ -43,7 +43,7 @@ class ReceiptAttempt:
 
 
 async def insert(connection: Connection, receipt: Receipt) -> bool:
-    """Whether it is new; one that is there stands."""
+    """Inserts a receipt; returns False and changes nothing if it exists."""
     status = await connection.execute(
         """
         insert into receipts (receipt_id, kind, account, brand_slug, subject, prepared, steps)
@@ -61,7 +61,7 @@ async def insert(connection: Connection, receipt: Receipt) -> bool:
 
 
 async def lock(connection: Connection, receipt_id: UUID) -> tuple[Receipt, datetime] | None:
-    """The receipt, locked until the transaction ends, and the time by the database's clock once it is."""
+    """The receipt, locked until the transaction ends, and then the database's time."""
     row = await connection.fetchrow("select * from receipts where receipt_id = $1 for update", receipt_id)
     if row is None:
         return None
@@ -70,7 +70,7 @@ async def lock(connection: Connection, receipt_id: UUID) -> tuple[Receipt, datet
 
 
 async def save(connection: Connection, receipt: Receipt) -> None:
-    """Writes a receipt that was locked in this transaction."""
+    """Stores a receipt that this transaction has locked."""
     await connection.execute(
         """
         update receipts set kind = $2, account = $3, subject = $4, prepared = $5::jsonb, steps = $6, done = $7, step = $8,
@@ -112,7 +112,7 @@ async def note(
     detail: str = "",
     made_by: str = "",
 ) -> None:
-    """Adds to what was tried."""
+    """Adds an attempt."""
     await connection.execute(
         """
         insert into receipt_attempts (receipt_id, step, fence, event, detail, made_by) values ($1, $2, $3, $4, $5, $6)
@@ -132,7 +132,7 @@ async def find(connection: Connection, receipt_id: UUID) -> StoredReceipt | None
 
 
 async def lock_unanswered(connection: Connection, brand_slug: str, about: Mapping[str, Any]) -> list[Receipt]:
-    """Receipts of a brand whose steps may have had their effect, and that were prepared with these members; locked."""
+    """Locks and returns a brand's receipts with these members in `prepared` whose steps may have had an effect."""
     rows = await connection.fetch(
         """
         select * from receipts
@@ -154,7 +154,7 @@ async def page(
     before: int | None,
     limit: int,
 ) -> list[StoredReceipt]:
-    """Of these brands, or of all, the newest first; those of one state, or else all that are not confirmed."""
+    """Receipts of these or all brands, the newest first; those of one state, or all unconfirmed ones."""
     rows = await connection.fetch(
         f"""
         select * from receipts
@@ -170,7 +170,7 @@ async def page(
 
 
 async def attempts_of(connection: Connection, receipt_id: UUID, limit: int) -> list[ReceiptAttempt]:
-    """The latest ones, in the order in which they were made."""
+    """The latest attempts, in order."""
     rows = await connection.fetch(
         """
         select step, fence, event, detail, made_by, made_at from receipt_attempts
@@ -183,7 +183,7 @@ async def attempts_of(connection: Connection, receipt_id: UUID, limit: int) -> l
 
 
 async def counts(connection: Connection) -> dict[str, float]:
-    """How many are not confirmed, by state; those apart that nobody takes up any more."""
+    """The number of unconfirmed receipts by state, with abandoned ones apart."""
     rows = await connection.fetch(
         """
         select case when state in ('armed', 'unknown')
@@ -198,7 +198,7 @@ async def counts(connection: Connection) -> dict[str, float]:
 
 
 async def remotes(connection: Connection, receipt_ids: Collection[UUID]) -> dict[UUID, Mapping[str, Any]]:
-    """What is remembered of effects that have happened: what their steps returned, or what a person has said."""
+    """The stored facts of confirmed effects: the results of their steps, or a person's."""
     rows = await connection.fetch(
         "select receipt_id, remote from receipts where receipt_id = any ($1::uuid[]) and state = $2",
         list(receipt_ids),
@@ -208,7 +208,7 @@ async def remotes(connection: Connection, receipt_ids: Collection[UUID]) -> dict
 
 
 async def forget(connection: Connection, brand_slugs: Collection[str]) -> None:
-    """Deletes all that is known of effects for these brands: for their erasure."""
+    """Deletes all receipts of these brands, for their erasure."""
     await connection.execute("delete from receipts where brand_slug = any ($1::text[])", list(brand_slugs))
 
 

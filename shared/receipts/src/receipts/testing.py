@@ -1,4 +1,4 @@
-"""For tests of adapters: a door that asks servers directly, with the gateway's fences and no credentials."""
+"""For tests of adapters: a gateway that sends requests directly to servers, with fences and without credentials."""
 
 import base64
 from collections import Counter
@@ -16,12 +16,12 @@ from receipts.gateway import AccountSummary
 
 
 class DirectGateway:
-    """Stands for the gateway: account → address of a server, such as a fake's.
+    """Replaces the gateway: account → address of a server, such as a fake's.
 
     Args:
         servers: account → `http://127.0.0.1:…`.
-        headers: account → what the gateway would put on its requests.
-        accounts: what `accounts` lists, whatever the brand.
+        headers: account → headers that the gateway would add to its requests.
+        accounts: the result of `accounts` for every brand.
     """
 
     def __init__(
@@ -89,14 +89,14 @@ class DirectGateway:
             return AccountResponse(response.status_code, headers, None, response.text)
 
     def _demand(self, name: str, identity: str | None) -> None:
-        """As the gateway does."""
+        """Checks the identity as the gateway does."""
         connected = next((each.identities for each in self._accounts if each.name == name), ())
         if identity is not None and connected and identity not in connected:
             retry_at = datetime.now(UTC) + timedelta(seconds=10)
             raise OtherIdentity(f"{name} is connected as another user", retry_at)
 
     def reconnect(self, accounts: tuple[AccountSummary, ...]) -> None:
-        """As if somebody had connected these instead."""
+        """Replaces the accounts, as after a reconnection."""
         self._accounts = accounts
 
     def _sent(self, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:

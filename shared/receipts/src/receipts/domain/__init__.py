@@ -1,14 +1,14 @@
-"""What may become of a receipt: pure decisions, with times from the database's clock.
+"""The state machine of receipts: pure decisions, with times from the database's clock.
 
     ready --arm--> armed --answered--> ready (the next step) … confirmed
                    armed --not sent--> ready        armed --refused--> refused, or in_doubt after a lost answer
                    armed --no answer, or its lease is over--> unknown
-    unknown --close, wait, look--> found: as answered | absent: ready | unclear, or nothing to look with: in_doubt
-    any of them --the account is connected as another user--> in_doubt, if anything of it may be there
-    in_doubt --a person confirms--> as answered       in_doubt --a person has it repeated--> ready
+    unknown --close, wait, look--> found: as answered | absent: ready | unclear, or no look-up: in_doubt
+    any of them --the account is connected as another user--> in_doubt, if people may see an effect
+    in_doubt --a person confirms--> as answered       in_doubt --a person repeats--> ready
 
-Whoever takes a receipt up gets a higher fence than everybody before, and holds it until its lease is over. An answer that comes
-late is believed as long as nothing else has been sent since: it knows better than any look-up.
+A worker that claims a receipt gets a higher fence than all earlier ones, and holds it until its lease is over. A late answer counts
+unless a later request was sent: it is more reliable than a look-up.
 """
 
 from receipts.domain.decisions import ReceiptDecidedError, confirm, give_up, repeat

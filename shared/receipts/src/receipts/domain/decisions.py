@@ -1,4 +1,4 @@
-"""What a person decides about a receipt in doubt, and that nobody tries any more."""
+"""Decisions about receipts: a person's about one in doubt, and giving up."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,31 +8,31 @@ from receipts.domain.receipt import Receipt, ReceiptState, StepTraits, finish_st
 
 
 class ReceiptDecidedError(Exception):
-    """It is not in doubt (any more); says what it is."""
+    """The receipt is not in doubt, or no longer; the message has its state."""
 
 
 def confirm(receipt: Receipt, remote: Mapping[str, Any]) -> Receipt:
-    """The step in doubt has had its effect, says a person who has seen it.
+    """Completes the step in doubt, because a person has seen its effect.
 
     Raises:
-        DecidedOtherwiseError: it is not in doubt.
+        ReceiptDecidedError: it is not in doubt.
     """
     _in_doubt(receipt)
     return finish_step(receipt, remote)
 
 
 def repeat(receipt: Receipt) -> Receipt:
-    """The step in doubt has had none, says a person who has looked: it is sent again.
+    """Makes the step in doubt ready to be sent again, because a person has seen that it had no effect.
 
     Raises:
-        DecidedOtherwiseError: it is not in doubt.
+        ReceiptDecidedError: it is not in doubt.
     """
     _in_doubt(receipt)
     return replace(receipt, state=ReceiptState.READY, reason="", detail="", identity=None, unanswered=None)
 
 
 def give_up(receipt: Receipt, steps: Sequence[StepTraits]) -> Receipt | None:
-    """Nobody tries any more. In doubt if something of the step at hand may be there that people see; else None."""
+    """Puts a receipt in doubt after the last attempt, if people may see an effect of its current step; else None."""
     step = next((step for step in steps if step.name == receipt.step), None)
     if step is None or step.unseen:
         return None

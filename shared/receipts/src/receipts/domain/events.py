@@ -1,4 +1,4 @@
-"""What has happened to a step, and what becomes of its receipt."""
+"""Events of a step, and the receipt that follows from each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -8,15 +8,15 @@ from typing import Any, ClassVar, Final, TypeAlias, assert_never
 from receipts.domain.receipt import Receipt, ReceiptState, finish_step, mark_in_doubt
 
 MAX_LOOKS: Final = 8
-"""Look-ups in a row that could not be made, before a person is asked."""
+"""Failed look-ups in a row before a person must decide."""
 _LONGEST_PAUSE: Final = timedelta(minutes=10)
 _LONGEST_WAIT: Final = timedelta(days=1)
-"""Whoever asks for more is obeyed no further."""
+"""Longer requested waits are cut to this."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepAccepted:
-    """The other side has taken it."""
+    """The other side has accepted the request."""
 
     recorded_as: ClassVar[str] = "answered"
     step: str
@@ -26,7 +26,7 @@ class StepAccepted:
 
 @dataclass(frozen=True, slots=True)
 class StepNotSent:
-    """Nothing was sent, for a reason that passes."""
+    """The request was not sent, for a temporary reason."""
 
     recorded_as: ClassVar[str] = "held back"
     step: str
@@ -38,7 +38,7 @@ class StepNotSent:
 
 @dataclass(frozen=True, slots=True)
 class StepRefused:
-    """Nothing has happened, and the same again would be refused again."""
+    """The request had no effect, and a repetition would be refused again."""
 
     recorded_as: ClassVar[str] = "turned down"
     step: str
@@ -49,7 +49,7 @@ class StepRefused:
 
 @dataclass(frozen=True, slots=True)
 class StepDoubtful:
-    """What was sent, now or before, may be there, and no look-up can tell."""
+    """A request, this or an earlier one, may have had its effect, and no look-up can tell."""
 
     recorded_as: ClassVar[str] = "questioned"
     step: str
@@ -59,7 +59,7 @@ class StepDoubtful:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeUnknown:
-    """Nobody knows whether it arrived."""
+    """It is unknown whether the request arrived."""
 
     recorded_as: ClassVar[str] = "lost"
     step: str
@@ -69,7 +69,7 @@ class OutcomeUnknown:
 
 @dataclass(frozen=True, slots=True)
 class EarlierSendsClosed:
-    """Nothing older can arrive any more."""
+    """Earlier requests can no longer arrive."""
 
     recorded_as: ClassVar[str] = "closed"
     step: str
@@ -86,7 +86,7 @@ class EffectSeen:
 
 @dataclass(frozen=True, slots=True)
 class EffectNotSeen:
-    """It is not there; `has_settled`: nor can it show up any more. `is_certain`: it is not merely harmless to send it again."""
+    """The look-up has not found the effect. `has_settled`: it can no longer appear. `is_certain`: False if a repetition would only be harmless."""
 
     recorded_as: ClassVar[str] = "seen absent"
     step: str
@@ -97,7 +97,7 @@ class EffectNotSeen:
 
 @dataclass(frozen=True, slots=True)
 class LookUpUnclear:
-    """Looking does not tell; `has_settled`: nor will it later."""
+    """The look-up was inconclusive; `has_settled`: a later one would be too."""
 
     recorded_as: ClassVar[str] = "unsure"
     step: str
@@ -108,7 +108,7 @@ class LookUpUnclear:
 
 @dataclass(frozen=True, slots=True)
 class LookUpFailed:
-    """Looking, or closing, was not possible now; `counts` unless it is no fault of the other side."""
+    """Looking up or closing failed; it `counts` unless the cause is ours."""
 
     recorded_as: ClassVar[str] = "not looked"
     step: str
@@ -152,7 +152,7 @@ def decide(
     settles: timedelta = timedelta(seconds=10),
     first_look: timedelta = timedelta(seconds=10),
 ) -> Receipt | None:
-    """The receipt after the event; None if the event comes too late to matter."""
+    """The receipt after the event; None if the event is too late to matter."""
     if event.step != receipt.step or receipt.state is ReceiptState.CONFIRMED:
         return None
     match event:

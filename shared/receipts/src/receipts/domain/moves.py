@@ -1,4 +1,4 @@
-"""What whoever takes a receipt up does next."""
+"""Decides the next move for a receipt."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,9 +8,9 @@ from typing import ClassVar, Final, TypeAlias
 from receipts.domain.receipt import Receipt, ReceiptState, StepTraits, mark_confirmed, mark_in_doubt
 
 _OF_USER: Final = "user:"
-"""Before identities that name a user at the other side; others name a connection, and change whenever somebody reconnects."""
+"""Prefix of identities that name a user at the other side; others name a connection and change with each reconnection."""
 _IDENTITY_PAUSE: Final = timedelta(seconds=10)
-"""Until the gateway is asked again who an account is."""
+"""The pause before the gateway is queried again for an account's identity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Close:
-    """Have the gateway refuse what is older, and wait for what it is still sending."""
+    """Make the gateway refuse older requests, and wait for one that it is still sending."""
 
     recorded_as: ClassVar[str] = "close"
     step: str
@@ -41,7 +41,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Identify:
-    """Find out as whom the account is connected, and take the receipt up with that."""
+    """Query the account's identity, then choose the next move with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,13 @@ Move: TypeAlias = Send | Close | LookUp | Wait | Identify | Finish | AskPerson
 def next_move(  # noqa: PLR0911  (one for each move)
     receipt: Receipt, steps: Sequence[StepTraits], now: datetime, identities: Sequence[str] | None = ()
 ) -> tuple[Receipt, Move]:
-    """What whoever asks for the effect is to do now, and the receipt as it has to be written before he does.
+    """The next move for an effect, and the receipt to store before the move.
 
     Args:
-        receipt: as it stands.
-        steps: those of the effect, in order.
+        receipt: as stored.
+        steps: of the effect, in order.
         now: by the database's clock.
-        identities: as whom the account is connected, the most telling first; empty: nobody knows; None: nobody has asked yet.
+        identities: of the account's user, the best first; empty: unknown; None: not queried yet.
     """
     if receipt.state is ReceiptState.CONFIRMED:
         return receipt, Finish()
@@ -97,7 +97,7 @@ def _following(receipt: Receipt, steps: Sequence[StepTraits]) -> StepTraits | No
 def _check_identity(
     receipt: Receipt, steps: Sequence[StepTraits], following: StepTraits, identities: Sequence[str]
 ) -> tuple[Receipt, Wait | AskPerson | None]:
-    """The receipt as it goes on with the user as whom its account is connected now, and what keeps it from going on."""
+    """The receipt for the user that the account is connected as now, and the move that replaces sending, if any."""
     is_same = _is_same_user(receipt.identity, identities)
     if is_same is None:
         return receipt, Wait(
@@ -117,7 +117,7 @@ def _check_identity(
 
 
 def _is_same_user(begun_as: str | None, identities: Sequence[str]) -> bool | None:
-    """Whether an account is connected as the user for whom something was begun, as far as anybody knows; None: not known yet."""
+    """Whether an account is connected as the user of `begun_as`, as far as known; None: not known yet."""
     if begun_as is None or not identities or begun_as in identities:
         return True
     if begun_as.startswith(_OF_USER) and not any(each.startswith(_OF_USER) for each in identities):
@@ -126,7 +126,7 @@ def _is_same_user(begun_as: str | None, identities: Sequence[str]) -> bool | Non
 
 
 def _may_be_seen(receipt: Receipt, steps: Sequence[StepTraits]) -> bool:
-    """Whether something of it may be there that people see."""
+    """Whether people may see an effect of the receipt."""
     unseen = {step.name for step in steps if step.unseen}
     tried = {*receipt.done, receipt.unanswered}
     if receipt.state in {ReceiptState.ARMED, ReceiptState.UNKNOWN}:
@@ -135,7 +135,7 @@ def _may_be_seen(receipt: Receipt, steps: Sequence[StepTraits]) -> bool:
 
 
 def _restarted(receipt: Receipt) -> Receipt:
-    """For another user: what was left for the one before is of no use to this one, and nobody sees it."""
+    """The receipt restarted for another user: the earlier user's steps are useless to this one, and people do not see them."""
     return replace(
         receipt,
         state=ReceiptState.READY,
@@ -159,7 +159,7 @@ def _wait(receipt: Receipt, now: datetime) -> Wait | None:
 
 
 def _looked_up(receipt: Receipt, steps: Sequence[StepTraits], now: datetime) -> tuple[Receipt, Move]:
-    """For what was sent, and nobody has said what became of it."""
+    """The move for a request with an unknown outcome."""
     step = next((step for step in steps if step.name == receipt.step), None)
     if step is None:
         return mark_in_doubt(receipt, f"this version knows no step {receipt.step} any more"), AskPerson()
