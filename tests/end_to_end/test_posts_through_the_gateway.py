@@ -15,7 +15,7 @@ from messaging import Database, Service, ServiceSettings
 from receipts import Effect, EffectInDoubt, EffectPerformed, EffectRefused, EffectsGateway, Receipts
 from services.social.tests.channels.conftest import Cover, composed
 from social.channels import CHANNELS
-from tests.fixtures.channels.cases import CASES, Case
+from tests.fixtures.channels.cases import CASES, ChannelCase
 from tests.fixtures.gateways import KEY, gateway_before
 from tests.fixtures.sites import Names
 
@@ -36,7 +36,7 @@ async def receipts_database(url: str) -> AsyncIterator[Database]:
     await service.connections.close()
 
 
-async def connected(api: httpx.AsyncClient, case: Case, network: Fake) -> str:
+async def connected(api: httpx.AsyncClient, case: ChannelCase, network: Fake) -> str:
     """The name of an account of the network, which the gateway has looked at."""
     assert case.credentials is not None
     name = case.name.replace(" ", "-").replace(",", "")
@@ -53,7 +53,7 @@ async def connected(api: httpx.AsyncClient, case: Case, network: Fake) -> str:
     return name
 
 
-async def performed(receipts: Receipts, case: Case, account: str) -> EffectPerformed | EffectInDoubt:
+async def performed(receipts: Receipts, case: ChannelCase, account: str) -> EffectPerformed | EffectInDoubt:
     sending = CHANNELS[case.channel].sending
     assert sending is not None
     prepared = sending.prepare(composed(case), datetime.now(UTC))

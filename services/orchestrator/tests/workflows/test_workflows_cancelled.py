@@ -6,7 +6,7 @@ from typing import Any
 from envelope.brand.payloads import ContentRefused
 from messaging.testing import write_records
 from orchestrator.writing.store import find_content
-from tests.fixtures.models.scripted_model import Reply
+from tests.fixtures.models.scripted_model import ModelReply
 
 
 async def cancel(writing: Any) -> Any:
@@ -58,7 +58,7 @@ async def test_no_further_step_is_paid_for(writing: Any) -> None:
     answer = writing.model.reply
     loop = asyncio.get_running_loop()
 
-    def reply(question: Any) -> Reply:
+    def reply(question: Any) -> ModelReply:
         if question.shape == "Outline":
             asyncio.run_coroutine_threadsafe(cancel(writing), loop).result(30)
         return answer(question)

@@ -31,7 +31,7 @@ from receipts import (
 from receipts.accounts import IDENTITY
 from receipts.testing import DirectGateway
 from social.channels import CHANNELS, Composed, Picture, Pictures
-from tests.fixtures.channels.cases import Case
+from tests.fixtures.channels.cases import ChannelCase
 
 LINK = "https://example.org/sites/the-daily-grind/pour-over-coffee"
 PICTURE = Picture(
@@ -49,7 +49,7 @@ _LATE = 0.3
 """Seconds after which what is late is done."""
 
 
-def composed(case: Case, text: str | None = None, **changes: Any) -> Composed:
+def composed(case: ChannelCase, text: str | None = None, **changes: Any) -> Composed:
     body = text or "Pour-over coffee\n\nWater just off the boil (93 °C) & 30 g of coffee."
     post = Composed(
         post_id=uuid4(),
@@ -96,7 +96,7 @@ def _body(asked: Mapping[str, Any]) -> dict[str, Any]:
 class AccountsDoor(DirectGateway):
     """Where an account is an address by itself, `/` is all of it. What the gateway would not let through is in `refused`."""
 
-    def __init__(self, case: Case, network: Fake) -> None:
+    def __init__(self, case: ChannelCase, network: Fake) -> None:
         account = AccountSummary("account", case.channel, "@acme", "ok", facts=case.facts(network))
         super().__init__(
             {"account": network.url + case.path(network)},
@@ -160,7 +160,7 @@ def _commit(network: Fake) -> None:
 
 
 @asynccontextmanager
-async def _door(case: Case, network: Fake) -> AsyncIterator[AccountsDoor]:
+async def _door(case: ChannelCase, network: Fake) -> AsyncIterator[AccountsDoor]:
     door = AccountsDoor(case, network)
     yield door
     await door.aclose()
@@ -173,7 +173,7 @@ class World:
 
     async def send(
         self,
-        case: Case,
+        case: ChannelCase,
         post: Composed | None = None,
         *,
         fault: Kind | None = None,

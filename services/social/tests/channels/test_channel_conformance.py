@@ -11,7 +11,7 @@ from fakes.serving.faults import KINDS
 from receipts import EffectInDoubt, EffectPerformed, EffectRefused
 from services.social.tests.channels.conftest import NOW, Cover, Sent, World, composed
 from social.channels import CHANNELS
-from tests.fixtures.channels.cases import CASES, Case
+from tests.fixtures.channels.cases import CASES, ChannelCase
 
 # What half an answer comes to, receipts are tried with: for a channel it is none.
 FAULTS: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind != "cut_after")
@@ -19,12 +19,12 @@ UNANSWERED: frozenset[Kind] = frozenset(FAULTS) - {"limited", "expired"}
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 
-def whole(case: Case) -> tuple[int, int]:
+def whole(case: ChannelCase) -> tuple[int, int]:
     """(posts, comments) of a post that went out."""
     return 1, int(case.placement == "first_comment")
 
 
-def problem(case: Case, match: str, fault: Kind, end: Sent) -> str | None:
+def problem(case: ChannelCase, match: str, fault: Kind, end: Sent) -> str | None:
     """What is wrong with how it ended."""
     most, counted = whole(case), end.counted
     if end.refused or not end.struck:
@@ -43,7 +43,7 @@ def problem(case: Case, match: str, fault: Kind, end: Sent) -> str | None:
 
 
 @every_case
-async def test_one_post_or_none_and_in_doubt(case: Case, world: World) -> None:
+async def test_one_post_or_none_and_in_doubt(case: ChannelCase, world: World) -> None:
     tried = [(match, fault) for match in case.sends for fault in FAULTS]
     ends = await asyncio.gather(*(world.send(case, fault=fault, match=match) for match, fault in tried))
     found = {
@@ -95,7 +95,7 @@ async def test_it_comes_again_when_it_was_told_to(world: World) -> None:
 
 
 @every_case
-def test_what_is_prepared_is_the_same_each_time_and_json(case: Case) -> None:
+def test_what_is_prepared_is_the_same_each_time_and_json(case: ChannelCase) -> None:
     sending = CHANNELS[case.channel].sending
     assert sending is not None
     post = composed(case)

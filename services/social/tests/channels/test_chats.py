@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from fakes import Accepted, Reply, Request, as_text
+from fakes import AcceptedItem, Reply, Request, as_text
 from fakes.channels.discord import FakeDiscord
 from fakes.channels.slack import FakeSlack
 from fakes.channels.telegram import FakeTelegram
@@ -12,18 +12,18 @@ from receipts import EffectPerformed, EffectRefused
 from services.social.tests.channels.conftest import LINK, NOW, PICTURE, Sent, World, composed
 from social.channels import CHANNELS
 from social.channels.discord import escaped
-from tests.fixtures.channels.cases import CASES, Case
+from tests.fixtures.channels.cases import CASES, ChannelCase
 
 BY_NAME = {case.name: case for case in CASES}
 TELEGRAM, DISCORD, SLACK = BY_NAME["telegram"], BY_NAME["discord"], BY_NAME["slack"]
 
 
-def only(sent: Sent) -> Accepted:
+def only(sent: Sent) -> AcceptedItem:
     (accepted,) = sent.fake.accepted
     return accepted
 
 
-def prepared(case: Case, text: str | None = None, **changes: Any) -> Any:
+def prepared(case: ChannelCase, text: str | None = None, **changes: Any) -> Any:
     sending = CHANNELS[case.channel].sending
     assert sending is not None
     return sending.prepare(composed(case, text, **changes), NOW)
@@ -101,7 +101,7 @@ def test_discord_takes_nothing_for_markup(text: str, sent: str) -> None:
 
 
 async def test_a_webhook_without_a_server_has_no_address_to_tell(world: World) -> None:
-    case = Case(**{**vars(DISCORD), "facts": lambda _: {}})
+    case = ChannelCase(**{**vars(DISCORD), "facts": lambda _: {}})
     sent = await world.send(case, fake=FakeDiscord())
     assert isinstance(sent.result, EffectPerformed)
     assert "url" not in sent.result.remote

@@ -14,7 +14,7 @@ from fakes.channels.threads import FakeThreads
 from receipts import EffectPerformed, EffectRefused, NotSent, Refused
 from services.social.tests.channels.conftest import PICTURE, Cover, NoCover, Sent, World, composed
 from social.channels import graph
-from tests.fixtures.channels.cases import CASES, Case
+from tests.fixtures.channels.cases import CASES, ChannelCase
 
 BY_NAME = {case.name: case for case in CASES}
 INSTAGRAM, THREADS, SLACK = BY_NAME["instagram"], BY_NAME["threads"], BY_NAME["slack"]
@@ -84,7 +84,7 @@ def _posts(sent: Sent) -> int:
     ids=["instagram", "threads", "slack"],
 )
 async def test_a_fetch_that_fails_because_the_publisher_went_away_counts_no_attempt(
-    world: World, case: Case, fake: Fake
+    world: World, case: ChannelCase, fake: Fake
 ) -> None:
     site = GoneBeforeTheFetch()
     sent = await world.send(case, fake=fetching(fake, site), pictures=site)

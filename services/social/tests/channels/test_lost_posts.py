@@ -13,7 +13,7 @@ from fakes.channels.mastodon import FakeMastodon
 from fakes.serving.fake import route
 from receipts import AccountClient, AccountResponse, EffectInDoubt, EffectPerformed
 from services.social.tests.channels.conftest import Sent, World, composed
-from tests.fixtures.channels.cases import CASES, Case
+from tests.fixtures.channels.cases import CASES, ChannelCase
 
 BY_NAME = {case.name: case for case in CASES}
 MASTODON, X, PERSON = BY_NAME["mastodon that keeps none"], BY_NAME["x"], BY_NAME["linkedin person"]
@@ -30,7 +30,7 @@ _POST: dict[str, str] = {
 by_time = pytest.mark.parametrize("case", BY_TIME, ids=lambda case: case.name)
 
 
-async def lose(world: World, case: Case, fake: Fake, fault: Kind = "reset_after", **more: Any) -> Sent:
+async def lose(world: World, case: ChannelCase, fake: Fake, fault: Kind = "reset_after", **more: Any) -> Sent:
     return await world.send(case, fault=fault, match=_POST[case.channel], fake=fake, **more)
 
 
@@ -39,7 +39,7 @@ async def lose(world: World, case: Case, fake: Fake, fault: Kind = "reset_after"
 
 @pytest.mark.parametrize("minutes", [-45, -15, -8, 8, 15, 45])
 @by_time
-async def test_clocks_that_differ_make_no_second_post(case: Case, minutes: int, world: World) -> None:
+async def test_clocks_that_differ_make_no_second_post(case: ChannelCase, minutes: int, world: World) -> None:
     fake = case.fake()
     fake.set_clock(timedelta(minutes=minutes))
     sent = await lose(world, case, fake)
@@ -50,7 +50,7 @@ async def test_clocks_that_differ_make_no_second_post(case: Case, minutes: int, 
 @pytest.mark.parametrize("minutes", [-15, 15])
 @by_time
 async def test_what_never_arrived_is_sent_again_though_clocks_differ(
-    case: Case, minutes: int, world: World
+    case: ChannelCase, minutes: int, world: World
 ) -> None:
     fake = case.fake()
     fake.set_clock(timedelta(minutes=minutes))
@@ -62,7 +62,7 @@ async def test_what_never_arrived_is_sent_again_though_clocks_differ(
 @pytest.mark.parametrize("fault", ["reset_before", "reset_after"])
 @pytest.mark.parametrize("case", [MASTODON, X, BY_NAME["linkedin organisation"]], ids=lambda case: case.name)
 async def test_a_server_that_is_hours_off_or_tells_no_time_proves_nothing(
-    case: Case, fault: Kind, world: World
+    case: ChannelCase, fault: Kind, world: World
 ) -> None:
     off, silent = case.fake(), case.fake()
     off.set_clock(timedelta(hours=-7))
@@ -112,7 +112,7 @@ async def test_a_duplicate_from_about_the_same_time_is_in_doubt(world: World) ->
 @pytest.mark.parametrize("seconds", [45.0, 120.0])
 @by_time
 async def test_a_post_that_is_made_after_its_answer_was_lost_is_one(
-    case: Case, seconds: float, world: World
+    case: ChannelCase, seconds: float, world: World
 ) -> None:
     sent = await lose(world, case, case.fake(), "reset_before", commits_after=seconds)
     assert sent.counted[0] == 1
@@ -132,10 +132,10 @@ async def test_a_post_that_is_made_after_its_answer_was_lost_is_one(
         (X, "POST /2/tweets"),
         (BY_NAME["instagram"], "POST */media_publish"),
     ],
-    ids=lambda each: each.name if isinstance(each, Case) else "",
+    ids=lambda each: each.name if isinstance(each, ChannelCase) else "",
 )
 async def test_what_is_there_has_not_failed_because_the_account_is_refused_since(
-    case: Case, match: str, world: World
+    case: ChannelCase, match: str, world: World
 ) -> None:
     fake = case.fake()
     answer = fake.answer
@@ -156,7 +156,7 @@ async def test_what_is_there_has_not_failed_because_the_account_is_refused_since
 @pytest.mark.parametrize(
     "case", [MASTODON, X, BY_NAME["webhook"], BY_NAME["bluesky"]], ids=lambda case: case.name
 )
-async def test_a_redirect_after_a_post_is_no_refusal(case: Case, status: int, world: World) -> None:
+async def test_a_redirect_after_a_post_is_no_refusal(case: ChannelCase, status: int, world: World) -> None:
     class Redirecting(type(case.fake())):  # type: ignore[misc]
         def failed(self, request: Request, _: int) -> Reply:
             return as_json({}, status, {"location": f"{self.url}/web"})

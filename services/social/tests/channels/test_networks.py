@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fakes import Accepted, Fake, Reply, Request, as_json
+from fakes import AcceptedItem, Fake, Reply, Request, as_json
 from fakes.channels._graph import given, graph_error
 from fakes.channels.instagram import FakeInstagram
 from fakes.channels.linkedin import FakeLinkedIn, _seen
@@ -19,7 +19,7 @@ from social.channels.linkedin import escaped
 from social.channels.lost import confirmed_id
 from social.domain import Refusal
 from social.sending.domain import but_out
-from tests.fixtures.channels.cases import CASES, Case
+from tests.fixtures.channels.cases import CASES, ChannelCase
 
 BY_NAME = {case.name: case for case in CASES}
 X, X_COMMENTED = BY_NAME["x"], BY_NAME["x with a comment"]
@@ -31,7 +31,7 @@ INSTAGRAM, THREADS, THREADS_COMMENTED = (
 )
 
 
-def only(sent: Sent) -> Accepted:
+def only(sent: Sent) -> AcceptedItem:
     (accepted,) = [each for each in sent.fake.accepted if each.kind == "post"]
     return accepted
 
@@ -63,7 +63,7 @@ async def test_pictures_say_what_is_to_be_seen(world: World) -> None:
 
 
 @pytest.mark.parametrize("case", [X, ORGANISATION, BY_NAME["discord"]], ids=lambda case: case.name)
-async def test_a_picture_that_cannot_be_had_keeps_no_post(case: Case, world: World) -> None:
+async def test_a_picture_that_cannot_be_had_keeps_no_post(case: ChannelCase, world: World) -> None:
     for_good = await world.send(case, pictures=NoCover(Refused("no_picture", "it is gone")))
     assert isinstance(for_good.result, EffectPerformed)
     for_now = await world.send(case, pictures=NoCover(NotSent("picture", "the publisher does not answer")))
@@ -106,7 +106,7 @@ async def test_a_container_that_has_expired_is_made_again(world: World) -> None:
     [X_COMMENTED, THREADS_COMMENTED, BY_NAME["linkedin organisation, with a comment"]],
     ids=lambda case: case.name,
 )
-async def test_the_link_answers_the_post_that_it_belongs_to(case: Case, world: World) -> None:
+async def test_the_link_answers_the_post_that_it_belongs_to(case: ChannelCase, world: World) -> None:
     sent = await world.send(case)
     post, comment = sent.fake.accepted
     assert (comment.kind, comment.more["answers"]) == ("comment", post.id)
@@ -163,10 +163,10 @@ def crowded(fake: Fake, listing: str, number: int) -> Fake:
         (INSTAGRAM, "POST */media_publish", "GET /v23.0/17841405309211844/media", 95),
         (THREADS, "POST */threads_publish", "/threads", 130),
     ],
-    ids=lambda each: each.name if isinstance(each, Case) else "",
+    ids=lambda each: each.name if isinstance(each, ChannelCase) else "",
 )
 async def test_a_lost_post_is_found_behind_many_others(
-    world: World, case: Case, match: str, listing: str, others: int
+    world: World, case: ChannelCase, match: str, listing: str, others: int
 ) -> None:
     fake = crowded(case.fake(), listing, others)
     sent = await world.send(case, fault="reset_after", match=match, fake=fake)
@@ -178,7 +178,7 @@ async def test_a_lost_post_is_found_behind_many_others(
 
 @pytest.mark.parametrize("case", [INSTAGRAM, THREADS], ids=lambda case: case.name)
 async def test_a_post_counts_as_posted_without_its_address_if_that_cannot_be_asked_for(
-    world: World, case: Case, monkeypatch: pytest.MonkeyPatch
+    world: World, case: ChannelCase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lost, "_READ_AGAIN_AFTER", (0.0, 0.0))
     fake = case.fake()
@@ -203,7 +203,7 @@ async def test_a_lost_post_of_a_person_is_in_doubt_when_linkedin_may_have_forgot
 
 async def test_linkedin_tells_hashtags_its_own_way(world: World) -> None:
     class Templated(FakeLinkedIn):
-        def _shown(self, post: Accepted) -> dict[str, Any]:
+        def _shown(self, post: AcceptedItem) -> dict[str, Any]:
             shown = super()._shown(post)
             return shown | {"commentary": shown["commentary"].replace("#Coffee", r"{hashtag|\#|Coffee}")}
 

@@ -10,12 +10,12 @@ A provider is one file: a subclass of `Fake` whose routes answer as the provider
 """
 
 from fakes.serving.exchange import Part, Reply, Request, as_json, as_text, empty
-from fakes.serving.fake import Accepted, Fake, route
+from fakes.serving.fake import AcceptedItem, Fake, route
 from fakes.serving.faults import Faults, Kind
 from fakes.serving.server import away, in_thread, serving
 
 __all__ = [
-    "Accepted",
+    "AcceptedItem",
     "Fake",
     "Faults",
     "Kind",

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from fakes.serving.exchange import Reply, Request, as_text
-from fakes.serving.fake import Accepted, Fake, route
+from fakes.serving.fake import AcceptedItem, Fake, route
 
 _MOST_TEXT: Final = 40_000
 _MOST_BLOCKS: Final = 50
@@ -54,7 +54,7 @@ class FakeSlack(Fake):
         shown = sections or text
         more = {"pings": [] if rich else _CALL.findall(shown), "pictures": pictures, "notification": text}
         said = rich or _seen(shown)
-        self.accept(Accepted(str(len(self.accepted) + 1), "acme", said, more=more))
+        self.accept(AcceptedItem(str(len(self.accepted) + 1), "acme", said, more=more))
         return as_text("ok")
 
     def limited(self, request: Request) -> Reply:

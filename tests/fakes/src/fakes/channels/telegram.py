@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any, Final
 
 from fakes.serving.exchange import Reply, Request, as_json
-from fakes.serving.fake import Accepted, Fake, route
+from fakes.serving.fake import AcceptedItem, Fake, route
 
 _TAG: Final = re.compile(r"<(/?)([a-z-]+)(?:\s[^<>]*)?>|<")
 _TAGS: Final = frozenset(
@@ -96,7 +96,7 @@ class FakeTelegram(Fake):
         number = next(self._ids)
         name = self.chat.removeprefix("@")
         self.accept(
-            Accepted(
+            AcceptedItem(
                 str(number),
                 self.chat,
                 seen,

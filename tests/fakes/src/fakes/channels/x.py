@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any, Final
 
 from fakes.serving.exchange import Reply, Request, as_json
-from fakes.serving.fake import Accepted, Fake, route
+from fakes.serving.fake import AcceptedItem, Fake, route
 
 _LINK: Final = re.compile(r"https?://\S+")
 _MOST_WEIGHT: Final = 280
@@ -72,7 +72,7 @@ class FakeX(Fake):
             return _problem(403, "Forbidden", "You are not allowed to create a Tweet with duplicate content.")
         if self.credits_left is not None:
             self.credits_left -= 1
-        made = Accepted(
+        made = AcceptedItem(
             str(next(self._ids)),
             self.username,
             text,
@@ -199,7 +199,7 @@ class FakeX(Fake):
             "x-rate-limit-reset": str(at),
         }
 
-    def _shown(self, post: Accepted) -> dict[str, Any]:
+    def _shown(self, post: AcceptedItem) -> dict[str, Any]:
         """As the API tells it: addresses shortened, `&<>` as entities."""
         urls: list[dict[str, str]] = []
 

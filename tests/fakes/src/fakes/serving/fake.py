@@ -31,7 +31,7 @@ def _pattern(path: str) -> re.Pattern[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class AcceptedItem:
     """Something that the public would see.
 
     `kind`: "post", "comment", "article" …; `by`: the account; `url`: where it is seen, if it has an address; `more`: what else
@@ -63,7 +63,7 @@ class Fake:
         self.now: Callable[[], datetime] = lambda: datetime.now(UTC)
         self.tells_time = True
         """Whether answers have the header `Date`."""
-        self._accepted: list[Accepted] = []
+        self._accepted: list[AcceptedItem] = []
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -77,7 +77,7 @@ class Fake:
         cls._routes = sorted(routes, key=lambda each: each[1].groups)
 
     @property
-    def accepted(self) -> Sequence[Accepted]:
+    def accepted(self) -> Sequence[AcceptedItem]:
         """What the public would see, in the order in which it came."""
         return tuple(self._accepted)
 
@@ -85,7 +85,7 @@ class Fake:
         """Has the provider's clock be so far ahead of this machine's, or behind it: negative."""
         self.now = lambda: datetime.now(UTC) + ahead
 
-    def accept(self, accepted: Accepted) -> None:
+    def accept(self, accepted: AcceptedItem) -> None:
         self._accepted.append(accepted)
 
     def answer(self, request: Request) -> Reply:
