@@ -110,7 +110,7 @@ class AccountsDoor(DirectGateway):
 
     async def _ask(self, name: str, asked: Mapping[str, Any], seconds: float) -> AccountResponse:
         found = refusal(
-            self._kind.asks, AccountRequest.model_validate(_body(asked)).request(), self._settings
+            self._kind.allowed_requests, AccountRequest.model_validate(_body(asked)).request(), self._settings
         )
         if isinstance(found, str):
             self.refused.append(found)

@@ -1,4 +1,4 @@
-"""A provider that nobody has: it makes items and lists them. For tests of what is the same with every provider."""
+"""An invented provider that makes items and lists them, for tests of behaviour that all providers share."""
 
 from fakes.serving.exchange import Reply, Request, as_json
 from fakes.serving.fake import AcceptedItem, Fake, route

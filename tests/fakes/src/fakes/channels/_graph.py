@@ -37,7 +37,7 @@ def media_type_by_name(url: str) -> str | None:
 
 
 def media_type_by_fetching(url: str) -> str | None:
-    """What is fetched from there; None: no picture comes back, as while a server is away or has no such page."""
+    """The media type of the fetched picture; None if the fetch fails, as from an unreachable server."""
     try:
         with build_opener(ProxyHandler({})).open(url, timeout=5) as answer:
             kind: str = answer.headers.get_content_type()
@@ -69,7 +69,7 @@ class GraphFake(Fake):
         return as_json({"id": made.id})
 
     def status_of(self, container: Container) -> str:
-        """As it is told now; each question brings it on."""
+        """The current status; each query advances it."""
         if container.status in {"IN_PROGRESS", "FINISHED"} and self.now() - container.made > _LIVES:
             container.status = "EXPIRED"
         elif container.status == "IN_PROGRESS":

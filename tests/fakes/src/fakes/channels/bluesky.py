@@ -136,7 +136,7 @@ class FakeBluesky(Fake):
 
     @route("GET", "/xrpc/app.bsky.feed.getPosts")
     def get_posts(self, request: Request) -> Reply:
-        """As the app view answers, of which the PDS asks it; the fake reads one `uris`."""
+        """Answers like the app view, which the PDS queries; the fake reads one `uris`."""
         if request.bearer != self.token:
             return self.expired(request)
         if not self.has_app_view:

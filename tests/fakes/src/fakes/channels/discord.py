@@ -20,7 +20,7 @@ _MENTION: Final = re.compile(r"@everyone|@here|<@&?\d+>")
 
 
 class FakeDiscord(Fake):
-    """`more["pings"]` of what was accepted: who was called by it."""
+    """`more["pings"]` of an accepted item: the people that it notified."""
 
     def __init__(self, webhook: str = "223704706495545344", token: str = "discord_token_of_the_fake") -> None:
         super().__init__()

@@ -17,9 +17,9 @@ _MOST: Final = 3000
 
 
 class FakeLinkedIn(Fake):
-    """`reads`: whether posts may be listed and fetched, which persons' tokens are not allowed to as a rule.
+    """`reads`: whether posts may be listed and fetched, which tokens of persons usually may not.
 
-    `compares`: whether a text is refused that was posted before; nobody promises for how long.
+    `compares`: whether a repeated text is refused; LinkedIn does not document for how long.
     """
 
     def __init__(

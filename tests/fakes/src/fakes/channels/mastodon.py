@@ -130,7 +130,7 @@ class FakeMastodon(Fake):
 
 
 def _as_html(text: str) -> str:
-    """As a server gives it back: addresses in pieces, of which some are not shown."""
+    """The text as a server returns it: URLs in pieces, some of them hidden."""
 
     def linked(found: re.Match[str]) -> str:
         address = found[0]

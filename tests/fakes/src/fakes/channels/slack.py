@@ -20,7 +20,7 @@ _LINK: Final = re.compile(r"<(https?://[^>|]+)(?:\|([^>]*))?>")
 
 
 class FakeSlack(Fake):
-    """`more["pings"]` of what was accepted: who was called by it. Nothing tells an id, and nothing can be looked up."""
+    """`more["pings"]` of an accepted item: the people that it notified. There are no ids and no look-ups."""
 
     def __init__(self, path: str = "T00000000/B00000000/slackTokenOfTheFake") -> None:
         super().__init__()

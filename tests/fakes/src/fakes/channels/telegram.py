@@ -1,4 +1,4 @@
-"""Telegram: `api.telegram.org`, a bot that posts to a channel of which it is an administrator.
+"""Telegram: `api.telegram.org`, a bot that posts to a channel as its administrator.
 
 Documented: https://core.telegram.org/bots/api (making requests, sendMessage, sendPhoto, ResponseParameters, HTML style)
 """
@@ -36,7 +36,7 @@ _MOST_CAPTION: Final = 1024
 
 
 class FakeTelegram(Fake):
-    """What a bot has posted to a channel it cannot look up: there is no route for it."""
+    """A bot cannot look up its posts to a channel: the API has no route for it."""
 
     def __init__(self, token: str = "7000000001:AAtelegram-token", chat: str = "@acme_coffee") -> None:
         super().__init__()

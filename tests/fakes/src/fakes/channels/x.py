@@ -24,9 +24,9 @@ _MOST_BYTES: Final = 5 * 1024 * 1024
 
 
 class FakeX(Fake):
-    """`compares`: whether a text is refused that was posted before; nobody promises for how long.
+    """`compares`: whether a repeated text is refused; X does not document for how long.
 
-    `credits_left`: posts that may still be paid for; None: as many as you like.
+    `credits_left`: posts that are still paid for; None: any number.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class FakeX(Fake):
 
     @route("POST", "/2/media/upload")
     def upload(self, request: Request) -> Reply:
-        """At one go, as multipart form or JSON (base64); nobody sees it, and it is forgotten after a day."""
+        """In one request, as multipart form or JSON (base64); invisible, and deleted after a day."""
         if request.bearer != self.token:
             return self.expired(request)
         if parts := {part.name: part for part in request.parts()}:
@@ -230,7 +230,7 @@ class FakeX(Fake):
 
 
 def _weight(text: str) -> int:
-    """Roughly: links and ASCII as documented; of the rest nobody sends so much here."""
+    """Roughly: links and ASCII as documented; tests send few other characters."""
     bare = _LINK.sub("", text)
     return len(bare) + sum(ord(each) > 0x10FF for each in bare) + _LINK_WEIGHT * len(_LINK.findall(text))
 

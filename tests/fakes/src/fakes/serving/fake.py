@@ -47,10 +47,10 @@ class AcceptedItem:
 
 
 class Fake:
-    """A provider. What it accepted is in `accepted`, whatever came in `requests`, what shall go wrong in `faults`.
+    """A provider. `accepted` has accepted items, `requests` all requests, and `faults` the faults to inject.
 
-    A subclass has its routes and, where its documentation says so, its own words for `limited`, `expired` and `failed`. Its
-    handlers do all of their work before they return, without waiting: nobody sees half of it.
+    A subclass has its routes and, if documented, its own answers for `limited`, `expired` and `failed`. Its handlers finish before they
+    return, without waiting, so that no request sees partial work.
     """
 
     _routes: ClassVar[Sequence[tuple[str, re.Pattern[str], str]]] = ()
@@ -78,7 +78,7 @@ class Fake:
 
     @property
     def accepted(self) -> Sequence[AcceptedItem]:
-        """What the public would see, in the order in which it came."""
+        """The public items, in order of arrival."""
         return tuple(self._accepted)
 
     def set_clock(self, ahead: timedelta) -> None:

@@ -18,7 +18,7 @@ _DIRECT = build_opener(ProxyHandler({}))
 
 @dataclass(frozen=True, slots=True)
 class FakeProcess:
-    """What can be asked of a fake that runs somewhere at `url`."""
+    """A client of a fake that runs as a process at `url`."""
 
     url: str
 

@@ -97,7 +97,7 @@ class _Listener:
         return int(self.server.sockets[0].getsockname()[1])
 
     def close(self) -> None:
-        """Nobody new is let in; who is in, is answered."""
+        """Refuses new connections and answers the open ones."""
         assert self.server is not None
         self.server.close()
 

@@ -8,7 +8,7 @@ from fakes.serving.fake import AcceptedItem, Fake, route
 
 
 class FakeIndexNow(Fake):
-    """What is told is accepted address by address. `files` stands for the web: what is found at the address of a key."""
+    """Accepts notifications URL by URL. `files` replaces the web: the contents at the address of a key."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Whoever takes articles as signed messages: https://www.standardwebhooks.com. It knows a message again by its `webhook-id`."""
+"""A receiver of articles as signed messages: https://www.standardwebhooks.com. It recognises a repeated message by its `webhook-id`."""
 
 import base64
 import hashlib
