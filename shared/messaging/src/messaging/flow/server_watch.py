@@ -44,6 +44,8 @@ class ServerWatch:
         Raises:
             UnknownServerError: the database does not identify its server.
         """
+        if await self._note_same_server():
+            return None
         async with self._database.transaction() as tx:
             loss = await server_history.note_server(tx.connection)
             if loss is not None:
@@ -55,3 +57,18 @@ class ServerWatch:
                 hint="docs/operations/fail-over.md",
             )
         return loss
+
+    async def _note_same_server(self) -> bool:
+        """Notes the server in a plain transaction, without messages; takes the note back if commits are lost."""
+        try:
+            async with self._database.connection() as connection, connection.transaction():
+                if await server_history.note_server(connection) is not None:
+                    raise _LossFoundError
+        except _LossFoundError:
+            return False
+        else:
+            return True
+
+
+class _LossFoundError(Exception):
+    """Ends a transaction that must not keep what it wrote."""
