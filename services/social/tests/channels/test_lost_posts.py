@@ -222,7 +222,7 @@ async def test_a_mastodon_without_our_post_is_read_to_the_end(world: World) -> N
 @pytest.mark.parametrize("change", ["nothing", "another link", "edited"])
 @by_time
 async def test_a_post_whose_receipt_is_lost_is_not_made_again_whatever_was_sent(
-    case: Case, change: str, world: World
+    case: ChannelCase, change: str, world: World
 ) -> None:
     """What is known of it now is not certainly what was sent: a link was short, or a person has edited the text."""
     fake = case.fake()
@@ -245,7 +245,7 @@ async def test_a_post_whose_receipt_is_lost_is_not_made_again_whatever_was_sent(
 
 @by_time
 async def test_a_post_whose_receipt_may_be_lost_is_made_where_none_is_like_it(
-    case: Case, world: World
+    case: ChannelCase, world: World
 ) -> None:
     fake = case.fake()
     await world.send(case, composed(case, "Cold brew\n\nTwelve hours.", link=None), fake=fake)
