@@ -60,15 +60,13 @@ class ServerWatch:
 
     async def _note_same_server(self) -> bool:
         """Notes the server in a plain transaction, without messages; takes the note back if commits are lost."""
-        try:
-            async with self._database.connection() as connection, connection.transaction():
-                if await server_history.note_server(connection) is not None:
-                    raise _LossFoundError
-        except _LossFoundError:
-            return False
-        else:
-            return True
-
-
-class _LossFoundError(Exception):
-    """Ends a transaction that must not keep what it wrote."""
+        async with self._database.connection() as connection:
+            transaction = connection.transaction()
+            await transaction.start()
+            try:
+                loss = await server_history.note_server(connection)
+            except BaseException:
+                await transaction.rollback()
+                raise
+            await (transaction.commit() if loss is None else transaction.rollback())
+        return loss is None
