@@ -9,7 +9,7 @@ import pytest
 from brandctl.access import Access
 from brandctl.asking import ServiceError
 from brandctl.orchestrator.brands import Brands
-from tests.fixtures.commands.brandctl import Ended, Operator
+from tests.fixtures.commands.brandctl import CommandResult, Operator
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def brands(brandctl: Operator) -> Operator:
     return brandctl.of("brands")
 
 
-def rows(shown: Ended) -> dict[str, str]:
+def rows(shown: CommandResult) -> dict[str, str]:
     assert shown.code == 0, shown.err
     return dict(line.split("\t") for line in shown.out.splitlines()[1:])
 

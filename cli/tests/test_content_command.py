@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from tests.fixtures.commands.brandctl import Ended, brandctl
+from tests.fixtures.commands.brandctl import CommandResult, brandctl
 
 KEY = "test-service-key-0123456789"
 HELD = UUID(int=1)
@@ -97,14 +97,14 @@ def serving() -> Iterator[str]:
         thread.join()
 
 
-Run = Callable[..., Ended]
+Run = Callable[..., CommandResult]
 
 
 @pytest.fixture
 def content(tmp_path: Path) -> Iterator[Run]:
     with serving() as url:
 
-        def run(*arguments: str, **environment: str) -> Ended:
+        def run(*arguments: str, **environment: str) -> CommandResult:
             variables = {"ORCHESTRATOR_URL": url, "SERVICE_KEY": KEY, "XDG_STATE_HOME": str(tmp_path)}
             return brandctl("content", *arguments, folder=tmp_path, variables=variables | environment)
 
@@ -113,7 +113,7 @@ def content(tmp_path: Path) -> Iterator[Run]:
 
 @pytest.fixture
 def score(content: Run) -> Run:
-    def run(*arguments: str, **environment: str) -> Ended:
+    def run(*arguments: str, **environment: str) -> CommandResult:
         return content("score", *arguments, **environment)
 
     return run

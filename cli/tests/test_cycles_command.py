@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from tests.fixtures.commands.brandctl import Ended, brandctl
+from tests.fixtures.commands.brandctl import CommandResult, brandctl
 
 KEY = "test-service-key-0123456789"
 CYCLE = UUID(int=1)
@@ -101,7 +101,7 @@ class _Answer(BaseHTTPRequestHandler):
         pass
 
 
-Run = Callable[..., Ended]
+Run = Callable[..., CommandResult]
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def orchestrator() -> Iterator[Orchestrator]:
 
 @pytest.fixture
 def run(orchestrator: Orchestrator, tmp_path: Path) -> Run:
-    def run(*arguments: str, given: str = "") -> Ended:
+    def run(*arguments: str, given: str = "") -> CommandResult:
         url = f"http://127.0.0.1:{orchestrator.server_port}"
         variables = {"ORCHESTRATOR_URL": url, "SERVICE_KEY": KEY}
         return brandctl(*arguments, folder=tmp_path, variables=variables, typed=given)

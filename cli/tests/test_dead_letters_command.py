@@ -25,7 +25,7 @@ from messaging.testing import Broker
 from monitor.app import build
 from monitor.settings import Settings
 from tests.fixtures.commands import brandctl
-from tests.fixtures.commands.brandctl import Ended
+from tests.fixtures.commands.brandctl import CommandResult
 
 KEY = "test-service-key-0123456789"
 MakeDatabase = Callable[..., Awaitable[str]]
@@ -39,7 +39,7 @@ class Operator:
         self.folder = folder
         self.variables = {"MONITOR_URL": url, "SERVICE_KEY": KEY}
 
-    async def __call__(self, *arguments: str) -> Ended:
+    async def __call__(self, *arguments: str) -> CommandResult:
         ended = await brandctl.Operator(self.folder, self.variables, "dead-letters")(*arguments)
         assert KEY not in ended.told
         return ended

@@ -15,7 +15,7 @@ from chassis.testing import eventually, running
 from research.app import build
 from research.reading import formats
 from research.settings import Settings
-from tests.fixtures.commands.brandctl import Ended, Operator
+from tests.fixtures.commands.brandctl import CommandResult, Operator
 from tests.fixtures.pdf_files import pdf
 
 KEY = "test-service-key-0123456789"
@@ -33,7 +33,7 @@ class Documents:
     corpus: Path
     database_url: str
 
-    async def __call__(self, *arguments: str) -> Ended:
+    async def __call__(self, *arguments: str) -> CommandResult:
         return await self.operator(*arguments)
 
     async def rows(self, *arguments: str) -> list[list[str]]:

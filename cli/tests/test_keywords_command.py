@@ -13,7 +13,7 @@ from uuid import UUID
 
 import pytest
 
-from tests.fixtures.commands.brandctl import Ended, brandctl
+from tests.fixtures.commands.brandctl import CommandResult, brandctl
 
 CYCLE, CONTENT, LETTER, OTHER_LETTER = (str(UUID(int=number)) for number in range(1, 5))
 COLD_BREW: dict[str, Any] = {
@@ -134,7 +134,7 @@ class _Answer(BaseHTTPRequestHandler):
         pass
 
 
-Run = Callable[..., Ended]
+Run = Callable[..., CommandResult]
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
 
         def run(
             *arguments: str, monitor: bool = True, variables: Mapping[str, str] = MappingProxyType({})
-        ) -> Ended:
+        ) -> CommandResult:
             variables = {
                 "ORCHESTRATOR_URL": url,
                 "SERVICE_KEY": "test-service-key-0123456789",

@@ -67,7 +67,7 @@ def test_dead_letters_are_the_monitors(services: dict[str, Service]) -> None:
 def test_a_service_may_consume_exactly_what_it_consumes(services: dict[str, Service]) -> None:
     for name, service in services.items():
         assert sorted(runner.queue for runner in service.runners) == sorted(
-            permissions.of(CATALOGUE, name).queues
+            permissions.service_permissions(CATALOGUE, name).queues
         )
 
 

@@ -18,13 +18,13 @@ from messaging import headers as header
 from messaging import topology
 from messaging.flow.codec import decoder
 from messaging.topology import permissions, work_queues
-from messaging.topology.contracts import DEAD_LETTER, Document, generate
+from messaging.topology.contracts import DEAD_LETTER, AsyncApiDocument, generate
 
 DOCS = Path(__file__).parents[2] / "docs"
 OFFICIAL = Path(__file__).parent / "asyncapi-3.0.0" / "schema.json"
 
 Node = dict[str, Any]
-DOCUMENT: Node = Document(CATALOGUE, EXAMPLES).describe()
+DOCUMENT: Node = AsyncApiDocument(CATALOGUE, EXAMPLES).describe()
 MESSAGES: Node = DOCUMENT["components"]["messages"]
 
 
@@ -296,7 +296,7 @@ def test_the_page_says_in_the_row_of_a_message_what_it_means(name: str) -> None:
 @pytest.mark.parametrize("service", permissions.describe(CATALOGUE))
 def test_the_page_says_what_a_service_may_write(service: str) -> None:
     rows = {row[0]: tuple(re.findall(r"[\w.#-]+", row[1])) for row in rows_under(service)}
-    assert rows == permissions.of(CATALOGUE, service).routing_keys
+    assert rows == permissions.service_permissions(CATALOGUE, service).routing_keys
 
 
 def test_the_picture_shows_every_way_of_a_message() -> None:

@@ -28,7 +28,7 @@ from envelope.brand.payloads import (
 from messaging import Database
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
-from messaging.testing import written
+from messaging.testing import write_records
 from orchestrator.api import http_api
 from orchestrator.erasure import ErasureRetrier
 from orchestrator.erasure.store import _OF_THE_BRAND
@@ -40,7 +40,7 @@ from research.handlers import Handlers as ResearchHandlers
 from tests.fixtures.brands.everything import (
     CONTEXT,
     SECRET,
-    Everything,
+    FilledBrand,
     create_post,
     die,
     fill,
@@ -51,7 +51,7 @@ from tests.fixtures.brands.everything import (
 
 
 @pytest.fixture
-async def everything(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[Everything]:
+async def everything(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[FilledBrand]:
     """The databases of all services, with two brands of which each has something everywhere."""
 
     async def authorise(_: Request) -> Caller:
@@ -67,7 +67,7 @@ async def everything(make_database: Callable[[str], Awaitable[str]]) -> AsyncIte
             databases[service] = Database(connections, relay, service, CATALOGUE)
         origin = await stack.enter_async_context(serving(http_api(databases["orchestrator"], authorise)))
         api = await stack.enter_async_context(httpx.AsyncClient(base_url=origin, trust_env=False))
-        made = Everything(databases, api)
+        made = FilledBrand(databases, api)
         for brand in ("acme", "rival"):
             tone = SECRET if brand == "acme" else "Steep it"
             (await api.put(f"/v1/brands/{brand}", json={"name": brand, "tone": tone})).raise_for_status()
@@ -78,7 +78,7 @@ async def everything(make_database: Callable[[str], Awaitable[str]]) -> AsyncIte
         yield made
 
 
-async def test_nothing_is_left_anywhere_but_that_there_was_such_a_brand(everything: Everything) -> None:
+async def test_nothing_is_left_anywhere_but_that_there_was_such_a_brand(everything: FilledBrand) -> None:
     before = await everything.places_of(SECRET)
     assert {place.partition(".")[0] for place in before} == set(SERVICES)
     others = set(await everything.places_of("Steep it"))
@@ -140,7 +140,7 @@ async def test_nothing_is_left_anywhere_but_that_there_was_such_a_brand(everythi
 
 
 async def test_what_is_with_others_is_told_by_whoever_put_it_there_and_forgotten_later(
-    everything: Everything,
+    everything: FilledBrand,
 ) -> None:
     async with everything.databases["publisher"].connection() as connection:
         await connection.executemany(
@@ -196,7 +196,7 @@ async def test_what_is_with_others_is_told_by_whoever_put_it_there_and_forgotten
 
 
 async def test_the_name_is_free_once_all_have_answered_and_what_comes_twice_erases_no_later_brand(
-    everything: Everything,
+    everything: FilledBrand,
 ) -> None:
     api = everything.api
     (await api.post("/v1/brands/acme/erase", json={"confirm": "acme"})).raise_for_status()
@@ -229,7 +229,7 @@ async def test_the_name_is_free_once_all_have_answered_and_what_comes_twice_eras
     assert (await api.post("/v1/brands/acme/erase", json={"confirm": "acme"})).json()["state"] == "erasing"
 
 
-async def test_who_does_not_answer_is_asked_again(everything: Everything) -> None:
+async def test_who_does_not_answer_is_asked_again(everything: FilledBrand) -> None:
     await everything.api.post("/v1/brands/acme/erase", json={"confirm": "acme"})
     lost = await everything.sent_by("orchestrator")
     reminders = ErasureRetrier(everything.databases["orchestrator"], after=timedelta(hours=6))
@@ -241,7 +241,7 @@ async def test_who_does_not_answer_is_asked_again(everything: Everything) -> Non
     assert [message.payload for message in again] == [message.payload for message in lost if ours(message)]
 
 
-async def test_what_comes_late_is_dropped_and_makes_nothing_anew(everything: Everything) -> None:
+async def test_what_comes_late_is_dropped_and_makes_nothing_anew(everything: FilledBrand) -> None:
     await everything.erase()
     about = {"brand_slug": "acme", "content_id": new_event_id()}
 
@@ -275,12 +275,12 @@ async def test_what_comes_late_is_dropped_and_makes_nothing_anew(everything: Eve
         ),
     ):
         async with everything.databases[service].transaction() as tx:
-            await written(tx, record)
+            await write_records(tx, record)
     assert await everything.places_of(SECRET) == ["orchestrator.audit_log"]
     assert [await everything.sent_by(service) for service in SERVICES] == [[]] * 5
 
 
-async def test_what_is_under_way_when_the_brand_is_erased_is_not_stored(everything: Everything) -> None:
+async def test_what_is_under_way_when_the_brand_is_erased_is_not_stored(everything: FilledBrand) -> None:
     publish = message_of(ContentPublish(brand_slug="acme", content_id=new_event_id(), target="site"))
 
     class Reading:
@@ -293,12 +293,12 @@ async def test_what_is_under_way_when_the_brand_is_erased_is_not_stored(everythi
     handlers = PublisherHandlers(everything.databases["publisher"], Reading(), urls)  # type: ignore[arg-type]
     record = await handlers.content_publish(publish, CONTEXT)
     async with everything.databases["publisher"].transaction() as tx:
-        await written(tx, record)
+        await write_records(tx, record)
         assert tx.outgoing == []
     assert await everything.count("publisher", "select count(*) from sites where brand_slug = 'acme'") == 0
 
 
-async def test_every_table_that_names_brands_is_thought_of(everything: Everything) -> None:
+async def test_every_table_that_names_brands_is_thought_of(everything: FilledBrand) -> None:
     known = {
         # The rules of its subjects' keys go with the brand's own row.
         "orchestrator": {*_OF_THE_BRAND, "erasures", "subject_rules"},

@@ -12,10 +12,10 @@ from pydantic import SecretStr
 from envelope.brand import CATALOGUE
 from fakes import Fake, serving
 from messaging import Database, Service, ServiceSettings
-from receipts import Door, Effect, EffectRefused, InDoubt, Performed, Receipts
+from receipts import Effect, EffectInDoubt, EffectPerformed, EffectRefused, EffectsGateway, Receipts
 from services.social.tests.channels.conftest import Cover, composed
 from social.channels import CHANNELS
-from tests.fixtures.channels.cases import CASES, Case
+from tests.fixtures.channels.cases import CASES, ChannelCase
 from tests.fixtures.gateways import KEY, gateway_before
 from tests.fixtures.sites import Names
 
@@ -36,7 +36,7 @@ async def receipts_database(url: str) -> AsyncIterator[Database]:
     await service.connections.close()
 
 
-async def connected(api: httpx.AsyncClient, case: Case, network: Fake) -> str:
+async def connected(api: httpx.AsyncClient, case: ChannelCase, network: Fake) -> str:
     """The name of an account of the network, which the gateway has looked at."""
     assert case.credentials is not None
     name = case.name.replace(" ", "-").replace(",", "")
@@ -53,7 +53,7 @@ async def connected(api: httpx.AsyncClient, case: Case, network: Fake) -> str:
     return name
 
 
-async def performed(receipts: Receipts, case: Case, account: str) -> Performed | InDoubt:
+async def performed(receipts: Receipts, case: ChannelCase, account: str) -> EffectPerformed | EffectInDoubt:
     sending = CHANNELS[case.channel].sending
     assert sending is not None
     prepared = sending.prepare(composed(case), datetime.now(UTC))
@@ -71,14 +71,14 @@ async def test_every_channel_posts_once_through_the_gateway_and_says_when_it_is_
         receipts_database(url) as database,
         AsyncExitStack() as networks,
     ):
-        door = Door(str(api.base_url), SecretStr(KEY))
+        door = EffectsGateway(str(api.base_url), SecretStr(KEY))
         networks.push_async_callback(door.aclose)
         receipts = Receipts(database, door)
         for case in THROUGH_THE_GATEWAY:
             network = await networks.enter_async_context(serving(case.fake()))
             name = await connected(api, case, network)
             result = await performed(receipts, case, name)
-            assert isinstance(result, Performed), case.name
+            assert isinstance(result, EffectPerformed), case.name
             assert network.accepted[0].url in {None, result.remote.get("url")}, case.name
             assert [each.kind for each in network.accepted].count("post") == 1, case.name
 

@@ -63,7 +63,7 @@ async def test_topology_and_users_are_there_afterwards(overlay, node: rabbitmq.R
     for service in SERVICES:
         connection = await aio_pika.connect(f"amqp://{service}:a-{service}-broker-password@{address}/%2F")
         async with connection, connection.channel() as channel:
-            for queue in permissions.of(CATALOGUE, service).queues:
+            for queue in permissions.service_permissions(CATALOGUE, service).queues:
                 await channel.get_queue(queue, ensure=True)
     keda = httpx.Client(
         base_url=f"http://{urlsplit(node.management_url or '').netloc.rpartition('@')[2]}",

@@ -23,9 +23,9 @@ from brandctl.orchestrator.client import Brand, Cycle, Orchestrator
 from brandctl.terminal import say
 from chassis import addresses, secret_files
 from envelope.brand import CATALOGUE
-from messaging.moving import establish
 from messaging.settings import BROKER_EXAMPLE, BROKER_SCHEMES
 from messaging.topology.users import UsersError
+from messaging.topology_upgrade import apply_topology
 
 _POLL_SECONDS: Final = 0.4
 _WATCH_SECONDS: Final = 2.0
@@ -149,7 +149,9 @@ def _bring_up(folder: LocalFolder, options: Options, console: Console, cleanup: 
     services.migrate({name: database.migration for name, database in own.items()})
     say(console, "Waiting for RabbitMQ")
     broker.wait()
-    asyncio.run(establish(broker.url, CATALOGUE, api_url=broker.api, say=lambda line: say(console, line)))
+    asyncio.run(
+        apply_topology(broker.url, CATALOGUE, api_url=broker.api, say=lambda line: say(console, line))
+    )
     broker_urls = _broker_users(broker, folder, console)
     environments = {
         name: services.environment(

@@ -69,9 +69,9 @@ def declare(
     from chassis import addresses, redaction  # noqa: PLC0415
     from messaging import topology  # noqa: PLC0415
     from messaging.errors import BROKER_ERRORS  # noqa: PLC0415
-    from messaging.moving import establish  # noqa: PLC0415
     from messaging.settings import BROKER_EXAMPLE, BROKER_SCHEMES  # noqa: PLC0415
     from messaging.topology.users import UsersError  # noqa: PLC0415
+    from messaging.topology_upgrade import apply_topology  # noqa: PLC0415
 
     try:
         environment = os.environ | ({"RABBITMQ_URL": url} if url else {})
@@ -81,7 +81,7 @@ def declare(
     if not given:
         raise UsageError(f"RABBITMQ_URL is not set: {BROKER_EXAMPLE}")
     try:
-        asyncio.run(establish(given, CATALOGUE, api_url=api_url, say=note if as_json else typer.echo))
+        asyncio.run(apply_topology(given, CATALOGUE, api_url=api_url, say=note if as_json else typer.echo))
     except (*BROKER_ERRORS, UsersError) as error:
         raise CommandError(f"cannot declare the topology: {redaction.text(str(error))}") from error
     queues = [queue.name for queue in topology.describe(CATALOGUE).queues]

@@ -16,7 +16,7 @@ import pytest
 
 from chassis.testing.spans import ReceivedSpan, SpanReceiver
 from envelope import new_event_id
-from tests.fixtures.commands.brandctl import Ended, Operator
+from tests.fixtures.commands.brandctl import CommandResult, Operator
 
 CHAIN = str(new_event_id())
 CYCLE = str(new_event_id())
@@ -130,7 +130,7 @@ def server() -> Iterator[Server]:
     thread.join()
 
 
-async def brandctl(folder: Path, *arguments: str, **variables: str) -> Ended:
+async def brandctl(folder: Path, *arguments: str, **variables: str) -> CommandResult:
     return await Operator(folder, variables, "trace")(*arguments)
 
 

@@ -13,7 +13,7 @@ from messaging import Database
 from monitor.dead_letters import reading
 from monitor.dead_letters.domain import State
 from monitor.dead_letters.reading import Filter
-from tests.fixtures.explained import Explained
+from tests.fixtures.explained import ExplainedConnection
 
 MANY = 20_000
 
@@ -53,7 +53,7 @@ async def explained(database: Database) -> AsyncIterator[Any]:
     async with database.connection() as connection:
         for other_way in ("seqscan", "bitmapscan"):
             await connection.execute(f"set enable_{other_way} = off")
-        yield Explained(connection)
+        yield ExplainedConnection(connection)
 
 
 async def letters(database: Database, *states: State) -> list[Any]:

@@ -17,7 +17,7 @@ from chassis.http.client import UnavailableError
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentDelete, ContentPublish
 from messaging import Context, Database, Dependency, RetryLater, Unprocessable
-from messaging.testing import written
+from messaging.testing import write_records
 from publisher import store
 from publisher.clients.orchestrator import OrchestratorClient
 from publisher.domain import ArticlePage, BrandSlug, PageSlug, SiteSettings
@@ -63,7 +63,7 @@ class Publisher:
         command = publish_command(content_id, target=target, brand=brand)
         record = await self._handlers.content_publish(command, self._context)
         async with self.database.transaction() as tx:
-            await written(tx, record)
+            await write_records(tx, record)
             messages: list[dict[str, Any]] = [json.loads(row.body) for row in tx.outgoing]
         for message in messages:
             assert message["correlation_id"] == "chain-1"
@@ -79,7 +79,7 @@ class Publisher:
         statements: list[str] = []
         async with self.database.transaction() as tx:
             with tx.connection.query_logger(lambda query: statements.append(query.query)):
-                await written(tx, *records)
+                await write_records(tx, *records)
             # A connection asks once, in capitals, what a type is that it has not met.
             statements = [each for each in statements if each.lstrip()[:4].islower()]
             return [json.loads(row.body) for row in tx.outgoing], statements

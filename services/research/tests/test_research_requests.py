@@ -20,7 +20,7 @@ from envelope import DomainMessage, encode, new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import Priority, ResearchErase, ResearchRequested
 from messaging import Context, Database, QueuePolicy, Service, ServiceSettings, Transaction, on_each
-from messaging.testing import written
+from messaging.testing import write_records
 from messaging.testing.broker import Broker
 from research.clients.provider import ResearchQuery
 from research.domain import Findings, InsufficientSources, RankedPassage, ResearchResult, ResearchSource
@@ -182,7 +182,7 @@ async def test_simultaneous_requests_share_one_research(research_database: Datab
     async def write(at: int) -> str:
         async with research_database.connection() as connection, connection.transaction():
             tx = Transaction(connection, "research", CATALOGUE)
-            await written(tx, records[at])
+            await write_records(tx, records[at])
         return str(json.loads(tx.outgoing[0].body)["payload"]["research_id"])
 
     assert len(set(await asyncio.gather(write(0), write(1)))) == 1
@@ -244,7 +244,7 @@ async def test_what_ends_together_is_written_together(research_database: Databas
         gone = ResearchErase(brand_slug="gone", erasure_id=uuid4())
         await erase([asked[-1].model_copy(update={"payload": gone, "timestamp": datetime.now(UTC)})], tx)
         tx.outgoing.clear()
-        await written(tx, *ends)
+        await write_records(tx, *ends)
         answers = [json.loads(row.body) for row in tx.outgoing]
         tx.outgoing.clear()
     assert {end.write for end in ends} == {store_outcomes}

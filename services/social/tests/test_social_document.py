@@ -15,7 +15,7 @@ from chassis import ServiceKey
 from chassis.testing import serving
 from envelope.brand.payloads import SocialCreate
 from receipts import Receipts
-from receipts.testing import DirectDoor
+from receipts.testing import DirectGateway
 from social.api import create_api
 from social.calendar import Slots
 from social.sending import DuePosts
@@ -78,7 +78,7 @@ async def test_social_is_as_documented(
     key = ServiceKey(SecretStr(social.api.headers["X-Service-Key"]))
     database, urls = social_service.database, FeedUrls.under(social.url)
     due = DuePosts(database, Slots(), at_once=1)
-    app = create_api(database, key, urls, due, feeds=_nothing, receipts=Receipts(database, DirectDoor({})))
+    app = create_api(database, key, urls, due, feeds=_nothing, receipts=Receipts(database, DirectGateway({})))
     async with (
         serving(app) as origin,
         httpx.AsyncClient(base_url=origin, headers=social.api.headers, trust_env=False, timeout=60) as api,

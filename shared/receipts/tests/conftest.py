@@ -14,9 +14,9 @@ from envelope.brand import CATALOGUE
 from fakes import serving
 from fakes.plain import FakePlain
 from messaging import Database, Service, ServiceSettings, Transaction
-from receipts import Absent, Effect, Found, Receipt, Receipts, Step, Unclear, Work
+from receipts import Effect, EffectAbsent, EffectFound, EffectUnclear, Receipt, Receipts, Step, StepInHand
 from receipts.answers import expect
-from receipts.testing import DirectDoor
+from receipts.testing import DirectGateway
 
 SETTLED = 160
 """Seconds after which nothing shows up any more."""
@@ -37,7 +37,7 @@ class World:
     database: Database
     pool: asyncpg.Pool
     plain: FakePlain
-    door: DirectDoor
+    door: DirectGateway
     receipts: Receipts
     settled: Settled
     effect: Effect = field(
@@ -74,16 +74,16 @@ class World:
 
     # -- the adapter ---------------------------------------------------------------------------------------------------
 
-    async def make(self, work: Work) -> dict[str, Any]:
+    async def make(self, work: StepInHand) -> dict[str, Any]:
         answer = expect(await work.account.request("POST", "/items", json={"text": work.prepared["text"]}))
         return {"id": answer.json["id"], "url": answer.json["url"]}
 
-    async def find(self, work: Work) -> Found | Absent | Unclear:
+    async def find(self, work: StepInHand) -> EffectFound | EffectAbsent | EffectUnclear:
         listed = expect(await work.account.request("GET", "/items")).json["items"]
         for item in listed:
             if item["text"] == work.prepared["text"]:
-                return Found({"id": item["id"], "url": item["url"]})
-        return Absent()
+                return EffectFound({"id": item["id"], "url": item["url"]})
+        return EffectAbsent()
 
     def steps(self, **changes: Any) -> list[Step]:
         return [Step(**({"name": "make", "send": self.make, "detect": self.find, "seconds": 2.0} | changes))]
@@ -108,7 +108,7 @@ def open_world(make_database: Callable[[str], Awaitable[str]]) -> Callable[..., 
         settled = Settled()
         fake = plain or FakePlain()
         async with asyncpg.create_pool(url, min_size=1) as pool, serving(fake):
-            door = DirectDoor(
+            door = DirectGateway(
                 {"plain": fake.url}, headers={"plain": {"Authorization": f"Bearer {fake.token}"}}
             )
             receipts = Receipts(service.database, door, settled, margin_seconds=1.0)

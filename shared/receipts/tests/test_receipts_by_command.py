@@ -9,7 +9,7 @@ from pydantic import SecretStr
 from chassis import ServiceKey
 from chassis.http.api import api
 from chassis.testing import serving
-from receipts import InDoubt, serve_receipts
+from receipts import EffectInDoubt, serve_receipts
 from shared.receipts.tests.conftest import World
 from tests.fixtures.commands.brandctl import Operator
 
@@ -27,7 +27,7 @@ async def receipts(world: World, tmp_path: Path) -> AsyncIterator[Operator]:
 
 async def test_somebody_finds_one_in_doubt_and_has_it_repeated(world: World, receipts: Operator) -> None:
     world.plain.faults.inject("reset_before", "POST /items")
-    assert isinstance(await world.receipts.perform(world.effect, world.steps(detect=None)), InDoubt)
+    assert isinstance(await world.receipts.perform(world.effect, world.steps(detect=None)), EffectInDoubt)
     (listed,) = (await receipts.json("list", "--state", "in_doubt"))["items"]
     assert (listed["service"], listed["brand_slug"]) == ("social", "acme")
     shown = await receipts("show", listed["receipt_id"])

@@ -18,7 +18,7 @@ from hypothesis.stateful import (
 )
 
 from receipts import domain
-from receipts.domain import Close, Look, Receipt, Send, State, Traits, Wait
+from receipts.domain import Close, LookUp, Receipt, ReceiptState, Send, StepTraits, Wait
 
 SETTLES = timedelta(seconds=60)
 FIRST_LOOK = timedelta(seconds=10)
@@ -29,13 +29,13 @@ MADE = Receipt(UUID(int=1), "plain", "plain", "acme", "an item", {}, ("first", "
 class Handler:
     """Whoever has taken the receipt up: he may be paused at any point, and go on much later."""
 
-    def __init__(self, move: Send | Close | Look, fence: int, until: datetime) -> None:
+    def __init__(self, move: Send | Close | LookUp, fence: int, until: datetime) -> None:
         self.move = move
         self.fence = fence
         self.until = until
         self.has_asked = False
         self.has_settled = False
-        self.event: domain.Event | None = None
+        self.event: domain.ReceiptEvent | None = None
         """What he has to tell, and has not told yet."""
 
 
@@ -47,7 +47,7 @@ class Effects(RuleBasedStateMachine):
     @initialize(looks=st.booleans(), repeatable=st.booleans())
     def begin(self, looks: bool, repeatable: bool) -> None:
         self.steps = [
-            Traits(
+            StepTraits(
                 "first",
                 looks=looks,
                 repeatable=repeatable,
@@ -55,7 +55,7 @@ class Effects(RuleBasedStateMachine):
                 lease=LEASE,
                 first_look=FIRST_LOOK,
             ),
-            Traits(
+            StepTraits(
                 "second", looks=True, repeatable=False, settles=SETTLES, lease=LEASE, first_look=FIRST_LOOK
             ),
         ]
@@ -70,10 +70,10 @@ class Effects(RuleBasedStateMachine):
 
     @rule(target=handlers)
     def somebody_takes_it_up(self) -> Any:
-        self.receipt, move = domain.take_up(self.receipt, self.steps, self.now)
+        self.receipt, move = domain.next_move(self.receipt, self.steps, self.now)
         if isinstance(move, Wait):
             assert move.after > timedelta()
-        if isinstance(move, Send | Close | Look):
+        if isinstance(move, Send | Close | LookUp):
             handler = Handler(move, self.receipt.fence, self.now + LEASE)
             handler.has_settled = domain.has_settled(self.receipt, SETTLES, self.now)
             return handler
@@ -90,32 +90,32 @@ class Effects(RuleBasedStateMachine):
             handler.has_asked = True
             handler.event = self._asked(handler, outcome)
 
-    def _asked(self, handler: Handler, outcome: str) -> domain.Event:  # noqa: PLR0911  (one for each answer)
+    def _asked(self, handler: Handler, outcome: str) -> domain.ReceiptEvent:  # noqa: PLR0911  (one for each answer)
         step, fence = handler.move.step, handler.fence
         if fence < self.gate:
-            return domain.Overtaken(step, fence, "somebody else has taken it up", self.gate)
+            return domain.FenceOvertaken(step, fence, "somebody else has taken it up", self.gate)
         if isinstance(handler.move, Send) and self.now >= handler.until:
-            return domain.HeldBack(step, fence, "late", "it was too late")
+            return domain.StepNotSent(step, fence, "late", "it was too late")
         self.gate = fence
         match handler.move:
             case Send():
                 if outcome == "gone":
-                    return domain.HeldBack(step, fence, "unreachable", "no connection")
+                    return domain.StepNotSent(step, fence, "unreachable", "no connection")
                 if outcome == "refused":
-                    return domain.TurnedDown(step, fence, "refused", "it wants none of it")
+                    return domain.StepRefused(step, fence, "refused", "it wants none of it")
                 self.arrived[step].append(self.now)
-                lost = domain.Lost(step, fence, "no answer")
-                return domain.Answered(step, fence, {step: str(fence)}) if outcome == "arrives" else lost
+                lost = domain.OutcomeUnknown(step, fence, "no answer")
+                return domain.StepAccepted(step, fence, {step: str(fence)}) if outcome == "arrives" else lost
             case Close():
-                return domain.Closed(step, fence)
-            case Look():
+                return domain.EarlierSendsClosed(step, fence)
+            case LookUp():
                 if outcome == "gone":
-                    return domain.NotLooked(step, fence, "no connection")
+                    return domain.LookUpFailed(step, fence, "no connection")
                 if any(moment + SETTLES <= self.now for moment in self.arrived[step]):
-                    return domain.SeenThere(step, fence, {step: "seen"})
-                return domain.SeenAbsent(step, fence, handler.has_settled)
+                    return domain.EffectSeen(step, fence, {step: "seen"})
+                return domain.EffectNotSeen(step, fence, handler.has_settled)
 
-    @precondition(lambda self: self.receipt.state is State.IN_DOUBT)
+    @precondition(lambda self: self.receipt.state is ReceiptState.IN_DOUBT)
     @rule()
     def a_person_decides(self) -> None:
         """By what is there: that nothing more comes after he has looked, the closed gate sees to."""
@@ -126,7 +126,7 @@ class Effects(RuleBasedStateMachine):
         else:
             self.receipt = domain.repeat(self.receipt)
 
-    def _hear(self, event: domain.Event) -> None:
+    def _hear(self, event: domain.ReceiptEvent) -> None:
         before = self.receipt
         after = domain.decide(before, event, self.now, settles=SETTLES, first_look=FIRST_LOOK)
         if after is not None:
@@ -147,7 +147,7 @@ class Effects(RuleBasedStateMachine):
     @invariant()
     def what_is_refused_is_not_there(self) -> None:
         receipt = getattr(self, "receipt", MADE)
-        if receipt.state is State.REFUSED:
+        if receipt.state is ReceiptState.REFUSED:
             assert not self.arrived[receipt.step]
 
 
@@ -159,19 +159,19 @@ def test_a_restored_database_does_not_send_what_the_gateway_has_seen() -> None:
     """The receipt is as it was before anything was sent; the gateway knows of a later fence: somebody may have sent it."""
     now = datetime(2027, 3, 1, tzinfo=UTC)
     steps = [
-        Traits("first", looks=True, repeatable=False, settles=SETTLES, lease=LEASE, first_look=FIRST_LOOK)
+        StepTraits("first", looks=True, repeatable=False, settles=SETTLES, lease=LEASE, first_look=FIRST_LOOK)
     ]
-    receipt, move = domain.take_up(replace(MADE, steps=("first",)), steps, now)
+    receipt, move = domain.next_move(replace(MADE, steps=("first",)), steps, now)
     assert move == Send("first")
-    after = domain.decide(receipt, domain.Overtaken("first", receipt.fence, "seen", known=7), now)
+    after = domain.decide(receipt, domain.FenceOvertaken("first", receipt.fence, "seen", known=7), now)
     assert after is not None
-    _, move = domain.take_up(after, steps, now)
+    _, move = domain.next_move(after, steps, now)
     assert move == Close("first")
 
 
 def test_what_was_seen_before_another_send_says_nothing_about_that() -> None:
     """Whoever looked was paused; another has looked since, and sent, and lost the answer."""
     now = datetime(2027, 3, 1, tzinfo=UTC)
-    unknown = replace(MADE, step="first", state=State.UNKNOWN, fence=6, sent_fence=5, quiet_since=now)
-    assert domain.decide(unknown, domain.SeenAbsent("first", 3), now) is None
-    assert domain.decide(unknown, domain.SeenAbsent("first", 6), now) is not None
+    unknown = replace(MADE, step="first", state=ReceiptState.UNKNOWN, fence=6, sent_fence=5, quiet_since=now)
+    assert domain.decide(unknown, domain.EffectNotSeen("first", 3), now) is None
+    assert domain.decide(unknown, domain.EffectNotSeen("first", 6), now) is not None

@@ -7,15 +7,15 @@ import pytest
 
 from messaging import RetryLater, WaitFor
 from receipts import (
-    Answer,
+    AccountResponse,
+    AccountSummary,
     ClockOffset,
-    Connected,
+    EffectInDoubt,
+    EffectPerformed,
     EffectRefused,
-    InDoubt,
-    Performed,
     Step,
+    StepInHand,
     UnknownOutcome,
-    Work,
 )
 from receipts.answers import expect
 from receipts.errors import DoubtfulOutcome
@@ -24,11 +24,11 @@ from shared.receipts.tests.conftest import SETTLED, World
 ANN, BOB = ("user:ann", "connection:1"), ("user:bob", "connection:2")
 
 
-def connected(*identities: str) -> tuple[Connected, ...]:
-    return (Connected("plain", "plain", "@acme", "ok", identities=identities),)
+def connected(*identities: str) -> tuple[AccountSummary, ...]:
+    return (AccountSummary("plain", "plain", "@acme", "ok", identities=identities),)
 
 
-async def _put(work: Work) -> dict[str, Any]:
+async def _put(work: StepInHand) -> dict[str, Any]:
     answer = expect(await work.account.request("PUT", "/items/7", json={"text": work.prepared["text"]}))
     return {"id": answer.json["id"]}
 
@@ -51,7 +51,7 @@ async def test_what_is_done_45_seconds_after_the_request_is_found(world: World) 
     assert waits.value.after > timedelta(seconds=100)
     world.plain.answer(next(each for each in world.plain.requests if each.method == "POST"))
     await world.pass_time(SETTLED)
-    assert isinstance(await world.receipts.perform(world.effect, world.steps()), Performed)
+    assert isinstance(await world.receipts.perform(world.effect, world.steps()), EffectPerformed)
     assert world.texts == ["Hello"]
 
 
@@ -64,7 +64,7 @@ async def test_what_may_be_there_is_in_doubt_when_the_account_is_refused(world: 
     world.plain.faults.inject("expired", "PUT /items/*")
     await _lose(world, steps)
     doubt = await world.receipts.perform(world.effect, steps)
-    assert isinstance(doubt, InDoubt)
+    assert isinstance(doubt, EffectInDoubt)
     assert "may be there" in doubt.detail
     assert world.texts == ["Hello"]
 
@@ -85,7 +85,7 @@ async def test_what_was_held_back_after_a_lost_answer_is_not_forgotten(world: Wo
     await _lose(world, steps)
     await _lose(world, steps)
     await world.pass_time(SETTLED)
-    assert isinstance(await world.receipts.perform(world.effect, steps), InDoubt)
+    assert isinstance(await world.receipts.perform(world.effect, steps), EffectInDoubt)
 
 
 async def test_what_a_receipt_of_before_has_lost_is_in_doubt_too(world: World) -> None:
@@ -95,17 +95,17 @@ async def test_what_a_receipt_of_before_has_lost_is_in_doubt_too(world: World) -
     await _lose(world, steps)
     await world.pool.execute("update receipts set identity = null, unanswered = null")
     world.plain.faults.inject("expired", "PUT /items/*")
-    assert isinstance(await world.receipts.perform(world.effect, steps), InDoubt)
+    assert isinstance(await world.receipts.perform(world.effect, steps), EffectInDoubt)
 
 
 async def test_a_redirect_after_a_post_says_nothing_about_it(world: World) -> None:
     for status in (302, 303):
         with pytest.raises(UnknownOutcome):
-            expect(Answer(status))
+            expect(AccountResponse(status))
     world.plain.faults.inject("error_after", "POST /items", status=303)
     await _lose(world, world.steps())
     await world.pass_time(SETTLED)
-    assert isinstance(await world.receipts.perform(world.effect, world.steps()), Performed)
+    assert isinstance(await world.receipts.perform(world.effect, world.steps()), EffectPerformed)
     assert world.texts == ["Hello"]
 
 
@@ -113,10 +113,10 @@ async def test_whoever_gives_up_asks_a_person_about_what_may_be_there(world: Wor
     steps = [Step("put", _put, repeatable=True)]
     world.plain.faults.inject("error_after", "PUT /items/*")
     await _lose(world, steps)
-    assert isinstance(await world.receipts.give_up(world.effect, steps), InDoubt)
+    assert isinstance(await world.receipts.give_up(world.effect, steps), EffectInDoubt)
     assert await world.state() == "in_doubt"
     await world.receipts.repeat(world.effect.receipt_id, by="ann")
-    assert isinstance(await world.receipts.perform(world.effect, steps), Performed)
+    assert isinstance(await world.receipts.perform(world.effect, steps), EffectPerformed)
 
 
 async def test_whoever_gives_up_on_what_was_never_sent_asks_nobody(world: World) -> None:
@@ -127,10 +127,10 @@ async def test_whoever_gives_up_on_what_was_never_sent_asks_nobody(world: World)
 
 
 async def test_what_no_look_up_can_tell_is_in_doubt_at_once(world: World) -> None:
-    async def send(_: Work) -> dict[str, Any]:
+    async def send(_: StepInHand) -> dict[str, Any]:
         raise DoubtfulOutcome("it says that it has it already, and shows none")
 
-    assert isinstance(await world.receipts.perform(world.effect, world.steps(send=send)), InDoubt)
+    assert isinstance(await world.receipts.perform(world.effect, world.steps(send=send)), EffectInDoubt)
 
 
 # -- connected as another user -------------------------------------------------------------------------------------------
@@ -143,11 +143,11 @@ async def test_what_may_be_there_for_one_user_is_not_made_for_another(world: Wor
     world.door.reconnect(connected(*BOB))
     await world.pass_time(SETTLED)
     doubt = await world.receipts.perform(world.effect, world.steps())
-    assert isinstance(doubt, InDoubt)
+    assert isinstance(doubt, EffectInDoubt)
     assert "another user" in doubt.detail
     assert world.texts == []
     await world.receipts.repeat(world.effect.receipt_id, by="ann")
-    assert isinstance(await world.receipts.perform(world.effect, world.steps()), Performed)
+    assert isinstance(await world.receipts.perform(world.effect, world.steps()), EffectPerformed)
 
 
 async def test_the_same_user_connected_again_goes_on(world: World) -> None:
@@ -159,7 +159,7 @@ async def test_the_same_user_connected_again_goes_on(world: World) -> None:
     with pytest.raises(WaitFor, match="does not know yet"):
         await world.receipts.perform(world.effect, world.steps())
     world.door.reconnect(connected("user:ann", "connection:2"))
-    assert isinstance(await world.receipts.perform(world.effect, world.steps()), Performed)
+    assert isinstance(await world.receipts.perform(world.effect, world.steps()), EffectPerformed)
     assert world.texts == ["Hello"]
 
 
@@ -169,7 +169,7 @@ async def test_what_never_was_is_made_for_whoever_is_connected_now(world: World)
     await _lose(world, world.steps())
     world.door.reconnect(connected(*BOB))
     await world.pass_time(SETTLED)
-    assert isinstance(await world.receipts.perform(world.effect, world.steps()), Performed)
+    assert isinstance(await world.receipts.perform(world.effect, world.steps()), EffectPerformed)
     assert await world.pool.fetchval("select identity from receipts") == "user:bob"
 
 
@@ -177,7 +177,7 @@ async def test_a_request_says_for_whom_it_is(world: World) -> None:
     """Somebody reconnects between the question who it is and the request."""
     world.door.reconnect(connected(*ANN))
 
-    async def send(work: Work) -> dict[str, Any]:
+    async def send(work: StepInHand) -> dict[str, Any]:
         world.door.reconnect(connected(*BOB))
         return await world.make(work)
 
@@ -192,7 +192,7 @@ async def test_a_receipt_that_knows_no_user_goes_on(world: World) -> None:
     await _lose(world, world.steps())
     world.door.reconnect(connected(*BOB))
     await world.pass_time(SETTLED)
-    assert isinstance(await world.receipts.perform(world.effect, world.steps()), Performed)
+    assert isinstance(await world.receipts.perform(world.effect, world.steps()), EffectPerformed)
     assert world.texts == ["Hello"]
 
 
@@ -203,7 +203,7 @@ async def test_answers_tell_how_far_the_other_clock_is_ahead(world: World) -> No
     world.plain.set_clock(timedelta(minutes=-15))
     seen: list[ClockOffset | None] = []
 
-    async def send(work: Work) -> dict[str, Any]:
+    async def send(work: StepInHand) -> dict[str, Any]:
         answer = await work.account.request("GET", "/items")
         seen.append(answer.clock)
         return {}

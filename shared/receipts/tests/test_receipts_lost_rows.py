@@ -8,8 +8,8 @@ import pytest
 
 from messaging import WaitFor
 from messaging.storage.server_history import note_server
-from receipts import InDoubt, Performed, Receipts, Step
-from receipts.testing import DirectDoor
+from receipts import EffectInDoubt, EffectPerformed, Receipts, Step
+from receipts.testing import DirectGateway
 from shared.receipts.tests.conftest import SETTLED, World
 
 
@@ -18,7 +18,7 @@ async def lose_rows(world: World) -> Receipts:
     await world.pool.execute("delete from receipts")
     headers = {"plain": {"Authorization": f"Bearer {world.plain.token}"}}
     return Receipts(
-        world.database, DirectDoor({"plain": world.plain.url}, headers=headers), margin_seconds=1.0
+        world.database, DirectGateway({"plain": world.plain.url}, headers=headers), margin_seconds=1.0
     )
 
 
@@ -37,14 +37,14 @@ async def test_what_is_there_is_found_and_not_sent_again(world: World) -> None:
     await world.receipts.perform(world.effect, world.steps())
     receipts = await lose_rows(world)
     found = await perform(world, receipts, world.steps())
-    assert isinstance(found, Performed)
+    assert isinstance(found, EffectPerformed)
     assert found.remote["id"]
     assert world.texts == ["Hello"]
 
 
 async def test_what_is_not_there_is_sent_once_that_is_certain(world: World) -> None:
     receipts = await lose_rows(world)
-    assert isinstance(await perform(world, receipts, world.steps()), Performed)
+    assert isinstance(await perform(world, receipts, world.steps()), EffectPerformed)
     assert world.texts == ["Hello"]
     looks = [each for each in world.plain.requests if each.method == "GET"]
     assert looks
@@ -60,7 +60,7 @@ async def test_steps_that_nobody_sees_are_made_again_before_the_one_that_is_look
 
     steps = [Step("upload", upload, repeatable=True, unseen=True), *world.steps()]
     receipts = await lose_rows(world)
-    assert isinstance(await perform(world, receipts, steps), Performed)
+    assert isinstance(await perform(world, receipts, steps), EffectPerformed)
     assert (made, world.texts) == (["upload"], ["Hello"])
 
 
@@ -75,7 +75,7 @@ async def test_what_cannot_be_looked_for_is_in_doubt(world: World, kind: str) ->
     before = len(world.texts)
     receipts = await lose_rows(world)
     doubt = await perform(world, receipts, steps)
-    assert isinstance(doubt, InDoubt)
+    assert isinstance(doubt, EffectInDoubt)
     assert "may be there" in doubt.detail
     assert len(world.texts) == before
 
@@ -83,7 +83,7 @@ async def test_what_cannot_be_looked_for_is_in_doubt(world: World, kind: str) ->
 async def test_a_receipt_that_is_there_counts_whatever_may_have_been_lost(world: World) -> None:
     await world.receipts.perform(world.effect, world.steps())
     again = await world.receipts.perform(replace(world.effect, may_be_there=True), world.steps())
-    assert isinstance(again, Performed)
+    assert isinstance(again, EffectPerformed)
     assert world.texts == ["Hello"]
 
 
@@ -98,4 +98,4 @@ async def test_nothing_is_begun_before_the_service_has_found_out_what_it_has_los
     assert world.texts == []
     async with world.database.transaction() as tx:
         assert await note_server(tx.connection) is not None
-    assert isinstance(await world.receipts.perform(world.effect, world.steps()), Performed)
+    assert isinstance(await world.receipts.perform(world.effect, world.steps()), EffectPerformed)

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from chassis.http.api import api
 from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Caller, Scope
-from receipts import InDoubt, serve_receipts
+from receipts import EffectInDoubt, serve_receipts
 from shared.receipts.tests.conftest import World
 
 CALLERS = {
@@ -41,7 +41,7 @@ async def asking(world: World) -> AsyncIterator[httpx.AsyncClient]:
 async def path(world: World) -> str:
     """Of a receipt in doubt."""
     world.plain.faults.inject("reset_after", "POST /items")
-    assert isinstance(await world.receipts.perform(world.effect, world.steps(detect=None)), InDoubt)
+    assert isinstance(await world.receipts.perform(world.effect, world.steps(detect=None)), EffectInDoubt)
     return f"/v1/receipts/{world.effect.receipt_id}"
 
 

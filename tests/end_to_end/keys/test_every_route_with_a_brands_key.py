@@ -17,7 +17,7 @@ from messaging import Database
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
 from receipts import Receipts
-from receipts.testing import DirectDoor
+from receipts.testing import DirectGateway
 from tests.end_to_end.keys.walks import APPLICATIONS, FILLED, Place, Walk
 
 VARYING = {"date", "etag"}
@@ -41,7 +41,7 @@ async def walk(request: Any, make_database: Callable[[str], Awaitable[str]]) -> 
         stack.push_async_callback(connections.close)
         relay = Relay(connections, Publisher("amqp://nobody@127.0.0.1:1/", name="none"))
         database = Database(connections, relay, service, CATALOGUE)
-        door = DirectDoor({})
+        door = DirectGateway({})
         stack.push_async_callback(door.aclose)
         app = APPLICATIONS[service](database, Receipts(database, door))
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)

@@ -32,7 +32,7 @@ from messaging.flow.relay import Relay
 from monitor.dead_letters import Operations
 from monitor.http_api import create_api
 from monitor.notifications import Gateway, Summaries, Telling
-from tests.fixtures.accounts.other_side import KEY, Other, client
+from tests.fixtures.accounts.other_side import KEY, OtherSide, client
 
 ROOT = Path(__file__).parents[3]
 TOKEN = "7000000001:AArecognisable-1"
@@ -96,7 +96,7 @@ async def tried(monitor: httpx.AsyncClient, name: str, **how: Any) -> dict[str, 
 async def test_the_gateway_lets_every_form_through_and_providers_see_it(
     gateway: GatewayProcess, monitor: httpx.AsyncClient
 ) -> None:
-    other = Other()
+    other = OtherSide()
     async with serving(other) as url:
         bot = {"chat": "-1001", "api_url": url}
         await connect(gateway, "bot", "telegram", bot, {"token": TOKEN})

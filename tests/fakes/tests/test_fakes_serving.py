@@ -9,7 +9,7 @@ import pytest
 
 from fakes import Faults, Kind, Request, in_thread, serving
 from fakes.plain import FakePlain
-from fakes.serving.process import Watcher, started
+from fakes.serving.process import FakeProcess, started
 
 HELLO = {"text": "Hello"}
 AUTH = {"Authorization": "Bearer plain-token"}
@@ -96,7 +96,7 @@ def test_a_fault_strikes_what_it_is_meant_for() -> None:
 
 def test_in_a_thread_and_watched_from_outside() -> None:
     with in_thread(FakePlain()) as fake:
-        watcher = Watcher(fake.url)
+        watcher = FakeProcess(fake.url)
         watcher.inject("error_after", "POST /items", status=500)
         assert httpx.post(f"{fake.url}/items", json=HELLO, headers=AUTH, trust_env=False).status_code == 500
         assert [item["text"] for item in watcher.accepted()] == ["Hello"]

@@ -14,7 +14,7 @@ from faults.strange_input.door import LONGEST_DETAIL
 from faults.strange_input.messages import FAILS, HOPELESS, KINDS, SECRET, Expected, Strange, dressed, sound
 from faults.strange_input.raw_properties import RawProperties
 from messaging.flow import codec, dead_letters
-from messaging.flow.codec import Invalid, NotAnEnvelope
+from messaging.flow.codec import InvalidMessage, NotAnEnvelope
 from messaging.flow.dead_letters import DeadLetter
 from messaging.topology import work_queues
 
@@ -46,7 +46,7 @@ def test_the_decoder_takes_what_it_should_and_says_of_the_rest_what_is_wrong(kin
             case NotAnEnvelope(detail):
                 assert strange.expected is not Expected.EFFECT
                 assert strange.expected is Expected.EITHER or strange.event_id is None
-            case Invalid(head, failure):
+            case InvalidMessage(head, failure):
                 detail = failure.message
                 assert strange.expected is not Expected.EFFECT
                 assert head.event_id == strange.event_id

@@ -20,10 +20,10 @@ from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchCompleted, ResearchRequested
 from messaging import (
     Context,
+    GroupedRecord,
     QueuePolicy,
     Service,
     ServiceSettings,
-    Together,
     Transaction,
     command_line,
     on_batch,
@@ -70,8 +70,8 @@ async def effects_together(tx: Transaction, messages: Sequence[Requested]) -> No
     await effects_of(messages, tx)
 
 
-async def effect_of(message: Requested, _context: Context) -> Together[Requested]:
-    return Together(effects_together, message)
+async def effect_of(message: Requested, _context: Context) -> GroupedRecord[Requested]:
+    return GroupedRecord(effects_together, message)
 
 
 def handler_of(shape: str) -> OnBatch | OnEach:

@@ -9,12 +9,12 @@ from cryptography.fernet import Fernet
 from chassis.testing import running, serving
 from gateway.app import GatewayApp
 from gateway.settings import Settings
-from tests.fixtures.accounts.other_side import KEY, Other, client
+from tests.fixtures.accounts.other_side import KEY, OtherSide, client
 
 
 @pytest.fixture
-async def other() -> AsyncIterator[Other]:
-    made = Other()
+async def other() -> AsyncIterator[OtherSide]:
+    made = OtherSide()
     async with serving(made) as url:
         made.url = url
         yield made

@@ -11,7 +11,7 @@ import pytest
 from starlette.responses import JSONResponse
 
 from gateway.app import GatewayApp
-from tests.fixtures.accounts.other_side import KEY, Other
+from tests.fixtures.accounts.other_side import KEY, OtherSide
 from tests.fixtures.commands import brandctl
 
 TOKEN = "token-recognisable-0123"
@@ -47,7 +47,7 @@ def operator(gateway: GatewayApp, tmp_path: Path) -> Operator:
 
 
 async def test_a_check_that_reaches_nobody_does_not_say_that_the_account_works(
-    operator: Operator, other: Other
+    operator: Operator, other: OtherSide
 ) -> None:
     other.answer(
         "GET /api/v1/accounts/verify_credentials", {"id": "7", "acct": "acme"}, JSONResponse({}, 503)
@@ -60,7 +60,7 @@ async def test_a_check_that_reaches_nobody_does_not_say_that_the_account_works(
     assert "@acme\tok\t" in listed
 
 
-async def test_a_token_that_snac_cannot_process_is_refused(operator: Operator, other: Other) -> None:
+async def test_a_token_that_snac_cannot_process_is_refused(operator: Operator, other: OtherSide) -> None:
     other.answer("GET /api/v1/accounts/verify_credentials", JSONResponse({}, 422))
     code, told = await operator.run(
         "connect", "mastodon", "--brand", "acme", "--url", other.url, given="wrong"
@@ -69,7 +69,7 @@ async def test_a_token_that_snac_cannot_process_is_refused(operator: Operator, o
 
 
 async def test_accounts_are_connected_listed_checked_and_disconnected(
-    operator: Operator, other: Other
+    operator: Operator, other: OtherSide
 ) -> None:
     other.answer(
         "GET /api/v1/accounts/verify_credentials", {"id": "7", "acct": "acme"}, JSONResponse({}, 401)
@@ -111,7 +111,7 @@ async def test_accounts_are_connected_listed_checked_and_disconnected(
     assert TOKEN not in listed + told
 
 
-async def test_an_account_is_logged_in_with_by_a_browser(operator: Operator, other: Other) -> None:
+async def test_an_account_is_logged_in_with_by_a_browser(operator: Operator, other: OtherSide) -> None:
     scopes = ("--scope", "tweet.read", "--scope", "tweet.write")
     code, told = await operator.run(
         "app", "x", "--client-id", "ours", *scopes, given="an-app-secret-recognisable\n"

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from chassis.testing import eventually, running
 from gateway.app import GatewayApp
 from gateway.settings import Settings
-from tests.fixtures.accounts.other_side import Other, client
+from tests.fixtures.accounts.other_side import OtherSide, client
 from tests.fixtures.databases import Roles
 
 PAIR = "orchestrator-to-gateway-key-for-tests"
@@ -32,7 +32,7 @@ async def owner(database_url: str, database_roles: Roles) -> AsyncIterator[async
     await connection.close()
 
 
-async def connect(api: httpx.AsyncClient, other: Other, name: str, *brands: str) -> None:
+async def connect(api: httpx.AsyncClient, other: OtherSide, name: str, *brands: str) -> None:
     body = {
         "kind": "webhook",
         "brands": list(brands),
@@ -61,7 +61,7 @@ async def sealed(owner: asyncpg.Connection, table: str = "accounts") -> dict[str
 
 
 async def test_what_an_erasure_took_is_given_back_with_its_credentials(
-    api: httpx.AsyncClient, other: Other, owner: asyncpg.Connection
+    api: httpx.AsyncClient, other: OtherSide, owner: asyncpg.Connection
 ) -> None:
     await connect(api, other, "own", "acme")
     await connect(api, other, "shared", "acme", "rival")
@@ -89,7 +89,7 @@ async def test_what_an_erasure_took_is_given_back_with_its_credentials(
     assert set(await connected(api)) == set(before)
 
 
-async def test_an_account_that_has_the_name_now_stays(api: httpx.AsyncClient, other: Other) -> None:
+async def test_an_account_that_has_the_name_now_stays(api: httpx.AsyncClient, other: OtherSide) -> None:
     await connect(api, other, "own", "acme")
     erasure_id = await erase(api)
     await connect(api, other, "own", "rival")
@@ -103,7 +103,7 @@ async def test_an_account_that_has_the_name_now_stays(api: httpx.AsyncClient, ot
 
 
 async def test_after_a_week_nothing_of_it_is_left(
-    api: httpx.AsyncClient, other: Other, owner: asyncpg.Connection, settings: Callable[[], Settings]
+    api: httpx.AsyncClient, other: OtherSide, owner: asyncpg.Connection, settings: Callable[[], Settings]
 ) -> None:
     await connect(api, other, "own", "acme")
     erasure_id = await erase(api)
@@ -121,7 +121,7 @@ async def test_after_a_week_nothing_of_it_is_left(
 
 
 async def test_credentials_that_can_be_given_back_are_sealed_with_the_new_key_too(
-    api: httpx.AsyncClient, other: Other, owner: asyncpg.Connection
+    api: httpx.AsyncClient, other: OtherSide, owner: asyncpg.Connection
 ) -> None:
     await connect(api, other, "own", "acme")
     await erase(api)

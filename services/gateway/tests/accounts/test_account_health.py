@@ -19,13 +19,13 @@ from gateway.accounts import AccountHealthChecker
 from gateway.accounts.domain import AccountState, ConnectedAccount
 from gateway.app import GatewayApp
 from gateway.settings import Settings
-from tests.fixtures.accounts.other_side import Other, client
+from tests.fixtures.accounts.other_side import OtherSide, client
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 ME = "GET /api/v1/accounts/verify_credentials"
 
 
-def body(other: Other, token: str = "token-0123456789") -> dict[str, Any]:
+def body(other: OtherSide, token: str = "token-0123456789") -> dict[str, Any]:
     return {
         "kind": "mastodon",
         "brands": ["acme"],
@@ -58,7 +58,7 @@ def health_of(gateway: GatewayApp) -> AccountHealthChecker:
 
 
 async def test_each_account_is_looked_at_once_whatever_the_number_of_replicas(
-    settings: Callable[[], Settings], other: Other, database_url: str
+    settings: Callable[[], Settings], other: OtherSide, database_url: str
 ) -> None:
     other.answer(ME, {"id": "7", "acct": "acme"})
     async with (
@@ -86,7 +86,7 @@ async def test_each_account_is_looked_at_once_whatever_the_number_of_replicas(
 
 
 async def test_what_cannot_be_asked_is_asked_again_soon_and_counts_as_before(
-    gateway: GatewayApp, api: httpx.AsyncClient, other: Other, database_url: str
+    gateway: GatewayApp, api: httpx.AsyncClient, other: OtherSide, database_url: str
 ) -> None:
     await api.put("/v1/accounts/acme", json=body(other))
     other.answer(ME, {"id": "7", "acct": "acme"}, JSONResponse({}, 503))
@@ -104,7 +104,7 @@ async def test_what_cannot_be_asked_is_asked_again_soon_and_counts_as_before(
 
 
 async def test_accounts_are_counted_by_kind_and_state(
-    gateway: GatewayApp, api: httpx.AsyncClient, other: Other, database_url: str
+    gateway: GatewayApp, api: httpx.AsyncClient, other: OtherSide, database_url: str
 ) -> None:
     other.answer(ME, {"id": "7", "acct": "acme"}, JSONResponse({}, 401))
     for name in ("one", "two", "three"):
@@ -132,7 +132,7 @@ async def test_accounts_are_counted_by_kind_and_state(
 
 
 async def test_credentials_go_on_when_gateway_keys_are_changed(
-    settings: Callable[[], Settings], other: Other
+    settings: Callable[[], Settings], other: OtherSide
 ) -> None:
     other.answer(ME, {"id": "7", "acct": "acme"})
     before, new = settings(), Fernet.generate_key().decode()
@@ -155,7 +155,7 @@ async def test_credentials_go_on_when_gateway_keys_are_changed(
 
 
 async def test_a_webhooks_secret_is_changed_while_messages_go_on(
-    api: httpx.AsyncClient, other: Other
+    api: httpx.AsyncClient, other: OtherSide
 ) -> None:
     hook = {"kind": "webhook", "brands": ["acme"], "settings": {"url": f"{other.url}/in"}}
     first = (await api.put("/v1/accounts/hook", json=hook)).json()["secret"]

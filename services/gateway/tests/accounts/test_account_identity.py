@@ -9,7 +9,7 @@ import pytest
 
 from gateway.accounts.kind import leading_items
 from services.gateway.tests.accounts.test_account_requests import ask, connect, effect, post
-from tests.fixtures.accounts.other_side import Other
+from tests.fixtures.accounts.other_side import OtherSide
 
 
 async def identities(api: httpx.AsyncClient) -> list[str]:
@@ -18,14 +18,14 @@ async def identities(api: httpx.AsyncClient) -> list[str]:
     return told
 
 
-async def _connected_as(api: httpx.AsyncClient, other: Other, user: str) -> list[str]:
+async def _connected_as(api: httpx.AsyncClient, other: OtherSide, user: str) -> list[str]:
     other.answer("GET /api/v1/accounts/verify_credentials", {"id": user, "acct": f"user{user}"})
     await connect(api, other)
     await api.post("/v1/accounts/acme/check")
     return await identities(api)
 
 
-async def test_a_request_for_one_user_reaches_no_other(api: httpx.AsyncClient, other: Other) -> None:
+async def test_a_request_for_one_user_reaches_no_other(api: httpx.AsyncClient, other: OtherSide) -> None:
     other.answer("POST /api/v1/statuses", {"id": "1"})
     ann = await _connected_as(api, other, "1")
     bob = await _connected_as(api, other, "2")
@@ -43,7 +43,7 @@ async def test_a_request_for_one_user_reaches_no_other(api: httpx.AsyncClient, o
         assert sent.status_code == 200
 
 
-async def test_the_same_user_connected_again_is_known(api: httpx.AsyncClient, other: Other) -> None:
+async def test_the_same_user_connected_again_is_known(api: httpx.AsyncClient, other: OtherSide) -> None:
     before = await _connected_as(api, other, "1")
     again = await _connected_as(api, other, "1")
     assert before[0] == again[0]
@@ -51,7 +51,7 @@ async def test_the_same_user_connected_again_is_known(api: httpx.AsyncClient, ot
 
 
 async def test_whom_an_account_is_connected_as_is_not_known_before_it_is_looked_at(
-    api: httpx.AsyncClient, other: Other
+    api: httpx.AsyncClient, other: OtherSide
 ) -> None:
     other.answer("GET /api/v1/accounts/verify_credentials", {"error": "later"})
     await connect(api, other)
@@ -60,7 +60,7 @@ async def test_whom_an_account_is_connected_as_is_not_known_before_it_is_looked_
 
 
 async def test_a_list_that_is_too_long_is_given_as_far_as_it_is_whole(
-    api: httpx.AsyncClient, other: Other
+    api: httpx.AsyncClient, other: OtherSide
 ) -> None:
     await connect(api, other)
     statuses = [

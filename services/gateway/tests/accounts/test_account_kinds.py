@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from gateway.accounts.kind import KindContext, RemoteRequest
 from gateway.accounts.kinds import KINDS
 from gateway.accounts.registry import validated
-from tests.fixtures.accounts.other_side import Other
+from tests.fixtures.accounts.other_side import OtherSide
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 GHOST_KEY = "64f0c0ffee64f0c0ffee64f0:" + b"recognisable".hex() * 3
@@ -260,7 +260,7 @@ CASES = [
 
 async def test_every_kind_is_asked_as_its_provider_wants_it_and_keeps_its_secrets(
     api: httpx.AsyncClient,
-    other: Other,
+    other: OtherSide,
     database_url: str,
     capfd: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,

@@ -21,13 +21,13 @@ from gateway.accounts.login_flow import redirects_allowed
 from gateway.accounts.oauth import OAuthCredentials
 from gateway.app import GatewayApp
 from gateway.settings import Settings
-from tests.fixtures.accounts.other_side import Came, Other, client
+from tests.fixtures.accounts.other_side import OtherSide, ReceivedRequest, client
 
 SECRET = "app-secret-recognisable-1"
 HOME = "http://127.0.0.1:8976/callback"
 
 
-def fields(came: Came) -> dict[str, str]:
+def fields(came: ReceivedRequest) -> dict[str, str]:
     return dict(parse_qsl(came.body.decode()))
 
 
@@ -47,7 +47,7 @@ async def register(api: httpx.AsyncClient, kind: str = "x") -> None:
 
 
 async def begin(
-    api: httpx.AsyncClient, other: Other, kind: str = "x", name: str = "acme-x"
+    api: httpx.AsyncClient, other: OtherSide, kind: str = "x", name: str = "acme-x"
 ) -> dict[str, Any]:
     body = {"kind": kind, "brands": ["acme"], "settings": {"api_url": other.url}, "redirect_uri": HOME}
     begun = await api.post(f"/v1/accounts/{name}/authorizations", json=body)
@@ -62,7 +62,7 @@ async def complete(
     return await api.post(f"/v1/accounts/{name}/authorizations/complete", json={"code": code, "state": state})
 
 
-async def logged_in(api: httpx.AsyncClient, other: Other, **more: Any) -> None:
+async def logged_in(api: httpx.AsyncClient, other: OtherSide, **more: Any) -> None:
     await register(api)
     other.answer("POST /2/oauth2/token", tokens(1, **more))
     other.answer("GET /2/users/me", {"data": {"id": "7", "username": "acme"}})
@@ -75,7 +75,7 @@ async def look_up(api: httpx.AsyncClient) -> httpx.Response:
 
 
 async def test_an_account_is_connected_by_logging_in(
-    api: httpx.AsyncClient, other: Other, database_url: str, capfd: pytest.CaptureFixture[str]
+    api: httpx.AsyncClient, other: OtherSide, database_url: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     await register(api)
     assert (await api.get("/v1/account-apps/x")).json()["has_secret"] is True
@@ -151,7 +151,7 @@ def test_a_code_goes_to_this_machine_or_encrypted_to_a_host(address: str, is_all
 
 
 async def test_a_login_that_is_none_connects_nothing(
-    api: httpx.AsyncClient, other: Other, database_url: str
+    api: httpx.AsyncClient, other: OtherSide, database_url: str
 ) -> None:
     body = {"kind": "x", "brands": ["acme"], "settings": {"api_url": other.url}, "redirect_uri": HOME}
     unknown = await api.post("/v1/accounts/acme-x/authorizations", json=body)
@@ -182,12 +182,12 @@ async def test_a_login_that_is_none_connects_nothing(
 
 
 async def test_a_refreshed_token_is_stored_before_it_is_used_and_got_once_by_all_replicas(
-    settings: Callable[[], Settings], other: Other
+    settings: Callable[[], Settings], other: OtherSide
 ) -> None:
     known = {"refresh-1-recognisable"}
     made = 1
 
-    async def token(came: Came) -> Response:
+    async def token(came: ReceivedRequest) -> Response:
         """Each refresh token is good once, and a new one takes its place."""
         nonlocal made
         given = fields(came)["refresh_token"]
@@ -222,7 +222,7 @@ async def test_a_refreshed_token_is_stored_before_it_is_used_and_got_once_by_all
 
 
 async def test_a_refresh_that_fails_keeps_the_old_token_and_one_that_is_refused_says_what_to_do(
-    api: httpx.AsyncClient, other: Other
+    api: httpx.AsyncClient, other: OtherSide
 ) -> None:
     await logged_in(api, other, expires_in=60)
     other.answer("GET /2/tweets/1", {"data": {}})
@@ -247,11 +247,11 @@ async def test_a_refresh_that_fails_keeps_the_old_token_and_one_that_is_refused_
 
 
 async def test_a_renewal_is_carried_to_its_end_though_whoever_asked_has_gone(
-    api: httpx.AsyncClient, other: Other
+    api: httpx.AsyncClient, other: OtherSide
 ) -> None:
     arrived, go_on = asyncio.Event(), asyncio.Event()
 
-    async def slowly(_: Came) -> Response:
+    async def slowly(_: ReceivedRequest) -> Response:
         arrived.set()
         await go_on.wait()
         return JSONResponse(tokens(2))
@@ -269,7 +269,7 @@ async def test_a_renewal_is_carried_to_its_end_though_whoever_asked_has_gone(
 
 
 async def test_tokens_of_meta_last_and_are_renewed_a_month_before_their_end(
-    api: httpx.AsyncClient, other: Other
+    api: httpx.AsyncClient, other: OtherSide
 ) -> None:
     await register(api, "threads")
     other.answer("POST /oauth/access_token", {"access_token": "short-recognisable", "user_id": 7})

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from brandctl.local import ports
-from tests.fixtures.accounts.other_side import Other
+from tests.fixtures.accounts.other_side import OtherSide
 
 pytestmark = pytest.mark.real
 ROOT: Final = Path(__file__).parents[4]
@@ -52,7 +52,7 @@ async def log_in(address: str) -> dict[str, str]:
 
 
 async def test_codes_are_exchanged_and_tokens_that_change_at_each_use_are_renewed(
-    provider: str, api: httpx.AsyncClient, other: Other
+    provider: str, api: httpx.AsyncClient, other: OtherSide
 ) -> None:
     app = {
         "client_id": "app",

@@ -19,12 +19,12 @@ from gateway.accounts.kind import RemoteRequest, refusal
 from gateway.accounts.kinds.mastodon import Mastodon
 from gateway.app import GatewayApp
 from gateway.settings import Settings
-from tests.fixtures.accounts.other_side import Came, Other, client
+from tests.fixtures.accounts.other_side import OtherSide, ReceivedRequest, client
 
 TOKEN = "token-of-acme-at-mastodon-0123"
 
 
-async def connect(api: httpx.AsyncClient, other: Other, name: str = "acme", **more: Any) -> None:
+async def connect(api: httpx.AsyncClient, other: OtherSide, name: str = "acme", **more: Any) -> None:
     body = {
         "kind": "mastodon",
         "brands": ["acme"],
@@ -48,7 +48,7 @@ async def ask(api: httpx.AsyncClient, body: dict[str, Any], name: str = "acme") 
 
 
 async def test_a_request_goes_with_the_credentials_and_its_answer_comes_back_whatever_it_is(
-    api: httpx.AsyncClient, other: Other
+    api: httpx.AsyncClient, other: OtherSide
 ) -> None:
     await connect(api, other)
     other.answer(
@@ -77,7 +77,9 @@ async def test_a_request_goes_with_the_credentials_and_its_answer_comes_back_wha
     assert (refused["status"], failed["status"], failed["text"]) == (422, 502, "<h1>away</h1>")
 
 
-async def test_bodies_of_every_form_arrive_as_they_are_meant(api: httpx.AsyncClient, other: Other) -> None:
+async def test_bodies_of_every_form_arrive_as_they_are_meant(
+    api: httpx.AsyncClient, other: OtherSide
+) -> None:
     await connect(api, other)
     other.answer("POST /api/v2/media", {"id": "1"})
     picture = bytes(range(256)) * 400
@@ -132,7 +134,7 @@ def test_what_is_not_among_what_services_ask_is_refused(strange: RemoteRequest) 
     assert isinstance(refusal(Mastodon.allowed_requests, strange), str)
 
 
-async def test_what_is_refused_is_not_asked(api: httpx.AsyncClient, other: Other) -> None:
+async def test_what_is_refused_is_not_asked(api: httpx.AsyncClient, other: OtherSide) -> None:
     await connect(api, other)
     for strange in (
         {"path": "/api/v1/reports"},
@@ -145,7 +147,7 @@ async def test_what_is_refused_is_not_asked(api: httpx.AsyncClient, other: Other
     assert not other.came
 
 
-async def test_messages_to_somebody_are_not_shown(api: httpx.AsyncClient, other: Other) -> None:
+async def test_messages_to_somebody_are_not_shown(api: httpx.AsyncClient, other: OtherSide) -> None:
     await connect(api, other)
     listed = [{"id": "1", "visibility": "public"}, {"id": "2", "visibility": "direct"}]
     other.answer("GET /api/v1/accounts/7/statuses", listed)
@@ -156,7 +158,7 @@ async def test_messages_to_somebody_are_not_shown(api: httpx.AsyncClient, other:
     assert (await ask(api, check | {"path": "/api/v1/statuses/2"})).json()["status"] == 404
 
 
-async def test_no_other_brand_uses_or_learns_of_it(api: httpx.AsyncClient, other: Other) -> None:
+async def test_no_other_brand_uses_or_learns_of_it(api: httpx.AsyncClient, other: OtherSide) -> None:
     await connect(api, other)
     await connect(api, other, "everybodys", brands=["acme", "*"])
     strange = await ask(api, post(brand="other"))
@@ -178,7 +180,7 @@ async def test_no_other_brand_uses_or_learns_of_it(api: httpx.AsyncClient, other
 
 
 async def test_credentials_are_sealed_and_never_given_back(
-    api: httpx.AsyncClient, other: Other, database_url: str, caplog: pytest.LogCaptureFixture
+    api: httpx.AsyncClient, other: OtherSide, database_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     await connect(api, other)
     shown = [(await api.get("/v1/accounts")).text, (await api.get("/v1/accounts/acme")).text]
@@ -203,7 +205,7 @@ async def test_credentials_are_sealed_and_never_given_back(
 
 
 async def test_what_is_wrong_with_credentials_is_said_without_quoting_them(
-    api: httpx.AsyncClient, other: Other
+    api: httpx.AsyncClient, other: OtherSide
 ) -> None:
     body = {"kind": "ghost", "brands": ["acme"], "settings": {"url": other.url}}
     for credentials in (
@@ -216,17 +218,17 @@ async def test_what_is_wrong_with_credentials_is_said_without_quoting_them(
         assert "credentials." in refused.json()["detail"]
 
 
-async def test_a_private_address_is_not_asked(api: httpx.AsyncClient, other: Other) -> None:
+async def test_a_private_address_is_not_asked(api: httpx.AsyncClient, other: OtherSide) -> None:
     await connect(api, other, settings={"url": other.url.replace("127.0.0.1", "127.0.0.3")})
     refused = await ask(api, post())
     assert (refused.status_code, refused.json()["type"]) == (503, "call.not_sent")
     assert "EGRESS_REACHABLE_NETWORKS" in refused.json()["detail"]
 
 
-async def test_it_is_told_whether_anything_was_sent(api: httpx.AsyncClient, other: Other) -> None:
+async def test_it_is_told_whether_anything_was_sent(api: httpx.AsyncClient, other: OtherSide) -> None:
     heard = asyncio.Event()
 
-    async def late(_: Came) -> Response:
+    async def late(_: ReceivedRequest) -> Response:
         await heard.wait()
         return Response()
 
@@ -245,7 +247,7 @@ async def test_it_is_told_whether_anything_was_sent(api: httpx.AsyncClient, othe
     assert TOKEN not in unknown.text + unsent.text
 
 
-async def test_redirects_are_not_followed(api: httpx.AsyncClient, other: Other) -> None:
+async def test_redirects_are_not_followed(api: httpx.AsyncClient, other: OtherSide) -> None:
     await connect(api, other)
     other.answer(
         "POST /api/v1/statuses", Response(status_code=307, headers={"Location": f"{other.url}/else"})
@@ -254,7 +256,7 @@ async def test_redirects_are_not_followed(api: httpx.AsyncClient, other: Other) 
     assert len(other.came) == 1
 
 
-async def test_whoever_was_replaced_sends_nothing_any_more(api: httpx.AsyncClient, other: Other) -> None:
+async def test_whoever_was_replaced_sends_nothing_any_more(api: httpx.AsyncClient, other: OtherSide) -> None:
     await connect(api, other)
     other.answer("POST /api/v1/statuses", {})
     receipt = uuid4()
@@ -274,11 +276,11 @@ async def test_whoever_was_replaced_sends_nothing_any_more(api: httpx.AsyncClien
 
 
 async def test_nobody_looks_while_what_was_sent_may_still_arrive(
-    settings: Callable[[], Settings], other: Other
+    settings: Callable[[], Settings], other: OtherSide
 ) -> None:
     arrived, go_on = asyncio.Event(), asyncio.Event()
 
-    async def slowly(_: Came) -> Response:
+    async def slowly(_: ReceivedRequest) -> Response:
         arrived.set()
         await go_on.wait()
         return JSONResponse({})
@@ -309,7 +311,7 @@ async def test_nobody_looks_while_what_was_sent_may_still_arrive(
 
 
 async def test_a_dead_process_holds_nobody_up_for_longer_than_its_request_could_take(
-    api: httpx.AsyncClient, other: Other, database_url: str
+    api: httpx.AsyncClient, other: OtherSide, database_url: str
 ) -> None:
     await connect(api, other)
     other.answer("GET /api/v1/accounts/7/statuses", [])
@@ -335,11 +337,11 @@ async def test_a_dead_process_holds_nobody_up_for_longer_than_its_request_could_
 
 
 async def test_whoever_asked_may_go_away_and_the_request_is_carried_to_its_end(
-    api: httpx.AsyncClient, other: Other, database_url: str
+    api: httpx.AsyncClient, other: OtherSide, database_url: str
 ) -> None:
     arrived, go_on, done = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
-    async def slowly(_: Came) -> Response:
+    async def slowly(_: ReceivedRequest) -> Response:
         arrived.set()
         await go_on.wait()
         done.set()
@@ -364,7 +366,7 @@ async def test_whoever_asked_may_go_away_and_the_request_is_carried_to_its_end(
 
 
 async def test_a_limit_that_was_told_holds_for_everybody(
-    settings: Callable[[], Settings], other: Other
+    settings: Callable[[], Settings], other: OtherSide
 ) -> None:
     async with (
         running(GatewayApp(settings())) as one,
@@ -388,7 +390,7 @@ async def test_a_limit_that_was_told_holds_for_everybody(
 
 
 async def test_a_refused_token_is_looked_at_and_told_to_everybody(
-    api: httpx.AsyncClient, other: Other
+    api: httpx.AsyncClient, other: OtherSide
 ) -> None:
     await connect(api, other)
     other.answer("POST /api/v1/statuses", JSONResponse({"error": "no such thing for you"}, 401))
@@ -429,7 +431,7 @@ async def test_an_account_at_an_address_that_cannot_be_asked_is_refused(
         assert answer.headers["content-type"] == "application/problem+json"
 
 
-async def test_a_webhook_is_signed_with_its_own_secret(api: httpx.AsyncClient, other: Other) -> None:
+async def test_a_webhook_is_signed_with_its_own_secret(api: httpx.AsyncClient, other: OtherSide) -> None:
     body = {"kind": "webhook", "brands": ["acme"], "settings": {"url": f"{other.url}/in"}}
     made = (await api.put("/v1/accounts/hook", json=body)).json()
     message = {"brand": "acme", "method": "POST", "path": "/", "json": {"title": "Über"}}

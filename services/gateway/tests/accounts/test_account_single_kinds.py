@@ -17,7 +17,7 @@ from gateway.accounts.kinds import KINDS
 from gateway.accounts.kinds.x import XSettings
 from gateway.accounts.oauth import OAuthCredentials
 from gateway.accounts.registry import validated
-from tests.fixtures.accounts.other_side import Other
+from tests.fixtures.accounts.other_side import OtherSide
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 GHOST_KEY = "64f0c0ffee64f0c0ffee64f0:" + b"recognisable".hex() * 3
@@ -40,7 +40,7 @@ def test_what_a_post_on_x_costs(text: str, micros: int) -> None:
     assert kind.cost(context, RemoteRequest("GET", "/2/users/1/tweets")) == 0
 
 
-async def test_posts_on_x_are_in_the_ledger_and_caps_hold(api: httpx.AsyncClient, other: Other) -> None:
+async def test_posts_on_x_are_in_the_ledger_and_caps_hold(api: httpx.AsyncClient, other: OtherSide) -> None:
     body = {
         "kind": "x",
         "brands": ["acme"],
@@ -88,7 +88,7 @@ async def test_posts_on_x_are_in_the_ledger_and_caps_hold(api: httpx.AsyncClient
 
 
 async def test_a_session_of_bluesky_is_made_once_kept_and_renewed(
-    api: httpx.AsyncClient, other: Other
+    api: httpx.AsyncClient, other: OtherSide
 ) -> None:
     session = {
         "accessJwt": "access-1-recognisable",

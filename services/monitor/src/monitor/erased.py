@@ -3,9 +3,9 @@
 from typing import Final
 
 from envelope import EnvelopeHead
-from messaging.erasure import Erasures
+from messaging.erasure import ErasedBrands
 
-ERASURES: Final = Erasures("monitor")
+ERASURES: Final = ErasedBrands("monitor")
 
 
 def brand_of(head: EnvelopeHead | None) -> str | None:

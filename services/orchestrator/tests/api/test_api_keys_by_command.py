@@ -10,12 +10,12 @@ import pytest
 
 from chassis.api_keys import ApiKey
 from tests.fixtures.commands import brandctl as commands
-from tests.fixtures.commands.brandctl import Ended
+from tests.fixtures.commands.brandctl import CommandResult
 
 
 @pytest.fixture
-def brandctl(live_api: httpx.Client, tmp_path: Path) -> Callable[..., Ended]:
-    def run(*arguments: str, **environment: str) -> Ended:
+def brandctl(live_api: httpx.Client, tmp_path: Path) -> Callable[..., CommandResult]:
+    def run(*arguments: str, **environment: str) -> CommandResult:
         known = {
             "ORCHESTRATOR_URL": str(live_api.base_url).rstrip("/"),
             "SERVICE_KEY": live_api.headers["X-Service-Key"],

@@ -20,7 +20,7 @@ async def outcome(
     record = await workflow.generate(message, context)
     async with database.transaction() as tx:
         await tx.connection.execute("delete from outbox")
-        await testing.written(tx, record)
+        await testing.write_records(tx, record)
     async with database.connection() as connection:
         # Another command for the same article settles the one before, wherever that died.
         (sent,) = await connection.fetch("select type, body from outbox where type <> 'dead_letter.resolved'")

@@ -21,7 +21,7 @@ from orchestrator.writing import Article, ArticleSource, ContentWorkflow, Source
 from orchestrator.writing.model import VERDICTS, ChatClient, ModelWriter
 from orchestrator.writing.store import find_content
 from orchestrator.writing.writer import UnsupportedDraftError
-from tests.fixtures.models.scripted_model import Reply, ScriptedModel, serving, source_documents
+from tests.fixtures.models.scripted_model import ModelReply, ScriptedModel, serving, source_documents
 
 PASSAGES = (
     "Hoover Dam was completed in 1936. It rises 221 metres above the Colorado River. Frank Crowe directed the building for Six Companies.",
@@ -181,11 +181,15 @@ async def test_of_two_readings_of_a_sentence_the_one_that_refuses_it_counts(mode
 
 @pytest.mark.parametrize(
     "unusable",
-    [Reply("I agree with all of them."), Reply(refusal="I cannot judge."), Reply("", finish_reason="length")],
+    [
+        ModelReply("I agree with all of them."),
+        ModelReply(refusal="I cannot judge."),
+        ModelReply("", finish_reason="length"),
+    ],
     ids=["prose", "refusal", "cut off"],
 )
 async def test_an_unusable_judge_leaves_it_to_the_rules_on_words(
-    model: ScriptedModel, unusable: Reply
+    model: ScriptedModel, unusable: ModelReply
 ) -> None:
     model.replies["SectionDraft"] = [drafted(HELD, OTHER_WORDS)]
     model.replies["SecondReading"] = [unusable, unusable]
@@ -346,11 +350,11 @@ async def test_what_the_former_version_has_begun_goes_on_and_waits_for_the_budge
             {"model": lambda desk: ModelWriter(chat_with(model), desk, 32_768, judge)},
         )
 
-    model.replies["Front"] = [Reply(status=402, body={}), Reply(status=402, body={})]
+    model.replies["Front"] = [ModelReply(status=402, body={}), ModelReply(status=402, body={})]
     with pytest.raises(WaitFor):
         await workflow(judged=False).generate(message, context)
     begun = len(model.asked) + 1
-    model.replies["SecondReading"] = [Reply(status=402, body={})]
+    model.replies["SecondReading"] = [ModelReply(status=402, body={})]
     with pytest.raises(WaitFor, match="budget"):
         await workflow(judged=True).generate(message, context)
     with pytest.raises(WaitFor):
@@ -360,7 +364,7 @@ async def test_what_the_former_version_has_begun_goes_on_and_waits_for_the_budge
     assert {asked.shape for asked in read} == {"SecondReading"}
     record = await workflow(judged=True).generate(message, context)
     async with orchestrator_database.transaction() as tx:
-        await testing.written(tx, record)
+        await testing.write_records(tx, record)
 
     assert [asked.shape for asked in model.asked[begun + len(read) + 1 :]] == ["Front"]
     assert all(asked.headers["X-Brand"] == "daily-grind" for asked in read)

@@ -9,7 +9,7 @@ from messaging import RetryLater, Unprocessable, WaitFor
 from orchestrator.writing.model.answers import Brief, json_schema
 from orchestrator.writing.model.chat import ChatRequest
 from tests.fixtures.models.model_writing import chat_with, gateway_says
-from tests.fixtures.models.scripted_model import Reply, ScriptedModel
+from tests.fixtures.models.scripted_model import ModelReply, ScriptedModel
 
 QUESTION = ChatRequest(
     "daily-grind",
@@ -24,7 +24,7 @@ QUESTION = ChatRequest(
     ("reply", "raised", "says"),
     [
         (
-            Reply(
+            ModelReply(
                 status=402,
                 headers={"Retry-After": "90000", "Content-Type": "application/problem+json"},
                 body={"type": "budget.exhausted", "detail": "the month's budget of 5 dollars is spent"},
@@ -33,17 +33,17 @@ QUESTION = ChatRequest(
             "the budget for the model is spent: the month's budget of 5 dollars is spent",
         ),
         (
-            Reply(status=429, headers={"Retry-After": "7"}, body={}),
+            ModelReply(status=429, headers={"Retry-After": "7"}, body={}),
             WaitFor("model", "", after=timedelta(seconds=7)),
             "429",
         ),
         (
-            Reply(status=429, body={"error": {"code": "insufficient_quota", "message": "no credit"}}),
+            ModelReply(status=429, body={"error": {"code": "insufficient_quota", "message": "no credit"}}),
             Unprocessable(""),
             "no credit left; top it up",
         ),
         (
-            Reply(
+            ModelReply(
                 status=400,
                 body={
                     "error": {
@@ -59,21 +59,21 @@ QUESTION = ChatRequest(
             "MODEL_CONTEXT_TOKENS",
         ),
         (
-            Reply(status=404, body={"error": {"message": "no such model"}}),
+            ModelReply(status=404, body={"error": {"message": "no such model"}}),
             Unprocessable(""),
             "no such model.*MODEL_NAME",
         ),
-        (Reply(status=401, body={}), WaitFor("model", ""), "refuses our key"),
-        (Reply(status=503, body={}), WaitFor("model", ""), "503"),
-        (Reply(status=500, body={"error": {"message": "boom"}}), RetryLater(""), "boom"),
-        (Reply(body=["no", "completion"]), RetryLater(""), "no chat completion"),
+        (ModelReply(status=401, body={}), WaitFor("model", ""), "refuses our key"),
+        (ModelReply(status=503, body={}), WaitFor("model", ""), "503"),
+        (ModelReply(status=500, body={"error": {"message": "boom"}}), RetryLater(""), "boom"),
+        (ModelReply(body=["no", "completion"]), RetryLater(""), "no chat completion"),
     ],
     ids=["402", "429", "no credit", "context", "unknown model", "key", "away", "failed", "no completion"],
 )
 async def test_what_the_server_says_instead_of_an_answer(
     model: ScriptedModel,
     monkeypatch: pytest.MonkeyPatch,
-    reply: Reply,
+    reply: ModelReply,
     raised: RetryLater | Unprocessable,
     says: str,
 ) -> None:
@@ -99,10 +99,10 @@ async def test_what_the_server_says_instead_of_an_answer(
         (gateway_says("budget.set_aside", 402, transient=True, after=30), "the model's budget", 30),
         (gateway_says("spending.stopped", 402, transient=True, after=600), "the model's budget", 600),
     ],
-    ids=lambda each: each.body["type"] if isinstance(each, Reply) else "",
+    ids=lambda each: each.body["type"] if isinstance(each, ModelReply) else "",
 )
 async def test_what_the_gateway_says_of_one_brand_or_call_holds_up_no_other(
-    model: ScriptedModel, reply: Reply, waits_for: str, after: int
+    model: ScriptedModel, reply: ModelReply, waits_for: str, after: int
 ) -> None:
     chat = chat_with(model.url)
     model.replies["Brief"] = [reply]

@@ -14,7 +14,7 @@ from tests.fixtures.models.model_writing import KEY, chat_with, sources, workflo
 from tests.fixtures.models.scripted_model import (
     HONEST,
     SECTIONS,
-    Reply,
+    ModelReply,
     ScriptedModel,
     honest_sentences,
     passage_id,
@@ -90,7 +90,7 @@ async def test_what_was_answered_is_paid_once_however_often_the_command_comes(
     message: DomainMessage[ContentGenerate],
     context: Context,
 ) -> None:
-    model.replies["Front"] = [Reply(status=503, body={})]
+    model.replies["Front"] = [ModelReply(status=503, body={})]
     workflow = workflow_of(orchestrator_database, chat_with(model.url))
     with pytest.raises(WaitFor):
         await workflow.generate(message, context)
@@ -165,12 +165,12 @@ async def test_a_section_that_loses_too_much_is_dropped(
 @pytest.mark.parametrize(
     "unusable",
     [
-        Reply('{"angle": "What', finish_reason="length"),
-        Reply('{"angle": "What'),
-        Reply("Sure! Here is the brief you asked for."),
-        Reply('{"angle": "What it is.", "questions": []}'),
-        Reply('{"angle": "What it is.", "questions": ["What?"], "tools": []}'),
-        Reply(""),
+        ModelReply('{"angle": "What', finish_reason="length"),
+        ModelReply('{"angle": "What'),
+        ModelReply("Sure! Here is the brief you asked for."),
+        ModelReply('{"angle": "What it is.", "questions": []}'),
+        ModelReply('{"angle": "What it is.", "questions": ["What?"], "tools": []}'),
+        ModelReply(""),
     ],
     ids=["cut off", "truncated JSON", "prose", "of another shape", "with more than asked", "empty"],
 )
@@ -179,7 +179,7 @@ async def test_an_unusable_answer_is_sent_back_once_and_then_fails_visibly(
     model: ScriptedModel,
     message: DomainMessage[ContentGenerate],
     context: Context,
-    unusable: Reply,
+    unusable: ModelReply,
 ) -> None:
     workflow = workflow_of(orchestrator_database, chat_with(model.url))
     model.replies["Brief"] = [unusable, unusable]
@@ -196,7 +196,7 @@ async def test_an_unusable_answer_is_sent_back_once_and_then_fails_visibly(
 
 @pytest.mark.parametrize(
     "refusal",
-    [Reply(refusal="I cannot help with that."), Reply("", finish_reason="content_filter")],
+    [ModelReply(refusal="I cannot help with that."), ModelReply("", finish_reason="content_filter")],
     ids=["refusal", "content filter"],
 )
 async def test_a_model_that_refuses_ends_the_article_visibly_and_a_section_by_itself(
@@ -204,7 +204,7 @@ async def test_a_model_that_refuses_ends_the_article_visibly_and_a_section_by_it
     model: ScriptedModel,
     message: DomainMessage[ContentGenerate],
     context: Context,
-    refusal: Reply,
+    refusal: ModelReply,
 ) -> None:
     workflow = workflow_of(orchestrator_database, chat_with(model.url))
     model.replies["Outline"] = [refusal]

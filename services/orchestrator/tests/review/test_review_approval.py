@@ -11,7 +11,7 @@ import structlog
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database
-from messaging.testing import written
+from messaging.testing import write_records
 from orchestrator.brands import ApprovalPolicy
 from orchestrator.brands.domain import approval_of
 from orchestrator.writing import Article, ArticleSource, ContentWorkflow
@@ -85,7 +85,7 @@ async def test_the_first_article_on_a_keyword_is_seen_and_what_follows_one_that_
             brand_slug="acme", content_id=content_id, research_id=new_event_id(), keyword=keyword
         )
         async with orchestrator_database.transaction() as tx:
-            await written(tx, await workflow.generate(message_of(command, "chain"), CONTEXT))
+            await write_records(tx, await workflow.generate(message_of(command, "chain"), CONTEXT))
         async with orchestrator_database.connection() as connection:
             stored = await find_content(connection, content_id)
         assert stored is not None

@@ -20,7 +20,7 @@ from messaging import Database
 from orchestrator.writing import Article, ArticleSource
 from orchestrator.writing.store import insert_content
 from tests.fixtures.commands import brandctl as commands
-from tests.fixtures.commands.brandctl import Ended
+from tests.fixtures.commands.brandctl import CommandResult
 
 ARTICLE = Article(
     title="Cold \u202ebrew",
@@ -69,10 +69,10 @@ def draft(new_draft: Callable[..., UUID]) -> UUID:
 
 
 @pytest.fixture
-def brandctl(live_api: httpx.Client, tmp_path: Path) -> Callable[..., Ended]:
+def brandctl(live_api: httpx.Client, tmp_path: Path) -> Callable[..., CommandResult]:
     """Runs `brandctl …`; temporary files are made in `tmp_path`."""
 
-    def run(*arguments: object, **environment: str) -> Ended:
+    def run(*arguments: object, **environment: str) -> CommandResult:
         known = {
             "ORCHESTRATOR_URL": str(live_api.base_url).rstrip("/"),
             "SERVICE_KEY": live_api.headers["X-Service-Key"],
@@ -84,7 +84,7 @@ def brandctl(live_api: httpx.Client, tmp_path: Path) -> Callable[..., Ended]:
 
 
 @pytest.fixture
-def drafts(brandctl: Any) -> Callable[..., Ended]:
+def drafts(brandctl: Any) -> Callable[..., CommandResult]:
     """Runs `brandctl drafts …`."""
     return partial(brandctl, "drafts")
 

@@ -9,7 +9,7 @@ import structlog
 
 from envelope import DomainMessage
 from messaging import Context, Database
-from messaging.testing import written
+from messaging.testing import write_records
 from orchestrator.review import StalledRewriteReaper, count_drafts
 from orchestrator.review.stalled_rewrites import NOTHING_CAME
 from orchestrator.writing import (
@@ -57,7 +57,7 @@ async def write_again(waiting: Any, ending: NoArticleError | None = None) -> Dom
     assert command.type == "content.generate"
     for message in (command, replace_event(command)):
         async with waiting.database.transaction() as tx:
-            await written(tx, await workflow_of(waiting.database, ending).generate(message, CONTEXT))
+            await write_records(tx, await workflow_of(waiting.database, ending).generate(message, CONTEXT))
     return command
 
 
@@ -127,7 +127,7 @@ async def test_who_approves_it_meanwhile_has_the_last_word(written_by_a_model: A
     await waiting.sent()
 
     async with waiting.database.transaction() as tx:
-        await written(tx, await workflow_of(waiting.database).generate(command, CONTEXT))
+        await write_records(tx, await workflow_of(waiting.database).generate(command, CONTEXT))
 
     assert (await waiting.draft())["version"] == 1
     assert await waiting.sent() == []
@@ -201,7 +201,7 @@ async def test_its_writing_is_asked_for_again_by_a_person_once_it_stands_still(
     assert again.payload == lost.payload
     for command in (again, lost):
         async with waiting.database.transaction() as tx:
-            await written(tx, await workflow_of(waiting.database).generate(command, CONTEXT))
+            await write_records(tx, await workflow_of(waiting.database).generate(command, CONTEXT))
     draft = await waiting.draft()
     assert (draft["state"], draft["version"]) == ("waiting", 2)
     assert (await waiting.api.get(path)).json()["state"] == "done"

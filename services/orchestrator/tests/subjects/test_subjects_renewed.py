@@ -11,7 +11,7 @@ import structlog
 
 from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentPublished, ContentRefused
 from messaging import Context
-from messaging.testing import written
+from messaging.testing import write_records
 from orchestrator.cycles import Cycle
 from orchestrator.writing import Article, ArticleSource, ContentWorkflow, versions_of
 from orchestrator.writing.extractive import ExtractiveWriter
@@ -66,7 +66,7 @@ class Newsroom:
         context = Context(queue="orchestrator-commands", attempt=1, log=structlog.get_logger())
         record = await workflow.generate(self._message_of(command), context)
         async with self.desk.database.transaction() as tx:
-            await written(tx, record)
+            await write_records(tx, record)
 
     async def publish(self, keyword: str) -> UUID:
         """The keyword is handed in, written and published; the id of its article."""

@@ -14,7 +14,7 @@ from chassis.http.client import UnavailableError
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import DeadLetterRecorded, ResearchCompleted
 from messaging import Context, Database, Dependency
-from messaging.testing import written
+from messaging.testing import write_records
 from orchestrator.cycles import route
 from orchestrator.writing import ArticleSource, ContentWorkflow, SourcePassage
 from orchestrator.writing.model import ChatClient, ModelWriter
@@ -98,7 +98,7 @@ class Writing:
     async def carry_out(self, command: DomainMessage[Any]) -> None:
         record = await self.begin(command)
         async with self.database.transaction() as tx:
-            await written(tx, record)
+            await write_records(tx, record)
 
     async def die(self, command: DomainMessage[Any]) -> None:
         """The command becomes a dead letter, and the router hears of it."""

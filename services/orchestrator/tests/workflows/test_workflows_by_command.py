@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from messaging import Database
-from tests.fixtures.commands.brandctl import Ended, brandctl
+from tests.fixtures.commands.brandctl import CommandResult, brandctl
 
 STUCK, FAILED, DONE = (UUID(int=n) for n in (1, 2, 3))
 
@@ -23,7 +23,7 @@ def workflows(
     orchestrator_url: str,
     orchestrator_database_at: Callable[[str], AbstractAsyncContextManager[Database]],
     tmp_path: Path,
-) -> Callable[..., Ended]:
+) -> Callable[..., CommandResult]:
     """Runs `brandctl workflows …` where there is one that is stuck, one that failed and one that is done."""
     live_api.put("/v1/brands/acme", json={"name": "Acme"}).raise_for_status()
     asked = {"keywords": ["tea", "milk", "rum"]}
@@ -60,7 +60,7 @@ def workflows(
 
     asyncio.run(prepare())
 
-    def run(*arguments: object) -> Ended:
+    def run(*arguments: object) -> CommandResult:
         known = {
             "ORCHESTRATOR_URL": str(live_api.base_url).rstrip("/"),
             "SERVICE_KEY": live_api.headers["X-Service-Key"],

@@ -4,9 +4,9 @@ import asyncio
 from typing import Any
 
 from envelope.brand.payloads import ContentRefused
-from messaging.testing import written
+from messaging.testing import write_records
 from orchestrator.writing.store import find_content
-from tests.fixtures.models.scripted_model import Reply
+from tests.fixtures.models.scripted_model import ModelReply
 
 
 async def cancel(writing: Any) -> Any:
@@ -28,7 +28,7 @@ async def test_what_is_being_written_is_not_stored_and_late_answers_change_nothi
     told = answer.json()["workflow"]
     assert (answer.json()["changed"], told["state"], told["cancelled_by"]) == (True, "cancelled", "service")
     async with writing.database.transaction() as tx:
-        await written(tx, record)
+        await write_records(tx, record)
     await writing.carry_out(command)
     assert not await stored(writing, command)
     assert await writing.sent("content.generated") == []
@@ -58,7 +58,7 @@ async def test_no_further_step_is_paid_for(writing: Any) -> None:
     answer = writing.model.reply
     loop = asyncio.get_running_loop()
 
-    def reply(question: Any) -> Reply:
+    def reply(question: Any) -> ModelReply:
         if question.shape == "Outline":
             asyncio.run_coroutine_threadsafe(cancel(writing), loop).result(30)
         return answer(question)

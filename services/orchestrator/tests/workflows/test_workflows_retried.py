@@ -8,9 +8,9 @@ import pytest
 
 from envelope import new_event_id
 from messaging import RetryLater
-from tests.fixtures.models.scripted_model import SECTIONS, Reply
+from tests.fixtures.models.scripted_model import SECTIONS, ModelReply
 
-BROKEN = Reply(status=500, body={"error": {"message": "it is broken"}})
+BROKEN = ModelReply(status=500, body={"error": {"message": "it is broken"}})
 
 
 async def fail(writing: Any, at: str = "Outline") -> Any:
@@ -117,7 +117,7 @@ async def test_whoever_was_frozen_begins_no_further_step_once_another_has_taken_
     (frozen,) = await writing.sent()
     answer = writing.model.reply
 
-    def reply(question: Any) -> Reply:
+    def reply(question: Any) -> ModelReply:
         if question.shape == "Brief":
             asyncio.run_coroutine_threadsafe(take_over(), loop).result(30)
         return answer(question)

@@ -15,9 +15,9 @@ from orchestrator.cycles import Housekeeping
 from orchestrator.workflows import count_by_state
 from orchestrator.workflows.domain import FinishedStep, StepState, WorkflowState, order_steps
 from orchestrator.writing.durable import DeliveredCommand, claim_article, release_articles
-from tests.fixtures.models.scripted_model import SECTIONS, Reply
+from tests.fixtures.models.scripted_model import SECTIONS, ModelReply
 
-BROKEN = Reply(status=500, body={"error": {"message": "it is broken"}})
+BROKEN = ModelReply(status=500, body={"error": {"message": "it is broken"}})
 HOUR = timedelta(hours=1)
 
 
@@ -69,7 +69,7 @@ async def test_a_workflow_that_is_done_tells_its_steps_times_and_tokens_and_no_t
 async def test_what_a_workflow_waits_for_and_what_went_wrong_are_told(writing: Any) -> None:
     (command,) = await writing.sent()
     writing.model.replies["Brief"] = [
-        Reply(
+        ModelReply(
             status=429, headers={"Retry-After": "40"}, body={"type": "limit.reached", "detail": "too many"}
         ),
         BROKEN,
@@ -116,7 +116,7 @@ async def test_what_stands_still_without_a_wait_is_stuck_and_counted_as_such(wri
 
 async def test_a_dead_letter_makes_it_fail_with_the_reason(writing: Any) -> None:
     (command,) = await writing.sent()
-    writing.model.replies["Brief"] = [Reply("none"), Reply("none")]
+    writing.model.replies["Brief"] = [ModelReply("none"), ModelReply("none")]
     with pytest.raises(Unprocessable):
         await writing.begin(command)
     assert (await writing.seen())["state"] == "failed"

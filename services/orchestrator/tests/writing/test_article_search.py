@@ -16,7 +16,7 @@ from messaging import Database
 from orchestrator.api import http_api
 from orchestrator.brands import upsert_brand
 from orchestrator.writing.article_search import FoundArticle, search_articles
-from tests.fixtures.explained import Explained
+from tests.fixtures.explained import ExplainedConnection
 
 MANY = 100_000
 FILL = """
@@ -194,7 +194,7 @@ async def test_no_page_of_a_hundred_thousand_articles_reads_more_than_it_needs(m
     ) -> tuple[list[FoundArticle], int]:
         async with many.connection() as connection:
             await connection.execute("set enable_seqscan = off")
-            explained: Any = Explained(connection)
+            explained: Any = ExplainedConnection(connection)
             found = await search_articles(explained, brands=brands or None, text=text, after=after, limit=50)
             return found, explained.rows_read
 

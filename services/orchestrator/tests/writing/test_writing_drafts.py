@@ -10,14 +10,14 @@ import structlog
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database, Record
-from messaging.testing import written
+from messaging.testing import write_records
 from orchestrator.removal import insert_deleted
 from orchestrator.writing import Article
 from orchestrator.writing.extractive import ExtractiveWriter
 from orchestrator.writing.store import mark_published
 from tests.fixtures.kilns import SOURCES
 from tests.fixtures.orchestrator.writing import (
-    Calls,
+    CountedCalls,
     MessageOf,
     TitleWriter,
     end,
@@ -30,7 +30,7 @@ from tests.fixtures.orchestrator.writing import (
 async def test_an_article_that_was_deleted_is_not_written_anew(
     orchestrator_database: Database, command: DomainMessage[ContentGenerate], context: Context
 ) -> None:
-    calls = Calls(SOURCES)
+    calls = CountedCalls(SOURCES)
     workflow = workflow_of(orchestrator_database, calls)
     under_way = await workflow.generate(command, context)
     async with orchestrator_database.transaction() as tx:
@@ -45,7 +45,7 @@ async def test_an_article_that_was_deleted_is_not_written_anew(
         )
         await tx.connection.execute("delete from workflow_steps")
     async with orchestrator_database.transaction() as tx:
-        await written(tx, under_way)
+        await write_records(tx, under_way)
     assert await end(orchestrator_database, workflow, command, context) is None
     assert await sent_by(orchestrator_database) == []
 
@@ -55,7 +55,7 @@ async def test_a_sound_article_is_stored_with_its_measures(
 ) -> None:
     with structlog.testing.capture_logs() as lines:
         content = await end(
-            orchestrator_database, workflow_of(orchestrator_database, Calls(SOURCES)), command, context
+            orchestrator_database, workflow_of(orchestrator_database, CountedCalls(SOURCES)), command, context
         )
 
     (line,) = (each for each in lines if each["event"] == "article_written")
@@ -73,7 +73,7 @@ async def test_a_sound_article_is_stored_with_its_measures(
 async def test_a_draft_below_a_bound_is_kept_and_not_announced_however_often_it_comes(
     orchestrator_database: Database, command: DomainMessage[ContentGenerate], context: Context
 ) -> None:
-    workflow = workflow_of(orchestrator_database, Calls(SOURCES), TitleWriter())
+    workflow = workflow_of(orchestrator_database, CountedCalls(SOURCES), TitleWriter())
 
     content = await end(orchestrator_database, workflow, command, context)
     again = command.model_copy(update={"event_id": new_event_id()})
@@ -106,11 +106,14 @@ async def test_a_draft_that_waits_keeps_its_address_and_its_words_from_no_other(
             return replace(await super().write(**given), title="")
 
     held = await end(
-        orchestrator_database, workflow_of(orchestrator_database, Calls(SOURCES), Held()), command, context
+        orchestrator_database,
+        workflow_of(orchestrator_database, CountedCalls(SOURCES), Held()),
+        command,
+        context,
     )
     other = message_of(command.payload.model_copy(update={"content_id": new_event_id()}))
     content = await end(
-        orchestrator_database, workflow_of(orchestrator_database, Calls(SOURCES)), other, context
+        orchestrator_database, workflow_of(orchestrator_database, CountedCalls(SOURCES)), other, context
     )
 
     assert held is not None
@@ -125,7 +128,7 @@ async def test_what_the_brand_has_said_already_ends_with_the_article_that_says_i
     context: Context,
     message_of: MessageOf,
 ) -> None:
-    workflow = workflow_of(orchestrator_database, Calls(SOURCES))
+    workflow = workflow_of(orchestrator_database, CountedCalls(SOURCES))
     first = await end(orchestrator_database, workflow, command, context)
     assert first is not None
     address = "http://site.test/sites/daily-grind/kiln"
@@ -160,7 +163,7 @@ async def test_what_misses_another_bound_too_waits_for_a_person(
             return replace(await super().write(**given), title="")
 
     first = await end(
-        orchestrator_database, workflow_of(orchestrator_database, Calls(SOURCES)), command, context
+        orchestrator_database, workflow_of(orchestrator_database, CountedCalls(SOURCES)), command, context
     )
     assert first is not None
     async with orchestrator_database.transaction() as tx:
@@ -172,7 +175,10 @@ async def test_what_misses_another_bound_too_waits_for_a_person(
     )
 
     content = await end(
-        orchestrator_database, workflow_of(orchestrator_database, Calls(SOURCES), Untitled()), other, context
+        orchestrator_database,
+        workflow_of(orchestrator_database, CountedCalls(SOURCES), Untitled()),
+        other,
+        context,
     )
 
     assert content is not None
@@ -189,13 +195,13 @@ async def test_of_two_near_duplicates_written_at_the_same_time_one_waits(
         command,
         *(message_of(command.payload.model_copy(update={"content_id": new_event_id()})) for _ in "ab"),
     ]
-    workflow = workflow_of(orchestrator_database, Calls(SOURCES))
+    workflow = workflow_of(orchestrator_database, CountedCalls(SOURCES))
     # All are judged before any is stored.
     records = [await workflow.generate(each, context) for each in both]
 
     async def commit(record: Record) -> None:
         async with orchestrator_database.transaction() as tx:
-            await written(tx, record)
+            await write_records(tx, record)
 
     await asyncio.gather(*map(commit, records))
 

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from envelope import new_event_id
 from messaging import Database, RetryLater
 from orchestrator.writing.durable.workflow import DurableWorkflow
-from tests.fixtures.orchestrator.writing import Calls
+from tests.fixtures.orchestrator.writing import CountedCalls
 
 NUMBER = TypeAdapter(int)
 _KILLED = """
@@ -48,7 +48,7 @@ asyncio.run(main(*sys.argv[1:]))
 
 async def test_a_cancelled_workflow_goes_on_at_its_next_step(orchestrator_database: Database) -> None:
     workflow_id = new_event_id()
-    first, second = Calls(1), Calls(2)
+    first, second = CountedCalls(1), CountedCalls(2)
     second.held = True
 
     async def run() -> int:
@@ -80,7 +80,7 @@ async def test_a_killed_process_leaves_its_finished_steps_to_the_next(
     finally:
         process.send_signal(signal.SIGKILL)
         process.communicate()
-    first, second = Calls(1), Calls(2)
+    first, second = CountedCalls(1), CountedCalls(2)
 
     async with orchestrator_database_at(orchestrator_url) as database:
         workflow = await DurableWorkflow.resume(database, workflow_id)
@@ -95,13 +95,13 @@ async def test_replicas_agree_on_one_result(orchestrator_database: Database) -> 
     workflows = [await DurableWorkflow.resume(orchestrator_database, workflow_id) for _ in range(4)]
 
     results = await asyncio.gather(
-        *(workflow.step("step", NUMBER, Calls(number)) for number, workflow in enumerate(workflows))
+        *(workflow.step("step", NUMBER, CountedCalls(number)) for number, workflow in enumerate(workflows))
     )
 
     assert len(set(results)) == 1
     assert (
         await (await DurableWorkflow.resume(orchestrator_database, workflow_id)).step(
-            "step", NUMBER, Calls(9)
+            "step", NUMBER, CountedCalls(9)
         )
         == results[0]
     )
@@ -129,4 +129,4 @@ async def test_a_step_that_raises_leaves_no_result(orchestrator_database: Databa
 
     with pytest.raises(RetryLater):
         await workflow.step("step", NUMBER, fail)
-    assert await workflow.step("step", NUMBER, Calls(1)) == 1
+    assert await workflow.step("step", NUMBER, CountedCalls(1)) == 1

@@ -12,14 +12,14 @@ from pydantic import TypeAdapter
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database
-from messaging.testing import written
+from messaging.testing import write_records
 from orchestrator.writing import ContentWorkflow, StatelessWriter
 from orchestrator.writing.durable import workflow as durable
 from orchestrator.writing.durable.workflow import DurableWorkflow, StoredMeanwhileError
 from orchestrator.writing.extractive import ExtractiveWriter
 from orchestrator.writing.store import find_content
 from tests.fixtures.kilns import SOURCES
-from tests.fixtures.orchestrator.writing import Calls, MessageOf, sent_by
+from tests.fixtures.orchestrator.writing import CountedCalls, MessageOf, sent_by
 
 NUMBER = TypeAdapter(int)
 TEXT = TypeAdapter(str)
@@ -28,7 +28,7 @@ DELETED = """
 """
 
 
-def quickly(database: Database, fetch: Calls) -> ContentWorkflow:
+def quickly(database: Database, fetch: CountedCalls) -> ContentWorkflow:
     return ContentWorkflow(database, fetch, {"extractive": StatelessWriter(ExtractiveWriter())})
 
 
@@ -46,10 +46,10 @@ async def steps_of(database: Database, workflow_id: UUID) -> dict[str, bool]:
 async def test_all_steps_have_their_rows_with_the_article_and_none_before(
     orchestrator_database: Database, command: DomainMessage[ContentGenerate], context: Context
 ) -> None:
-    record = await quickly(orchestrator_database, Calls(SOURCES)).generate(command, context)
+    record = await quickly(orchestrator_database, CountedCalls(SOURCES)).generate(command, context)
     before = await steps_of(orchestrator_database, command.payload.content_id)
     async with orchestrator_database.transaction() as tx:
-        await written(tx, record)
+        await write_records(tx, record)
 
     assert before == {}
     assert await steps_of(orchestrator_database, command.payload.content_id) == {
@@ -63,17 +63,17 @@ async def test_all_steps_have_their_rows_with_the_article_and_none_before(
 async def test_what_was_killed_before_its_article_was_stored_is_done_again_and_stored_once(
     orchestrator_database: Database, command: DomainMessage[ContentGenerate], context: Context
 ) -> None:
-    fetch = Calls(SOURCES)
+    fetch = CountedCalls(SOURCES)
     lost = await quickly(orchestrator_database, fetch).generate(command, context)
     with suppress(ZeroDivisionError):
         async with orchestrator_database.transaction() as tx:
-            await written(tx, lost)
+            await write_records(tx, lost)
             raise ZeroDivisionError
 
     async def run() -> None:
         record = await quickly(orchestrator_database, fetch).generate(command, context)
         async with orchestrator_database.transaction() as tx:
-            await written(tx, record)
+            await write_records(tx, record)
 
     assert await steps_of(orchestrator_database, command.payload.content_id) == {}
     await asyncio.gather(run(), run())
@@ -87,9 +87,9 @@ async def test_what_was_killed_before_its_article_was_stored_is_done_again_and_s
 async def test_a_refusal_shows_what_was_read(
     orchestrator_database: Database, command: DomainMessage[ContentGenerate], context: Context
 ) -> None:
-    record = await quickly(orchestrator_database, Calls(SOURCES[:1])).generate(command, context)
+    record = await quickly(orchestrator_database, CountedCalls(SOURCES[:1])).generate(command, context)
     async with orchestrator_database.transaction() as tx:
-        await written(tx, record)
+        await write_records(tx, record)
 
     assert await steps_of(orchestrator_database, command.payload.content_id) == {"fetch_research": True}
     assert [kind for kind, _ in await sent_by(orchestrator_database)] == ["content.refused"]
@@ -105,14 +105,14 @@ async def test_nothing_is_kept_of_what_was_deleted_while_it_was_written(
     keeps_row: bool,
 ) -> None:
     content_id = command.payload.content_id
-    record = await quickly(orchestrator_database, Calls(sources)).generate(command, context)
+    record = await quickly(orchestrator_database, CountedCalls(sources)).generate(command, context)
     async with orchestrator_database.connection() as connection:
         await connection.execute(DELETED, content_id, command.payload.brand_slug)
         if not keeps_row:
             await connection.execute("delete from writings where content_id = $1", content_id)
 
     async with orchestrator_database.transaction() as tx:
-        await written(tx, record)
+        await write_records(tx, record)
 
     async with orchestrator_database.connection() as connection:
         assert await find_content(connection, content_id) is None
@@ -132,7 +132,7 @@ def generated(
 
 async def write_together(database: Database, records: Sequence[Any]) -> None:
     async with database.transaction() as tx:
-        await written(tx, *records)
+        await write_records(tx, *records)
 
 
 async def test_what_ends_together_is_written_as_if_each_were_alone(
@@ -145,12 +145,12 @@ async def test_what_ends_together_is_written_as_if_each_were_alone(
     poor = message_of(command.payload.model_copy(update={"content_id": new_event_id(), "keyword": "kiln"}))
     records = [
         # The first twice, as two consumers have it that were both thought to be gone.
-        await quickly(orchestrator_database, Calls(SOURCES)).generate(command, context),
-        await quickly(orchestrator_database, Calls(SOURCES)).generate(command, context),
-        await quickly(orchestrator_database, Calls(SOURCES)).generate(near, context),
-        await quickly(orchestrator_database, Calls(SOURCES)).generate(cancelled, context),
-        await quickly(orchestrator_database, Calls(SOURCES)).generate(deleted, context),
-        await quickly(orchestrator_database, Calls(SOURCES[:1])).generate(poor, context),
+        await quickly(orchestrator_database, CountedCalls(SOURCES)).generate(command, context),
+        await quickly(orchestrator_database, CountedCalls(SOURCES)).generate(command, context),
+        await quickly(orchestrator_database, CountedCalls(SOURCES)).generate(near, context),
+        await quickly(orchestrator_database, CountedCalls(SOURCES)).generate(cancelled, context),
+        await quickly(orchestrator_database, CountedCalls(SOURCES)).generate(deleted, context),
+        await quickly(orchestrator_database, CountedCalls(SOURCES[:1])).generate(poor, context),
     ]
     async with orchestrator_database.connection() as connection:
         await connection.execute(
@@ -188,11 +188,11 @@ async def test_one_that_cannot_be_written_leaves_nothing_of_the_others_either(
 ) -> None:
     (other,) = generated(command, message_of, "kiln")
     records = [
-        await quickly(orchestrator_database, Calls(SOURCES)).generate(each, context)
+        await quickly(orchestrator_database, CountedCalls(SOURCES)).generate(each, context)
         for each in (command, other)
     ]
     slow = await DurableWorkflow.resume(orchestrator_database, other.payload.content_id)
-    await slow.step("write_article", TEXT, Calls("another"))
+    await slow.step("write_article", TEXT, CountedCalls("another"))
 
     with pytest.raises(StoredMeanwhileError):
         await write_together(orchestrator_database, records)
@@ -206,15 +206,15 @@ async def test_one_that_cannot_be_written_leaves_nothing_of_the_others_either(
 async def test_who_finds_another_result_stored_goes_on_with_that(orchestrator_database: Database) -> None:
     workflow_id = new_event_id()
     quick, slow = [await DurableWorkflow.resume(orchestrator_database, workflow_id) for _ in range(2)]
-    assert await quick.step("step", NUMBER, Calls(1), quick=True) == 1
-    assert await slow.step("step", NUMBER, Calls(2)) == 2
+    assert await quick.step("step", NUMBER, CountedCalls(1), quick=True) == 1
+    assert await slow.step("step", NUMBER, CountedCalls(2)) == 2
 
     with pytest.raises(StoredMeanwhileError):
         async with orchestrator_database.transaction() as tx:
             await quick.finish(tx.connection, "store")
 
     again = await DurableWorkflow.resume(orchestrator_database, workflow_id)
-    assert await again.step("step", NUMBER, Calls(3), quick=True) == 2
+    assert await again.step("step", NUMBER, CountedCalls(3), quick=True) == 2
     async with orchestrator_database.transaction() as tx:
         assert await again.finish(tx.connection, "store") == {"store"}
     # Whoever comes after it is done finds nothing to do.
@@ -227,9 +227,9 @@ async def test_what_took_long_or_is_large_is_stored_at_once(
     orchestrator_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workflow = await DurableWorkflow.resume(orchestrator_database, new_event_id())
-    await workflow.step("small", TEXT, Calls("x"), quick=True)
-    await workflow.step("large", TEXT, Calls("x" * 70_000), quick=True)
+    await workflow.step("small", TEXT, CountedCalls("x"), quick=True)
+    await workflow.step("large", TEXT, CountedCalls("x" * 70_000), quick=True)
     monkeypatch.setattr(durable, "QUICK", 0.0)
-    await workflow.step("long", TEXT, Calls("x"), quick=True)
+    await workflow.step("long", TEXT, CountedCalls("x"), quick=True)
 
     assert await steps_of(orchestrator_database, workflow.workflow_id) == {"large": True, "long": True}

@@ -16,7 +16,7 @@ from chassis.testing import eventually
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database, Unprocessable, WaitFor
-from messaging.testing import written
+from messaging.testing import write_records
 from orchestrator.brands import upsert_brand
 from orchestrator.computing import ComputeThread
 from orchestrator.subjects.keys import key_of
@@ -27,7 +27,14 @@ from orchestrator.writing.judging import SiblingArticle, SiblingArticles
 from orchestrator.writing.store import NewContent, insert_contents, mark_published
 from orchestrator.writing.versions import ArticleText, insert_version, set_current_version
 from tests.fixtures.kilns import SOURCES
-from tests.fixtures.orchestrator.writing import RESEARCH, Calls, MessageOf, TitleWriter, published_at, sent_by
+from tests.fixtures.orchestrator.writing import (
+    RESEARCH,
+    CountedCalls,
+    MessageOf,
+    TitleWriter,
+    published_at,
+    sent_by,
+)
 
 TEXT = TypeAdapter(str)
 HOUR = timedelta(hours=1)
@@ -116,13 +123,13 @@ async def test_who_begins_again_finds_the_steps_that_are_done(
 ) -> None:
     openings, one, new = ClaimBatcher(orchestrator_database, HOUR), asked(command), asked(command)
     first = openings.workflow(one, await openings.claim(one))
-    await first.step("small", TEXT, Calls("x"))
-    await first.step("large", TEXT, Calls("y" * 70_000))
+    await first.step("small", TEXT, CountedCalls("x"))
+    await first.step("large", TEXT, CountedCalls("y" * 70_000))
 
     again, fresh = await begin(openings, one, new)
 
     assert openings.workflow(one, again).has("small")
-    assert await openings.workflow(one, again).step("large", TEXT, Calls("z")) == "y" * 70_000
+    assert await openings.workflow(one, again).step("large", TEXT, CountedCalls("z")) == "y" * 70_000
     assert not openings.workflow(new, fresh).has("small")
 
 
@@ -133,7 +140,7 @@ async def test_an_unknown_brand_is_said_to_be_unknown(
     message_of: MessageOf,
 ) -> None:
     workflow = ContentWorkflow(
-        orchestrator_database, Calls(SOURCES), {"extractive": StatelessWriter(TitleWriter())}
+        orchestrator_database, CountedCalls(SOURCES), {"extractive": StatelessWriter(TitleWriter())}
     )
     stranger = message_of(command.payload.model_copy(update={"brand_slug": "nobody"}))
 
@@ -339,7 +346,9 @@ async def test_the_first_article_on_a_subject_is_looked_for_among_those_stored_w
             target="site",
             approval="first",
         )
-    workflow = ContentWorkflow(orchestrator_database, Calls(SOURCES), {"extractive": StatelessWriter(Told())})
+    workflow = ContentWorkflow(
+        orchestrator_database, CountedCalls(SOURCES), {"extractive": StatelessWriter(Told())}
+    )
     commands = [
         message_of(command.payload.model_copy(update={"content_id": new_event_id(), "keyword": keyword}))
         for keyword in ("cold brew", "cold brews", "oven")
@@ -370,7 +379,7 @@ async def test_a_slow_writer_has_only_so_many_places_and_keeps_quick_ones_from_n
     )
     writer = HeldWriter()
     slow = {"extractive": lambda _: writer}
-    workflow = ContentWorkflow(orchestrator_database, Calls(SOURCES), slow, at_once=1)
+    workflow = ContentWorkflow(orchestrator_database, CountedCalls(SOURCES), slow, at_once=1)
     monkeypatch.setattr(workflow, "_places", places := CountedPlaces(1))
     one = asyncio.create_task(workflow.generate(first, context))
     await writer.begun.wait()
@@ -390,10 +399,10 @@ async def test_a_slow_writer_has_only_so_many_places_and_keeps_quick_ones_from_n
     writer.go_on.set()
     for each in await asyncio.gather(one, other, suspect):
         async with orchestrator_database.transaction() as tx:
-            await written(tx, each)
+            await write_records(tx, each)
     assert writer.count == 3
     quick = ContentWorkflow(
-        orchestrator_database, Calls(SOURCES), {"extractive": StatelessWriter(Told())}, at_once=1
+        orchestrator_database, CountedCalls(SOURCES), {"extractive": StatelessWriter(Told())}, at_once=1
     )
     assert len(await asyncio.gather(*(quick.generate(each, context) for each in (third,)))) == 1
 

@@ -13,7 +13,7 @@ from chassis.observing.metrics import Families
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database, RetryLater, Unprocessable
-from messaging.testing import written
+from messaging.testing import write_records
 from orchestrator.writing import Article, ArticleSource, SourcePassage
 from orchestrator.writing.domain import free_slug
 from orchestrator.writing.extractive import ExtractiveWriter
@@ -22,7 +22,7 @@ from orchestrator.writing.store import find_content, insert_content, mark_publis
 from tests.fixtures.kilns import SOURCES
 from tests.fixtures.orchestrator.writing import (
     RESEARCH,
-    Calls,
+    CountedCalls,
     MessageOf,
     TitleWriter,
     end,
@@ -55,9 +55,9 @@ async def test_two_replicas_write_one_article_and_announce_it_once(
     orchestrator_database: Database, command: DomainMessage[ContentGenerate], context: Context
 ) -> None:
     async def run() -> None:
-        record = await workflow_of(orchestrator_database, Calls(SOURCES)).generate(command, context)
+        record = await workflow_of(orchestrator_database, CountedCalls(SOURCES)).generate(command, context)
         async with orchestrator_database.transaction() as tx:
-            await written(tx, record)
+            await write_records(tx, record)
 
     await asyncio.gather(run(), run())
     await run()
@@ -81,7 +81,7 @@ async def test_research_is_not_read_again_after_the_writer_was_killed(
     command: DomainMessage[ContentGenerate],
     context: Context,
 ) -> None:
-    fetch = Calls(SOURCES)
+    fetch = CountedCalls(SOURCES)
     writer = HeldWriter()
     killed = asyncio.create_task(workflow_of(orchestrator_database, fetch, writer).generate(command, context))
     await writer.begun.wait()
@@ -97,11 +97,11 @@ async def test_research_is_not_read_again_after_the_writer_was_killed(
 async def test_any_writer_can_be_handed_to_the_workflow(
     orchestrator_database: Database, command: DomainMessage[ContentGenerate], context: Context
 ) -> None:
-    workflow = workflow_of(orchestrator_database, Calls(SOURCES), TitleWriter())
+    workflow = workflow_of(orchestrator_database, CountedCalls(SOURCES), TitleWriter())
 
     record = await workflow.generate(command, context)
     async with orchestrator_database.transaction() as tx:
-        await written(tx, record)
+        await write_records(tx, record)
 
     async with orchestrator_database.connection() as connection:
         content = await find_content(connection, command.payload.content_id)
@@ -118,7 +118,7 @@ async def test_any_writer_can_be_handed_to_the_workflow(
 async def test_an_article_is_linked_with_what_the_brand_has_published(
     orchestrator_database: Database, command: DomainMessage[ContentGenerate], context: Context
 ) -> None:
-    workflow = workflow_of(orchestrator_database, Calls(SOURCES))
+    workflow = workflow_of(orchestrator_database, CountedCalls(SOURCES))
     addresses = {new_event_id(): "http://site.test/sites/daily-grind/kiln-shelves", new_event_id(): None}
     async with orchestrator_database.transaction() as tx:
         for at, content_id in enumerate(addresses):
@@ -159,7 +159,7 @@ async def test_what_a_writer_raises_reaches_the_queue_as_it_is(
     context: Context,
     refusal: Exception,
 ) -> None:
-    workflow = workflow_of(orchestrator_database, Calls(SOURCES), UnwillingWriter(refusal))
+    workflow = workflow_of(orchestrator_database, CountedCalls(SOURCES), UnwillingWriter(refusal))
 
     with pytest.raises(type(refusal)) as raised:
         await workflow.generate(command, context)
@@ -185,10 +185,10 @@ async def test_sources_that_give_no_article_end_the_keyword_with_a_reason(
         ),
     )
 
-    workflow = workflow_of(orchestrator_database, Calls(bare))
+    workflow = workflow_of(orchestrator_database, CountedCalls(bare))
     record = await workflow.generate(command, context)
     async with orchestrator_database.transaction() as tx:
-        await written(tx, record)
+        await write_records(tx, record)
 
     (counted,) = workflow.refusals.shown(Families("brand_engine")).collect()
     assert {each.labels["reason"]: each.value for each in counted.samples} == {
@@ -211,9 +211,9 @@ async def test_sources_that_give_no_article_end_the_keyword_with_a_reason(
 async def test_the_day_of_a_source_is_stored_with_the_article(
     orchestrator_database: Database, command: DomainMessage[ContentGenerate], context: Context
 ) -> None:
-    record = await workflow_of(orchestrator_database, Calls(SOURCES)).generate(command, context)
+    record = await workflow_of(orchestrator_database, CountedCalls(SOURCES)).generate(command, context)
     async with orchestrator_database.transaction() as tx:
-        await written(tx, record)
+        await write_records(tx, record)
 
     async with orchestrator_database.connection() as connection:
         content = await find_content(connection, command.payload.content_id)
@@ -230,7 +230,7 @@ async def test_an_unknown_brand_is_said_to_be_one(
 ) -> None:
     stranger = message_of(command.payload.model_copy(update={"brand_slug": "nobody"}))
     with pytest.raises(Unprocessable, match="unknown brand 'nobody'"):
-        await workflow_of(orchestrator_database, Calls(SOURCES)).generate(stranger, context)
+        await workflow_of(orchestrator_database, CountedCalls(SOURCES)).generate(stranger, context)
 
 
 def test_a_slug_that_is_taken_gets_the_next_free_number() -> None:

@@ -27,7 +27,7 @@ from publisher.site_settings import GatewayHostProof
 from publisher.targets import AT_ONCE, CoverPictures, FilesTarget, TargetPublisher, republish
 from publisher.urls import SiteUrls
 from publisher.views import PageViewCounter
-from receipts import Door, Receipts
+from receipts import EffectsGateway, Receipts
 
 _WRITING_SECONDS = 120.0
 """Publishing time beyond reading the article: a job sends an account several requests."""
@@ -47,7 +47,7 @@ def build(settings: Settings) -> Service:
     )
     service.closes(orchestrator)
     covers = Covers(service.database, most_bytes=settings.covers_max_megabytes * 1_000_000)
-    door = Door(settings.gateway_url, settings.key_for_gateway)
+    door = EffectsGateway(settings.gateway_url, settings.key_for_gateway)
     service.closes(door)
     host_proof = GatewayHostProof(settings.gateway_url, settings.key_for_gateway)
     service.closes(host_proof)
@@ -61,7 +61,7 @@ def build(settings: Settings) -> Service:
         CoverPictures(service.database, covers, urls).of,
         ShortLinks(urls),
     )
-    receipts.watched_by(service)
+    receipts.add_metrics(service)
     handlers = Handlers(service.database, orchestrator, urls, bringing)
     service.consume(
         "publisher-commands",

@@ -5,9 +5,9 @@ from typing import Final
 from chassis import Connection
 from envelope import DomainMessage
 from envelope.brand.payloads import BrandErased, ContentDelete, ContentPublish
-from messaging.erasure import Erasures, comes_too_late, remove_from
+from messaging.erasure import ErasedBrands, delete_brand_rows, is_of_erased_brand
 
-ERASURES: Final = Erasures("publisher")
+ERASURES: Final = ErasedBrands("publisher")
 _TABLES: Final = {
     # First, or the notifier would send search engines the addresses of removed pages.
     "indexnow_keys": "indexnow_keys",
@@ -44,12 +44,12 @@ async def is_late(
     If not, the brand cannot be erased before this transaction ends.
     """
     brand = command.payload.brand_slug
-    return comes_too_late(brand, command.timestamp, await ERASURES.erased(connection, [brand]))
+    return is_of_erased_brand(brand, command.timestamp, await ERASURES.erasure_times(connection, [brand]))
 
 
 async def _remove(connection: Connection, brand: str) -> dict[str, int]:
     # Deleting pages deletes their pictures.
-    return {what: await remove_from(connection, table, brand) for what, table in _TABLES.items()}
+    return {what: await delete_brand_rows(connection, table, brand) for what, table in _TABLES.items()}
 
 
 async def _elsewhere(connection: Connection, brand: str) -> dict[str, object]:
@@ -68,4 +68,4 @@ async def _elsewhere(connection: Connection, brand: str) -> dict[str, object]:
     return dict(row)
 
 
-erase: Final = ERASURES.handler(_remove, BrandErased, tell=_elsewhere)
+erase: Final = ERASURES.handler(_remove, BrandErased, read_fields=_elsewhere)

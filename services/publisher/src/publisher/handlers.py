@@ -2,7 +2,7 @@
 
 from envelope import DomainMessage
 from envelope.brand.payloads import ContentDelete, ContentPublish
-from messaging import Context, Database, Record, Together, Transaction
+from messaging import Context, Database, GroupedRecord, Record, Transaction
 from publisher import store
 from publisher.clients.orchestrator import OrchestratorClient
 from publisher.domain import BrandSlug, PublishRefusal
@@ -26,7 +26,7 @@ class Handlers:
         self._site = BuiltInSite(database, orchestrator, urls)
         self._elsewhere = elsewhere
 
-    async def content_publish(self, command: Command, context: Context) -> Record | Together[SiteJob]:
+    async def content_publish(self, command: Command, context: Context) -> Record | GroupedRecord[SiteJob]:
         target = command.payload.target
         if target == SITE:
             return await self._site.publish(command, context)

@@ -27,8 +27,8 @@ from publisher.indexnow.notifier import IndexNowNotifier
 from publisher.site_settings import store as site_settings
 from publisher.store import RenderedArticle
 from publisher.urls import SiteUrls
-from receipts import Answer, Connected, Door
-from receipts.testing import DirectDoor
+from receipts import AccountResponse, AccountSummary, EffectsGateway
+from receipts.testing import DirectGateway
 
 KEY = "test-service-key-0123456789"
 GRIND = BrandSlug("daily-grind")
@@ -36,8 +36,8 @@ ROUTE = "/v1/brands/daily-grind/site/indexnow"
 ORIGIN = "https://articles.acme-press.com"
 
 
-class CheckedDoor(DirectDoor):
-    async def _ask(self, name: str, asked: Any, seconds: float) -> Answer:
+class CheckedDoor(DirectGateway):
+    async def _ask(self, name: str, asked: Any, seconds: float) -> AccountResponse:
         found = refusal(
             KINDS["indexnow"].allowed_requests, AccountRequest.model_validate(asked).request(), None
         )
@@ -51,13 +51,13 @@ class Web:
     engine: FakeIndexNow
     publication: Callable[..., RenderedArticle]
     api: httpx.AsyncClient
-    accounts: list[Connected] = field(default_factory=list)
+    accounts: list[AccountSummary] = field(default_factory=list)
     origin: str = ORIGIN
 
     @property
     def notifier(self) -> IndexNowNotifier:
         door = CheckedDoor({"engines": self.engine.url}, accounts=tuple(self.accounts))
-        return IndexNowNotifier(self.database, cast("Door", door), SiteUrls.under(self.origin))
+        return IndexNowNotifier(self.database, cast("EffectsGateway", door), SiteUrls.under(self.origin))
 
     async def publish(self, **changes: Any) -> Article:
         publication = self.publication(**changes)
@@ -102,7 +102,7 @@ async def web(database: Database, publication: Callable[..., RenderedArticle]) -
         serving(FakeIndexNow()) as engine,
         httpx.AsyncClient(transport=transport, base_url=ORIGIN, headers={"X-Service-Key": KEY}) as api,
     ):
-        connected = Connected("engines", "indexnow", label="", state="ok")
+        connected = AccountSummary("engines", "indexnow", label="", state="ok")
         yield Web(database, cast("FakeIndexNow", engine), publication, api, [connected])
 
 

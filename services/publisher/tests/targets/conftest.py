@@ -27,7 +27,7 @@ from gateway.accounts.kind import refusal
 from gateway.accounts.kinds import KINDS
 from gateway.accounts.requests import AccountRequest
 from messaging import Context, Database, Dependency, RetryLater
-from messaging.testing import written
+from messaging.testing import write_records
 from publisher.clients.orchestrator import OrchestratorClient
 from publisher.domain import Article
 from publisher.handlers import Handlers
@@ -35,9 +35,9 @@ from publisher.short_links import ShortLinks
 from publisher.targets import FilesTarget, TargetPublisher
 from publisher.targets.edition import CoverPicture
 from publisher.urls import SiteUrls
-from receipts import Answer, Connected, Receipts, UnknownOutcome
+from receipts import AccountResponse, AccountSummary, Receipts, UnknownOutcome
 from receipts.accounts import IDENTITY
-from receipts.testing import DirectDoor
+from receipts.testing import DirectGateway
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNocFAAAAIkAOGrWWInAAAAAElFTkSuQmCC"
@@ -88,7 +88,7 @@ def _body(asked: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in asked.items() if name != IDENTITY}
 
 
-class CheckedDoor(DirectDoor):
+class CheckedDoor(DirectGateway):
     """What the gateway would not let through is in `refused`."""
 
     def __init__(self, kinds: Mapping[str, str], refused: list[str], *given: Any, **more: Any) -> None:
@@ -99,7 +99,7 @@ class CheckedDoor(DirectDoor):
         """After so many requests the answer to the next one is lost on its way."""
         self.asked = 0
 
-    async def _ask(self, name: str, asked: Mapping[str, Any], seconds: float) -> Answer:
+    async def _ask(self, name: str, asked: Mapping[str, Any], seconds: float) -> AccountResponse:
         kind = KINDS[self._kinds[name]]
         found = refusal(kind.allowed_requests, AccountRequest.model_validate(_body(asked)).request(), None)
         if isinstance(found, str):
@@ -123,7 +123,7 @@ class Targets:
     context: Context
     client: OrchestratorClient
     fakes: dict[str, Fake] = field(default_factory=dict)
-    connected: list[Connected] = field(default_factory=list)
+    connected: list[AccountSummary] = field(default_factory=list)
     folder: Path | None = None
     refused: list[str] = field(default_factory=list)
     """What the gateway would not have let through."""
@@ -177,7 +177,7 @@ class Targets:
         """One attempt: the payloads that it sent, with their types. With `loses`, that is raised, and what it wrote down last is lost."""
         record = await (handlers or self.handlers).content_publish(command, self.context)
         async with self.database.transaction() as tx:
-            await written(tx, record)
+            await write_records(tx, record)
             if loses is not None:
                 raise loses
             return [json.loads(row.body) for row in tx.outgoing]
@@ -251,7 +251,7 @@ async def connect(targets: Targets) -> AsyncIterator[Callable[..., Awaitable[Any
         async def connected(fake: Fake, kind: str, name: str | None = None) -> Fake:
             await stack.enter_async_context(serving(fake))
             targets.fakes[name or kind] = fake
-            targets.connected.append(Connected(name or kind, kind, label=kind, state="ok"))
+            targets.connected.append(AccountSummary(name or kind, kind, label=kind, state="ok"))
             return fake
 
         yield connected

@@ -17,7 +17,7 @@ import pytest
 
 from fakes.sites.ghost import FakeGhost
 from fakes.sites.wordpress import FakeWordPress
-from receipts import Connected
+from receipts import AccountSummary
 
 from .conftest import ghost_token
 
@@ -103,7 +103,7 @@ def site(request: pytest.FixtureRequest, targets: Any) -> Iterator[Site]:
     kind, user = request.param.split()
     made = Site(kind, request.getfixturevalue(kind), user)
     targets.fakes["blog"] = made.account
-    targets.connected.append(Connected("blog", kind, label=kind, state="ok"))
+    targets.connected.append(AccountSummary("blog", kind, label=kind, state="ok"))
     yield made
     made.close()
 

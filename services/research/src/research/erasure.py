@@ -4,17 +4,17 @@ from typing import Final
 
 from chassis import Connection
 from envelope.brand.payloads import BrandErased
-from messaging.erasure import Erasures, remove_from
+from messaging.erasure import ErasedBrands, delete_brand_rows
 from research import uploads
 
-ERASURES: Final = Erasures("research")
+ERASURES: Final = ErasedBrands("research")
 
 
 async def _remove(connection: Connection, brand: str) -> dict[str, int]:
     return {
-        "research": await remove_from(connection, "research", brand),
+        "research": await delete_brand_rows(connection, "research", brand),
         "documents": await uploads.remove_all(connection, brand),
-        "sources": await remove_from(connection, "brand_sources", brand),
+        "sources": await delete_brand_rows(connection, "brand_sources", brand),
     }
 
 

@@ -10,8 +10,8 @@ from chassis import redaction
 from chassis.coalescing import RequestCoalescer
 from envelope import DomainMessage, Payload
 from envelope.brand.payloads import ResearchCompleted, ResearchFailed, ResearchRequested, ResearchWaiting
-from messaging import Context, Database, Together, Transaction, WaitFor
-from messaging.erasure import comes_too_late
+from messaging import Context, Database, GroupedRecord, Transaction, WaitFor
+from messaging.erasure import is_of_erased_brand
 from research import store
 from research.clients.provider import ResearchProvider, ResearchQuery
 from research.domain import CACHE_PERIOD, InsufficientSources, ResearchResult
@@ -68,7 +68,7 @@ class Handlers:
 
     async def research_requested(
         self, message: DomainMessage[ResearchRequested], context: Context
-    ) -> Together[CommandOutcome]:
+    ) -> GroupedRecord[CommandOutcome]:
         """Answer from the cache or search; the search runs with no transaction open.
 
         Raises:
@@ -79,9 +79,9 @@ class Handlers:
             ResearchLookup(request.brand_slug, request.keyword, request.not_before)
         )
         if known.erased_at is not None and _is_late(message, {request.brand_slug: known.erased_at}):
-            return Together(store_outcomes, CommandOutcome(message, None))
+            return GroupedRecord(store_outcomes, CommandOutcome(message, None))
         try:
-            return Together(
+            return GroupedRecord(
                 store_outcomes, CommandOutcome(message, await self._outcome(message, context, known))
             )
         except WaitFor as wait:
@@ -91,7 +91,7 @@ class Handlers:
     async def _look_up(self, asked: Sequence[ResearchLookup]) -> Mapping[ResearchLookup, ResearchContext]:
         brands = list({each.brand for each in asked})
         async with self._database.connection() as connection:
-            erased = await ERASURES.erased(connection, brands)
+            erased = await ERASURES.erasure_times(connection, brands)
             sources = await sources_of_brands(connection, brands)
             keys = [self._cache_key(each, sources[each.brand]) for each in asked]
             cached = await store.fresh_researches(connection, keys)
@@ -182,7 +182,7 @@ async def store_outcomes(tx: Transaction, ends: Sequence[CommandOutcome]) -> Non
     """Store the outcomes of commands and send the answers; commands older than their brand's erasure leave nothing."""
     await store.forget_commands(tx.connection, [end.message.event_id for end in ends])
     # A brand may have been erased during the search.
-    erased = await ERASURES.erased(tx.connection, {end.message.payload.brand_slug for end in ends})
+    erased = await ERASURES.erasure_times(tx.connection, {end.message.payload.brand_slug for end in ends})
     kept = [end for end in ends if not _is_late(end.message, erased)]
     new = [end.outcome for end in kept if isinstance(end.outcome, store.NewResearch)]
     stored = iter(await store.save_researches(tx.connection, new))
@@ -201,7 +201,7 @@ async def store_outcomes(tx: Transaction, ends: Sequence[CommandOutcome]) -> Non
 
 
 def _is_late(message: DomainMessage[ResearchRequested], erased: Mapping[str, datetime]) -> bool:
-    return comes_too_late(message.payload.brand_slug, message.timestamp, erased)
+    return is_of_erased_brand(message.payload.brand_slug, message.timestamp, erased)
 
 
 def _completed(request: ResearchRequested, research_id: store.ResearchId) -> ResearchCompleted:

@@ -11,7 +11,7 @@ from chassis.http.service_key import PairAccess, PairKeys
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import DatabaseFellBack, PostSend, SocialCreate, SocialErase
 from messaging import CommitLoss, QueuePolicy, Service, Transaction, on_batch, on_each
-from receipts import Door
+from receipts import EffectsGateway
 from social.api import create_api
 from social.calendar import Repeats, Slots
 from social.channels import CHANNELS
@@ -75,7 +75,7 @@ def build(settings: Settings) -> Service:
     pairs = [PairAccess("monitor", settings.monitor_to_social_key, READ_BY_MONITOR)]
     callers = PairKeys(_callers(orchestrator, settings), pairs)
     service.serve(create_api(service.database, callers, urls, due, feeds=feeds, receipts=sender.receipts))
-    sender.receipts.watched_by(service)
+    sender.receipts.add_metrics(service)
     service.background("appointments", Appointments(service.database, urls, standing, due.alarm).run)
     service.background("due_posts", due.run)
     service.background("repeats", Repeats(service.database, due).run)
@@ -119,9 +119,9 @@ def _pages(service: Service, settings: Settings, seconds: float) -> ServiceClien
     return client
 
 
-def _door(service: Service, settings: Settings) -> Door:
+def _door(service: Service, settings: Settings) -> EffectsGateway:
     connected = settings.gateway_url is not None
-    door = Door(settings.gateway_url, settings.key_for_gateway if connected else None)
+    door = EffectsGateway(settings.gateway_url, settings.key_for_gateway if connected else None)
     service.closes(door)
     return door
 
@@ -129,7 +129,7 @@ def _door(service: Service, settings: Settings) -> Door:
 def _sender(
     service: Service,
     settings: Settings,
-    door: Door,
+    door: EffectsGateway,
     due: DuePosts,
     standing: Standing,
     most_attempts: int,

@@ -5,9 +5,9 @@ from typing import Final
 import receipts
 from chassis import Connection
 from envelope.brand.payloads import BrandErased
-from messaging.erasure import Erasures, remove_from
+from messaging.erasure import ErasedBrands, delete_brand_rows
 
-ERASURES: Final = Erasures("social")
+ERASURES: Final = ErasedBrands("social")
 _TABLES: Final = {
     # First, as one that is approved at this moment becomes a post.
     "pending_posts": "pending_posts",
@@ -25,7 +25,7 @@ _TABLES: Final = {
 
 async def _remove(connection: Connection, brand: str) -> dict[str, int]:
     await receipts.forget(connection, [brand])
-    return {what: await remove_from(connection, table, brand) for what, table in _TABLES.items()}
+    return {what: await delete_brand_rows(connection, table, brand) for what, table in _TABLES.items()}
 
 
 async def _elsewhere(connection: Connection, brand: str) -> dict[str, object]:
@@ -44,4 +44,4 @@ async def _elsewhere(connection: Connection, brand: str) -> dict[str, object]:
     return dict(row)
 
 
-erase: Final = ERASURES.handler(_remove, BrandErased, tell=_elsewhere)
+erase: Final = ERASURES.handler(_remove, BrandErased, read_fields=_elsewhere)

@@ -7,7 +7,7 @@ from uuid import UUID
 from envelope import DomainMessage
 from envelope.brand.payloads import SocialCreate, SocialFailed, SocialPosted
 from messaging import Transaction, Unprocessable
-from messaging.erasure import comes_too_late
+from messaging.erasure import is_of_erased_brand
 from social import domain, store
 from social.domain import BrandSlug, Plan, Refusal
 from social.erasure import ERASURES
@@ -29,11 +29,13 @@ class Handlers:
 
         Where the brand wants to see its posts first, they wait for a person, and are not posted until then.
         """
-        known = await ERASURES.erased(tx.connection, {message.payload.brand_slug for message in messages})
+        known = await ERASURES.erasure_times(
+            tx.connection, {message.payload.brand_slug for message in messages}
+        )
         messages = [
             message
             for message in messages
-            if not comes_too_late(message.payload.brand_slug, message.timestamp, known)
+            if not is_of_erased_brand(message.payload.brand_slug, message.timestamp, known)
         ]
         plans = [domain.plan(message.payload, has_gateway=self._has_gateway) for message in messages]
         names = {

@@ -18,20 +18,20 @@ from gateway.accounts.kinds import KINDS
 from gateway.accounts.requests import AccountRequest
 from messaging import Database, Service, ServiceSettings, WaitFor
 from receipts import (
-    Answer,
-    Connected,
+    AccountResponse,
+    AccountSummary,
     Effect,
+    EffectInDoubt,
+    EffectPerformed,
     EffectRefused,
-    InDoubt,
     NotSentYet,
-    Performed,
     Receipts,
     UnknownOutcome,
 )
 from receipts.accounts import IDENTITY
-from receipts.testing import DirectDoor
+from receipts.testing import DirectGateway
 from social.channels import CHANNELS, Composed, Picture, Pictures, mark_uncertain
-from tests.fixtures.channels.cases import Case
+from tests.fixtures.channels.cases import ChannelCase
 
 LINK = "https://example.org/sites/the-daily-grind/pour-over-coffee"
 PICTURE = Picture(
@@ -49,7 +49,7 @@ _LATE = 0.3
 """Seconds after which what is late is done."""
 
 
-def composed(case: Case, text: str | None = None, **changes: Any) -> Composed:
+def composed(case: ChannelCase, text: str | None = None, **changes: Any) -> Composed:
     body = text or "Pour-over coffee\n\nWater just off the boil (93 °C) & 30 g of coffee."
     post = Composed(
         post_id=uuid4(),
@@ -93,11 +93,11 @@ def _body(asked: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in asked.items() if name != IDENTITY}
 
 
-class AccountsDoor(DirectDoor):
+class AccountsDoor(DirectGateway):
     """Where an account is an address by itself, `/` is all of it. What the gateway would not let through is in `refused`."""
 
-    def __init__(self, case: Case, network: Fake) -> None:
-        account = Connected("account", case.channel, "@acme", "ok", facts=case.facts(network))
+    def __init__(self, case: ChannelCase, network: Fake) -> None:
+        account = AccountSummary("account", case.channel, "@acme", "ok", facts=case.facts(network))
         super().__init__(
             {"account": network.url + case.path(network)},
             headers={"account": case.headers(network)},
@@ -108,7 +108,7 @@ class AccountsDoor(DirectDoor):
         self._network = network
         self.refused: list[str] = []
 
-    async def _ask(self, name: str, asked: Mapping[str, Any], seconds: float) -> Answer:
+    async def _ask(self, name: str, asked: Mapping[str, Any], seconds: float) -> AccountResponse:
         found = refusal(
             self._kind.allowed_requests, AccountRequest.model_validate(_body(asked)).request(), self._settings
         )
@@ -138,7 +138,7 @@ class Sent:
     """What came of a post, for whoever sent it and for everybody else."""
 
     fake: Fake
-    result: Performed | InDoubt | EffectRefused | None
+    result: EffectPerformed | EffectInDoubt | EffectRefused | None
     waits: list[timedelta]
     refused: list[str]
     """What the gateway would not have let through."""
@@ -160,7 +160,7 @@ def _commit(network: Fake) -> None:
 
 
 @asynccontextmanager
-async def _door(case: Case, network: Fake) -> AsyncIterator[AccountsDoor]:
+async def _door(case: ChannelCase, network: Fake) -> AsyncIterator[AccountsDoor]:
     door = AccountsDoor(case, network)
     yield door
     await door.aclose()
@@ -173,7 +173,7 @@ class World:
 
     async def send(
         self,
-        case: Case,
+        case: ChannelCase,
         post: Composed | None = None,
         *,
         fault: Kind | None = None,

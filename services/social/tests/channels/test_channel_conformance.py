@@ -8,10 +8,10 @@ import pytest
 
 from fakes import Kind
 from fakes.serving.faults import KINDS
-from receipts import EffectRefused, InDoubt, Performed
+from receipts import EffectInDoubt, EffectPerformed, EffectRefused
 from services.social.tests.channels.conftest import NOW, Cover, Sent, World, composed
 from social.channels import CHANNELS
-from tests.fixtures.channels.cases import CASES, Case
+from tests.fixtures.channels.cases import CASES, ChannelCase
 
 # What half an answer comes to, receipts are tried with: for a channel it is none.
 FAULTS: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind != "cut_after")
@@ -19,12 +19,12 @@ UNANSWERED: frozenset[Kind] = frozenset(FAULTS) - {"limited", "expired"}
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 
-def whole(case: Case) -> tuple[int, int]:
+def whole(case: ChannelCase) -> tuple[int, int]:
     """(posts, comments) of a post that went out."""
     return 1, int(case.placement == "first_comment")
 
 
-def problem(case: Case, match: str, fault: Kind, end: Sent) -> str | None:
+def problem(case: ChannelCase, match: str, fault: Kind, end: Sent) -> str | None:
     """What is wrong with how it ended."""
     most, counted = whole(case), end.counted
     if end.refused or not end.struck:
@@ -34,16 +34,16 @@ def problem(case: Case, match: str, fault: Kind, end: Sent) -> str | None:
     match end.result:
         case EffectRefused(reason="needs_reconnecting") if fault == "expired" and counted < most:
             return None
-        case InDoubt(detail=str(detail)) if match in case.doubtful and fault in UNANSWERED and detail:
+        case EffectInDoubt(detail=str(detail)) if match in case.doubtful and fault in UNANSWERED and detail:
             return None
-        case Performed() if counted == most and fault != "expired":
+        case EffectPerformed() if counted == most and fault != "expired":
             return None
         case other:
             return f"{other} with {counted}"
 
 
 @every_case
-async def test_one_post_or_none_and_in_doubt(case: Case, world: World) -> None:
+async def test_one_post_or_none_and_in_doubt(case: ChannelCase, world: World) -> None:
     tried = [(match, fault) for match in case.sends for fault in FAULTS]
     ends = await asyncio.gather(*(world.send(case, fault=fault, match=match) for match, fault in tried))
     found = {
@@ -56,7 +56,7 @@ async def test_one_post_or_none_and_in_doubt(case: Case, world: World) -> None:
 async def test_a_post_goes_out_as_it_was_written_and_tells_where_it_is(world: World) -> None:
     for case in CASES:
         sent = await world.send(case)
-        assert isinstance(sent.result, Performed), (case.name, sent.result)
+        assert isinstance(sent.result, EffectPerformed), (case.name, sent.result)
         assert sent.counted == whole(case), case.name
         shown = sent.fake.accepted[0]
         assert " ".join(composed(case).text.split()) == " ".join(shown.text.split()), case.name
@@ -76,7 +76,7 @@ async def test_nobody_is_called_and_nothing_is_taken_for_markup(world: World) ->
     text = "<!here> @everyone <b>3 < 4</b> & *so* _it_ goes `x` {y} | [z](https://example.org/z) \\ # ~ 5 > 4"
     for case in CASES:
         sent = await world.send(case, composed(case, text))
-        assert isinstance(sent.result, Performed), (case.name, sent.result)
+        assert isinstance(sent.result, EffectPerformed), (case.name, sent.result)
         shown = sent.fake.accepted[0]
         assert (shown.text, shown.more.get("pings", [])) == (text, []), case.name
 
@@ -87,7 +87,7 @@ async def test_it_comes_again_when_it_was_told_to(world: World) -> None:
         if case.channel not in told:
             continue
         sent = await world.send(case, fault="limited", match=case.sends[-1])
-        assert isinstance(sent.result, Performed), (case.name, sent.result)
+        assert isinstance(sent.result, EffectPerformed), (case.name, sent.result)
         (wait,) = sent.waits
         seconds = told[case.channel]
         # A busy machine comes to it late; so much is left of the longest ones all the same.
@@ -95,7 +95,7 @@ async def test_it_comes_again_when_it_was_told_to(world: World) -> None:
 
 
 @every_case
-def test_what_is_prepared_is_the_same_each_time_and_json(case: Case) -> None:
+def test_what_is_prepared_is_the_same_each_time_and_json(case: ChannelCase) -> None:
     sending = CHANNELS[case.channel].sending
     assert sending is not None
     post = composed(case)

@@ -4,26 +4,26 @@ from typing import Any
 
 import pytest
 
-from fakes import Accepted, Reply, Request, as_text
+from fakes import AcceptedItem, Reply, Request, as_text
 from fakes.channels.discord import FakeDiscord
 from fakes.channels.slack import FakeSlack
 from fakes.channels.telegram import FakeTelegram
-from receipts import EffectRefused, Performed
+from receipts import EffectPerformed, EffectRefused
 from services.social.tests.channels.conftest import LINK, NOW, PICTURE, Sent, World, composed
 from social.channels import CHANNELS
 from social.channels.discord import escaped
-from tests.fixtures.channels.cases import CASES, Case
+from tests.fixtures.channels.cases import CASES, ChannelCase
 
 BY_NAME = {case.name: case for case in CASES}
 TELEGRAM, DISCORD, SLACK = BY_NAME["telegram"], BY_NAME["discord"], BY_NAME["slack"]
 
 
-def only(sent: Sent) -> Accepted:
+def only(sent: Sent) -> AcceptedItem:
     (accepted,) = sent.fake.accepted
     return accepted
 
 
-def prepared(case: Case, text: str | None = None, **changes: Any) -> Any:
+def prepared(case: ChannelCase, text: str | None = None, **changes: Any) -> Any:
     sending = CHANNELS[case.channel].sending
     assert sending is not None
     return sending.prepare(composed(case, text, **changes), NOW)
@@ -53,7 +53,7 @@ async def test_a_private_channel_of_telegram_has_an_address_for_its_members(worl
             return {"id": -1001234567890, "type": "channel", "title": "Acme"}
 
     sent = await world.send(TELEGRAM, fake=Private())
-    assert isinstance(sent.result, Performed)
+    assert isinstance(sent.result, EffectPerformed)
     assert sent.result.remote["url"] == f"https://t.me/c/1234567890/{only(sent).id}"
 
 
@@ -79,7 +79,7 @@ async def test_telegram_says_what_the_bot_lacks(member: bool, chat: str, reason:
 
 async def test_discord_has_the_picture_with_words_and_the_address_of_the_message(world: World) -> None:
     sent = await world.send(DISCORD)
-    assert isinstance(sent.result, Performed)
+    assert isinstance(sent.result, EffectPerformed)
     assert only(sent).more["pictures"] == [PICTURE.alt]
     guild = "199737254929760256"
     assert sent.result.remote["url"] == f"https://discord.com/channels/{guild}/{guild}/{only(sent).id}"
@@ -101,9 +101,9 @@ def test_discord_takes_nothing_for_markup(text: str, sent: str) -> None:
 
 
 async def test_a_webhook_without_a_server_has_no_address_to_tell(world: World) -> None:
-    case = Case(**{**vars(DISCORD), "facts": lambda _: {}})
+    case = ChannelCase(**{**vars(DISCORD), "facts": lambda _: {}})
     sent = await world.send(case, fake=FakeDiscord())
-    assert isinstance(sent.result, Performed)
+    assert isinstance(sent.result, EffectPerformed)
     assert "url" not in sent.result.remote
 
 
@@ -125,7 +125,7 @@ async def test_a_picture_that_slack_cannot_fetch_keeps_no_post(world: World) -> 
             return super().answer(request)
 
     sent = await world.send(SLACK, fake=Fetching())
-    assert isinstance(sent.result, Performed)
+    assert isinstance(sent.result, EffectPerformed)
     assert only(sent).more["pictures"] == []
 
 

@@ -11,10 +11,10 @@ from fakes.channels.instagram import FakeInstagram
 from fakes.channels.slack import FakeSlack
 from fakes.channels.telegram import FakeTelegram
 from fakes.channels.threads import FakeThreads
-from receipts import EffectRefused, NotSent, Performed, Refused
+from receipts import EffectPerformed, EffectRefused, NotSent, Refused
 from services.social.tests.channels.conftest import PICTURE, Cover, NoCover, Sent, World, composed
 from social.channels import graph
-from tests.fixtures.channels.cases import CASES, Case
+from tests.fixtures.channels.cases import CASES, ChannelCase
 
 BY_NAME = {case.name: case for case in CASES}
 INSTAGRAM, THREADS, SLACK = BY_NAME["instagram"], BY_NAME["threads"], BY_NAME["slack"]
@@ -84,11 +84,11 @@ def _posts(sent: Sent) -> int:
     ids=["instagram", "threads", "slack"],
 )
 async def test_a_fetch_that_fails_because_the_publisher_went_away_counts_no_attempt(
-    world: World, case: Case, fake: Fake
+    world: World, case: ChannelCase, fake: Fake
 ) -> None:
     site = GoneBeforeTheFetch()
     sent = await world.send(case, fake=fetching(fake, site), pictures=site)
-    assert isinstance(sent.result, Performed), sent.result
+    assert isinstance(sent.result, EffectPerformed), sent.result
     assert (len(sent.waits), _posts(sent)) == (MORE_THAN_ATTEMPTS, 1)
     assert max(sent.waits) <= AGAIN
     assert sent.fake.accepted[0].more["pictures"]
@@ -101,7 +101,7 @@ async def test_a_container_whose_picture_cannot_be_fetched_waits_for_the_publish
     monkeypatch.setattr(graph, "_POLLS", (0.0,))
     site = GoneBeforeTheFetch()
     sent = await world.send(INSTAGRAM, fake=Stuck(site, status), pictures=site)
-    assert isinstance(sent.result, Performed), sent.result
+    assert isinstance(sent.result, EffectPerformed), sent.result
     assert (len(sent.waits), _posts(sent)) == (MORE_THAN_ATTEMPTS, 1)
 
 
@@ -169,7 +169,7 @@ async def test_telegram_has_the_bytes_of_a_picture_and_needs_no_address(world: W
     telegram = FakeTelegram()
     telegram.can_fetch = lambda _: False
     sent = await world.send(TELEGRAM, fake=telegram)
-    assert isinstance(sent.result, Performed)
+    assert isinstance(sent.result, EffectPerformed)
     [message] = telegram.accepted
     assert message.more["pictures"] == [await Cover().read(PICTURE.url)]
     assert "Water just off the boil" in message.text
@@ -179,7 +179,7 @@ async def test_a_message_on_telegram_goes_without_a_picture_that_is_gone_for_goo
     gone = NoCover(Refused("no_picture", "it was removed for good"))
     post = composed(TELEGRAM, "Brew <well>", placement="none")
     sent = await world.send(TELEGRAM, post, pictures=gone)
-    assert isinstance(sent.result, Performed)
+    assert isinstance(sent.result, EffectPerformed)
     [message] = sent.fake.accepted
     assert (message.text, message.more["pictures"]) == ("Brew <well>", [])
     assert message.more["preview"] == {"is_disabled": True}

@@ -11,9 +11,9 @@ from fakes import Fake, Kind, Reply, Request, as_json
 from fakes.channels.linkedin import FakeLinkedIn
 from fakes.channels.mastodon import FakeMastodon
 from fakes.serving.fake import route
-from receipts import Account, Answer, InDoubt, Performed
+from receipts import AccountClient, AccountResponse, EffectInDoubt, EffectPerformed
 from services.social.tests.channels.conftest import LINK, Sent, World, composed
-from tests.fixtures.channels.cases import CASES, Case
+from tests.fixtures.channels.cases import CASES, ChannelCase
 
 BY_NAME = {case.name: case for case in CASES}
 MASTODON, X, PERSON = BY_NAME["mastodon that keeps none"], BY_NAME["x"], BY_NAME["linkedin person"]
@@ -30,7 +30,7 @@ _POST: dict[str, str] = {
 by_time = pytest.mark.parametrize("case", BY_TIME, ids=lambda case: case.name)
 
 
-async def lose(world: World, case: Case, fake: Fake, fault: Kind = "reset_after", **more: Any) -> Sent:
+async def lose(world: World, case: ChannelCase, fake: Fake, fault: Kind = "reset_after", **more: Any) -> Sent:
     return await world.send(case, fault=fault, match=_POST[case.channel], fake=fake, **more)
 
 
@@ -39,30 +39,30 @@ async def lose(world: World, case: Case, fake: Fake, fault: Kind = "reset_after"
 
 @pytest.mark.parametrize("minutes", [-45, -15, -8, 8, 15, 45])
 @by_time
-async def test_clocks_that_differ_make_no_second_post(case: Case, minutes: int, world: World) -> None:
+async def test_clocks_that_differ_make_no_second_post(case: ChannelCase, minutes: int, world: World) -> None:
     fake = case.fake()
     fake.set_clock(timedelta(minutes=minutes))
     sent = await lose(world, case, fake)
-    assert isinstance(sent.result, Performed), sent.result
+    assert isinstance(sent.result, EffectPerformed), sent.result
     assert sent.counted[0] == 1
 
 
 @pytest.mark.parametrize("minutes", [-15, 15])
 @by_time
 async def test_what_never_arrived_is_sent_again_though_clocks_differ(
-    case: Case, minutes: int, world: World
+    case: ChannelCase, minutes: int, world: World
 ) -> None:
     fake = case.fake()
     fake.set_clock(timedelta(minutes=minutes))
     sent = await lose(world, case, fake, "reset_before")
-    assert isinstance(sent.result, Performed), sent.result
+    assert isinstance(sent.result, EffectPerformed), sent.result
     assert sent.counted[0] == 1
 
 
 @pytest.mark.parametrize("fault", ["reset_before", "reset_after"])
 @pytest.mark.parametrize("case", [MASTODON, X, BY_NAME["linkedin organisation"]], ids=lambda case: case.name)
 async def test_a_server_that_is_hours_off_or_tells_no_time_proves_nothing(
-    case: Case, fault: Kind, world: World
+    case: ChannelCase, fault: Kind, world: World
 ) -> None:
     off, silent = case.fake(), case.fake()
     off.set_clock(timedelta(hours=-7))
@@ -71,9 +71,9 @@ async def test_a_server_that_is_hours_off_or_tells_no_time_proves_nothing(
         sent = await lose(world, case, fake, fault)
         assert sent.counted[0] == (fault == "reset_after")
         if sent.counted[0] and fake is silent:
-            assert isinstance(sent.result, Performed)  # it was found
+            assert isinstance(sent.result, EffectPerformed)  # it was found
         elif not sent.counted[0]:
-            assert isinstance(sent.result, InDoubt)
+            assert isinstance(sent.result, EffectInDoubt)
             assert "look whether it is there" in sent.result.detail
 
 
@@ -90,7 +90,7 @@ async def test_a_server_whose_clock_is_put_right_meanwhile_is_not_believed(world
     fake.set_clock(timedelta(minutes=-15))
     fake.answer = put_right  # type: ignore[method-assign]
     sent = await lose(world, MASTODON, fake)
-    assert isinstance(sent.result, InDoubt)
+    assert isinstance(sent.result, EffectInDoubt)
     assert "shortly before" in sent.result.detail
     assert sent.counted == (1, 0)
 
@@ -103,7 +103,7 @@ async def test_a_duplicate_from_about_the_same_time_is_in_doubt(world: World) ->
     await world.send(BY_NAME["linkedin organisation"], post, fake=fake)
     fake.set_clock(timedelta())
     again = await world.send(BY_NAME["linkedin organisation"], post, fake=fake)
-    assert isinstance(again.result, InDoubt)
+    assert isinstance(again.result, EffectInDoubt)
 
 
 # -- late servers --------------------------------------------------------------------------------------------------------
@@ -112,11 +112,11 @@ async def test_a_duplicate_from_about_the_same_time_is_in_doubt(world: World) ->
 @pytest.mark.parametrize("seconds", [45.0, 120.0])
 @by_time
 async def test_a_post_that_is_made_after_its_answer_was_lost_is_one(
-    case: Case, seconds: float, world: World
+    case: ChannelCase, seconds: float, world: World
 ) -> None:
     sent = await lose(world, case, case.fake(), "reset_before", commits_after=seconds)
     assert sent.counted[0] == 1
-    assert isinstance(sent.result, Performed)
+    assert isinstance(sent.result, EffectPerformed)
 
 
 # -- refused after a lost answer -----------------------------------------------------------------------------------------
@@ -132,10 +132,10 @@ async def test_a_post_that_is_made_after_its_answer_was_lost_is_one(
         (X, "POST /2/tweets"),
         (BY_NAME["instagram"], "POST */media_publish"),
     ],
-    ids=lambda each: each.name if isinstance(each, Case) else "",
+    ids=lambda each: each.name if isinstance(each, ChannelCase) else "",
 )
 async def test_what_is_there_has_not_failed_because_the_account_is_refused_since(
-    case: Case, match: str, world: World
+    case: ChannelCase, match: str, world: World
 ) -> None:
     fake = case.fake()
     answer = fake.answer
@@ -148,7 +148,7 @@ async def test_what_is_there_has_not_failed_because_the_account_is_refused_since
 
     fake.answer = refusing  # type: ignore[method-assign]
     sent = await world.send(case, fault="reset_after", match=match, fake=fake)
-    assert isinstance(sent.result, InDoubt), sent.result
+    assert isinstance(sent.result, EffectInDoubt), sent.result
     assert sent.counted == (1, 0)
 
 
@@ -156,7 +156,7 @@ async def test_what_is_there_has_not_failed_because_the_account_is_refused_since
 @pytest.mark.parametrize(
     "case", [MASTODON, X, BY_NAME["webhook"], BY_NAME["bluesky"]], ids=lambda case: case.name
 )
-async def test_a_redirect_after_a_post_is_no_refusal(case: Case, status: int, world: World) -> None:
+async def test_a_redirect_after_a_post_is_no_refusal(case: ChannelCase, status: int, world: World) -> None:
     class Redirecting(type(case.fake())):  # type: ignore[misc]
         def failed(self, request: Request, _: int) -> Reply:
             return as_json({}, status, {"location": f"{self.url}/web"})
@@ -164,7 +164,7 @@ async def test_a_redirect_after_a_post_is_no_refusal(case: Case, status: int, wo
     fake = case.fake()
     fake.__class__ = Redirecting
     sent = await world.send(case, fault="error_after", match=case.sends[-1], fake=fake)
-    assert isinstance(sent.result, Performed), sent.result
+    assert isinstance(sent.result, EffectPerformed), sent.result
     assert sent.counted == (1, 0)
 
 
@@ -194,24 +194,24 @@ class Unbounded(FakeMastodon):
 async def test_a_list_that_is_cut_off_is_read_on(
     world: World, honours: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    request = Account.request
+    request = AccountClient.request
 
-    async def cut(self: Account, method: str, path: str, **more: Any) -> Answer:
+    async def cut(self: AccountClient, method: str, path: str, **more: Any) -> AccountResponse:
         """As the gateway gives what is too long: the items that are whole."""
         answer = await request(self, method, path, **more)
         if not isinstance(answer.json, list) or len(answer.json) <= 100:
             return answer
         return replace(answer, json=None, whole_items=answer.json[:100], truncated=True)
 
-    monkeypatch.setattr(Account, "request", cut)
+    monkeypatch.setattr(AccountClient, "request", cut)
     sent = await lose(world, MASTODON, Unbounded(250, honours=honours))
-    assert isinstance(sent.result, Performed if honours else InDoubt), sent.result
+    assert isinstance(sent.result, EffectPerformed if honours else EffectInDoubt), sent.result
     assert sent.counted == (1, 0)
 
 
 async def test_a_mastodon_without_our_post_is_read_to_the_end(world: World) -> None:
     sent = await lose(world, MASTODON, Unbounded(60), "reset_before")
-    assert isinstance(sent.result, Performed)
+    assert isinstance(sent.result, EffectPerformed)
     assert sent.counted == (1, 0)
     assert json.dumps(sent.result.remote)
 
@@ -222,7 +222,7 @@ async def test_a_mastodon_without_our_post_is_read_to_the_end(world: World) -> N
 @pytest.mark.parametrize("change", ["nothing", "another link", "edited"])
 @by_time
 async def test_a_post_whose_receipt_is_lost_is_not_made_again_whatever_was_sent(
-    case: Case, change: str, world: World
+    case: ChannelCase, change: str, world: World
 ) -> None:
     """What is known of it now is not certainly what was sent: a link was short, or a person has edited the text."""
     fake = case.fake()
@@ -236,20 +236,20 @@ async def test_a_post_whose_receipt_is_lost_is_not_made_again_whatever_was_sent(
     elif change == "edited":
         changes = {"text": post.text.replace("Water just off the boil", "Use water just off the boil")}
     first = await world.send(case, replace(post, **changes), fake=fake)
-    assert isinstance(first.result, Performed)
+    assert isinstance(first.result, EffectPerformed)
     begun = datetime.now(UTC) - timedelta(minutes=1)
     again = await world.send(case, post, fake=fake, begun=begun, may_be_there=True)
-    assert isinstance(again.result, Performed | InDoubt), again.result
+    assert isinstance(again.result, EffectPerformed | EffectInDoubt), again.result
     assert again.counted[0] == 1
 
 
 @by_time
 async def test_a_post_whose_receipt_may_be_lost_is_made_where_none_is_like_it(
-    case: Case, world: World
+    case: ChannelCase, world: World
 ) -> None:
     fake = case.fake()
     await world.send(case, composed(case, "Cold brew\n\nTwelve hours.", link=None), fake=fake)
     begun = datetime.now(UTC) - timedelta(minutes=1)
     again = await world.send(case, fake=fake, begun=begun, may_be_there=True)
-    assert isinstance(again.result, Performed | InDoubt), again.result
-    assert again.counted[0] == (2 if isinstance(again.result, Performed) else 1)
+    assert isinstance(again.result, EffectPerformed | EffectInDoubt), again.result
+    assert again.counted[0] == (2 if isinstance(again.result, EffectPerformed) else 1)

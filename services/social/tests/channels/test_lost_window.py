@@ -4,16 +4,18 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
-from receipts import Account, Answer, ClockOffset, Effect, Unclear, Work
+from receipts import AccountClient, AccountResponse, ClockOffset, Effect, EffectUnclear, StepInHand
 from social.channels.lost import Time, Window
 
 
-def _work(begun: datetime) -> Work:
-    async def nobody(*_: Any) -> Answer:
+def _work(begun: datetime) -> StepInHand:
+    async def nobody(*_: Any) -> AccountResponse:
         raise AssertionError
 
-    account = Account("account", "acme", nobody, clock=lambda: begun + timedelta(minutes=1))
-    return Work(Effect(uuid4(), "x", "account", "acme", "a post", {"since": begun.isoformat()}), account, {})
+    account = AccountClient("account", "acme", nobody, clock=lambda: begun + timedelta(minutes=1))
+    return StepInHand(
+        Effect(uuid4(), "x", "account", "acme", "a post", {"since": begun.isoformat()}), account, {}
+    )
 
 
 def test_a_window_opens_by_the_clock_of_the_platform() -> None:
@@ -22,7 +24,7 @@ def test_a_window_opens_by_the_clock_of_the_platform() -> None:
     window = Window.of(_work(begun), ClockOffset(-quarter, -quarter))
     made = {minutes: window.place(begun + timedelta(minutes=minutes)) for minutes in (-81, -79, -21, -19, 0)}
     assert made == {-81: Time.BEFORE, -79: Time.NEAR, -21: Time.NEAR, -19: Time.SINCE, 0: Time.SINCE}
-    assert isinstance(window.missing(is_near=True), Unclear)
+    assert isinstance(window.missing(is_near=True), EffectUnclear)
     hours = Window.of(_work(begun), ClockOffset(4 * quarter, 5 * quarter)).missing(is_near=False)
-    assert isinstance(hours, Unclear)
+    assert isinstance(hours, EffectUnclear)
     assert "75 minutes" in hours.detail

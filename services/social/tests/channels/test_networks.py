@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 
-from fakes import Accepted, Fake, Reply, Request, as_json
+from fakes import AcceptedItem, Fake, Reply, Request, as_json
 from fakes.channels._graph import given, graph_error
 from fakes.channels.instagram import FakeInstagram
 from fakes.channels.linkedin import FakeLinkedIn, _seen
 from fakes.channels.threads import FakeThreads
 from fakes.channels.x import FakeX
-from receipts import EffectRefused, InDoubt, NotSent, Performed, Refused
+from receipts import EffectInDoubt, EffectPerformed, EffectRefused, NotSent, Refused
 from services.social.tests.channels.conftest import LINK, NOW, PICTURE, NoCover, Sent, World, composed
 from social.channels import CHANNELS, lost
 from social.channels.linkedin import escaped
 from social.channels.lost import confirmed_id
 from social.domain import Refusal
 from social.sending.domain import but_out
-from tests.fixtures.channels.cases import CASES, Case
+from tests.fixtures.channels.cases import CASES, ChannelCase
 
 BY_NAME = {case.name: case for case in CASES}
 X, X_COMMENTED = BY_NAME["x"], BY_NAME["x with a comment"]
@@ -31,7 +31,7 @@ INSTAGRAM, THREADS, THREADS_COMMENTED = (
 )
 
 
-def only(sent: Sent) -> Accepted:
+def only(sent: Sent) -> AcceptedItem:
     (accepted,) = [each for each in sent.fake.accepted if each.kind == "post"]
     return accepted
 
@@ -63,9 +63,9 @@ async def test_pictures_say_what_is_to_be_seen(world: World) -> None:
 
 
 @pytest.mark.parametrize("case", [X, ORGANISATION, BY_NAME["discord"]], ids=lambda case: case.name)
-async def test_a_picture_that_cannot_be_had_keeps_no_post(case: Case, world: World) -> None:
+async def test_a_picture_that_cannot_be_had_keeps_no_post(case: ChannelCase, world: World) -> None:
     for_good = await world.send(case, pictures=NoCover(Refused("no_picture", "it is gone")))
-    assert isinstance(for_good.result, Performed)
+    assert isinstance(for_good.result, EffectPerformed)
     for_now = await world.send(case, pictures=NoCover(NotSent("picture", "the publisher does not answer")))
     assert (for_now.result, for_now.fake.accepted) == (None, ())
 
@@ -77,7 +77,7 @@ async def test_instagram_takes_jpeg_and_no_post_without(world: World) -> None:
 
 async def test_a_container_that_takes_its_time_is_waited_for(world: World) -> None:
     sent = await world.send(INSTAGRAM, fake=FakeInstagram(polls=1))
-    assert isinstance(sent.result, Performed)
+    assert isinstance(sent.result, EffectPerformed)
     assert sent.waits == []
 
 
@@ -93,7 +93,7 @@ async def test_a_container_that_has_expired_is_made_again(world: World) -> None:
             return super().status_of(container)
 
     sent = await world.send(INSTAGRAM, fake=Slow(polls=0))
-    assert isinstance(sent.result, Performed)
+    assert isinstance(sent.result, EffectPerformed)
     assert only(sent).more["container"] == list(sent.fake.containers)[-1]  # type: ignore[attr-defined]
     assert len(sent.fake.containers) == 2  # type: ignore[attr-defined]
 
@@ -106,7 +106,7 @@ async def test_a_container_that_has_expired_is_made_again(world: World) -> None:
     [X_COMMENTED, THREADS_COMMENTED, BY_NAME["linkedin organisation, with a comment"]],
     ids=lambda case: case.name,
 )
-async def test_the_link_answers_the_post_that_it_belongs_to(case: Case, world: World) -> None:
+async def test_the_link_answers_the_post_that_it_belongs_to(case: ChannelCase, world: World) -> None:
     sent = await world.send(case)
     post, comment = sent.fake.accepted
     assert (comment.kind, comment.more["answers"]) == ("comment", post.id)
@@ -124,7 +124,7 @@ async def test_what_was_posted_before_we_began_is_not_ours(world: World) -> None
     for case, fake in ((X, x), (ORGANISATION, linkedin)):
         fake.now = lambda: long_ago
         post = composed(case)
-        assert isinstance((await world.send(case, post, fake=fake, begun=long_ago)).result, Performed)
+        assert isinstance((await world.send(case, post, fake=fake, begun=long_ago)).result, EffectPerformed)
         fake.now = lambda: datetime.now(UTC)
         again = await world.send(case, post, fake=fake)
         assert refusal(again) == "duplicate"
@@ -163,14 +163,14 @@ def crowded(fake: Fake, listing: str, number: int) -> Fake:
         (INSTAGRAM, "POST */media_publish", "GET /v23.0/17841405309211844/media", 95),
         (THREADS, "POST */threads_publish", "/threads", 130),
     ],
-    ids=lambda each: each.name if isinstance(each, Case) else "",
+    ids=lambda each: each.name if isinstance(each, ChannelCase) else "",
 )
 async def test_a_lost_post_is_found_behind_many_others(
-    world: World, case: Case, match: str, listing: str, others: int
+    world: World, case: ChannelCase, match: str, listing: str, others: int
 ) -> None:
     fake = crowded(case.fake(), listing, others)
     sent = await world.send(case, fault="reset_after", match=match, fake=fake)
-    assert isinstance(sent.result, Performed), sent.result
+    assert isinstance(sent.result, EffectPerformed), sent.result
     assert sent.counted == (1 + others, 0)
     assert sent.result.remote["id"] == fake.accepted[0].id
     assert sent.result.remote["url"]
@@ -178,7 +178,7 @@ async def test_a_lost_post_is_found_behind_many_others(
 
 @pytest.mark.parametrize("case", [INSTAGRAM, THREADS], ids=lambda case: case.name)
 async def test_a_post_counts_as_posted_without_its_address_if_that_cannot_be_asked_for(
-    world: World, case: Case, monkeypatch: pytest.MonkeyPatch
+    world: World, case: ChannelCase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lost, "_READ_AGAIN_AFTER", (0.0, 0.0))
     fake = case.fake()
@@ -190,20 +190,20 @@ async def test_a_post_counts_as_posted_without_its_address_if_that_cannot_be_ask
     assert (soon.result, soon.counted) == (None, (1, 0))
     assert max(soon.waits) <= timedelta(seconds=10)
     late = await world.send(case, fake=fake, begun=NOW - timedelta(minutes=20))
-    assert isinstance(late.result, Performed)
+    assert isinstance(late.result, EffectPerformed)
     assert late.result.remote["id"] == fake.accepted[1].id
 
 
 async def test_a_lost_post_of_a_person_is_in_doubt_when_linkedin_may_have_forgotten_it(world: World) -> None:
     begun = NOW - timedelta(hours=2)
     sent = await world.send(PERSON, fault="reset_after", match="POST /rest/posts", begun=begun)
-    assert isinstance(sent.result, InDoubt)
+    assert isinstance(sent.result, EffectInDoubt)
     assert sent.counted == (1, 0)
 
 
 async def test_linkedin_tells_hashtags_its_own_way(world: World) -> None:
     class Templated(FakeLinkedIn):
-        def _shown(self, post: Accepted) -> dict[str, Any]:
+        def _shown(self, post: AcceptedItem) -> dict[str, Any]:
             shown = super()._shown(post)
             return shown | {"commentary": shown["commentary"].replace("#Coffee", r"{hashtag|\#|Coffee}")}
 
@@ -211,7 +211,7 @@ async def test_linkedin_tells_hashtags_its_own_way(world: World) -> None:
     sent = await world.send(
         ORGANISATION, post, fault="cut_after", match="POST /rest/posts", fake=Templated(compares=False)
     )
-    assert isinstance(sent.result, Performed)
+    assert isinstance(sent.result, EffectPerformed)
     assert sent.counted == (1, 0)
 
 
@@ -243,7 +243,7 @@ async def test_a_days_limit_is_waited_for(world: World) -> None:
             return as_json({"title": "Too Many Requests"}, 429, told | {"x-rate-limit-reset": "1"})
 
     sent = await world.send(X, fault="limited", match="POST /2/tweets", fake=Tired(compares=False))
-    assert isinstance(sent.result, Performed)
+    assert isinstance(sent.result, EffectPerformed)
     assert timedelta(hours=8) < sent.waits[0] <= timedelta(hours=9)
 
     full = FakeThreads(polls=0)

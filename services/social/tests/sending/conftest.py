@@ -21,7 +21,7 @@ from fakes.channels.webhook import SECRET, FakeWebhook
 from gateway.app import GatewayApp
 from gateway.settings import Settings as GatewaySettings
 from messaging import Service
-from receipts import Door
+from receipts import EffectsGateway
 from social.app import build
 from social.reach import ReachLooks
 from social.settings import Settings
@@ -180,6 +180,6 @@ def social_service(social_settings: dict[str, Any]) -> Service:
 async def looks(social_service: Service, social_settings: dict[str, Any]) -> AsyncIterator[ReachLooks]:
     """As another replica has them."""
     settings = Settings.model_validate(social_settings)
-    door = Door(settings.gateway_url, settings.key_for_gateway)
+    door = EffectsGateway(settings.gateway_url, settings.key_for_gateway)
     yield ReachLooks(social_service.database, door)
     await door.aclose()

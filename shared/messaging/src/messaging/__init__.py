@@ -7,7 +7,15 @@ from messaging.command_line import command_line
 from messaging.errors import BrokerUnavailableError, RetryLater, Unprocessable, UnroutableError, WaitFor
 from messaging.flow.dead_letters import DeadLetter
 from messaging.flow.dependencies import Dependency
-from messaging.flow.handlers import BatchHandler, Context, Record, SingleHandler, Together, on_batch, on_each
+from messaging.flow.handlers import (
+    BatchHandler,
+    Context,
+    GroupedRecord,
+    Record,
+    SingleHandler,
+    on_batch,
+    on_each,
+)
 from messaging.flow.policy import QueuePolicy
 from messaging.flow.transactions import Database, Transaction
 from messaging.headers import Reason
@@ -23,6 +31,7 @@ __all__ = [
     "Database",
     "DeadLetter",
     "Dependency",
+    "GroupedRecord",
     "QueuePolicy",
     "Reason",
     "Record",
@@ -30,7 +39,6 @@ __all__ = [
     "Service",
     "ServiceSettings",
     "SingleHandler",
-    "Together",
     "Transaction",
     "Unprocessable",
     "UnroutableError",

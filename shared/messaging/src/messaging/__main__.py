@@ -1,4 +1,4 @@
-"""`python -m messaging`: what a broker must have before the services can work on it, and what is published about it."""
+"""`python -m messaging`: prepares a broker for the services, and writes the contract documents."""
 
 import argparse
 import asyncio
@@ -16,17 +16,17 @@ from chassis import addresses, redaction, secret_files
 from envelope import Catalogue, Message
 from envelope.catalogue import load
 from messaging.errors import BROKER_ERRORS
-from messaging.moving import establish
 from messaging.settings import BROKER_EXAMPLE, BROKER_SCHEMES
 from messaging.storage import origins
 from messaging.topology import contracts, describe
 from messaging.topology.users import UsersError, renew_from
+from messaging.topology_upgrade import apply_topology
 
 DATABASE_SCHEMES: Final = frozenset({"postgresql", "postgres"})
 DATABASE_EXAMPLE: Final = "postgresql://user:password@host:5432/name"
 _EPILOG = """\
-CATALOGUE is the module that has the system's catalogue, such as shop.catalogue; module:name, if it is not called
-CATALOGUE there.
+CATALOGUE is the module with the system's catalogue, such as shop.catalogue; module:name, if its name there is not
+CATALOGUE.
 """
 
 
@@ -35,38 +35,38 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     topology = commands.add_parser(
         "topology",
-        help="declare exchanges, queues and bindings on the broker of RABBITMQ_URL, and move what lies in a queue under a "
-        "former name; that queue is removed if RABBITMQ_API_URL is set, so that it can be seen to be empty; safe to repeat",
+        help="declare exchanges, queues and bindings on the broker of RABBITMQ_URL, and move messages from queues with "
+        "former names; with RABBITMQ_API_URL set, which shows that such a queue is empty, also remove it; safe to repeat",
         epilog=_EPILOG,
     )
     topology.add_argument(
         "--events-queue",
         metavar="NAME",
-        help="what to call the queue of the events instead; with its former name, the way back to the version before",
+        help="another name for the events queue; with its former name, the way back to the previous version",
     )
     users = commands.add_parser(
         "users",
-        help="make or renew the user of each service, with what it needs and no more, over the management API of "
-        "RABBITMQ_API_URL, on the vhost RABBITMQ_VHOST (/), with the password of each in <SERVICE>_BROKER_PASSWORD, or in the "
+        help="create or renew the user of each service, with only the permissions it needs, over the management API of "
+        "RABBITMQ_API_URL, on the vhost RABBITMQ_VHOST (/), with each password from <SERVICE>_BROKER_PASSWORD, or from the "
         "file that <SERVICE>_BROKER_PASSWORD_FILE names; safe to repeat",
         epilog=_EPILOG,
     )
     published = commands.add_parser(
         "contracts",
-        help="write asyncapi.json and topology.md, made from the catalogue, to a folder",
+        help="generate asyncapi.json and topology.md from the catalogue, into a folder",
         epilog=_EPILOG,
     )
     accepting = commands.add_parser(
         "accept-replay",
-        help="let a replay into the service whose database DATABASE_URL names: the next one of each event given, whatever it "
-        "says; for dead letters of which that service knows nothing, as the broker gave up on them",
+        help="accept the next replay of each given event, with any content, in the service with the database of "
+        "DATABASE_URL; for dead letters that the broker itself made, which that service does not know",
     )
     accepting.add_argument("event_ids", metavar="EVENT_ID", nargs="+", type=UUID)
     for command in (topology, users, published):
         command.add_argument("catalogue", metavar="CATALOGUE")
     published.add_argument("folder", type=Path, metavar="FOLDER")
     published.add_argument(
-        "--examples", metavar="MODULE", help="the module whose EXAMPLES has a message for each type"
+        "--examples", metavar="MODULE", help="the module with EXAMPLES, which has a message for each type"
     )
     arguments = parser.parse_args()
     if arguments.command == "accept-replay":
@@ -125,7 +125,7 @@ def _topology(catalogue: Catalogue) -> None:
         sys.exit(f"RABBITMQ_URL is not set: {BROKER_EXAMPLE}")
     described = describe(catalogue)
     try:
-        asyncio.run(establish(url, catalogue, api_url=api_url, say=_say))
+        asyncio.run(apply_topology(url, catalogue, api_url=api_url, say=_say))
     except (*BROKER_ERRORS, UsersError) as error:
         sys.exit(f"cannot declare the topology: {redaction.text(str(error))}")
     _say(

@@ -1,4 +1,4 @@
-"""`python -m <service>` for a service with queues: its database has the tables of the inbox and the outbox, too."""
+"""`python -m <service>` for a service with queues; `migrate` also creates the tables of inbox and outbox."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -18,9 +18,9 @@ def command_line(
     *,
     backfill: Callable[[str], Awaitable[None]] | None = None,
 ) -> None:
-    """The command line of a service, with its settings from the environment.
+    """Runs the command line of a service, with its settings from the environment.
 
-    `backfill` takes the database's URL. Each `migrate` runs it at its end: what SQL alone cannot fill in.
+    `backfill` takes the database's URL and fills in data that SQL alone cannot. Each `migrate` runs it at its end.
     """
 
     async def migrated(url: str, package: str, role: str | None) -> list[str]:

@@ -1,6 +1,6 @@
-"""Erasing all that a service has of a brand: once for each erasure, with an answer, and nothing that comes late brings it back.
+"""Erases all data of a brand from a service: once per erasure, with an answer; late messages do not restore it.
 
-What there is to remove, the service says; here is what is the same in all of them. A service that uses it has a table `erased_brands`:
+Each service says what to remove; this module has the common part. A service that uses it has a table `erased_brands`:
 `erasure_id uuid primary key, brand_slug text, asked_at timestamptz, removed jsonb`.
 """
 
@@ -18,58 +18,60 @@ from messaging.flow.transactions import Transaction
 
 log = structlog.get_logger(__name__)
 
-Remove: TypeAlias = Callable[[Connection, str], Awaitable[dict[str, int]]]
-"""Removes all there is of the brand in the caller's transaction; how many of what there were."""
-Tell: TypeAlias = Callable[[Connection, str], Awaitable[Mapping[str, Any]]]
-"""What else is answered of the brand, by the names of the answer's fields."""
-Answer: TypeAlias = Callable[..., Payload]
-"""Of `brand_slug`, `erasure_id`, `service` and `removed`, by these names."""
+RemoveBrand: TypeAlias = Callable[[Connection, str], Awaitable[dict[str, int]]]
+"""Removes all data of the brand in the caller's transaction; returns the number of rows by name."""
+ReadBrandFields: TypeAlias = Callable[[Connection, str], Awaitable[Mapping[str, Any]]]
+"""Reads further fields for the answer, by the names of the answer's fields."""
+BuildAnswer: TypeAlias = Callable[..., Payload]
+"""Builds the answer from `brand_slug`, `erasure_id`, `service`, `removed` and the fields of `ReadBrandFields`."""
 Handler: TypeAlias = Callable[[Sequence[DomainMessage[Any]], Transaction], Awaitable[None]]
 
 
-class Erasures:
-    """Which brands were erased from the database of a service.
+class ErasedBrands:
+    """The brands that were erased from the database of a service.
 
     Args:
-        service: its name; replicas of all versions have one lock by it.
+        service: its name; replicas of all versions share one lock of that name.
     """
 
     def __init__(self, service: str) -> None:
         self._service = service
         self._lock = f"{service}.erasure"
 
-    def handler(self, remove: Remove, answer: Answer, *, tell: Tell | None = None) -> Handler:
-        """Handles commands whose payload has `brand_slug` and `erasure_id`.
+    def handler(
+        self, remove: RemoveBrand, answer: BuildAnswer, *, read_fields: ReadBrandFields | None = None
+    ) -> Handler:
+        """Builds the handler of commands whose payload has `brand_slug` and `erasure_id`.
 
-        The same erasure again is answered alike and removes nothing: by then the name may be another brand's. What `tell` reads, before
-        anything is removed, is told in the first answer alone, as nothing of it is kept.
+        A repeated erasure gets the same answer and removes nothing: the name may be another brand's by then. `read_fields` runs before the
+        removal, and only the first answer has its fields, as the database does not keep them.
         """
 
         async def erase(commands: Sequence[DomainMessage[Any]], tx: Transaction) -> None:
             for command in commands:
                 brand, erasure_id = command.payload.brand_slug, command.payload.erasure_id
                 removed, more = await self._erase_once(
-                    tx.connection, erasure_id, brand, command.timestamp, remove, tell
+                    tx.connection, erasure_id, brand, command.timestamp, remove, read_fields
                 )
-                told = answer(
+                reply = answer(
                     brand_slug=brand, erasure_id=erasure_id, service=self._service, removed=removed, **more
                 )
-                tx.send(told, caused_by=command)
+                tx.send(reply, caused_by=command)
                 log.info("brand_erased", brand=brand, erasure_id=str(erasure_id), removed=removed)
 
         return erase
 
-    async def erased(self, connection: Connection, brands: Collection[str]) -> dict[str, datetime]:
-        """When those of the brands were erased that were; none of them is erased before the transaction ends."""
-        await self.hold_off(connection)
+    async def erasure_times(self, connection: Connection, brands: Collection[str]) -> dict[str, datetime]:
+        """Brand → time of its erasure, for the erased ones among `brands`; blocks erasures until the transaction ends."""
+        await self.block_erasures(connection)
         rows = await connection.fetch(
             "select brand_slug, max(asked_at) as asked_at from erased_brands where brand_slug = any ($1) group by brand_slug",
             list(brands),
         )
         return {row["brand_slug"]: row["asked_at"] for row in rows}
 
-    async def hold_off(self, connection: Connection) -> None:
-        """No brand is erased before the transaction ends; others that hold off are not waited for."""
+    async def block_erasures(self, connection: Connection) -> None:
+        """Blocks erasures of any brand until the transaction ends; callers do not block each other."""
         await connection.execute("select pg_advisory_xact_lock_shared(hashtextextended($1, 0))", self._lock)
 
     async def _erase_once(
@@ -78,8 +80,8 @@ class Erasures:
         erasure_id: UUID,
         brand: str,
         asked_at: datetime,
-        remove: Remove,
-        tell: Tell | None,
+        remove: RemoveBrand,
+        read_fields: ReadBrandFields | None,
     ) -> tuple[dict[str, int], Mapping[str, Any]]:
         # Whatever is about to be stored of the brand is stored before, and seen here; what comes later sees the row.
         await connection.execute("select pg_advisory_xact_lock(hashtextextended($1, 0))", self._lock)
@@ -89,7 +91,7 @@ class Erasures:
         if before is not None:
             known: dict[str, int] = json.loads(before)
             return known, {}
-        more = await tell(connection, brand) if tell else {}
+        more = await read_fields(connection, brand) if read_fields else {}
         removed = await remove(connection, brand)
         await connection.execute(
             "insert into erased_brands (erasure_id, brand_slug, asked_at, removed) values ($1, $2, $3, $4::text::jsonb)",
@@ -101,15 +103,15 @@ class Erasures:
         return removed, more
 
 
-def comes_too_late(brand: str, sent_at: datetime, erased: Mapping[str, datetime]) -> bool:
-    """Whether the brand that a message is about was erased after it was sent: it is dropped, with this word of it."""
+def is_of_erased_brand(brand: str, sent_at: datetime, erased: Mapping[str, datetime]) -> bool:
+    """Whether the message is older than its brand's erasure and must be dropped; logs it if so."""
     late = brand in erased and sent_at <= erased[brand]
     if late:
         log.info("message_of_erased_brand", brand=brand, sent_at=sent_at.isoformat())
     return late
 
 
-async def remove_from(connection: Connection, table: str, brand: str) -> int:
-    """Removes the brand's rows of a table that has its `brand_slug`; how many there were."""
+async def delete_brand_rows(connection: Connection, table: str, brand: str) -> int:
+    """Deletes the brand's rows of a table with a column `brand_slug`; returns their number."""
     status = await connection.execute(f"delete from {table} where brand_slug = $1", brand)  # noqa: S608 - a name of ours
     return int(status.rpartition(" ")[2])

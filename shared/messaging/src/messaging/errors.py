@@ -1,4 +1,4 @@
-"""What a handler raises to say how its message should end, and what the runtime raises itself."""
+"""Exceptions that a handler raises to decide its message's outcome, and those that the runtime raises."""
 
 from datetime import timedelta
 from typing import Final
@@ -6,9 +6,9 @@ from typing import Final
 import aio_pika
 
 BROKER_ERRORS: Final = (*aio_pika.exceptions.CONNECTION_EXCEPTIONS, TimeoutError)
-"""What connecting to the broker and asking it something may raise: the client library's own list, and our time limits.
+"""Exceptions from connecting to the broker and calling it: the client library's own list, and our time limits.
 
-A peer that accepts a connection and closes it makes that library raise `StopAsyncIteration`.
+If a peer accepts a connection and closes it, that library raises `StopAsyncIteration`.
 """
 
 
@@ -21,10 +21,10 @@ class RetryLater(Exception):  # noqa: N818  (reads as what it asks for: `raise R
 
 
 class WaitFor(RetryLater):
-    """What the message needs is away, which is no fault of it: it comes again, and no attempt is counted.
+    """A dependency of the message is unavailable: the message returns later, and no attempt is counted.
 
-    A `Dependency` raises it, and makes pauses grow. Raised by hand, it comes after `after` or after a pause that grows
-    with each time it comes in vain.
+    A `Dependency` raises it with growing pauses. If a handler raises it, the message returns after `after`, or after a pause that
+    doubles each time.
     """
 
     def __init__(self, dependency: str, problem: str, *, after: timedelta | None = None) -> None:
@@ -48,5 +48,5 @@ class UnroutableError(Exception):
     """The broker returned the message: no queue is bound for its exchange and routing key."""
 
 
-class RefusedError(Exception):
-    """The broker does not let our user publish there: it lacks a permission that its service needs."""
+class PublishRefusedError(Exception):
+    """The broker does not let our user publish there: the user lacks a permission that its service needs."""

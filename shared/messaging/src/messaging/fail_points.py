@@ -1,8 +1,7 @@
-"""Named places where a test may strike this very process, between two steps that no outside observer can hit.
+"""Named places where a test may kill or stop this process, between two steps that no outside observer can hit.
 
-`FAIL_POINTS=relay.confirmed=kill@3` ends the process the third time it gets there; several are separated by commas.
-Nothing is armed unless that variable is set when the process starts: then each place costs one look at an empty
-dictionary per batch.
+`FAIL_POINTS=relay.confirmed=kill@3` kills the process when it reaches that place the third time; commas separate several. Nothing is
+armed unless that variable is set when the process starts: then each place costs one look at an empty dictionary per batch.
 """
 
 import os
@@ -32,14 +31,14 @@ _ACTIONS: Final = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
 
 
 class FailPointError(ValueError):
-    """`FAIL_POINTS` cannot be understood; the message says how it is written."""
+    """`FAIL_POINTS` is malformed; the message describes the format."""
 
 
 def parse(text: str) -> dict[str, tuple[signal.Signals, int]]:
-    """What `FAIL_POINTS` asks for: place → (signal, how often it is reached before it strikes, from 1).
+    """Parses `FAIL_POINTS`: place → (signal, number of the visit that triggers it, from 1).
 
     Raises:
-        FailPointError: there is no such place or action, or the text is no list of `place=action@count`.
+        FailPointError: the place or action is unknown, or the text is no list of `place=action@count`.
     """
     armed: dict[str, tuple[signal.Signals, int]] = {}
     for item in filter(None, (part.strip() for part in text.split(","))):
@@ -59,7 +58,7 @@ _reached: Final[dict[str, int]] = {}
 
 
 def reach(name: str) -> None:
-    """Strikes if this place is armed and its time has come."""
+    """Sends the signal if this place is armed and its count is reached."""
     if name not in ARMED:
         return
     number, count = ARMED[name]

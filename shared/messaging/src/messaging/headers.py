@@ -1,4 +1,4 @@
-"""The AMQP headers this library reads and writes; none begins with `x-`, which belongs to the broker."""
+"""The AMQP headers that this library reads and writes; only the broker's names start with `x-`."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -11,22 +11,21 @@ from chassis.observing import traces
 ATTEMPT: Final = "attempt"
 """Number of this attempt, from 1."""
 WAITS: Final = "waits"
-"""How often it has gone back since its last attempt because what it needs was away."""
+"""How often the message has waited for a dependency since its last attempt."""
 BROKER_DEATHS: Final = "x-death"
-"""The broker's own record of dead-lettering; it belongs to the broker."""
+"""The broker's own record of dead-lettering."""
 BROKER_RETURNS: Final = "x-delivery-count"
-"""How often a quorum queue has got the message back; only on redelivered ones. From RabbitMQ 4.3 without those given back
-by `basic.nack`."""
+"""How often a message returned to a quorum queue; only on redelivered ones. From RabbitMQ 4.3, `basic.nack` does not count."""
 BROKER_ACQUISITIONS: Final = "x-acquired-count"
-"""How often a quorum queue has given the message out; from RabbitMQ 4.3, which leaves out `BROKER_RETURNS` while that is 0."""
+"""How often a quorum queue delivered the message; from RabbitMQ 4.3, which omits `BROKER_RETURNS` while that is 0."""
 REPLAY_OF: Final = "replay-of"
 """`event_id` of the dead letter that this message replays."""
 FOR_OTHERS: Final = "for-others"
-"""1: an event that asks nothing of any service of the system. Whoever does not know its type lets it go."""
+"""1: an integration event; a consumer that does not know its type ignores it."""
 TRACEPARENT: Final = traces.TRACEPARENT
 TRACESTATE: Final = traces.TRACESTATE
 BAGGAGE: Final = traces.BAGGAGE
-"""What the work is about, for spans: `correlation_id` and the fields that the catalogue calls the subject."""
+"""The subject of the work, for spans: `correlation_id` and the catalogue's subject fields."""
 
 FAILURE_REASON: Final = "failure-reason"
 FAILURE_TYPE: Final = "failure-type"
@@ -40,7 +39,7 @@ FAILURE_QUEUE: Final = "failure-queue"
 
 
 class Reason(StrEnum):
-    """Why a message is a dead letter: what `FAILURE_REASON` says."""
+    """Why a message is a dead letter: the values of `FAILURE_REASON`."""
 
     EXHAUSTED = "exhausted"
     INVALID_PAYLOAD = "invalid_payload"
@@ -61,7 +60,7 @@ Headers = Mapping[str, Any]
 
 
 def integer(headers: Headers, name: str, default: int) -> int:
-    """A whole number from 1 to `_LARGEST`; anything else, which only a stranger would send, is `default`."""
+    """A whole number from 1 to `_LARGEST`; `default` for any other value, which only a stranger would send."""
     value = headers.get(name)
     if not isinstance(value, int) or isinstance(value, bool):
         return default

@@ -1,6 +1,6 @@
-"""What a service shows of its messages under `/metrics`: counts made where things happen, and samples of the outbox.
+"""The message metrics of a service under `/metrics`: its counts, and samples of the outbox.
 
-`docs/operations` lists the metrics, the alerts over them and what to do about each.
+`docs/operations` lists the metrics, their alerts and the remedy for each.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ _SAMPLE: Final = """
 
 
 class MessageMetrics(Collector):
-    """How the messages of one service fare."""
+    """Metrics of the messages of one service."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class MessageMetrics(Collector):
         self._exchanges = exchanges
 
     async def sample(self, connection: Connection) -> list[Metric]:
-        """What is in the tables of the library right now."""
+        """Samples the tables of the outbox and the inbox."""
         record = await connection.fetchrow(_SAMPLE, COUNT_LIMIT)
         assert record is not None
         value = self._families.value
@@ -66,7 +66,7 @@ class MessageMetrics(Collector):
         ]
 
     def collect(self) -> Iterator[Metric]:
-        """All families, those that nothing has happened in yet at 0: a rate needs something to begin with."""
+        """Yields all metric families; unused ones have the value 0, so that a rate can start there."""
         yield from self._ends()
         yield from self._durations()
         yield from self._state()

@@ -1,4 +1,4 @@
-"""A service: an app with queues, and with an inbox and an outbox in its database."""
+"""A service: an app with queues, and an inbox and an outbox in its database."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,13 +15,12 @@ from chassis.app import App
 from chassis.http.audit import log as audit_log
 from envelope import Catalogue, DomainMessage
 from messaging.broker import connections
-from messaging.broker.cancellation import lost_not_cancelled
+from messaging.broker.cancellation import cancellation_as_connection_error
+from messaging.broker.connection_probe import ConnectionProbe
 from messaging.broker.publisher import CONNECT_SECONDS, Publisher, user_of
-from messaging.broker.pulse import Pulse
 from messaging.errors import BROKER_ERRORS
 from messaging.flow import dead_letters
-from messaging.flow.claims import Claims, believing
-from messaging.flow.codec import Reader, decoder, reading
+from messaging.flow.codec import DeliveryReader, decoder, delivery_reader
 from messaging.flow.dead_letters import DeadLetter
 from messaging.flow.dependencies import Dependency
 from messaging.flow.handlers import Handler, OnBatch, routing_table
@@ -29,6 +28,7 @@ from messaging.flow.policy import QueuePolicy
 from messaging.flow.relay import Relay
 from messaging.flow.replays import ReplayCheck
 from messaging.flow.runner import QueueRunner
+from messaging.flow.sender_check import SenderCheck, sender_checking_reader
 from messaging.flow.server_watch import OnCommitLoss, ServerWatch
 from messaging.flow.settlement import Settlement
 from messaging.flow.transactions import Database, Transaction
@@ -45,12 +45,12 @@ _HEARTBEAT_SECONDS: Final = 20
 
 
 class Service(App):
-    """What a service's `app.py` wires together, and `run` runs until SIGTERM or SIGINT.
+    """The app that a service's `app.py` assembles; `run` runs it until SIGTERM or SIGINT.
 
     Args:
-        name: one of the catalogue's services; also that of the package whose `migrate` makes the tables.
+        name: one of the catalogue's services, and the name of the package whose `migrate` creates the tables.
         settings: from the environment.
-        catalogue: every message type of the system that the service is a part of.
+        catalogue: every message type of the system.
     """
 
     _NEEDED_TABLE: ClassVar[str] = "processed_events"
@@ -76,7 +76,7 @@ class Service(App):
             apply_types=False,
         )
         connections.use_for_consuming(self._broker)
-        self._pulse = Pulse(f"{name} consume", connection=self._consuming_connection)
+        self._probe = ConnectionProbe(f"{name} consume", connection=self._consuming_connection)
         self._crash_lock = asyncio.Lock()
         self.runners: list[QueueRunner] = []
         self._dependencies: list[Dependency] = []
@@ -85,53 +85,54 @@ class Service(App):
         )
         self.metrics.add_collector(counts)
         self.metrics.add_sample(counts.sample)
-        self.background("housekeeping", self._keep_house)
+        self.background("housekeeping", self._run_maintenance)
 
     # -- wiring ------------------------------------------------------------------------------------------------------
 
     def consume(self, queue: str, *handlers: Handler, policy: QueuePolicy | None = None) -> None:
-        """Handles the messages of a queue; a type that none of the handlers takes is dead-lettered.
+        """Handles the messages of a queue; a type without a handler is dead-lettered.
 
         Raises:
-            LookupError: the catalogue has no line for a payload that a handler takes.
-            ValueError: two handlers take the same type, or there is no such queue in the topology.
+            LookupError: the catalogue lacks a payload that a handler takes.
+            ValueError: two handlers take the same type, or the topology has no such queue.
         """
         queues = work_queues(self.catalogue)
         if queue not in queues:
             raise ValueError(f"{queue} is not in the topology: {', '.join(queues)}")
         table = dict(routing_table(self.catalogue, handlers))
-        claims = Claims(self.catalogue, self.name, queue, self._user)
-        read = believing(decoder(self.catalogue, table, queue), claims)
-        check = ReplayCheck(self.connections, claims)
-        self._add_runner(queue, read, table, self._adjusted(policy or QueuePolicy()), check)
+        sender_check = SenderCheck(self.catalogue, self.name, queue, self._user)
+        read = sender_checking_reader(decoder(self.catalogue, table, queue), sender_check)
+        check = ReplayCheck(self.connections, sender_check)
+        self._add_runner(queue, read, table, self._with_settings(policy or QueuePolicy()), check)
 
     def dependency(self, name: str, *, outages: tuple[type[Exception], ...]) -> Dependency:
-        """Something outside that handlers need; `async with dependency.call():` goes around each call of it.
+        """Adds a dependency of handlers; `async with dependency.call():` guards each call of it.
 
-        `outages` are the exceptions that say that it is away, whatever it was asked: then messages wait until it is back,
-        and no attempt is counted.
+        `outages` are the exceptions that mean an outage for any call: messages then wait until it is over, and no attempt is counted.
         """
         return self.add_dependency(Dependency(name, outages=outages))
 
     def add_dependency(self, dependency: Dependency) -> Dependency:
-        """The same for one with pauses of its own."""
+        """Adds a dependency with pauses of its own."""
         self._dependencies.append(dependency)
         return dependency
 
     def on_commit_loss(self, handle: OnCommitLoss) -> None:
-        """Calls it once for each loss of commits of the service's database, in the transaction that notes the loss."""
+        """Calls `handle` once for each loss of the database's commits, in the transaction that notes the loss."""
         self.background("server_history", ServerWatch(self.database, handle).run)
 
     def consume_dead_letters(
         self, handler: Callable[[Sequence[DomainMessage[DeadLetter]], Transaction], Awaitable[None]]
     ) -> None:
-        """Handles what ends in any dead-letter queue, however broken it is; it is retried until it is recorded."""
+        """Handles all messages in dead-letter queues, even malformed ones; retries until each is recorded."""
         for queue in work_queues(self.catalogue):
             table: dict[str, Handler] = {dead_letters.RECEIVED: OnBatch(handler, (DeadLetter,))}
             policy = QueuePolicy(max_attempts=None, backoff_base=5.0)
-            self._add_runner(dead_letter_queue(queue), reading(dead_letters.decoder(queue)), table, policy)
+            self._add_runner(
+                dead_letter_queue(queue), delivery_reader(dead_letters.decoder(queue)), table, policy
+            )
 
-    def _adjusted(self, policy: QueuePolicy) -> QueuePolicy:
+    def _with_settings(self, policy: QueuePolicy) -> QueuePolicy:
         settings = self._service_settings
         return replace(
             policy,
@@ -142,7 +143,7 @@ class Service(App):
     def _add_runner(
         self,
         queue: str,
-        read: Reader,
+        read: DeliveryReader,
         table: dict[str, Handler],
         policy: QueuePolicy,
         replay_check: ReplayCheck | None = None,
@@ -171,8 +172,8 @@ class Service(App):
         tasks.append(asyncio.create_task(self._relay.run(), name="relay"))
         self._start_background(tasks)
         tasks += [
-            asyncio.create_task(self._publisher.pulse.run(), name="publishing connection's pulse"),
-            asyncio.create_task(self._pulse.run(), name="consuming connection's pulse"),
+            asyncio.create_task(self._publisher.probe.run(), name="publishing connection's probe"),
+            asyncio.create_task(self._probe.run(), name="consuming connection's probe"),
         ]
         await self._connect_broker()
         for runner in self.runners:
@@ -183,7 +184,7 @@ class Service(App):
         delay = 0.2
         while True:
             try:
-                with lost_not_cancelled():
+                with cancellation_as_connection_error():
                     await self._broker.connect()
             except BROKER_ERRORS as error:
                 log.warning(
@@ -219,8 +220,8 @@ class Service(App):
             await asyncio.sleep(delay)
             delay = min(delay * 2, 5.0)
 
-    async def _keep_house(self) -> None:
-        """Hourly: tomorrow's inbox partitions, dropping the expired ones, forgetting old crash markers, origins of dead letters, kept answers and audit log rows."""
+    async def _run_maintenance(self) -> None:
+        """Every hour creates tomorrow's inbox partitions and deletes expired rows of every table of this library."""
         while True:
             try:
                 async with self.connections.connection() as connection:
@@ -249,13 +250,13 @@ class Service(App):
         return {"queues": [runner.queue for runner in self.runners]}
 
     def remarks(self) -> dict[str, str]:
-        """What handlers wait for right now. The service itself works: nobody should restart it or take it out."""
+        """Outages that handlers wait for. The service itself works: do not restart it or take it out of service."""
         return {each.name: each.trouble for each in self._dependencies if each.trouble is not None}
 
     async def problems(self) -> dict[str, str]:
-        """What keeps the service from working right now, by part; empty when it is ready."""
+        """Problems that keep the service from working, by part; empty if it is ready."""
         found, *answering = await asyncio.gather(
-            super().problems(), self._publisher.pulse.answers(), self._pulse.answers()
+            super().problems(), self._publisher.probe.answers(), self._probe.answers()
         )
         if not all(answering):
             found["broker"] = "does not answer"
@@ -272,7 +273,7 @@ class Service(App):
 
 
 def _with_heartbeat(url: str) -> str:
-    """A dead connection is noticed within a minute, not within the three of the default."""
+    """Sets a heartbeat that detects a dead connection within a minute; the default takes three."""
     if "heartbeat=" in url:
         return url
     return f"{url}{'&' if '?' in url else '?'}heartbeat={_HEARTBEAT_SECONDS}"

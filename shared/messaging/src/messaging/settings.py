@@ -1,4 +1,4 @@
-"""What every service that consumes queues is configured with; each adds its own fields in a subclass."""
+"""Settings of every service with queues; each service adds its own in a subclass."""
 
 from typing import Annotated, Final
 
@@ -13,11 +13,11 @@ BrokerAddress = Annotated[SecretStr, secret_address(BROKER_SCHEMES, BROKER_EXAMP
 
 
 class ServiceSettings(AppSettings):
-    """What every service takes; one with an API adds `chassis.KeyedSettings`."""
+    """Settings of every service; one with an API adds `chassis.KeyedSettings`."""
 
     rabbitmq_url: BrokerAddress
     """`amqp://user:password@host:5672/vhost`."""
     max_attempts: Annotated[int, Field(ge=1)] | None = None
-    """Attempts before a message is dead-lettered; unset: what each queue's policy says (5)."""
+    """Attempts before a message is dead-lettered; unset: the value of each queue's policy (5)."""
     retry_base_seconds: Annotated[float, Field(gt=0)] | None = None
-    """Wait before the second attempt, doubled for each further one; unset: what the policy says (30)."""
+    """Wait before the second attempt, doubled for each further one; unset: the policy's value (30)."""

@@ -6,7 +6,7 @@ from contextlib import suppress
 import aio_pika
 import pytest
 
-from messaging.broker.cancellation import lost_not_cancelled
+from messaging.broker.cancellation import cancellation_as_connection_error
 
 
 async def test_who_waits_for_an_answer_over_a_connection_that_is_closed_is_told_of_a_loss(world) -> None:
@@ -33,7 +33,7 @@ async def test_who_is_cancelled_is_cancelled(world) -> None:
 
 
 async def _ask(connection: aio_pika.abc.AbstractConnection) -> None:
-    with lost_not_cancelled():
+    with cancellation_as_connection_error():
         await connection.channel()
 
 

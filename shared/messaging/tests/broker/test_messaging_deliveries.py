@@ -10,7 +10,7 @@ import aiormq
 import pytest
 
 from chassis.testing import eventually
-from messaging.broker.deliveries import Delivery, Unsettled, delivery_of
+from messaging.broker.deliveries import Delivery, UnsettledDeliveries, delivery_of
 
 QUEUE = "settled"
 
@@ -21,7 +21,7 @@ class Consumer:
     def __init__(self, channel: Any, queue: Any) -> None:
         self.channel = channel
         self.queue = queue
-        self.unsettled = Unsettled()
+        self.unsettled = UnsettledDeliveries()
         self.deliveries: list[Delivery] = []
 
     async def _take(self, message: Any) -> None:

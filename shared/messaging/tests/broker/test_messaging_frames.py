@@ -17,7 +17,7 @@ from pamqp.header import ContentHeader
 from pamqp.heartbeat import Heartbeat
 
 from messaging.broker import frames
-from messaging.broker.bulk_publish import BulkPublisher, Publication, marshal
+from messaging.broker.bulk_publish import BulkPublisher, OutgoingMessage, marshal
 from messaging.broker.deliveries import Delivery
 from messaging.errors import BrokerUnavailableError, QueueFullError, UnroutableError
 
@@ -180,14 +180,14 @@ async def test_the_end_of_the_stream_is_the_end_of_the_connection() -> None:
         await anext(wires.reader)
 
 
-def publication(number: int, body: bytes = b"{}", **changes: Any) -> Publication:
+def publication(number: int, body: bytes = b"{}", **changes: Any) -> OutgoingMessage:
     values = {
         "exchange": "commands",
         "routing_key": "research-commands",
         "body": body,
         "message_id": f"m{number}",
     }
-    return Publication(
+    return OutgoingMessage(
         **values | {"type": "a.b", "correlation_id": None, "app_id": "x", "headers": {}} | changes
     )
 

@@ -95,7 +95,7 @@ async def test_a_database_that_is_lost_while_a_batch_gathers_keeps_no_message_ba
         runner = service.runners[0]
         await world.send(world.request())
         await eventually(lambda: runner.in_hand)
-        runner._lose_database(DatabaseUnavailableError("gone for a moment"))
+        runner._pause_consumption(DatabaseUnavailableError("gone for a moment"))
         await eventually(lambda: world.has_effects(1))
 
 

@@ -10,7 +10,7 @@ from chassis.testing import eventually, running
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchCompleted, ResearchRequested
 from messaging import Service
-from messaging.flow import routes
+from messaging.flow import route_backoff
 
 FILLED_BY = "research.completed"
 
@@ -41,7 +41,7 @@ async def test_a_full_queue_does_not_make_its_neighbours_receive_the_same_again_
     world, monkeypatch
 ) -> None:
     # On a busy machine the one that finds out may take longer than others usually wait for it.
-    monkeypatch.setattr(routes, "_PROBE_SECONDS", 15.0)
+    monkeypatch.setattr(route_backoff, "_PROBE_SECONDS", 15.0)
     service = world.service()
     async with full_queue(world) as full, running(service):
         with structlog.testing.capture_logs() as logs:

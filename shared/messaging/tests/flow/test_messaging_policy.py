@@ -11,7 +11,7 @@ from envelope import DomainMessage
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchCompleted, ResearchRequested
 from messaging import Context, QueuePolicy, Service, ServiceSettings, Transaction, on_batch, on_each
-from messaging.flow.codec import Invalid, NotAnEnvelope, decoder
+from messaging.flow.codec import InvalidMessage, NotAnEnvelope, decoder
 from messaging.flow.dead_letters import read
 
 SETTINGS = {
@@ -78,7 +78,7 @@ async def test_two_handlers_of_one_type_and_unknown_queues_are_refused_when_wire
 @given(st.binary())
 def test_no_bytes_break_the_decoder(body: bytes) -> None:
     decoded = decoder(CATALOGUE, ["research.requested"], "q")(body, "research.requested", {})
-    assert isinstance(decoded, NotAnEnvelope | Invalid)
+    assert isinstance(decoded, NotAnEnvelope | InvalidMessage)
     assert read(body, {}, "q").body == body
 
 

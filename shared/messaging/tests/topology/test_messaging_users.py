@@ -70,7 +70,7 @@ async def test_five_users_are_made_and_renewed(
     assert (first.returncode, first.stderr) == (0, "")
     assert first.stdout == "renewed the users orchestrator, research, publisher, social, monitor\n"
     for service in SERVICES:
-        allowed = permissions.of(CATALOGUE, service)
+        allowed = permissions.service_permissions(CATALOGUE, service)
         expected = {"configure": allowed.configure, "write": allowed.write, "read": allowed.read}
         assert granted(rabbitmq_api, vhost, service) == (expected, allowed.topics)
         assert not rabbitmq_api.get(f"/api/users/{service}").json()["tags"]
@@ -84,7 +84,7 @@ async def test_five_users_are_made_and_renewed(
     rabbitmq_api.put("/api/users/social", json=body).raise_for_status()
     renewed = {name: f"{password} &/:@ é" for name, password in PASSWORDS.items()}
     assert run(**(environment | renewed)).returncode == 0
-    allowed = permissions.of(CATALOGUE, "social")
+    allowed = permissions.service_permissions(CATALOGUE, "social")
     expected = {"configure": allowed.configure, "write": allowed.write, "read": allowed.read}
     assert granted(rabbitmq_api, vhost, "social") == (expected, allowed.topics)
     assert not rabbitmq_api.get("/api/users/social").json()["tags"]

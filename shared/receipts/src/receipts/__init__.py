@@ -1,13 +1,21 @@
-"""Effects on other people's servers, which no transaction covers: each once, or none with a visible doubt.
+"""Effects on outside servers, which no transaction covers: each happens once, or a person decides about a doubt.
 
 See `docs/receipts.md`.
 """
 
-from receipts.accounts import Account, Answer, Content, Part
+from receipts.accounts import AccountClient, AccountResponse, Content, Part
 from receipts.clocks import ClockOffset
-from receipts.domain import DecidedOtherwiseError, Receipt, State
-from receipts.door import Connected, Door
-from receipts.effects import Absent, Effect, Found, InDoubt, Performed, Step, Unclear, Work
+from receipts.domain import Receipt, ReceiptDecidedError, ReceiptState
+from receipts.effects import (
+    Effect,
+    EffectAbsent,
+    EffectFound,
+    EffectInDoubt,
+    EffectPerformed,
+    EffectUnclear,
+    Step,
+    StepInHand,
+)
 from receipts.errors import (
     DoubtfulOutcome,
     EffectRefused,
@@ -17,38 +25,39 @@ from receipts.errors import (
     Refused,
     UnknownOutcome,
 )
+from receipts.gateway import AccountSummary, EffectsGateway
 from receipts.performing import Receipts, UnknownReceiptError
 from receipts.routes import serve_receipts
 from receipts.store import counts, forget, remotes
 
 __all__ = [
-    "Absent",
-    "Account",
-    "Answer",
+    "AccountClient",
+    "AccountResponse",
+    "AccountSummary",
     "ClockOffset",
-    "Connected",
     "Content",
-    "DecidedOtherwiseError",
-    "Door",
     "DoubtfulOutcome",
     "Effect",
+    "EffectAbsent",
+    "EffectFound",
+    "EffectInDoubt",
+    "EffectPerformed",
     "EffectRefused",
-    "Found",
+    "EffectUnclear",
+    "EffectsGateway",
     "GatewayAway",
-    "InDoubt",
     "NotSent",
     "NotSentYet",
     "Part",
-    "Performed",
     "Receipt",
+    "ReceiptDecidedError",
+    "ReceiptState",
     "Receipts",
     "Refused",
-    "State",
     "Step",
-    "Unclear",
+    "StepInHand",
     "UnknownOutcome",
     "UnknownReceiptError",
-    "Work",
     "counts",
     "forget",
     "remotes",

@@ -1,4 +1,4 @@
-"""An account at another provider, as an adapter has it: it is asked through the gateway, which holds the credentials."""
+"""An account at another provider, for adapters: requests go through the gateway, which holds the credentials."""
 
 import base64
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -13,9 +13,9 @@ from receipts.errors import NotSent
 
 DEFAULT_SECONDS: Final = 20.0
 _LEAST_SECONDS: Final = 0.1
-"""The gateway takes no request for less, and would refuse it for good."""
+"""The gateway refuses a shorter limit for good."""
 IDENTITY: Final = "identity"
-"""Where a request says as whom its account has to be connected."""
+"""The member of a request that names the user its account must be connected as."""
 _READING: Final = frozenset({"GET", "HEAD"})
 
 
@@ -24,21 +24,21 @@ def _own_time() -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What the other side answered, whatever its status."""
+class AccountResponse:
+    """The other side's response, of any status."""
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
     """Names in lower case."""
     json: Any = None
-    """None: the body is no JSON; then it is in `text`."""
+    """None if the body is no JSON; `text` has it then."""
     text: str = ""
     truncated: bool = False
-    """The body was longer than is read."""
+    """Whether the body exceeded the size limit."""
     whole_items: Sequence[Any] | None = None
-    """Of a list in JSON that was cut off, the items that are whole; None: nothing was cut off, or it is no list."""
+    """The complete items of a truncated JSON list; None if it is no list or not truncated."""
     clock: ClockOffset | None = None
-    """How far the other side's clock is ahead of the database's; None: it does not say what time it is."""
+    """The difference between the other side's clock and the database's; None if the response has no time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,28 +63,28 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """Whose request it is: the gateway refuses it if it knows a higher number for the same receipt."""
+    """The receipt of a request: the gateway refuses the request if it knows a higher number for that receipt."""
 
     receipt_id: UUID
     step: str
     number: int
     until: float
-    """By `time.monotonic`: nothing is sent later."""
+    """By `time.monotonic`: no later request is sent."""
 
 
-Ask = Callable[[str, Mapping[str, Any], float], Awaitable[Answer]]
-"""(account, the request as the gateway takes it, seconds) → the other side's answer."""
+Ask = Callable[[str, Mapping[str, Any], float], Awaitable[AccountResponse]]
+"""(account, the request as the gateway takes it, seconds) → the other side's response."""
 
 Clock = Callable[[], datetime]
 """The time by the database's clock, as far as this process knows it."""
 
 About = Callable[[str, str], Awaitable[Mapping[str, str]]]
-"""(account, brand) → what the gateway knows of it, besides its credentials."""
+"""(account, brand) → the gateway's facts about the account, without credentials."""
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
-    """One account, for one brand."""
+class AccountClient:
+    """A client for one account, on behalf of one brand."""
 
     name: str
     brand: str
@@ -92,14 +92,14 @@ class Account:
     fence: Fence | None = None
     about: About | None = None
     identity: str | None = None
-    """As whom the account has to be connected; the gateway sends nothing if it is connected as somebody else. None: as anybody."""
+    """The user that the account must be connected as; otherwise the gateway sends nothing. None: any user."""
     clock: Clock = _own_time
 
-    def fenced(self, fence: Fence) -> "Account":
+    def fenced(self, fence: Fence) -> "AccountClient":
         return replace(self, fence=fence)
 
     async def facts(self) -> Mapping[str, str]:
-        """What the provider says of the account, such as its `id` there; empty if nobody knows. Sends nothing there.
+        """The provider's facts about the account, such as its `id` there; empty if unknown. Sends nothing to the provider.
 
         Raises:
             GatewayAway: the gateway does not answer.
@@ -119,26 +119,26 @@ class Account:
         parts: Sequence[Part] | None = None,
         seconds: float = DEFAULT_SECONDS,
         sends: bool | None = None,
-    ) -> Answer:
-        """Asks the other side, once; nothing is tried again on the way.
+    ) -> AccountResponse:
+        """Sends one request to the other side, without retries.
 
         Args:
             method: of HTTP.
-            path: at the provider, without its address: `/api/v1/statuses`. The gateway knows which are allowed.
+            path: at the provider, without its address: `/api/v1/statuses`. The gateway has a list of allowed ones.
             query: its parameters.
-            headers: besides those with the credentials.
+            headers: in addition to the credentials.
             json: the body; or one of the following.
             form: as application/x-www-form-urlencoded.
             content: as it is.
             parts: as multipart/form-data.
-            seconds: from the gateway's taking it to the last byte of the answer; no longer than the step has left.
-            sends: whether it may have an effect; None: all but GET and HEAD do.
+            seconds: until the last byte of the response; no longer than the step has left.
+            sends: whether it may have an effect; None: all methods except GET and HEAD do.
 
         Raises:
-            NotSent: not a byte has left the gateway. `GatewayAway`: it took nothing. `UnderWay`, `Fenced`: another is at it.
-            Refused: no such account for this brand, it needs to be connected again, or the gateway does not let this through.
-            OtherIdentity: the account is connected as another user than `identity` says.
-            UnknownOutcome: bytes were sent, and no whole answer came back.
+            NotSent: not a byte has left the gateway. `GatewayAway`: it took nothing. `UnderWay`, `FencedOffError`: another worker has the receipt.
+            Refused: the brand has no such account, it must be connected again, or the gateway does not allow the request.
+            OtherIdentity: the account is connected as another user than `identity`.
+            UnknownOutcome: bytes were sent, and no complete response arrived.
         """
         if self.fence is not None:
             seconds = min(seconds, self.fence.until - monotonic())
@@ -171,7 +171,7 @@ class Account:
             }
         return await self._exchange(asked, seconds)
 
-    async def _exchange(self, asked: dict[str, Any], seconds: float) -> Answer:
+    async def _exchange(self, asked: dict[str, Any], seconds: float) -> AccountResponse:
         if self.identity is not None:
             asked[IDENTITY] = self.identity
         asked_at = self.clock()

@@ -1,4 +1,4 @@
-"""What an answer over HTTP says about whether a request had its effect, where an adapter knows no better."""
+"""Decides from an HTTP response whether a request had its effect, for adapters without rules of their own."""
 
 from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime, timedelta
@@ -6,26 +6,28 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from chassis.http.client import retry_after
-from receipts.accounts import Answer
+from receipts.accounts import AccountResponse
 from receipts.errors import NotSent, Refused, UnknownOutcome
 
 CREATED: Final = frozenset({HTTPStatus.OK, HTTPStatus.CREATED})
 _MAX_QUOTED: Final = 300
 _UNSAID: Final = timedelta(minutes=1)
-"""The rest that is kept where 429 names none."""
+"""The wait after a 429 without `Retry-After`."""
 
-Errors = Mapping[int, str | Callable[[Answer], Exception]]
-"""Status → what it means in plain words, for a refusal; or a function that makes the exception."""
+Errors = Mapping[int, str | Callable[[AccountResponse], Exception]]
+"""Status → its meaning in plain words, for a refusal; or a function that builds the exception."""
 
 
-def expect(answer: Answer, ok: Collection[int] = CREATED, errors: Errors | None = None) -> Answer:
-    """The answer, if its status is one of `ok`.
+def expect(
+    answer: AccountResponse, ok: Collection[int] = CREATED, errors: Errors | None = None
+) -> AccountResponse:
+    """The response, if its status is one of `ok`.
 
     Raises:
-        NotSent: 429, with the time to come again (`Retry-After`, or a minute); 408 and 425.
+        NotSent: 429, with the time of the next attempt (`Retry-After`, or a minute); 408 and 425.
         Refused: any other 4xx and 3xx; `needs_reconnecting` for 401 and 403, else `refused`.
-        UnknownOutcome: 5xx, 302 and 303, or a status that nobody has foreseen.
-        What `errors` says of its status, before all others.
+        UnknownOutcome: 5xx, 302 and 303, or an unforeseen status.
+        Exception: the one that `errors` has for the status; it has priority.
     """
     status = answer.status
     if status in ok:
@@ -33,7 +35,7 @@ def expect(answer: Answer, ok: Collection[int] = CREATED, errors: Errors | None 
     told = (errors or {}).get(status)
     if callable(told):
         raise told(answer)
-    said = quoted(answer)
+    said = quote_answer(answer)
     match status:
         case HTTPStatus.TOO_MANY_REQUESTS:
             now = datetime.now(UTC)
@@ -57,15 +59,15 @@ def expect(answer: Answer, ok: Collection[int] = CREATED, errors: Errors | None 
             raise UnknownOutcome(told or f"it answered {status}{said}")
 
 
-def quoted(answer: Answer) -> str:
-    """What the other side says about it, for a sentence: `: "text is too long"`; empty if it says nothing readable."""
+def quote_answer(answer: AccountResponse) -> str:
+    """The other side's message, for the end of a sentence: `: "text is too long"`; empty if there is none."""
     said = _message(answer.json) or ("" if "<" in answer.text[:100] else answer.text)
     said = " ".join(said.split())
     return f": “{said[:_MAX_QUOTED]}”" if said else ""
 
 
 def _message(document: Any, depth: int = 3) -> str:
-    """The words in the places where APIs put them."""
+    """The text of the members in which APIs put messages."""
     if isinstance(document, str):
         return document
     if isinstance(document, list):

@@ -1,4 +1,4 @@
-"""How far the clock of another server is ahead of ours, as its answers tell: https://www.rfc-editor.org/rfc/rfc9110#field.date."""
+"""The offset of another server's clock, from its responses: https://www.rfc-editor.org/rfc/rfc9110#field.date."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,24 +7,24 @@ from email.utils import parsedate_to_datetime
 from typing import Final, Self
 
 _WHOLE_SECONDS: Final = timedelta(seconds=1)
-"""The header `Date` leaves out what is beyond the second."""
+"""The header `Date` has no fractions of a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClockOffset:
-    """Bounds of the difference: the other server's time less ours; negative where its clock is behind."""
+    """Bounds of the offset: the other server's time less ours; negative if its clock is behind."""
 
     least: timedelta
     most: timedelta
 
     @classmethod
     def measured(cls, headers: Mapping[str, str], asked_at: datetime, answered_at: datetime) -> Self | None:
-        """From an answer that was written at a moment between two of ours. None: it does not say when.
+        """Measures with a response that was written between two of our times; None if it has no date.
 
         Args:
-            headers: of the answer, names in lower case.
+            headers: of the response, names in lower case.
             asked_at: our time before the request left.
-            answered_at: our time after the answer came.
+            answered_at: our time after the response arrived.
         """
         if headers.get("age", "0").strip() != "0":
             return None  # from a cache, which keeps the date of the first answer
@@ -38,5 +38,5 @@ class ClockOffset:
 
     @property
     def largest(self) -> timedelta:
-        """The difference at most, whichever clock is ahead."""
+        """The absolute offset at most."""
         return max(abs(self.least), abs(self.most))

@@ -1,22 +1,22 @@
-"""What an adapter says: what is to happen on somebody else's server, in which steps, and how to find out whether it has."""
+"""The adapter's interface: an effect, its steps, and the look-up of each."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
-from receipts.accounts import Account
+from receipts.accounts import AccountClient
 
 SETTLES_SECONDS: Final = 150.0
-"""Servers go on with a request after whoever asked has gone. Proxies before them wait a minute, some of them two."""
+"""Servers may continue a request after its sender has gone. Proxies wait a minute for them, some two."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What is to happen outside, once."""
+    """One effect at an outside server."""
 
     receipt_id: UUID
-    """Made of what makes two of them the same, such as `uuid5` of post and channel."""
+    """Derived from what identifies the effect, such as `uuid5` of post and channel."""
     kind: str
     """The adapter: `mastodon`, `wordpress`."""
     account: str
@@ -25,43 +25,42 @@ class Effect:
     subject: str
     """For people: post on mastodon about “Pour-over coffee”."""
     prepared: Mapping[str, Any] = field(default_factory=dict)
-    """Texts, ids, keys and times, as JSON. Those of the first attempt stand in all later ones, unless it was refused
-    before anything had happened."""
+    """Texts, ids, keys and times, as JSON. All later attempts use those of the first one, unless that was refused without any effect."""
     may_be_there: bool = False
-    """Whether it may have happened under a receipt that the database has lost. Counts only where there is no receipt."""
+    """Whether it may have happened under a receipt that the database has lost. Ignored if there is a receipt."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """It is there; what the answer would have told is in `remote`."""
+class EffectFound:
+    """The look-up found the effect; `remote` has the members that the answer would have had."""
 
     remote: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Absent:
-    """It is certainly not there. For look-ups alone that show everything which arrived `settles_seconds` ago."""
+class EffectAbsent:
+    """The effect certainly did not happen. Only for look-ups that show everything that arrived `settles_seconds` ago."""
 
     is_certain: bool = True
-    """False: it cannot be seen, and sending it again leaves one all the same. A refusal of that is then in doubt."""
+    """False: the look-up cannot see it, but sending twice leaves only one. A refusal then puts the receipt in doubt."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unclear:
-    """A person has to look."""
+class EffectUnclear:
+    """The look-up was inconclusive: a person must decide."""
 
     detail: str
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """What a step has in hand."""
+class StepInHand:
+    """The arguments of a step: its effect, its account and earlier results."""
 
     effect: Effect
-    account: Account
-    """Fenced: what comes too late through it is refused."""
+    account: AccountClient
+    """Fenced: the gateway refuses late requests through it."""
     remote: Mapping[str, Any]
-    """All that the steps before have returned."""
+    """The merged results of earlier steps."""
 
     @property
     def prepared(self) -> Mapping[str, Any]:
@@ -70,36 +69,36 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One request that has an effect, and how to find out afterwards whether it had."""
+    """One request with an effect, and the look-up of that effect."""
 
     name: str
-    send: Callable[[Work], Awaitable[Mapping[str, Any]]]
-    """Returns what is to be remembered of the answer, as JSON: `id`, `url`. Raises `NotSent`, `Refused` or `UnknownOutcome`;
-    whatever else it raises counts as unknown."""
-    detect: Callable[[Work], Awaitable[Found | Absent | Unclear]] | None = None
-    """Looks whether what was sent is there, and changes nothing. None: nobody but a person can tell."""
+    send: Callable[[StepInHand], Awaitable[Mapping[str, Any]]]
+    """Sends the request. Returns facts of the answer to store, as JSON: `id`, `url`. Raises `NotSent`, `Refused` or `UnknownOutcome`; any
+    other exception counts as an unknown outcome."""
+    detect: Callable[[StepInHand], Awaitable[EffectFound | EffectAbsent | EffectUnclear]] | None = None
+    """Looks the effect up, without changes. None: only a person can tell."""
     repeatable: bool = False
-    """Sending it twice leaves one: an idempotency key, PUT by a chosen id, an upload that nobody sees. Never in doubt."""
+    """Sending twice leaves one: an idempotency key, PUT by a chosen id, an invisible upload. Never in doubt."""
     unseen: bool = False
-    """Nobody sees what it leaves, such as an upload: refused after a lost answer, it is refused and not in doubt."""
+    """People do not see the result, such as an upload: a refusal after a lost answer is a refusal, not a doubt."""
     settles_seconds: float = SETTLES_SECONDS
-    """What was sent may show up this late. A look-up that does not find it earlier is made again then."""
+    """An effect may appear this late. A look-up that does not find it earlier is repeated then."""
     first_look_seconds: float = 10.0
-    """So soon it is looked up first."""
+    """The wait before the first look-up."""
     seconds: float = 15.0
-    """How long sending, or looking, may take. Below the grace period of a shutdown, nothing is left unknown by one."""
+    """Limit for sending or looking up. Below the grace period of a shutdown, no shutdown leaves an unknown outcome."""
 
 
 @dataclass(frozen=True, slots=True)
-class Performed:
-    """It has happened, once."""
+class EffectPerformed:
+    """The effect has happened, once."""
 
     remote: Mapping[str, Any]
-    """What the steps have returned, all together."""
+    """The merged results of all steps."""
 
 
 @dataclass(frozen=True, slots=True)
-class InDoubt:
-    """It may have happened; nothing is sent until a person has decided."""
+class EffectInDoubt:
+    """The effect may have happened; a person must decide before anything more is sent."""
 
     detail: str

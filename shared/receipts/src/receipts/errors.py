@@ -1,4 +1,4 @@
-"""What a step raises to say what became of it, and what `Receipts.perform` raises then."""
+"""Exceptions that a step raises to report its outcome, and those that `Receipts.perform` raises."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -10,12 +10,12 @@ from messaging import RetryLater, Unprocessable
 
 
 class NotSent(Exception):  # noqa: N818  (reads as what it says: `raise NotSent(...)`)
-    """Certainly without effect, for a reason that passes: 429, a connection that never came about.
+    """Certainly no effect, for a temporary reason: 429, or a connection that failed.
 
     Args:
         reason: for programs: `limit`, `unreachable`.
         detail: for people.
-        retry_at: not earlier; then no attempt is counted. None: after the usual backoff, and the attempt counts.
+        retry_at: the earliest next attempt; then this attempt does not count. None: after the usual backoff, and it counts.
     """
 
     def __init__(self, reason: str, detail: str, retry_at: datetime | None = None) -> None:
@@ -39,28 +39,28 @@ class UnderWay(NotSent):
         super().__init__("under_way", detail, retry_at)
 
 
-class Fenced(NotSent):
-    """Somebody else has taken the receipt up meanwhile; nothing was sent."""
+class FencedOffError(NotSent):
+    """Another worker has claimed the receipt; nothing was sent."""
 
     def __init__(self, detail: str, known: int | None = None) -> None:
         super().__init__("fenced", detail)
         self.known = known
-        """The fence that the gateway knows, where it tells."""
+        """The fence that the gateway knows, if it says."""
 
 
 class OtherIdentity(NotSent):
-    """The account is connected as another user than the receipt was begun for, or nobody knows yet; nothing was sent."""
+    """The account is connected as another user than the receipt's, or its user is not known yet; nothing was sent."""
 
     def __init__(self, detail: str, retry_at: datetime | None = None) -> None:
         super().__init__("other_identity", detail, retry_at)
 
 
 class Refused(Exception):  # noqa: N818
-    """Certainly without effect, and the same again would be refused again.
+    """Certainly no effect, and a repetition would be refused again.
 
     Args:
         reason: for programs: `text_too_long`, `needs_reconnecting`.
-        detail: for people, with what to do: "the token has expired: connect again".
+        detail: for people, with the remedy: "the token has expired: connect again".
     """
 
     def __init__(self, reason: str, detail: str) -> None:
@@ -70,7 +70,7 @@ class Refused(Exception):  # noqa: N818
 
 
 class UnknownOutcome(Exception):  # noqa: N818
-    """It may have had its effect: no answer, half of one, or one that tells neither way."""
+    """The effect may have happened: no answer, an incomplete or an ambiguous one."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
@@ -78,7 +78,7 @@ class UnknownOutcome(Exception):  # noqa: N818
 
 
 class DoubtfulOutcome(Exception):  # noqa: N818
-    """It may be there, from this attempt or one before, and no look-up can tell: a person has to look."""
+    """The effect may have happened, now or before, and no look-up can tell: a person must decide."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
@@ -89,7 +89,7 @@ class DoubtfulOutcome(Exception):  # noqa: N818
 
 
 class NotSentYet(RetryLater):
-    """Nothing has happened yet; the message is tried again after the usual backoff, or dead-lettered when it was the last attempt."""
+    """No effect yet; the message is retried after the usual backoff, or dead-lettered after its last attempt."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)
@@ -98,9 +98,9 @@ class NotSentYet(RetryLater):
 
 
 class EffectRefused(Unprocessable):
-    """The other side refuses it for good; nothing of this step has happened. Sent again, the message tries anew.
+    """The other side refuses the effect for good; the current step had no effect. Sending the message again starts another attempt.
 
-    `remote` is what the steps before have returned, empty if there were none: then nothing has happened at all.
+    `remote` has the results of earlier steps; if empty, nothing has happened at all.
     """
 
     def __init__(self, reason: str, detail: str, remote: Mapping[str, Any]) -> None:

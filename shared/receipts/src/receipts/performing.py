@@ -1,4 +1,4 @@
-"""Carrying effects out: the receipt is written before anything is sent, and what became of it before anything else is done."""
+"""Performs effects: stores the receipt before each request, and each outcome before the next step."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -15,13 +15,33 @@ from chassis.database.pool import DatabaseUnavailableError
 from messaging import Database, Service, Transaction, Unprocessable, WaitFor, is_loss_unnoticed
 from receipts import domain, store
 from receipts.accounts import Clock, Fence
-from receipts.domain import Close, Doubt, Event, Identify, Look, Over, Receipt, Send, State, Traits, Wait
-from receipts.door import Gateway
-from receipts.effects import Absent, Effect, Found, InDoubt, Performed, Step, Unclear, Work
+from receipts.domain import (
+    AskPerson,
+    Close,
+    Finish,
+    Identify,
+    LookUp,
+    Receipt,
+    ReceiptEvent,
+    ReceiptState,
+    Send,
+    StepTraits,
+    Wait,
+)
+from receipts.effects import (
+    Effect,
+    EffectAbsent,
+    EffectFound,
+    EffectInDoubt,
+    EffectPerformed,
+    EffectUnclear,
+    Step,
+    StepInHand,
+)
 from receipts.errors import (
     DoubtfulOutcome,
     EffectRefused,
-    Fenced,
+    FencedOffError,
     GatewayAway,
     NotSent,
     NotSentYet,
@@ -29,18 +49,19 @@ from receipts.errors import (
     UnderWay,
     UnknownOutcome,
 )
+from receipts.gateway import ReceiptsGateway
 from receipts.storable import as_json_object, clean_text, describe_error
 
 log = structlog.get_logger(__name__)
 
 MARGIN_SECONDS: Final = 5.0
-"""Beyond the time of a step, for which its receipt is held: for what the database and the gateway take besides."""
+"""Lease time beyond a step's own limit, for the database and the gateway."""
 _LOSS_PAUSE: Final = timedelta(seconds=15)
-_CUT_SHORT_SECONDS: Final = 3.0
-"""For writing down, at the end of a process, that nobody waited for an answer."""
+_INTERRUPTED_SECONDS: Final = 3.0
+"""Limit for storing, at the end of a process, that an answer was not awaited."""
 
 OnSettled: TypeAlias = Callable[[Receipt, Mapping[str, Any] | None, Transaction], Awaitable[None]]
-"""(receipt, what its steps have returned or None, the transaction) → None; see `Receipts`."""
+"""(receipt, the results of its steps or None, the transaction) → None; see `Receipts`."""
 _T = TypeVar("_T")
 
 
@@ -48,27 +69,26 @@ class UnknownReceiptError(Exception):
     """There is no such receipt."""
 
 
-async def _nobody(_: Receipt, __: Mapping[str, Any] | None, ___: Transaction) -> None:
-    """Whoever asked for the effect asks again by himself."""
+async def _ignore_settled(_: Receipt, __: Mapping[str, Any] | None, ___: Transaction) -> None:
+    """Does nothing: the requester of the effect repeats its request anyway."""
 
 
 class Receipts:
-    """Effects of one service on other people's servers, each once.
+    """Effects of one service on outside servers, each at most once.
 
     Args:
         database: with the tables of this package (`stands_on.txt` beside the service's migrations).
-        gateway: through which they are asked.
-        on_settled: called when a receipt that was in doubt is so no more, in the transaction that says so: with what the
-            steps have returned if the effect is complete, and with None if it is to go on. Then it sends again the command whose
-            handler performs the effect.
-        margin_seconds: beyond a step's own time, before somebody else takes a receipt up.
+        gateway: sends the effects' requests.
+        on_settled: called when a person has decided about a receipt in doubt, in the transaction of that decision. It gets the results
+            of the steps if the effect is complete, else None; then it must send the command again that performs the effect.
+        margin_seconds: lease time beyond a step's own limit.
     """
 
     def __init__(
         self,
         database: Database,
-        gateway: Gateway,
-        on_settled: OnSettled = _nobody,
+        gateway: ReceiptsGateway,
+        on_settled: OnSettled = _ignore_settled,
         *,
         margin_seconds: float = MARGIN_SECONDS,
     ) -> None:
@@ -78,8 +98,8 @@ class Receipts:
         self._margin = margin_seconds
         self._writing: set[asyncio.Task[None]] = set()
 
-    def watched_by(self, service: Service) -> None:
-        """Shows how many are not confirmed, by state, among the service's metrics."""
+    def add_metrics(self, service: Service) -> None:
+        """Adds a gauge of unconfirmed receipts by state to the service's metrics."""
         service.gauge(
             "receipts",
             "Effects on servers of others that are not confirmed, by state.",
@@ -87,17 +107,17 @@ class Receipts:
             store.counts,
         )
 
-    async def perform(self, effect: Effect, steps: Sequence[Step]) -> Performed | InDoubt:
-        """Has an effect happen, or finds out that it has, or that nobody can tell. For handlers of single messages (`on_each`).
+    async def perform(self, effect: Effect, steps: Sequence[Step]) -> EffectPerformed | EffectInDoubt:
+        """Performs an effect, or finds that it has happened or is in doubt. For handlers of single messages (`on_each`).
 
-        Its queue's `handler_timeout` is longer than its steps may take together; past it, what was sent last is looked up.
+        The queue's `handler_timeout` must exceed the sum of the steps; after a timeout, the last request is looked up.
 
         Raises:
-            NotSentYet: nothing has happened yet; as `RetryLater`.
-            WaitFor: it is not the time for it: somebody else is at it, a limit is reached, what was sent may still show up,
-                the gateway is away. No attempt is counted.
-            EffectRefused: for good; as `Unprocessable`.
-            DatabaseUnavailableError: the service's own database is away.
+            NotSentYet: no effect yet; a `RetryLater`.
+            WaitFor: it is too early: another worker has the receipt, a limit is reached, a request may still take effect, or the
+                gateway is unavailable. No attempt is counted.
+            EffectRefused: for good; an `Unprocessable`.
+            DatabaseUnavailableError: the service's own database is unavailable.
         """
         by_name = {step.name: step for step in steps}
         traits = [self._traits(step) for step in steps]
@@ -105,51 +125,50 @@ class Receipts:
         identities: Sequence[str] | None = None
         while True:
             began = monotonic()
-            receipt, move, clock = await self._take_up(effect, traits, identities, first=first)
+            receipt, move, clock = await self._next_move(effect, traits, identities, first=first)
             first = False
             match move:
                 case Identify():
                     identities = await self._identities(receipt)
-                case Over():
-                    return Performed(receipt.remote)
-                case Doubt():
-                    return InDoubt(receipt.detail)
+                case Finish():
+                    return EffectPerformed(receipt.remote)
+                case AskPerson():
+                    return EffectInDoubt(receipt.detail)
                 case Wait():
                     raise WaitFor("receipt", f"{receipt.subject}: {move.why}", after=move.after)
                 case Send():
                     await self._send(receipt, by_name[move.step], began, clock)
                 case Close():
                     await self._close(receipt, by_name[move.step])
-                case Look():
+                case LookUp():
                     await self._look(receipt, by_name[move.step], began, clock)
                 case _:
                     assert_never(move)
 
-    async def give_up(self, effect: Effect, steps: Sequence[Step]) -> InDoubt | None:
-        """For whoever does not try any more. Says whether something may be there; then a person is asked from now on."""
+    async def give_up(self, effect: Effect, steps: Sequence[Step]) -> EffectInDoubt | None:
+        """Ends attempts at an effect. Returns the doubt if it may have happened: a person must decide then."""
         async with self.database.transaction() as tx:
             found = await store.lock(tx.connection, effect.receipt_id)
             if found is None:
                 return None
             before, _ = found
-            if before.state is State.IN_DOUBT:
-                return InDoubt(before.detail)
+            if before.state is ReceiptState.IN_DOUBT:
+                return EffectInDoubt(before.detail)
             after = domain.give_up(before, [self._traits(step) for step in steps])
             if after is None:
                 return None
-            await _given_up(tx, after)
-            return InDoubt(after.detail)
+            await _save_given_up(tx, after)
+            return EffectInDoubt(after.detail)
 
     async def give_up_all(self, brand_slug: str, about: Mapping[str, Any], detail: str) -> bool:
-        """For effects that cannot be performed any more, such as those of an account that is gone.
+        """Ends attempts at effects that cannot be performed any more, such as those of a removed account.
 
-        Those of a brand that were prepared with these members are in doubt from now on, if something of them may be there.
-        Returns whether one is.
+        It puts the brand's receipts with these members in `prepared` in doubt if they may have had an effect; returns whether there are any.
         """
         async with self.database.transaction() as tx:
             found = await store.lock_unanswered(tx.connection, brand_slug, about)
             for receipt in found:
-                await _given_up(tx, domain.doubted(receipt, detail))
+                await _save_given_up(tx, domain.mark_in_doubt(receipt, detail))
         return bool(found)
 
     async def _identities(self, receipt: Receipt) -> Sequence[str]:
@@ -157,10 +176,10 @@ class Receipts:
         try:
             return await self._gateway.identities(receipt.account, receipt.brand_slug)
         except GatewayAway as error:
-            raise WaitFor("gateway", error.detail, after=_until(error.retry_at)) from error
+            raise WaitFor("gateway", error.detail, after=_time_until(error.retry_at)) from error
 
-    def _traits(self, step: Step) -> Traits:
-        return Traits(
+    def _traits(self, step: Step) -> StepTraits:
+        return StepTraits(
             name=step.name,
             looks=step.detect is not None,
             repeatable=step.repeatable,
@@ -172,17 +191,17 @@ class Receipts:
 
     # -- taking up -------------------------------------------------------------------------------------------------------
 
-    async def _take_up(
-        self, effect: Effect, steps: Sequence[Traits], identities: Sequence[str] | None, *, first: bool
+    async def _next_move(
+        self, effect: Effect, steps: Sequence[StepTraits], identities: Sequence[str] | None, *, first: bool
     ) -> tuple[Receipt, domain.Move, Clock]:
         async with self.database.transaction() as tx:
             found = await store.lock(tx.connection, effect.receipt_id)
             if found is None:
                 if not first:
                     raise Unprocessable(f"{effect.subject}: brand {effect.brand_slug} was erased meanwhile")
-                await _demand_whole_history(tx.connection, effect)
-                new = _new(effect, steps)
-                if await store.insert(tx.connection, new) and new.state is not State.READY:
+                await _check_history(tx.connection, effect)
+                new = _new_receipt(effect, steps)
+                if await store.insert(tx.connection, new) and new.state is not ReceiptState.READY:
                     await store.save(tx.connection, new)
                 found = await store.lock(tx.connection, effect.receipt_id)
                 assert found is not None
@@ -192,28 +211,28 @@ class Receipts:
                 raise Unprocessable(
                     f"receipt {effect.receipt_id} belongs to another brand than {effect.brand_slug}; nothing was sent"
                 )
-            taken, move = domain.take_up(_anew(receipt, effect), steps, now, identities)
+            taken, move = domain.next_move(_renewed(receipt, effect), steps, now, identities)
             if taken != receipt:
                 await store.save(tx.connection, taken)
-            if isinstance(move, Send | Close | Look):
-                what = type(move).__name__.lower()
+            if isinstance(move, Send | Close | LookUp):
+                what = move.recorded_as
                 await store.note(tx.connection, taken.receipt_id, move.step, taken.fence, what)
         return taken, move, clock
 
     # -- sending ---------------------------------------------------------------------------------------------------------
 
     async def _send(self, receipt: Receipt, step: Step, began: float, clock: Clock) -> None:
-        """Returns when the step is confirmed, or when it is to be looked up."""
+        """Sends a step; returns when it is confirmed or must be looked up."""
         fence = receipt.fence
         try:
-            remote = await self._within(step, step.send(self._work(receipt, step, began, clock)))
-            event: Event = domain.Answered(step.name, fence, as_json_object(remote))
-        except Fenced as error:
-            await self._write(receipt, domain.Overtaken(step.name, fence, error.detail, error.known))
+            remote = await self._limit_time(step, step.send(self._step_in_hand(receipt, step, began, clock)))
+            event: ReceiptEvent = domain.StepAccepted(step.name, fence, as_json_object(remote))
+        except FencedOffError as error:
+            await self._write(receipt, domain.FenceOvertaken(step.name, fence, error.detail, error.known))
             return
         except NotSent as error:
-            held_back = domain.HeldBack(
-                step.name, fence, error.reason, clean_text(error.detail), _until(error.retry_at)
+            held_back = domain.StepNotSent(
+                step.name, fence, error.reason, clean_text(error.detail), _time_until(error.retry_at)
             )
             await self._write(receipt, held_back)
             if isinstance(error, GatewayAway):
@@ -224,14 +243,14 @@ class Receipts:
                 ) from error
             raise NotSentYet(error.reason, error.detail) from error
         except DoubtfulOutcome as error:
-            await self._write(receipt, domain.Questioned(step.name, fence, clean_text(error.detail)))
+            await self._write(receipt, domain.StepDoubtful(step.name, fence, clean_text(error.detail)))
             return
         except Refused as error:
-            await self._turn_down(receipt, step, error)
+            await self._write_refusal(receipt, step, error)
             return
         except asyncio.CancelledError:
             await self._write_quickly(
-                receipt, domain.Lost(step.name, fence, "its process ended, or its time was over")
+                receipt, domain.OutcomeUnknown(step.name, fence, "its process ended, or its time was over")
             )
             raise
         except Exception as error:
@@ -241,77 +260,79 @@ class Receipts:
                 step=step.name,
                 error=describe_error(error),
             )
-            await self._write(receipt, domain.Lost(step.name, fence, describe_error(error)))
+            await self._write(receipt, domain.OutcomeUnknown(step.name, fence, describe_error(error)))
             if step.repeatable:
                 raise NotSentYet("no_answer", describe_error(error)) from error
             return
-        await self._write_for_sure(receipt, event)
+        await self._write_durably(receipt, event)
 
-    async def _turn_down(self, receipt: Receipt, step: Step, error: Refused) -> None:
-        """Returns if an attempt before may have had its effect. Raises EffectRefused: nothing has happened."""
-        event = domain.TurnedDown(step.name, receipt.fence, error.reason, clean_text(error.detail))
-        if await self._write(receipt, event) is not State.IN_DOUBT:
+    async def _write_refusal(self, receipt: Receipt, step: Step, error: Refused) -> None:
+        """Stores a refusal; returns if an earlier attempt may have had its effect. Raises EffectRefused: nothing has happened."""
+        event = domain.StepRefused(step.name, receipt.fence, error.reason, clean_text(error.detail))
+        if await self._write(receipt, event) is not ReceiptState.IN_DOUBT:
             raise EffectRefused(error.reason, error.detail, receipt.remote) from error
 
     # -- looking up ------------------------------------------------------------------------------------------------------
 
     async def _close(self, receipt: Receipt, step: Step) -> None:
-        """From then on nothing of an earlier send can arrive: the gateway lets nothing through that is older."""
+        """Makes the gateway refuse requests of earlier sends, so that none can arrive any more."""
         try:
             async with asyncio.timeout(step.seconds):
                 await self._gateway.close(
                     receipt.receipt_id, receipt.fence, account=receipt.account, brand=receipt.brand_slug
                 )
         except (NotSent, TimeoutError) as error:
-            await self._not_looked(receipt, step, error)
+            await self._write_failed_look_up(receipt, step, error)
         else:
-            await self._write(receipt, domain.Closed(step.name, receipt.fence))
+            await self._write(receipt, domain.EarlierSendsClosed(step.name, receipt.fence))
 
     async def _look(self, receipt: Receipt, step: Step, began: float, clock: Clock) -> None:
-        """Returns when it is found or not, or when a person is to be asked."""
+        """Looks the effect up and stores the result."""
         assert step.detect is not None
         name, fence = step.name, receipt.fence
         has_settled = domain.has_settled(receipt, timedelta(seconds=step.settles_seconds), clock())
         try:
-            seen = await self._within(step, step.detect(self._work(receipt, step, began, clock)))
+            seen = await self._limit_time(step, step.detect(self._step_in_hand(receipt, step, began, clock)))
         except Exception as error:  # noqa: BLE001  (whatever hinders looking, it is tried again)
-            await self._not_looked(receipt, step, error)
+            await self._write_failed_look_up(receipt, step, error)
             return
         match seen:
-            case Found():
-                await self._write_for_sure(
-                    receipt, domain.SeenThere(name, fence, as_json_object(seen.remote))
+            case EffectFound():
+                await self._write_durably(
+                    receipt, domain.EffectSeen(name, fence, as_json_object(seen.remote))
                 )
-            case Absent():
-                absent = domain.SeenAbsent(name, fence, has_settled, seen.is_certain)
+            case EffectAbsent():
+                absent = domain.EffectNotSeen(name, fence, has_settled, seen.is_certain)
                 after = await self._write(receipt, absent, step)
-                if receipt.detail and after is State.READY:
+                if receipt.detail and after is ReceiptState.READY:
                     # It has failed, and that was an attempt.
                     raise NotSentYet("came_to_nothing", f"{receipt.detail}; nothing of it is there")
-            case Unclear():
+            case EffectUnclear():
                 await self._write(
-                    receipt, domain.Unsure(name, fence, clean_text(seen.detail), has_settled), step
+                    receipt, domain.LookUpUnclear(name, fence, clean_text(seen.detail), has_settled), step
                 )
             case _:
                 assert_never(seen)
 
-    async def _not_looked(self, receipt: Receipt, step: Step, error: Exception) -> None:
+    async def _write_failed_look_up(self, receipt: Receipt, step: Step, error: Exception) -> None:
         name, fence = step.name, receipt.fence
-        if isinstance(error, Fenced):
-            await self._write(receipt, domain.Overtaken(name, fence, error.detail, error.known))
+        if isinstance(error, FencedOffError):
+            await self._write(receipt, domain.FenceOvertaken(name, fence, error.detail, error.known))
             return
         ours = isinstance(error, UnderWay | GatewayAway)
-        after = _until(error.retry_at) if isinstance(error, NotSent) else None
+        after = _time_until(error.retry_at) if isinstance(error, NotSent) else None
         await self._write(
-            receipt, domain.NotLooked(name, fence, describe_error(error), after, counts=not ours), step
+            receipt, domain.LookUpFailed(name, fence, describe_error(error), after, counts=not ours), step
         )
 
     # -- writing down ----------------------------------------------------------------------------------------------------
 
-    async def _write(self, receipt: Receipt, event: Event, step: Step | None = None) -> State | None:
-        """What has happened. Returns the state after it; None if it comes too late to matter: then somebody else has gone on.
+    async def _write(
+        self, receipt: Receipt, event: ReceiptEvent, step: Step | None = None
+    ) -> ReceiptState | None:
+        """Stores an event; returns the state after it, or None if it came too late because another worker has continued.
 
-        `step`: of a look-up, whose times count.
+        `step`: of a look-up, for its times.
         """
         times = {} if step is None else _times(step)
         async with self.database.transaction() as tx:
@@ -320,7 +341,7 @@ class Receipts:
                 return None  # erased meanwhile, with its brand
             before, now = found
             after = domain.decide(before, event, now, **times)
-            kind = type(event).__name__
+            kind = event.recorded_as
             detail = getattr(event, "detail", "")
             if after is None:
                 if _has_happened(before, event):
@@ -336,23 +357,23 @@ class Receipts:
                 receipt.receipt_id,
                 event.step,
                 event.fence,
-                _words(kind),
+                kind,
                 detail=clean_text(detail),
             )
-            if after is not None and before.state is State.IN_DOUBT:
-                await self._tell(after, tx)
+            if after is not None and before.state is ReceiptState.IN_DOUBT:
+                await self._notify_settled(after, tx)
         return None if after is None else after.state
 
-    async def _write_for_sure(self, receipt: Receipt, event: Event) -> None:
-        """It is known to have happened, which nobody may ever forget: neither while the database is away, nor when the time is over."""
+    async def _write_durably(self, receipt: Receipt, event: ReceiptEvent) -> None:
+        """Stores a certain outcome, even after a database outage or the handler's timeout: it must not get lost."""
         writing = asyncio.create_task(
-            self._write_in_the_end(receipt, event), name=f"receipt {receipt.receipt_id}"
+            self._write_until_stored(receipt, event), name=f"receipt {receipt.receipt_id}"
         )
         self._writing.add(writing)
         writing.add_done_callback(self._writing.discard)
         await asyncio.shield(writing)
 
-    async def _write_in_the_end(self, receipt: Receipt, event: Event) -> None:
+    async def _write_until_stored(self, receipt: Receipt, event: ReceiptEvent) -> None:
         while True:
             try:
                 await self._write(receipt, event)
@@ -362,37 +383,37 @@ class Receipts:
             else:
                 return
 
-    async def _write_quickly(self, receipt: Receipt, event: Event) -> None:
-        """Saves the next one the wait for the end of the lease, if the database answers now."""
+    async def _write_quickly(self, receipt: Receipt, event: ReceiptEvent) -> None:
+        """Stores the event if the database answers now; the next worker then need not wait for the end of the lease."""
         try:
-            async with asyncio.timeout(_CUT_SHORT_SECONDS):
+            async with asyncio.timeout(_INTERRUPTED_SECONDS):
                 await self._write(receipt, event)
         except (DatabaseUnavailableError, TimeoutError):
             log.debug("effect_not_put_down", receipt_id=str(receipt.receipt_id))
 
-    async def _tell(self, receipt: Receipt, tx: Transaction) -> None:
-        complete = receipt.state is State.CONFIRMED
+    async def _notify_settled(self, receipt: Receipt, tx: Transaction) -> None:
+        complete = receipt.state is ReceiptState.CONFIRMED
         await self._on_settled(receipt, receipt.remote if complete else None, tx)
 
     # -- what a person decides -------------------------------------------------------------------------------------------
 
     async def confirm(
         self, receipt_id: UUID, remote: Mapping[str, Any], *, by: str, brands: frozenset[str] | None = None
-    ) -> store.Kept:
-        """It is there: a person has seen it, and says where.
+    ) -> store.StoredReceipt:
+        """Confirms a receipt in doubt: a person has seen the effect.
 
         Args:
             receipt_id: of one in doubt.
-            remote: what the answer would have told: `url`, `id`.
-            by: who says so.
-            brands: whose receipts that is to be; None: anybody's.
+            remote: facts that the answer would have had: `url`, `id`.
+            by: the person's name.
+            brands: the caller's brands; None: all.
 
         Raises:
-            UnknownReceiptError: there is none, or it is of another brand.
-            DecidedOtherwiseError: it is not in doubt.
+            UnknownReceiptError: there is none, or it belongs to another brand.
+            ReceiptDecidedError: it is not in doubt.
         """
         told = ", ".join(f"{key} {value}" for key, value in remote.items())
-        return await self._decided(
+        return await self._store_decision(
             receipt_id,
             lambda receipt: domain.confirm(receipt, remote),
             "confirmed by a person",
@@ -401,11 +422,15 @@ class Receipts:
             brands,
         )
 
-    async def repeat(self, receipt_id: UUID, *, by: str, brands: frozenset[str] | None = None) -> store.Kept:
-        """It is not there: a person has looked, and has it sent again. Raises as `confirm` does."""
-        return await self._decided(receipt_id, domain.repeat, "to be repeated, says a person", "", by, brands)
+    async def repeat(
+        self, receipt_id: UUID, *, by: str, brands: frozenset[str] | None = None
+    ) -> store.StoredReceipt:
+        """Repeats a receipt in doubt: a person has seen that there is no effect. Raises as `confirm` does."""
+        return await self._store_decision(
+            receipt_id, domain.repeat, "to be repeated, says a person", "", by, brands
+        )
 
-    async def _decided(
+    async def _store_decision(
         self,
         receipt_id: UUID,
         decision: Callable[[Receipt], Receipt],
@@ -413,7 +438,7 @@ class Receipts:
         detail: str,
         by: str,
         brands: frozenset[str] | None,
-    ) -> store.Kept:
+    ) -> store.StoredReceipt:
         async with self.database.transaction() as tx:
             found = await store.lock(tx.connection, receipt_id)
             if found is None or (brands is not None and found[0].brand_slug not in brands):
@@ -431,14 +456,14 @@ class Receipts:
                 detail=clean_text(detail),
                 made_by=by,
             )
-            await self._tell(after, tx)
+            await self._notify_settled(after, tx)
             kept = await store.find(tx.connection, receipt_id)
             assert kept is not None
             return kept
 
     # ------------------------------------------------------------------------------------------------------------------
 
-    def _work(self, receipt: Receipt, step: Step, began: float, clock: Clock) -> Work:
+    def _step_in_hand(self, receipt: Receipt, step: Step, began: float, clock: Clock) -> StepInHand:
         account = self._gateway.account(receipt.account, receipt.brand_slug)
         account = replace(account, identity=receipt.identity, clock=clock)
         # Counted from before the lease began: whoever comes after finds the time of this one over.
@@ -451,9 +476,9 @@ class Receipts:
             subject=receipt.subject,
             prepared=receipt.prepared,
         )
-        return Work(effect, account.fenced(fence), receipt.remote)
+        return StepInHand(effect, account.fenced(fence), receipt.remote)
 
-    async def _within(self, step: Step, work: Awaitable[_T]) -> _T:
+    async def _limit_time(self, step: Step, work: Awaitable[_T]) -> _T:
         try:
             async with asyncio.timeout(step.seconds):
                 return await work
@@ -461,7 +486,7 @@ class Receipts:
             raise UnknownOutcome(f"no answer within {step.seconds:g} s") from error
 
 
-async def _given_up(tx: Transaction, receipt: Receipt) -> None:
+async def _save_given_up(tx: Transaction, receipt: Receipt) -> None:
     assert receipt.step is not None
     await store.save(tx.connection, receipt)
     await store.note(
@@ -469,8 +494,8 @@ async def _given_up(tx: Transaction, receipt: Receipt) -> None:
     )
 
 
-async def _demand_whole_history(connection: Connection, effect: Effect) -> None:
-    """Raises WaitFor: the database may have lost this effect's receipt, and the service has not found out yet what it lost."""
+async def _check_history(connection: Connection, effect: Effect) -> None:
+    """Raises WaitFor: the database may have lost this receipt, and the service has not determined its losses yet."""
     if await is_loss_unnoticed(connection):
         raise WaitFor(
             "database",
@@ -480,7 +505,7 @@ async def _demand_whole_history(connection: Connection, effect: Effect) -> None:
 
 
 def _clock_from(now: datetime) -> Clock:
-    """The database's clock from a moment on at which it said what time it is."""
+    """A clock that continues from the database's time."""
     read_at = monotonic()
     return lambda: now + timedelta(seconds=monotonic() - read_at)
 
@@ -492,7 +517,7 @@ def _times(step: Step) -> dict[str, timedelta]:
     }
 
 
-def _new(effect: Effect, steps: Sequence[Traits]) -> Receipt:
+def _new_receipt(effect: Effect, steps: Sequence[StepTraits]) -> Receipt:
     receipt = Receipt(
         receipt_id=effect.receipt_id,
         kind=effect.kind,
@@ -502,31 +527,26 @@ def _new(effect: Effect, steps: Sequence[Traits]) -> Receipt:
         prepared=effect.prepared,
         steps=tuple(step.name for step in steps),
     )
-    return domain.suspected(receipt, steps) if effect.may_be_there else receipt
+    return domain.mark_suspected(receipt, steps) if effect.may_be_there else receipt
 
 
-def _anew(receipt: Receipt, effect: Effect) -> Receipt:
-    """What was refused before anything had happened may be asked for in another form."""
-    if receipt.state is not State.REFUSED or receipt.done:
+def _renewed(receipt: Receipt, effect: Effect) -> Receipt:
+    """The receipt with the effect's new texts, if it was refused before any effect."""
+    if receipt.state is not ReceiptState.REFUSED or receipt.done:
         return receipt
-    return domain.asked_anew(
+    return domain.renew_request(
         receipt, kind=effect.kind, account=effect.account, subject=effect.subject, prepared=effect.prepared
     )
 
 
-def _has_happened(receipt: Receipt, event: Event) -> bool:
-    """Whether it was written already, and the word on it lost on the way."""
+def _has_happened(receipt: Receipt, event: ReceiptEvent) -> bool:
+    """Whether the event is stored already, and only its confirmation got lost."""
     return (
-        isinstance(event, domain.Answered | domain.SeenThere)
+        isinstance(event, domain.StepAccepted | domain.EffectSeen)
         and event.step in receipt.done
         and all(receipt.remote.get(key) == value for key, value in event.remote.items())
     )
 
 
-def _until(moment: datetime | None) -> timedelta | None:
+def _time_until(moment: datetime | None) -> timedelta | None:
     return None if moment is None else max(moment - datetime.now(UTC), timedelta())
-
-
-def _words(name: str) -> str:
-    """`SeenThere` as people read it: seen there."""
-    return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name).strip()

@@ -1,4 +1,4 @@
-"""Requests about receipts: what is under way or in doubt, and what a person says of it."""
+"""HTTP routes for receipts: lists them, and takes people's decisions about those in doubt."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -24,9 +24,9 @@ from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, FORMER_AFTER, Pa
 from chassis.http.problem_codes import ProblemCode
 from chassis.http.problems import ProblemResponse
 from receipts import store
-from receipts.domain import DecidedOtherwiseError, State
+from receipts.domain import ReceiptDecidedError, ReceiptState
 from receipts.performing import Receipts, UnknownReceiptError
-from receipts.store import Attempt, Kept
+from receipts.store import ReceiptAttempt, StoredReceipt
 
 UNKNOWN_RECEIPT: Final = ProblemCode("unknown_receipt", HTTPStatus.NOT_FOUND, "There is no such receipt.")
 NOT_IN_DOUBT: Final = ProblemCode(
@@ -40,31 +40,31 @@ _DECIDED: Final = refusal(
 
 
 class ReceiptView(View):
-    """An effect on somebody else's server, and how far it is."""
+    """An effect on an outside server, and its progress."""
 
     receipt_id: UUID
     kind: str
     """The adapter, such as `mastodon` or `wordpress`."""
     account: str
-    """As the gateway calls it."""
+    """Its name at the gateway."""
     brand_slug: str
     subject: str
-    """What it is, for people."""
-    state: State
+    """The effect's description for people."""
+    state: ReceiptState
     step: str | None
-    """Where it is at; null: between two, or at the end."""
+    """The current step; null between two steps and at the end."""
     done: tuple[str, ...]
     steps: tuple[str, ...]
     remote: dict[str, Any]
-    """What is known of it at the other side: `url`, `id`."""
+    """Known facts from the other side: `url`, `id`."""
     reason: str
     detail: str
-    """Why it does not go on; empty if it does."""
+    """Why it does not proceed; empty if it does."""
     created_at: datetime
     changed_at: datetime
 
     @classmethod
-    def of(cls, kept: Kept) -> Self:
+    def of(cls, kept: StoredReceipt) -> Self:
         receipt = kept.receipt
         return cls(
             receipt_id=receipt.receipt_id,
@@ -85,18 +85,18 @@ class ReceiptView(View):
 
 
 class AttemptView(View):
-    """Something that was tried, seen or decided."""
+    """A request, a look-up or a decision for a receipt."""
 
     step: str
     event: str
-    """In words: `send`, `lost`, `look`, `seen there` …"""
+    """One of `send`, `lost`, `look`, `seen there` …"""
     detail: str
     made_by: str
-    """Who decided; empty: nobody did, it happened."""
+    """Who decided; empty for events without a person."""
     made_at: datetime
 
     @classmethod
-    def of(cls, attempt: Attempt) -> Self:
+    def of(cls, attempt: ReceiptAttempt) -> Self:
         return cls(
             step=attempt.step,
             event=attempt.event,
@@ -108,23 +108,23 @@ class AttemptView(View):
 
 class FullReceiptView(ReceiptView):
     prepared: dict[str, Any]
-    """With what it is sent."""
+    """The texts, ids and times of its requests."""
     attempts: tuple[AttemptView, ...]
-    """The latest two hundred, in their order."""
+    """The latest two hundred, in order."""
 
 
 class ReceiptList(View):
     items: tuple[ReceiptView, ...]
     next: int | None
-    """Where the next page begins: send it as `after`; null: this is the last."""
+    """The start of the next page: send it as `after`; null on the last page."""
 
 
 _Name = Annotated[str, Field(pattern="^[a-z][a-z0-9_]{0,39}$", examples=["id"])]
 _Value = Annotated[str, Field(min_length=1, max_length=2_000, pattern=r"^[^\x00-\x1f\x7f]+$")]
 
 
-class Confirming(BaseModel):
-    """Where it is, as the other side shows it."""
+class ConfirmRequest(BaseModel):
+    """The effect's facts, as the other side shows them."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True, extra="forbid")
 
@@ -136,15 +136,15 @@ class Confirming(BaseModel):
             examples=[{"url": "https://mastodon.social/@acme/112233", "id": "112233"}],
         ),
     ]
-    """What its answer would have told. Steps that follow may need its `id`."""
+    """The facts that the answer would have had. Later steps may need its `id`."""
 
 
 def serve_receipts(app: FastAPI, receipts: Receipts) -> None:
-    """Gives a service's application `/v1/receipts`."""
+    """Adds `/v1/receipts` to a service's application."""
     add_routes(app, receipt_routes(receipts))
     list_codes(app, (UNKNOWN_RECEIPT, NOT_IN_DOUBT))
     app.add_exception_handler(UnknownReceiptError, _refused_with(UNKNOWN_RECEIPT))
-    app.add_exception_handler(DecidedOtherwiseError, _refused_with(NOT_IN_DOUBT))
+    app.add_exception_handler(ReceiptDecidedError, _refused_with(NOT_IN_DOUBT))
 
 
 def _refused_with(code: ProblemCode) -> Callable[[Request, Exception], Awaitable[Response]]:
@@ -164,14 +164,16 @@ def receipt_routes(receipts: Receipts) -> APIRouter:
         brand: Annotated[
             str | None, Query(description="Of this brand alone.", pattern=_BRAND, max_length=63)
         ] = None,
-        state: Annotated[State | None, Query(description="Left out: all that are not confirmed.")] = None,
+        state: Annotated[
+            ReceiptState | None, Query(description="Left out: all that are not confirmed.")
+        ] = None,
         after: Annotated[int | None, Query(description=AFTER, ge=0, lt=2**63)] = None,
         limit: PageLimit = DEFAULT_PAGE,
         before: Annotated[
             int | None, Query(description=FORMER_AFTER, deprecated=True, ge=0, lt=2**63)
         ] = None,
     ) -> ReceiptList:
-        """Effects on other people's servers, the newest first."""
+        """Effects on outside servers, the newest first."""
         brands = None if caller.brands is None else sorted(caller.brands)
         if brand is not None:
             brands = [brand] if caller.may_see(brand) else []
@@ -190,7 +192,7 @@ def receipt_routes(receipts: Receipts) -> APIRouter:
 
     @routes.get("/{receipt_id}", summary="Read a receipt", response_model=FullReceiptView, responses=UNKNOWN)
     async def get_receipt(caller: MayRead, receipt_id: UUID) -> FullReceiptView:
-        """With all that was tried for it."""
+        """A receipt with all attempts."""
         async with database.connection() as connection:
             kept = await store.find(connection, receipt_id)
             if kept is None or not caller.may_see(kept.receipt.brand_slug):
@@ -208,8 +210,8 @@ def receipt_routes(receipts: Receipts) -> APIRouter:
         response_model=ReceiptView,
         responses={**UNKNOWN, **_DECIDED},
     )
-    async def confirm_receipt(caller: MayReview, receipt_id: UUID, request: Confirming) -> ReceiptView:
-        """Of what is in doubt: somebody has seen it at the other side. It is not sent again; what follows it goes on."""
+    async def confirm_receipt(caller: MayReview, receipt_id: UUID, request: ConfirmRequest) -> ReceiptView:
+        """Confirms a receipt in doubt: a person has seen the effect at the other side. It is not sent again; later steps follow."""
         return ReceiptView.of(
             await receipts.confirm(receipt_id, request.remote, by=caller.name, brands=caller.brands)
         )
@@ -221,7 +223,7 @@ def receipt_routes(receipts: Receipts) -> APIRouter:
         responses={**UNKNOWN, **_DECIDED},
     )
     async def repeat_receipt(caller: MayOperate, receipt_id: UUID) -> ReceiptView:
-        """Of what is in doubt: somebody has looked, and it is not there. If it is there all the same, there will be two."""
+        """Repeats a receipt in doubt: a person has seen that there is no effect. If there is one after all, there will be two."""
         return ReceiptView.of(await receipts.repeat(receipt_id, by=caller.name, brands=caller.brands))
 
     return routes

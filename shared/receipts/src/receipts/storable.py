@@ -1,4 +1,4 @@
-"""What other sides answer, as it can be kept: JSON that PostgreSQL takes, and text without secrets."""
+"""Converts outside answers for storage: JSON that PostgreSQL accepts, and text without secrets."""
 
 from collections.abc import Mapping
 from math import isfinite
@@ -10,7 +10,7 @@ _MAX_DETAIL: Final = 1_000
 
 
 def as_json_object(remote: Any) -> dict[str, Any]:
-    """What can be kept of it, whatever the other side has answered: an answer is not to be lost over its form."""
+    """A JSON object of any answer, so that no answer is lost because of its form."""
     plain = _plain(remote)
     return plain if isinstance(plain, dict) else {"answer": plain}
 
@@ -37,10 +37,10 @@ def describe_error(error: BaseException) -> str:
 
 
 def clean_text(text: str) -> str:
-    """Without what nobody is to see."""
+    """Redacts secrets and shortens the text."""
     return _storable(redaction.text(text[: 8 * _MAX_DETAIL])[:_MAX_DETAIL])
 
 
 def _storable(text: str) -> str:
-    """Without what PostgreSQL does not take."""
+    """Removes characters that PostgreSQL rejects."""
     return text.replace("\x00", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()

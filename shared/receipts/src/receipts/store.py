@@ -1,6 +1,6 @@
-"""SQL over receipts and what was tried for them, beside the functions that run it.
+"""SQL over receipts and their attempts.
 
-Whoever changes a receipt holds its row lock, for the time of one short transaction.
+A function that changes a receipt needs its row lock, for one short transaction.
 """
 
 import json
@@ -13,16 +13,16 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
-from receipts.domain import Receipt, State
+from receipts.domain import Receipt, ReceiptState
 
 ABANDONED: Final = "abandoned"
-"""How the gauge calls what nobody has taken up again in a quarter of an hour after it could be."""
-_COUNTED: Final = (*(state.value for state in State if state is not State.CONFIRMED), ABANDONED)
+"""The gauge's state for receipts that could continue for a quarter of an hour and did not."""
+_COUNTED: Final = (*(state.value for state in ReceiptState if state is not ReceiptState.CONFIRMED), ABANDONED)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A receipt as it stands in the table."""
+class StoredReceipt:
+    """A receipt with its number and times in the table."""
 
     receipt: Receipt
     number: int
@@ -31,8 +31,8 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
-    """Something that was tried or decided."""
+class ReceiptAttempt:
+    """A request, a look-up or a decision for a receipt."""
 
     step: str
     fence: int
@@ -43,7 +43,7 @@ class Attempt:
 
 
 async def insert(connection: Connection, receipt: Receipt) -> bool:
-    """Whether it is new; one that is there stands."""
+    """Inserts a receipt; returns False and changes nothing if it exists."""
     status = await connection.execute(
         """
         insert into receipts (receipt_id, kind, account, brand_slug, subject, prepared, steps)
@@ -61,7 +61,7 @@ async def insert(connection: Connection, receipt: Receipt) -> bool:
 
 
 async def lock(connection: Connection, receipt_id: UUID) -> tuple[Receipt, datetime] | None:
-    """The receipt, locked until the transaction ends, and the time by the database's clock once it is."""
+    """The receipt, locked until the transaction ends, and then the database's time."""
     row = await connection.fetchrow("select * from receipts where receipt_id = $1 for update", receipt_id)
     if row is None:
         return None
@@ -70,7 +70,7 @@ async def lock(connection: Connection, receipt_id: UUID) -> tuple[Receipt, datet
 
 
 async def save(connection: Connection, receipt: Receipt) -> None:
-    """Writes a receipt that was locked in this transaction."""
+    """Stores a receipt that this transaction has locked."""
     await connection.execute(
         """
         update receipts set kind = $2, account = $3, subject = $4, prepared = $5::jsonb, steps = $6, done = $7, step = $8,
@@ -112,7 +112,7 @@ async def note(
     detail: str = "",
     made_by: str = "",
 ) -> None:
-    """Adds to what was tried."""
+    """Adds an attempt."""
     await connection.execute(
         """
         insert into receipt_attempts (receipt_id, step, fence, event, detail, made_by) values ($1, $2, $3, $4, $5, $6)
@@ -126,13 +126,13 @@ async def note(
     )
 
 
-async def find(connection: Connection, receipt_id: UUID) -> Kept | None:
+async def find(connection: Connection, receipt_id: UUID) -> StoredReceipt | None:
     row = await connection.fetchrow("select * from receipts where receipt_id = $1", receipt_id)
     return None if row is None else _kept(row)
 
 
 async def lock_unanswered(connection: Connection, brand_slug: str, about: Mapping[str, Any]) -> list[Receipt]:
-    """Receipts of a brand whose steps may have had their effect, and that were prepared with these members; locked."""
+    """Locks and returns a brand's receipts with these members in `prepared` whose steps may have had an effect."""
     rows = await connection.fetch(
         """
         select * from receipts
@@ -150,11 +150,11 @@ async def page(
     connection: Connection,
     *,
     brands: Sequence[str] | None,
-    state: State | None,
+    state: ReceiptState | None,
     before: int | None,
     limit: int,
-) -> list[Kept]:
-    """Of these brands, or of all, the newest first; those of one state, or else all that are not confirmed."""
+) -> list[StoredReceipt]:
+    """Receipts of these or all brands, the newest first; those of one state, or all unconfirmed ones."""
     rows = await connection.fetch(
         f"""
         select * from receipts
@@ -169,8 +169,8 @@ async def page(
     return [_kept(row) for row in rows]
 
 
-async def attempts_of(connection: Connection, receipt_id: UUID, limit: int) -> list[Attempt]:
-    """The latest ones, in the order in which they were made."""
+async def attempts_of(connection: Connection, receipt_id: UUID, limit: int) -> list[ReceiptAttempt]:
+    """The latest attempts, in order."""
     rows = await connection.fetch(
         """
         select step, fence, event, detail, made_by, made_at from receipt_attempts
@@ -179,11 +179,11 @@ async def attempts_of(connection: Connection, receipt_id: UUID, limit: int) -> l
         receipt_id,
         limit,
     )
-    return [Attempt(*tuple(row)) for row in reversed(rows)]
+    return [ReceiptAttempt(*tuple(row)) for row in reversed(rows)]
 
 
 async def counts(connection: Connection) -> dict[str, float]:
-    """How many are not confirmed, by state; those apart that nobody takes up any more."""
+    """The number of unconfirmed receipts by state, with abandoned ones apart."""
     rows = await connection.fetch(
         """
         select case when state in ('armed', 'unknown')
@@ -198,22 +198,22 @@ async def counts(connection: Connection) -> dict[str, float]:
 
 
 async def remotes(connection: Connection, receipt_ids: Collection[UUID]) -> dict[UUID, Mapping[str, Any]]:
-    """What is remembered of effects that have happened: what their steps returned, or what a person has said."""
+    """The stored facts of confirmed effects: the results of their steps, or a person's."""
     rows = await connection.fetch(
         "select receipt_id, remote from receipts where receipt_id = any ($1::uuid[]) and state = $2",
         list(receipt_ids),
-        State.CONFIRMED.value,
+        ReceiptState.CONFIRMED.value,
     )
     return {UUID(int=row["receipt_id"].int): json.loads(row["remote"]) for row in rows}
 
 
 async def forget(connection: Connection, brand_slugs: Collection[str]) -> None:
-    """Deletes all that is known of effects for these brands: for their erasure."""
+    """Deletes all receipts of these brands, for their erasure."""
     await connection.execute("delete from receipts where brand_slug = any ($1::text[])", list(brand_slugs))
 
 
-def _kept(row: asyncpg.Record) -> Kept:
-    return Kept(_receipt(row), row["number"], row["created_at"], row["changed_at"])
+def _kept(row: asyncpg.Record) -> StoredReceipt:
+    return StoredReceipt(_receipt(row), row["number"], row["created_at"], row["changed_at"])
 
 
 def _receipt(row: asyncpg.Record) -> Receipt:
@@ -228,7 +228,7 @@ def _receipt(row: asyncpg.Record) -> Receipt:
         done=tuple(row["done"]),
         step=row["step"],
         remote=_object(row["remote"]),
-        state=State(row["state"]),
+        state=ReceiptState(row["state"]),
         fence=row["fence"],
         sent_fence=row["sent_fence"],
         held_until=row["held_until"],

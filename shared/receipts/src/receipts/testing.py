@@ -1,4 +1,4 @@
-"""For tests of adapters: a door that asks servers directly, with the gateway's fences and no credentials."""
+"""For tests of adapters: a gateway that sends requests directly to servers, with fences and without credentials."""
 
 import base64
 from collections import Counter
@@ -10,18 +10,18 @@ from uuid import UUID
 
 import httpx
 
-from receipts.accounts import IDENTITY, Account, Answer
-from receipts.door import Connected
-from receipts.errors import Fenced, NotSent, OtherIdentity, Refused, UnknownOutcome
+from receipts.accounts import IDENTITY, AccountClient, AccountResponse
+from receipts.errors import FencedOffError, NotSent, OtherIdentity, Refused, UnknownOutcome
+from receipts.gateway import AccountSummary
 
 
-class DirectDoor:
-    """Stands for the gateway: account → address of a server, such as a fake's.
+class DirectGateway:
+    """Replaces the gateway: account → address of a server, such as a fake's.
 
     Args:
         servers: account → `http://127.0.0.1:…`.
-        headers: account → what the gateway would put on its requests.
-        accounts: what `accounts` lists, whatever the brand.
+        headers: account → headers that the gateway would add to its requests.
+        accounts: the result of `accounts` for every brand.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class DirectDoor:
         servers: Mapping[str, str],
         *,
         headers: Mapping[str, Mapping[str, str]] | None = None,
-        accounts: tuple[Connected, ...] = (),
+        accounts: tuple[AccountSummary, ...] = (),
     ) -> None:
         self._servers = {name: url.rstrip("/") for name, url in servers.items()}
         self._headers = headers or {}
@@ -43,13 +43,13 @@ class DirectDoor:
     async def aclose(self) -> None:
         await self._http.aclose()
 
-    def account(self, name: str, brand: str) -> Account:
-        return Account(name, brand, self._ask, about=self._about)
+    def account(self, name: str, brand: str) -> AccountClient:
+        return AccountClient(name, brand, self._ask, about=self._about)
 
     async def _about(self, name: str, brand: str) -> Mapping[str, str]:
         return next((each.facts for each in await self.accounts(brand) if each.name == name), {})
 
-    async def accounts(self, brand: str) -> tuple[Connected, ...]:  # noqa: ARG002  (as `Door` has it)
+    async def accounts(self, brand: str) -> tuple[AccountSummary, ...]:  # noqa: ARG002  (as `Door` has it)
         return self._accounts
 
     async def identities(self, account: str, brand: str) -> Sequence[str]:
@@ -60,10 +60,10 @@ class DirectDoor:
 
     def _pass(self, receipt_id: UUID, fence: int) -> None:
         if fence < self._fences[receipt_id]:
-            raise Fenced("somebody else has taken it up", self._fences[receipt_id])
+            raise FencedOffError("somebody else has taken it up", self._fences[receipt_id])
         self._fences[receipt_id] = fence
 
-    async def _ask(self, name: str, asked: Mapping[str, Any], seconds: float) -> Answer:
+    async def _ask(self, name: str, asked: Mapping[str, Any], seconds: float) -> AccountResponse:
         if name not in self._servers:
             raise Refused("not_connected", f"no account {name} is connected")
         effect = asked.get("effect")
@@ -84,19 +84,19 @@ class DirectDoor:
             raise UnknownOutcome(f"no whole answer: {error!r}") from error
         headers = {key.lower(): value for key, value in response.headers.items()}
         try:
-            return Answer(response.status_code, headers, response.json())
+            return AccountResponse(response.status_code, headers, response.json())
         except ValueError:
-            return Answer(response.status_code, headers, None, response.text)
+            return AccountResponse(response.status_code, headers, None, response.text)
 
     def _demand(self, name: str, identity: str | None) -> None:
-        """As the gateway does."""
+        """Checks the identity as the gateway does."""
         connected = next((each.identities for each in self._accounts if each.name == name), ())
         if identity is not None and connected and identity not in connected:
             retry_at = datetime.now(UTC) + timedelta(seconds=10)
             raise OtherIdentity(f"{name} is connected as another user", retry_at)
 
-    def reconnect(self, accounts: tuple[Connected, ...]) -> None:
-        """As if somebody had connected these instead."""
+    def reconnect(self, accounts: tuple[AccountSummary, ...]) -> None:
+        """Replaces the accounts, as after a reconnection."""
         self._accounts = accounts
 
     def _sent(self, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:

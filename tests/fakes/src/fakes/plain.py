@@ -1,7 +1,7 @@
-"""A provider that nobody has: it makes items and lists them. For tests of what is the same with every provider."""
+"""An invented provider that makes items and lists them, for tests of behaviour that all providers share."""
 
 from fakes.serving.exchange import Reply, Request, as_json
-from fakes.serving.fake import Accepted, Fake, route
+from fakes.serving.fake import AcceptedItem, Fake, route
 
 
 class FakePlain(Fake):
@@ -34,9 +34,9 @@ class FakePlain(Fake):
             text = request.json()["text"]
         except (ValueError, KeyError, TypeError):
             return as_json({"error": "text is missing"}, 422)
-        made = Accepted(item, "plain", text, kind="item", url=f"{self.url}/items/{item}")
+        made = AcceptedItem(item, "plain", text, kind="item", url=f"{self.url}/items/{item}")
         self.accept(made)
         return self._shown(made, 201)
 
-    def _shown(self, item: Accepted, status: int) -> Reply:
+    def _shown(self, item: AcceptedItem, status: int) -> Reply:
         return as_json({"id": item.id, "text": item.text, "url": item.url}, status)

@@ -16,7 +16,7 @@ from envelope.brand.payloads import BrandSlug, DeadLetterRecorded, Keyword
 from envelope.brand.work import work_ids_in
 from envelope.message import Name
 from messaging import DeadLetter, Reason, Transaction
-from messaging.erasure import comes_too_late
+from messaging.erasure import is_of_erased_brand
 from monitor.dead_letters import store
 from monitor.dead_letters.cleaning import clean, clean_json, clean_or_none
 from monitor.dead_letters.domain import (
@@ -104,13 +104,13 @@ async def _without_erased_brands(
 ) -> list[DomainMessage[DeadLetter]]:
     """Those that are to be recorded: of a brand that was erased after a message was sent nothing is kept, however late it dies."""
     brands = {brand for head in heads.values() if (brand := brand_of(head)) is not None}
-    known = await ERASURES.erased(tx.connection, brands) if brands else {}
+    known = await ERASURES.erasure_times(tx.connection, brands) if brands else {}
     return [
         message
         for message in messages
         if (head := heads[message.event_id]) is None
         or (brand := brand_of(head)) is None
-        or not comes_too_late(brand, head.timestamp, known)
+        or not is_of_erased_brand(brand, head.timestamp, known)
     ]
 
 

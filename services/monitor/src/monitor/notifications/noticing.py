@@ -14,7 +14,7 @@ import structlog
 from chassis.database.pool import DatabaseUnavailableError
 from chassis.http.client import PassingError, UnusableAnswerError
 from messaging import Database
-from messaging.erasure import comes_too_late
+from messaging.erasure import is_of_erased_brand
 from monitor.erased import ERASURES
 from monitor.notifications import store
 from monitor.notifications.domain import Condition, Kind, Severity
@@ -59,9 +59,9 @@ class Noticing:
     async def _note(self, source: Source, seen: Sequence[Condition], began: datetime) -> None:
         async with self._database.transaction() as tx:
             brands = {each.brand for each in seen if each.brand is not None}
-            gone = await ERASURES.erased(tx.connection, brands) if brands else {}
+            gone = await ERASURES.erasure_times(tx.connection, brands) if brands else {}
             still = [
-                each for each in seen if each.brand is None or not comes_too_late(each.brand, began, gone)
+                each for each in seen if each.brand is None or not is_of_erased_brand(each.brand, began, gone)
             ]
             await store.reconcile(tx.connection, source.name, still)
             await store.note_look(tx.connection, source.name, None)

@@ -92,7 +92,7 @@ def _routing(database: Database, gateway: Gateway | None) -> APIRouter:
         due = None if route.summary is None else route.summary.next_after(datetime.now(UTC))
         async with database.transaction() as tx:
             # Of a brand that is erased at this moment, the route is there before, and goes with it, or begins after.
-            await ERASURES.hold_off(tx.connection)
+            await ERASURES.block_erasures(tx.connection)
             await _check_number(tx.connection, name)
             if await store.put_route(tx.connection, route, due):
                 response.status_code = HTTPStatus.CREATED

@@ -312,7 +312,7 @@ async def erase(connection: Connection, brand: str) -> dict[str, int]:
 
 async def erased_since(connection: Connection, moment: datetime) -> bool:
     """Whether any brand was: what was read before may be about it. None is before the transaction ends."""
-    await ERASURES.hold_off(connection)
+    await ERASURES.block_erasures(connection)
     found: bool = await connection.fetchval(
         "select exists (select from erased_brands where erased_at >= $1)", moment
     )

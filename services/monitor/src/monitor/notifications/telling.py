@@ -86,7 +86,7 @@ class Telling:
     async def _compose_for(self, name: str) -> None:
         async with self._database.transaction() as tx:
             # What is composed of a brand that is erased at this moment would outlive it.
-            await ERASURES.hold_off(tx.connection)
+            await ERASURES.block_erasures(tx.connection)
             held = await outgoing.hold_ready_route(tx.connection, name)
             if held is None:
                 return

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from chassis import DatabaseUnavailableError
 from envelope import DomainMessage
 from envelope.brand.payloads import ContentGenerate
-from messaging import Context, Database, Record, Together, Transaction, Unprocessable, WaitFor
+from messaging import Context, Database, GroupedRecord, Record, Transaction, Unprocessable, WaitFor
 from orchestrator.brands import BrandRow, UnusableWriterError, check_writer
 from orchestrator.computing import ComputeThread
 from orchestrator.counters import LabelledCounter
@@ -87,7 +87,7 @@ class ContentWorkflow:
 
     async def generate(
         self, message: DomainMessage[ContentGenerate], context: Context
-    ) -> Record | Together[WritingOutcome]:
+    ) -> Record | GroupedRecord[WritingOutcome]:
         """Writes the article of a `content.generate`; without an article, or if it needs approval, the end is `content.refused`.
 
         Raises:
@@ -128,7 +128,7 @@ class ContentWorkflow:
                 await note_problem(connection, command, problem, final=isinstance(error, Unprocessable))
             raise
 
-        return Together(store_outcomes, ended)
+        return GroupedRecord(store_outcomes, ended)
 
     @asynccontextmanager
     async def _place(self, brand: BrandRow, context: Context) -> AsyncIterator[None]:

@@ -17,7 +17,7 @@ from publisher.indexnow.domain import is_public, pause_after
 from publisher.indexnow.store import AddressBatch
 from publisher.site_settings import address_of
 from publisher.urls import SiteUrls
-from receipts import Door, NotSent, Refused, UnknownOutcome
+from receipts import EffectsGateway, NotSent, Refused, UnknownOutcome
 from receipts.answers import expect
 
 KIND: Final = "indexnow"
@@ -39,7 +39,7 @@ log = structlog.get_logger(__name__)
 
 
 class IndexNowNotifier:
-    def __init__(self, database: Database, door: Door, urls: SiteUrls) -> None:
+    def __init__(self, database: Database, door: EffectsGateway, urls: SiteUrls) -> None:
         self._database = database
         self._door = door
         self._urls = urls

@@ -12,7 +12,7 @@ from chassis import Connection
 from envelope import DomainMessage
 from envelope.brand.payloads import LinkRegister
 from messaging import Transaction
-from messaging.erasure import comes_too_late
+from messaging.erasure import is_of_erased_brand
 from publisher.domain import BrandSlug
 from publisher.erasure import ERASURES
 from publisher.short_links import store
@@ -57,10 +57,10 @@ class ShortLinks:
 
 async def register(commands: Sequence[DomainMessage[LinkRegister]], tx: Transaction) -> None:
     """Assigns marks to posts. Repeating it changes nothing; does nothing for articles without short links."""
-    known = await ERASURES.erased(tx.connection, {command.payload.brand_slug for command in commands})
+    known = await ERASURES.erasure_times(tx.connection, {command.payload.brand_slug for command in commands})
     for command in sorted(commands, key=lambda each: (each.payload.content_id, each.payload.mark)):
         wanted = command.payload
-        if comes_too_late(wanted.brand_slug, command.timestamp, known):
+        if is_of_erased_brand(wanted.brand_slug, command.timestamp, known):
             continue
         if not await store.assign_mark(
             tx.connection,

@@ -10,8 +10,17 @@ from typing import Any, ClassVar, Final
 
 from publisher.targets.edition import Edition, digest_of, find_mark, mark_comment
 from publisher.targets.target import RemoteState
-from receipts import Absent, Account, Answer, Found, Refused, Step, UnknownOutcome, Work
-from receipts.answers import expect, quoted
+from receipts import (
+    AccountClient,
+    AccountResponse,
+    EffectAbsent,
+    EffectFound,
+    Refused,
+    Step,
+    StepInHand,
+    UnknownOutcome,
+)
+from receipts.answers import expect, quote_answer
 
 _ARTICLES: Final = "/api/articles"
 _MINE: Final = "/api/articles/me/all"
@@ -27,15 +36,15 @@ class DevTo:
     kind: ClassVar = "devto"
 
     def creation_steps(self, edition: Edition) -> Sequence[Step]:
-        async def look(work: Work) -> Found | Absent:
+        async def look(work: StepInHand) -> EffectFound | EffectAbsent:
             async for article in _list_own_articles(work.account):
                 if find_mark(_text(article), edition.content_id):
-                    return Found(_drafted(article))
-            return Absent()
+                    return EffectFound(_drafted(article))
+            return EffectAbsent()
 
-        async def send(work: Work) -> Mapping[str, Any]:
+        async def send(work: StepInHand) -> Mapping[str, Any]:
             found = await look(work)
-            if isinstance(found, Found):
+            if isinstance(found, EffectFound):
                 return found.remote
             draft = {
                 "title": str(work.prepared["title"])[:_MAX_TITLE],
@@ -52,7 +61,7 @@ class DevTo:
     def update_steps(self, edition: Edition, remote_state: RemoteState) -> Sequence[Step]:
         text = f"{edition.markdown.lstrip('-').lstrip()}\n{mark_comment(edition.content_id, edition.mark)}\n"
 
-        async def publish(work: Work) -> Mapping[str, Any]:
+        async def publish(work: StepInHand) -> Mapping[str, Any]:
             now = await _read(work.account, remote_state)
             mark = find_mark(_text(now), edition.content_id)
             if mark == edition.mark and now.get("published"):
@@ -78,26 +87,26 @@ class DevTo:
         return (Step("publish", publish, repeatable=True, seconds=30),)
 
     def withdrawal_steps(self, remote_state: RemoteState) -> Sequence[Step]:
-        async def withdraw(work: Work) -> Mapping[str, Any]:
+        async def withdraw(work: StepInHand) -> Mapping[str, Any]:
             await _written(work.account, remote_state, {"published": False}, gone_is_fine=True)
             return {}
 
         return (Step("withdraw", withdraw, repeatable=True, seconds=30),)
 
 
-async def _list_own_articles(account: Account) -> AsyncIterator[dict[str, Any]]:
+async def _list_own_articles(account: AccountClient) -> AsyncIterator[dict[str, Any]]:
     for page in range(1, _MOST_PAGES + 1):
         query = {"page": str(page), "per_page": str(_PAGE)}
         answer = expect(await account.request("GET", _MINE, query=query), errors=_ERRORS)
         if not isinstance(answer.json, list):
-            raise UnknownOutcome(f"Dev.to's answer is not a list{quoted(answer)}")
+            raise UnknownOutcome(f"Dev.to's answer is not a list{quote_answer(answer)}")
         for article in answer.json:
             yield article
         if len(answer.json) < _PAGE:
             return
 
 
-async def _read(account: Account, remote_state: RemoteState) -> dict[str, Any]:
+async def _read(account: AccountClient, remote_state: RemoteState) -> dict[str, Any]:
     async for article in _list_own_articles(account):
         if str(article.get("id")) == remote_state.remote_id:
             return article
@@ -108,7 +117,11 @@ async def _read(account: Account, remote_state: RemoteState) -> dict[str, Any]:
 
 
 async def _written(
-    account: Account, remote_state: RemoteState, article: Mapping[str, Any], *, gone_is_fine: bool = False
+    account: AccountClient,
+    remote_state: RemoteState,
+    article: Mapping[str, Any],
+    *,
+    gone_is_fine: bool = False,
 ) -> dict[str, Any]:
     path = f"{_ARTICLES}/{remote_state.remote_id}"
     answer = await account.request("PUT", path, json={"article": article})
@@ -140,7 +153,7 @@ def _seen(article: Mapping[str, Any]) -> str:
     return digest_of([str(article.get("title")).strip(), _text(article).strip()])
 
 
-def _article(answer: Answer) -> dict[str, Any]:
+def _article(answer: AccountResponse) -> dict[str, Any]:
     if not isinstance(answer.json, dict) or "id" not in answer.json:
-        raise UnknownOutcome(f"Dev.to's answer is not an article{quoted(answer)}")
+        raise UnknownOutcome(f"Dev.to's answer is not an article{quote_answer(answer)}")
     return answer.json

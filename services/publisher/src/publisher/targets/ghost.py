@@ -11,8 +11,19 @@ from typing import Any, ClassVar, Final
 
 from publisher.targets.edition import CoverPicture, Edition, digest_of, find_mark, mark_comment
 from publisher.targets.target import RemoteState
-from receipts import Absent, Account, Answer, Found, NotSent, Part, Refused, Step, UnknownOutcome, Work
-from receipts.answers import expect, quoted
+from receipts import (
+    AccountClient,
+    AccountResponse,
+    EffectAbsent,
+    EffectFound,
+    NotSent,
+    Part,
+    Refused,
+    Step,
+    StepInHand,
+    UnknownOutcome,
+)
+from receipts.answers import expect, quote_answer
 
 _POSTS: Final = "/ghost/api/admin/posts/"
 _IMAGES: Final = "/ghost/api/admin/images/upload/"
@@ -35,17 +46,17 @@ class Ghost:
     def creation_steps(self, edition: Edition) -> Sequence[Step]:
         slugs = (f"draft-{edition.content_id}", edition.slug)
 
-        async def look(work: Work) -> Found | Absent:
+        async def look(work: StepInHand) -> EffectFound | EffectAbsent:
             query = {**_WHOLE, "filter": f"slug:[{','.join(slugs)}]", "limit": "20"}
             answer = expect(await work.account.request("GET", _POSTS, query=query), errors=_ERRORS)
             for post in _posts(answer):
                 if post.get("slug") == slugs[0] or find_mark(_text(post), edition.content_id):
-                    return Found(_drafted(post))
-            return Absent()
+                    return EffectFound(_drafted(post))
+            return EffectAbsent()
 
-        async def send(work: Work) -> Mapping[str, Any]:
+        async def send(work: StepInHand) -> Mapping[str, Any]:
             found = await look(work)
-            if isinstance(found, Found):
+            if isinstance(found, EffectFound):
                 return found.remote
             draft = {
                 "title": str(work.prepared["title"])[:_MAX_TITLE],
@@ -59,12 +70,12 @@ class Ghost:
         return (Step("draft", send, look),)
 
     def update_steps(self, edition: Edition, remote_state: RemoteState) -> Sequence[Step]:
-        async def picture(work: Work) -> Mapping[str, Any]:
+        async def picture(work: StepInHand) -> Mapping[str, Any]:
             return {
                 "picture": await _upload_picture(work.account, edition.picture) if edition.picture else None
             }
 
-        async def publish(work: Work) -> Mapping[str, Any]:
+        async def publish(work: StepInHand) -> Mapping[str, Any]:
             now = await _read(work.account, remote_state)
             mark = find_mark(_text(now), edition.content_id)
             if mark == edition.mark and now.get("status") == "published":
@@ -99,7 +110,7 @@ class Ghost:
         )
 
     def withdrawal_steps(self, remote_state: RemoteState) -> Sequence[Step]:
-        async def withdraw(work: Work) -> Mapping[str, Any]:
+        async def withdraw(work: StepInHand) -> Mapping[str, Any]:
             try:
                 now = await _read(work.account, remote_state)
             except Refused as error:
@@ -114,7 +125,7 @@ class Ghost:
         return (Step("withdraw", withdraw, repeatable=True, seconds=25),)
 
 
-async def _read(account: Account, remote_state: RemoteState) -> dict[str, Any]:
+async def _read(account: AccountClient, remote_state: RemoteState) -> dict[str, Any]:
     answer = await account.request("GET", f"{_POSTS}{remote_state.remote_id}/", query=_WHOLE)
     if answer.status == _NOT_FOUND:
         raise Refused(
@@ -124,7 +135,9 @@ async def _read(account: Account, remote_state: RemoteState) -> dict[str, Any]:
     return _post(expect(answer, errors=_ERRORS))
 
 
-async def _written(account: Account, remote_state: RemoteState, post: Mapping[str, Any]) -> dict[str, Any]:
+async def _written(
+    account: AccountClient, remote_state: RemoteState, post: Mapping[str, Any]
+) -> dict[str, Any]:
     answer = await account.request(
         "PUT", f"{_POSTS}{remote_state.remote_id}/", query=_WHOLE, json={"posts": [post]}
     )
@@ -138,7 +151,7 @@ async def _written(account: Account, remote_state: RemoteState, post: Mapping[st
     return _post(expect(answer, errors=_ERRORS))
 
 
-async def _upload_picture(account: Account, picture: CoverPicture) -> str | None:
+async def _upload_picture(account: AccountClient, picture: CoverPicture) -> str | None:
     """Uploads the picture; returns its address, or None if Ghost refuses pictures. A second upload leaves an unused file."""
     parts = [
         Part("purpose", "image"),
@@ -152,7 +165,7 @@ async def _upload_picture(account: Account, picture: CoverPicture) -> str | None
     try:
         return str(images["images"][0]["url"])
     except (KeyError, IndexError, TypeError):
-        raise UnknownOutcome(f"Ghost's answer is not a picture{quoted(answer)}") from None
+        raise UnknownOutcome(f"Ghost's answer is not a picture{quote_answer(answer)}") from None
 
 
 def _card(html: str) -> str:
@@ -184,15 +197,15 @@ def _seen(post: Mapping[str, Any]) -> str:
     return digest_of([post.get(name) for name in ("title", "lexical", "custom_excerpt")])
 
 
-def _post(answer: Answer) -> dict[str, Any]:
+def _post(answer: AccountResponse) -> dict[str, Any]:
     posts = _posts(answer)
     if not posts or "id" not in posts[0]:
-        raise UnknownOutcome(f"Ghost's answer is not a post{quoted(answer)}")
+        raise UnknownOutcome(f"Ghost's answer is not a post{quote_answer(answer)}")
     return posts[0]
 
 
-def _posts(answer: Answer) -> list[dict[str, Any]]:
+def _posts(answer: AccountResponse) -> list[dict[str, Any]]:
     posts = answer.json.get("posts") if isinstance(answer.json, dict) else None
     if not isinstance(posts, list):
-        raise UnknownOutcome(f"Ghost's answer contains no posts{quoted(answer)}")
+        raise UnknownOutcome(f"Ghost's answer contains no posts{quote_answer(answer)}")
     return [each for each in posts if isinstance(each, dict)]

@@ -13,7 +13,7 @@ from publisher.targets.settings import TargetSettings
 from publisher.targets.target import TargetAdapter
 from publisher.targets.webhook import Webhook
 from publisher.targets.wordpress import WordPress
-from receipts import Connected, Door, GatewayAway
+from receipts import AccountSummary, EffectsGateway, GatewayAway
 
 SITE: Final = "site"
 FILES: Final = "files"
@@ -33,7 +33,7 @@ class ResolvedTarget:
 
 
 async def resolve_target(
-    database: Database, door: Door, brand_slug: str, target: str
+    database: Database, door: EffectsGateway, brand_slug: str, target: str
 ) -> ResolvedTarget | PublishRefusal:
     """The target, from the brand's settings and its connected accounts, or a refusal.
 
@@ -74,7 +74,7 @@ def _not_connected(brand: str, target: str, account: str) -> PublishRefusal:
     return PublishRefusal("not_connected", detail)
 
 
-def _several(brand: str, target: str, accounts: list[Connected]) -> str:
+def _several(brand: str, target: str, accounts: list[AccountSummary]) -> str:
     names = ", ".join(sorted(each.name for each in accounts))
     return (
         f"brand '{brand}' has several accounts for its target '{target}': {names}. Name the target after the right one,"
@@ -82,7 +82,7 @@ def _several(brand: str, target: str, accounts: list[Connected]) -> str:
     )
 
 
-def _unknown(brand: str, target: str, accounts: tuple[Connected, ...]) -> PublishRefusal:
+def _unknown(brand: str, target: str, accounts: tuple[AccountSummary, ...]) -> PublishRefusal:
     own = sorted(each.name for each in accounts if each.kind in ACCOUNTS)
     known = ", ".join([SITE, FILES, *own])
     return PublishRefusal(

@@ -13,8 +13,8 @@ from uuid import UUID
 from chassis.coalescing import RequestCoalescer
 from envelope import DomainMessage
 from envelope.brand.payloads import ContentPublish, ContentPublished
-from messaging import Context, Database, Record, Together, Transaction, Unprocessable
-from messaging.erasure import comes_too_late
+from messaging import Context, Database, GroupedRecord, Record, Transaction, Unprocessable
+from messaging.erasure import is_of_erased_brand
 from publisher import store
 from publisher.clients.orchestrator import OrchestratorClient, Unchanged
 from publisher.covers import picture_of
@@ -57,17 +57,17 @@ class BuiltInSite:
             self._find_existing, limit=AT_ONCE
         )
 
-    async def publish(self, command: Command, context: Context) -> Record | Together[SiteJob]:
+    async def publish(self, command: Command, context: Context) -> Record | GroupedRecord[SiteJob]:
         payload = command.payload
         brand = BrandSlug(payload.brand_slug)
         known = await self._known.get(PublishCommand(payload.content_id, brand, payload.canonical_url))
-        if known.erased_at and comes_too_late(brand, command.timestamp, {brand: known.erased_at}):
+        if known.erased_at and is_of_erased_brand(brand, command.timestamp, {brand: known.erased_at}):
             return _record_nothing
         answer = await self._orchestrator.article(payload.content_id, known_etag=known.etag)
         if answer is None:
             return report_failure(command, _DELETED, context)
         if isinstance(answer, Unchanged):
-            return Together(self._record, SiteJob(command, context, None))
+            return GroupedRecord(self._record, SiteJob(command, context, None))
         article = answer.article
         if article.brand.slug != brand:
             raise Unprocessable(
@@ -84,7 +84,7 @@ class BuiltInSite:
         markup = await asyncio.to_thread(
             to_html, article.body_markdown, frozenset(source.n for source in article.sources), home
         )
-        return Together(
+        return GroupedRecord(
             self._record, SiteJob(command, context, RenderedArticle(article, markup, answer.etag))
         )
 
@@ -96,11 +96,13 @@ class BuiltInSite:
 
     async def _record(self, tx: Transaction, jobs: Sequence[SiteJob]) -> None:
         # While articles were read, their brands may have been erased, or they deleted.
-        erased = await ERASURES.erased(tx.connection, {each.command.payload.brand_slug for each in jobs})
+        erased = await ERASURES.erasure_times(
+            tx.connection, {each.command.payload.brand_slug for each in jobs}
+        )
         jobs = [
             each
             for each in jobs
-            if not comes_too_late(each.command.payload.brand_slug, each.command.timestamp, erased)
+            if not is_of_erased_brand(each.command.payload.brand_slug, each.command.timestamp, erased)
         ]
         if not jobs:
             return

@@ -25,7 +25,16 @@ from publisher.targets.files import FiledArticle, FilesError, FilesTarget
 from publisher.targets.filing import folders
 from publisher.targets.publications import Publication, PublicationOutcome
 from publisher.targets.resolution import ACCOUNTS, FILES, ResolvedTarget, resolve_target
-from receipts import Door, Effect, EffectRefused, InDoubt, Performed, Receipt, Receipts, Step
+from receipts import (
+    Effect,
+    EffectInDoubt,
+    EffectPerformed,
+    EffectRefused,
+    EffectsGateway,
+    Receipt,
+    Receipts,
+    Step,
+)
 
 Command: TypeAlias = DomainMessage[ContentPublish]
 PictureOf: TypeAlias = Callable[[Article], Awaitable[CoverPicture]]
@@ -67,7 +76,7 @@ class TargetPublisher:
         self,
         database: Database,
         orchestrator: OrchestratorClient,
-        door: Door,
+        door: EffectsGateway,
         receipts: Receipts,
         files: FilesTarget,
         picture_of: PictureOf,
@@ -380,9 +389,9 @@ class TargetPublisher:
         except EffectRefused as problem:
             raise PublishRefusedError(problem.reason, problem.detail) from problem
         match done:
-            case Performed(remote):
+            case EffectPerformed(remote):
                 return remote
-            case InDoubt(detail):
+            case EffectInDoubt(detail):
                 raise PublishRefusedError(
                     "in_doubt", f"{detail}. Look there, then: brandctl receipts show {effect.receipt_id}"
                 )

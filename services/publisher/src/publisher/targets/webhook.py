@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 from chassis.links import public_link
 from publisher.targets.edition import Edition
 from publisher.targets.target import RemoteState
-from receipts import Refused, Step, Work
+from receipts import Refused, Step, StepInHand
 from receipts.answers import expect
 
 _TAKEN: Final = frozenset(range(200, 300))
@@ -27,7 +27,7 @@ class Webhook:
     def update_steps(self, edition: Edition, remote_state: RemoteState) -> Sequence[Step]:
         what = "article.updated" if remote_state.is_public else "article.published"
 
-        async def tell(work: Work) -> Mapping[str, Any]:
+        async def tell(work: StepInHand) -> Mapping[str, Any]:
             answered = await _send(work, what, _article_data(edition))
             link = public_link(str(answered.get("url") or ""))
             return {"url": link} if link else {}
@@ -35,7 +35,7 @@ class Webhook:
         return (Step("tell", tell, repeatable=True, seconds=30),)
 
     def withdrawal_steps(self, remote_state: RemoteState) -> Sequence[Step]:
-        async def tell(work: Work) -> Mapping[str, Any]:
+        async def tell(work: StepInHand) -> Mapping[str, Any]:
             await _send(
                 work,
                 "article.unpublished",
@@ -46,7 +46,7 @@ class Webhook:
         return (Step("tell", tell, repeatable=True, seconds=30),)
 
 
-async def _send(work: Work, what: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
+async def _send(work: StepInHand, what: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
     """Sends a message; returns the receiver's answer if it is a JSON object."""
     message = {"type": what, "timestamp": datetime.now(UTC).isoformat(), "data": data}
     answer = await work.account.request(

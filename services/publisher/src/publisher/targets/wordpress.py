@@ -10,8 +10,19 @@ from typing import Any, ClassVar, Final
 
 from publisher.targets.edition import CoverPicture, Edition, digest_of, find_mark, mark_comment
 from publisher.targets.target import RemoteState
-from receipts import Absent, Account, Answer, Found, NotSent, Part, Refused, Step, UnknownOutcome, Work
-from receipts.answers import expect, quoted
+from receipts import (
+    AccountClient,
+    AccountResponse,
+    EffectAbsent,
+    EffectFound,
+    NotSent,
+    Part,
+    Refused,
+    Step,
+    StepInHand,
+    UnknownOutcome,
+)
+from receipts.answers import expect, quote_answer
 
 _API: Final = "/wp-json/wp/v2"
 _EDIT: Final = {"context": "edit"}
@@ -30,17 +41,17 @@ class WordPress:
     def creation_steps(self, edition: Edition) -> Sequence[Step]:
         slugs = (f"draft-{edition.content_id}", edition.slug)
 
-        async def look(work: Work) -> Found | Absent:
+        async def look(work: StepInHand) -> EffectFound | EffectAbsent:
             query = {**_EDIT, "slug": ",".join(slugs), "status": "any", "per_page": "20"}
             answer = expect(await work.account.request("GET", f"{_API}/posts", query=query), errors=_ERRORS)
             for post in _as_list(answer):
                 if post.get("slug") == slugs[0] or find_mark(_raw(post, "content"), edition.content_id):
-                    return Found(_drafted(post))
-            return Absent()
+                    return EffectFound(_drafted(post))
+            return EffectAbsent()
 
-        async def send(work: Work) -> Mapping[str, Any]:
+        async def send(work: StepInHand) -> Mapping[str, Any]:
             found = await look(work)
-            if isinstance(found, Found):
+            if isinstance(found, EffectFound):
                 return found.remote
             draft = {
                 "title": _as_html(work.prepared["title"]),
@@ -54,7 +65,7 @@ class WordPress:
         return (Step("draft", send, look),)
 
     def update_steps(self, edition: Edition, remote_state: RemoteState) -> Sequence[Step]:
-        async def terms(work: Work) -> Mapping[str, Any]:
+        async def terms(work: StepInHand) -> Mapping[str, Any]:
             return {
                 "categories": [
                     await _ensure_term(work.account, "categories", name) for name in edition.categories
@@ -63,12 +74,12 @@ class WordPress:
                 "author": await _find_author(work.account, edition.author) if edition.author else None,
             }
 
-        async def picture(work: Work) -> Mapping[str, Any]:
+        async def picture(work: StepInHand) -> Mapping[str, Any]:
             return {
                 "picture": await _upload_picture(work.account, edition.picture) if edition.picture else None
             }
 
-        async def publish(work: Work) -> Mapping[str, Any]:
+        async def publish(work: StepInHand) -> Mapping[str, Any]:
             now = await _read(work.account, remote_state)
             mark = find_mark(_raw(now, "content"), edition.content_id)
             if mark == edition.mark and now.get("status") == "publish":
@@ -109,7 +120,7 @@ class WordPress:
         return [steps[0], Step("picture", picture, repeatable=True, unseen=True, seconds=25), steps[1]]
 
     def withdrawal_steps(self, remote_state: RemoteState) -> Sequence[Step]:
-        async def withdraw(work: Work) -> Mapping[str, Any]:
+        async def withdraw(work: StepInHand) -> Mapping[str, Any]:
             try:
                 now = await _read(work.account, remote_state)
             except Refused as error:
@@ -123,7 +134,7 @@ class WordPress:
         return (Step("withdraw", withdraw, repeatable=True),)
 
 
-async def _read(account: Account, remote_state: RemoteState) -> dict[str, Any]:
+async def _read(account: AccountClient, remote_state: RemoteState) -> dict[str, Any]:
     answer = await account.request("GET", f"{_API}/posts/{remote_state.remote_id}", query=_EDIT)
     if answer.status == _NOT_FOUND:
         raise Refused(
@@ -133,12 +144,14 @@ async def _read(account: Account, remote_state: RemoteState) -> dict[str, Any]:
     return _post(expect(answer, errors=_ERRORS))
 
 
-async def _written(account: Account, remote_state: RemoteState, post: Mapping[str, Any]) -> dict[str, Any]:
+async def _written(
+    account: AccountClient, remote_state: RemoteState, post: Mapping[str, Any]
+) -> dict[str, Any]:
     answer = await account.request("POST", f"{_API}/posts/{remote_state.remote_id}", query=_EDIT, json=post)
     return _post(expect(answer, errors=_ERRORS))
 
 
-async def _ensure_term(account: Account, what: str, name: str) -> int:
+async def _ensure_term(account: AccountClient, what: str, name: str) -> int:
     """The id of a category or tag, created if needed."""
     answer = await account.request("POST", f"{_API}/{what}", json={"name": name})
     if answer.status == _BAD and _code(answer) == "term_exists":
@@ -156,7 +169,7 @@ async def _ensure_term(account: Account, what: str, name: str) -> int:
     return int(_post(expect(answer, errors=_ERRORS))["id"])
 
 
-async def _find_author(account: Account, name: str) -> int:
+async def _find_author(account: AccountClient, name: str) -> int:
     query = {"search": name, "who": "authors", "per_page": "100"}
     for user in _as_list(expect(await account.request("GET", f"{_API}/users", query=query), errors=_ERRORS)):
         if name.casefold() in {str(user.get("slug")).casefold(), str(user.get("name")).casefold()}:
@@ -164,7 +177,7 @@ async def _find_author(account: Account, name: str) -> int:
     raise Refused("author_missing", f"this account sees no author called “{name}” at WordPress")
 
 
-async def _upload_picture(account: Account, picture: CoverPicture) -> int | None:
+async def _upload_picture(account: AccountClient, picture: CoverPicture) -> int | None:
     """The picture's id in the media library; None if WordPress refuses the upload: the article then has no picture."""
     query = {**_EDIT, "slug": picture.name, "per_page": "5"}
     there = await account.request("GET", f"{_API}/media", query=query)
@@ -215,17 +228,19 @@ def _raw(post: Mapping[str, Any], name: str) -> str:
     return str(value.get("raw", "")) if isinstance(value, dict) else ""
 
 
-def _post(answer: Answer) -> dict[str, Any]:
+def _post(answer: AccountResponse) -> dict[str, Any]:
     if not isinstance(answer.json, dict) or "id" not in answer.json:
-        raise UnknownOutcome(f"WordPress's answer has no id{quoted(answer)}")
+        raise UnknownOutcome(f"WordPress's answer has no id{quote_answer(answer)}")
     return answer.json
 
 
-def _as_list(answer: Answer) -> list[dict[str, Any]]:
+def _as_list(answer: AccountResponse) -> list[dict[str, Any]]:
     if not isinstance(answer.json, list):
-        raise NotSent("unreadable", f"WordPress's answer is not a list{quoted(answer)}; check its plugins")
+        raise NotSent(
+            "unreadable", f"WordPress's answer is not a list{quote_answer(answer)}; check its plugins"
+        )
     return [each for each in answer.json if isinstance(each, dict)]
 
 
-def _code(answer: Answer) -> str | None:
+def _code(answer: AccountResponse) -> str | None:
     return answer.json.get("code") if isinstance(answer.json, dict) else None

@@ -10,8 +10,8 @@ from http import HTTPStatus
 from typing import Any, Final
 from uuid import UUID
 
-from receipts import Account, Answer, Content, Refused, Step, UnknownOutcome, Work
-from receipts.answers import expect, quoted
+from receipts import AccountClient, AccountResponse, Content, Refused, Step, StepInHand, UnknownOutcome
+from receipts.answers import expect, quote_answer
 from social import counting
 from social.channels.channel import Channel, Composed, Facet, Limit, Pictures, Reach, Sending
 from social.cutting import cut
@@ -78,7 +78,7 @@ def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
     return [Step("upload", partial(_upload, pictures), repeatable=True, unseen=True, seconds=50), post]
 
 
-async def _upload(pictures: Pictures, work: Work) -> Mapping[str, Any]:
+async def _upload(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
     """A picture that cannot be had, or is too large, is left out: nobody waits for it."""
     picture = work.prepared["picture"]
     try:
@@ -94,7 +94,7 @@ async def _upload(pictures: Pictures, work: Work) -> Mapping[str, Any]:
     return {"blob": _member(_expected(answer), "blob")}
 
 
-async def _post(work: Work) -> Mapping[str, Any]:
+async def _post(work: StepInHand) -> Mapping[str, Any]:
     did, handle = await _account(work)
     record = dict(work.prepared["record"])
     if (embed := _embed(work.prepared, work.remote.get("blob"))) is not None:
@@ -106,7 +106,7 @@ async def _post(work: Work) -> Mapping[str, Any]:
     return {"id": uri, "url": f"https://bsky.app/profile/{handle or did}/post/{rkey}"}
 
 
-async def _account(work: Work) -> tuple[str, str]:
+async def _account(work: StepInHand) -> tuple[str, str]:
     """DID and handle; the gateway knows them as soon as it has looked at the account."""
     facts = await work.account.facts()
     if facts.get("did"):
@@ -127,13 +127,13 @@ def _embed(prepared: Mapping[str, Any], blob: Any) -> Mapping[str, Any] | None:
     return {"$type": "app.bsky.embed.images", "images": [image]}
 
 
-async def _reach(account: Account, uri: str) -> Reach:
+async def _reach(account: AccountClient, uri: str) -> Reach:
     """Likes and replies are in other people's records: the app view counts them, which the PDS asks for us if it has one."""
     path = "/xrpc/app.bsky.feed.getPosts"
     answer = await account.request("GET", path, query={"uris": uri}, seconds=_READ_SECONDS)
     if answer.status in _NO_APP_VIEW and not _is_over(answer):
         raise Refused(
-            "not_told", f"this server has no app view that counts likes and replies{quoted(answer)}"
+            "not_told", f"this server has no app view that counts likes and replies{quote_answer(answer)}"
         )
     posts = _member(_expected(answer), "posts")
     post = next(iter(posts), None) if isinstance(posts, list) else None
@@ -143,24 +143,26 @@ async def _reach(account: Account, uri: str) -> Reach:
     return Reach.told(post, likes="likeCount", shares=shares, replies="replyCount")
 
 
-def _expected(answer: Answer) -> Answer:
+def _expected(answer: AccountResponse) -> AccountResponse:
     return expect(answer, {HTTPStatus.OK}, {HTTPStatus.BAD_REQUEST: _refused})
 
 
-def _refused(answer: Answer) -> Exception:
+def _refused(answer: AccountResponse) -> Exception:
     if _is_over(answer):
-        return Refused("needs_reconnecting", f"the session is over{quoted(answer)}")
-    too_long = "too big" in answer.text or "too big" in quoted(answer)
-    return Refused("text_too_long" if too_long else "refused", f"the server refuses the post{quoted(answer)}")
+        return Refused("needs_reconnecting", f"the session is over{quote_answer(answer)}")
+    too_long = "too big" in answer.text or "too big" in quote_answer(answer)
+    return Refused(
+        "text_too_long" if too_long else "refused", f"the server refuses the post{quote_answer(answer)}"
+    )
 
 
-def _is_over(answer: Answer) -> bool:
+def _is_over(answer: AccountResponse) -> bool:
     """Whether it is the session that the server does not take."""
     error = answer.json.get("error") if isinstance(answer.json, Mapping) else None
     return error in {"ExpiredToken", "InvalidToken"}
 
 
-def _member(answer: Answer, name: str) -> Any:
+def _member(answer: AccountResponse, name: str) -> Any:
     if not isinstance(answer.json, Mapping) or name not in answer.json:
         raise UnknownOutcome(f"the answer has no {name}")
     return answer.json[name]

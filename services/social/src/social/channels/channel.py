@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final, Literal, Protocol, Self
 from uuid import UUID
 
-from receipts import Account, Step
+from receipts import AccountClient, Step
 
 Placement = Literal["in_text", "first_comment", "none"]
 """Where the link to the article stands."""
@@ -112,7 +112,7 @@ def _count(document: Any, name: str) -> int | None:
     return min(value, MOST)
 
 
-AskReach = Callable[[Account, str], Awaitable[Reach]]
+AskReach = Callable[[AccountClient, str], Awaitable[Reach]]
 """(the account, the `id` that the post's steps remember) → how it was received; asked at the platform, once.
 
 Raises:

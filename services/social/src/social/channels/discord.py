@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import regex
 
-from receipts import Part, Refused, Step, Work
-from receipts.answers import Errors, expect, quoted
+from receipts import Part, Refused, Step, StepInHand
+from receipts.answers import Errors, expect, quote_answer
 from social import counting
 from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
 from social.channels.uploads import bytes_of, picture_of, unseen
@@ -44,7 +44,7 @@ def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
     return (Step("post", partial(_post, pictures), seconds=_SECONDS),)
 
 
-async def _post(pictures: Pictures, work: Work) -> Mapping[str, Any]:
+async def _post(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
     guild = (await work.account.facts()).get("guild_id")
     picture = work.prepared["picture"]
     data = None if picture is None else await unseen(bytes_of(pictures, picture))
@@ -71,11 +71,11 @@ async def _post(pictures: Pictures, work: Work) -> Mapping[str, Any]:
 
 _ERRORS: Final[Errors] = {
     HTTPStatus.UNAUTHORIZED: lambda answer: Refused(
-        "needs_reconnecting", f"Discord answered 401{quoted(answer)}"
+        "needs_reconnecting", f"Discord answered 401{quote_answer(answer)}"
     ),
-    HTTPStatus.FORBIDDEN: lambda answer: Refused("forbidden", f"Discord answered 403{quoted(answer)}"),
+    HTTPStatus.FORBIDDEN: lambda answer: Refused("forbidden", f"Discord answered 403{quote_answer(answer)}"),
     HTTPStatus.NOT_FOUND: lambda answer: Refused(
-        "needs_reconnecting", f"Discord answered 404{quoted(answer)}"
+        "needs_reconnecting", f"Discord answered 404{quote_answer(answer)}"
     ),
 }
 

@@ -12,8 +12,17 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
-from receipts import Absent, Answer, Found, NotSent, Refused, Unclear, UnknownOutcome, Work
-from receipts.answers import expect, quoted
+from receipts import (
+    AccountResponse,
+    EffectAbsent,
+    EffectFound,
+    EffectUnclear,
+    NotSent,
+    Refused,
+    StepInHand,
+    UnknownOutcome,
+)
+from receipts.answers import expect, quote_answer
 from social.channels.channel import Pictures
 from social.channels.fetched import explain_failed_fetch, wait_for_publisher
 from social.channels.lost import PAGES, Time, Window, age, comparable, read
@@ -84,7 +93,7 @@ class PictureNotFetchedError(Refused):
         super().__init__("picture", said)
 
 
-async def contain(work: Work, edges: Edges, form: Mapping[str, str], pictures: Pictures) -> str:
+async def contain(work: StepInHand, edges: Edges, form: Mapping[str, str], pictures: Pictures) -> str:
     """The number of a new container; nobody sees it, and after a day it is gone.
 
     Raises:
@@ -104,7 +113,7 @@ async def contain(work: Work, edges: Edges, form: Mapping[str, str], pictures: P
 
 
 async def publish(
-    work: Work, edges: Edges, container: str, form: Mapping[str, str], posts: str, pictures: Pictures
+    work: StepInHand, edges: Edges, container: str, form: Mapping[str, str], posts: str, pictures: Pictures
 ) -> Mapping[str, str]:
     """Publishes the container, once it is ready; a new one in its place, if it is too old.
 
@@ -121,7 +130,7 @@ async def publish(
         status = await unseen(_ready(work, edges, container, form, pictures))
     if status == "PUBLISHED":
         found = await unseen(find(work, edges, container, form[edges.text], posts))
-        return found.remote if isinstance(found, Found) else {}
+        return found.remote if isinstance(found, EffectFound) else {}
     if status != "FINISHED":
         came_to_nothing = f"its container came to nothing: {status}"
         if _PICTURE_URL in form:
@@ -133,7 +142,7 @@ async def publish(
     return {"id": str(answered(answer).json["id"])}
 
 
-async def address(work: Work, edges: Edges) -> Mapping[str, str]:
+async def address(work: StepInHand, edges: Edges) -> Mapping[str, str]:
     """Where the post is seen, which the answer to publishing it does not tell. It is out, and nobody waits for this for long.
 
     Raises:
@@ -153,13 +162,13 @@ async def address(work: Work, edges: Edges) -> Mapping[str, str]:
         ) from None
 
 
-async def _permalink(work: Work, path: str) -> str:
+async def _permalink(work: StepInHand, path: str) -> str:
     query = {"fields": "permalink"}
     answer = await work.account.request("GET", path, query=query, seconds=_READ_SECONDS)
     return str(answered(answer).json["permalink"])
 
 
-async def _user(work: Work) -> str:
+async def _user(work: StepInHand) -> str:
     """Raises Refused: the gateway does not know the account's number."""
     if number := (await work.account.facts()).get("id"):
         return number
@@ -167,7 +176,7 @@ async def _user(work: Work) -> str:
 
 
 async def _ready(
-    work: Work, edges: Edges, container: str, form: Mapping[str, str], pictures: Pictures
+    work: StepInHand, edges: Edges, container: str, form: Mapping[str, str], pictures: Pictures
 ) -> str:
     """What has become of the container. Raises NotSent: it is still in progress."""
     status = ""
@@ -180,18 +189,20 @@ async def _ready(
     raise NotSent("not_ready", "the picture is still being fetched")
 
 
-async def _status(work: Work, edges: Edges, container: str) -> str:
+async def _status(work: StepInHand, edges: Edges, container: str) -> str:
     answer = await work.account.request(
         "GET", edges.node(container), query={"fields": edges.status}, seconds=_READ_SECONDS
     )
     return str(answered(answer).json[edges.status])
 
 
-async def find(work: Work, edges: Edges, container: str, text: str, posts: str) -> Found | Absent | Unclear:
+async def find(
+    work: StepInHand, edges: Edges, container: str, text: str, posts: str
+) -> EffectFound | EffectAbsent | EffectUnclear:
     """Looks among what was published since the first attempt, and what the container says of itself."""
     user = await _user(work)
     query = {"fields": f"id,permalink,timestamp,{edges.text}", "limit": str(_LISTED)}
-    missing: Absent | Unclear = Unclear(
+    missing: EffectAbsent | EffectUnclear = EffectUnclear(
         f"there are {PAGES * _LISTED} or more posts since the first attempt; look whether it is among them"
     )
     is_near = False
@@ -203,7 +214,7 @@ async def find(work: Work, edges: Edges, container: str, text: str, posts: str) 
             if comparable(each.get(edges.text, "")) != comparable(text):
                 continue
             if window.place(_made(each)) is Time.SINCE:
-                return Found({"id": str(each["id"]), "url": each.get("permalink", "")})
+                return EffectFound({"id": str(each["id"]), "url": each.get("permalink", "")})
             is_near = True
         following = answer.json.get("paging", {}).get("cursors", {}).get("after")
         if len(recent) < _LISTED or not following:
@@ -211,7 +222,7 @@ async def find(work: Work, edges: Edges, container: str, text: str, posts: str) 
             break
         query["after"] = following
     if await read(partial(_status, work, edges, container)) == "PUBLISHED":
-        return Found({})
+        return EffectFound({})
     return missing
 
 
@@ -219,20 +230,20 @@ def _made(post: Mapping[str, Any]) -> datetime:
     return datetime.fromisoformat(post["timestamp"])
 
 
-async def _page(work: Work, path: str, query: Mapping[str, str]) -> Answer:
+async def _page(work: StepInHand, path: str, query: Mapping[str, str]) -> AccountResponse:
     return answered(await work.account.request("GET", path, query=query, seconds=_READ_SECONDS))
 
 
 # -- what Meta says ----------------------------------------------------------------------------------------------------
 
 
-def answered(answer: Answer) -> Answer:
+def answered(answer: AccountResponse) -> AccountResponse:
     """The answer, if it is no error. Raises NotSent, Refused, UnknownOutcome."""
     error = answer.json.get("error") if isinstance(answer.json, dict) else None
     if not isinstance(error, dict) or answer.status // 100 != _REFUSING:
         return expect(answer)
     code, subcode = error.get("code"), error.get("error_subcode")
-    said = f"{quoted(answer)} ({code}{f', {subcode}' if subcode else ''})"
+    said = f"{quote_answer(answer)} ({code}{f', {subcode}' if subcode else ''})"
     if answer.status == HTTPStatus.TOO_MANY_REQUESTS or code in _TOO_MANY or subcode == _FULL_FOR_TODAY:
         pause = _LIMITED_FOR_TODAY if subcode == _FULL_FOR_TODAY else _LIMITED
         raise NotSent("limit", f"the account may post no more for now{said}", datetime.now(UTC) + pause)

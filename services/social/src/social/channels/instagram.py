@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
-from receipts import Absent, Found, Refused, Step, Unclear, Work
+from receipts import EffectAbsent, EffectFound, EffectUnclear, Refused, Step, StepInHand
 from social import counting
 from social.channels import graph
 from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
@@ -41,23 +41,23 @@ def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
     )
 
 
-async def _contain(pictures: Pictures, work: Work) -> Mapping[str, Any]:
+async def _contain(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
     form = work.prepared["form"]
     if "image_url" not in form:
         raise Refused("picture", "the article has no picture as JPEG")
     return {"container": await graph.contain(work, _EDGES, form, pictures)}
 
 
-async def _publish(pictures: Pictures, work: Work) -> Mapping[str, Any]:
+async def _publish(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
     container, form = work.remote["container"], work.prepared["form"]
     return await graph.publish(work, _EDGES, container, form, _EDGES.posts, pictures)
 
 
-async def _address(work: Work) -> Mapping[str, Any]:
+async def _address(work: StepInHand) -> Mapping[str, Any]:
     return await graph.address(work, _EDGES)
 
 
-async def _find(work: Work) -> Found | Absent | Unclear:
+async def _find(work: StepInHand) -> EffectFound | EffectAbsent | EffectUnclear:
     caption = work.prepared["form"]["caption"]
     return await graph.find(work, _EDGES, work.remote["container"], caption, _EDGES.posts)
 

@@ -10,19 +10,19 @@ from urllib.parse import parse_qsl, quote, urlsplit
 import regex
 
 from receipts import (
-    Absent,
-    Answer,
+    AccountResponse,
     Content,
     DoubtfulOutcome,
-    Found,
+    EffectAbsent,
+    EffectFound,
+    EffectUnclear,
     NotSent,
     Refused,
     Step,
-    Unclear,
+    StepInHand,
     UnknownOutcome,
-    Work,
 )
-from receipts.answers import Errors, expect, quoted
+from receipts.answers import Errors, expect, quote_answer
 from social import counting
 from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
 from social.channels.lost import (
@@ -83,7 +83,7 @@ def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
 # -- the post ----------------------------------------------------------------------------------------------------------
 
 
-async def _post(pictures: Pictures, work: Work) -> Mapping[str, Any]:
+async def _post(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
     author = await _author(work)
     image = await unseen(_uploaded(pictures, work, author))
     body = {
@@ -114,7 +114,7 @@ def _content(prepared: Mapping[str, Any], image: str | None) -> dict[str, Any]:
     return {"content": {"media": {"id": image, "altText": alt}}} if image else {}
 
 
-async def _uploaded(pictures: Pictures, work: Work, owner: str) -> str | None:
+async def _uploaded(pictures: Pictures, work: StepInHand, owner: str) -> str | None:
     picture = work.prepared["picture"]
     data = None if picture is None else await bytes_of(pictures, picture)
     if picture is None or data is None:
@@ -140,7 +140,7 @@ async def _uploaded(pictures: Pictures, work: Work, owner: str) -> str | None:
     return str(told["image"])
 
 
-async def _find_post(work: Work) -> Found | Absent | Unclear:
+async def _find_post(work: StepInHand) -> EffectFound | EffectAbsent | EffectUnclear:
     author = await _author(work)
     query = {"q": "author", "author": author, "count": str(_LISTED), "sortBy": "CREATED"}
     wanted = _comparable(work.prepared["commentary"])
@@ -152,8 +152,8 @@ async def _find_post(work: Work) -> Found | Absent | Unclear:
             # Persons' tokens may write and not read. Within that time LinkedIn itself keeps the same text from being posted twice, and
             # names the one that is there. That is no help where another text may be out.
             if age(work) < _COMPARED and not is_uncertain(work):
-                return Absent(is_certain=False)
-            return Unclear("LinkedIn does not let this account look its posts up; look at its page")
+                return EffectAbsent(is_certain=False)
+            return EffectUnclear("LinkedIn does not let this account look its posts up; look at its page")
         window = Window.of(work, answer.clock)
         recent = [each for each in answer.json["elements"] if _published(each) >= window.opens]
         for each in recent:
@@ -163,11 +163,11 @@ async def _find_post(work: Work) -> Found | Absent | Unclear:
                 is_alike = is_alike or window.may_be_ours(work, _published(each), said, sent)
                 continue
             if window.place(_published(each)) is Time.SINCE:
-                return Found(_remote(each["id"]))
+                return EffectFound(_remote(each["id"]))
             is_near = True
         if len(recent) < _LISTED:
             return window.missing(is_near=is_near, is_alike=is_alike)
-    return Unclear(
+    return EffectUnclear(
         f"there are {PAGES * _LISTED} or more posts since the first attempt; look whether it is among them"
     )
 
@@ -176,7 +176,7 @@ def _published(post: Mapping[str, Any]) -> datetime:
     return datetime.fromtimestamp(post.get("publishedAt", post.get("createdAt", 0)) / 1000, UTC)
 
 
-async def _page(work: Work, query: Mapping[str, str]) -> Answer | None:
+async def _page(work: StepInHand, query: Mapping[str, str]) -> AccountResponse | None:
     """None: the account may not read."""
     headers = _HEADERS | {"X-RestLi-Method": "FINDER"}
     answer = await work.account.request(
@@ -190,7 +190,7 @@ async def _page(work: Work, query: Mapping[str, str]) -> Answer | None:
 # -- the link in a comment ---------------------------------------------------------------------------------------------
 
 
-async def _comment(work: Work) -> Mapping[str, Any]:
+async def _comment(work: StepInHand) -> Mapping[str, Any]:
     post = _answered(work)
     body = {
         "actor": await _author(work),
@@ -201,22 +201,22 @@ async def _comment(work: Work) -> Mapping[str, Any]:
     return {"comment_id": _made(expect(answer, errors=_ERRORS))}
 
 
-async def _find_comment(work: Work) -> Found | Absent | Unclear:
+async def _find_comment(work: StepInHand) -> EffectFound | EffectAbsent | EffectUnclear:
     author = await _author(work)
     comments = await read(partial(_commented, work))
     if comments is None:
-        return Unclear(
+        return EffectUnclear(
             "LinkedIn does not let this account look comments up; look whether its post has the link below it"
         )
     for each in comments:
         if each.get("actor") == author and work.prepared["comment"] in each.get("message", {}).get(
             "text", ""
         ):
-            return Found({"comment_id": str(each["id"])})
-    return Absent()
+            return EffectFound({"comment_id": str(each["id"])})
+    return EffectAbsent()
 
 
-async def _commented(work: Work) -> Sequence[Mapping[str, Any]] | None:
+async def _commented(work: StepInHand) -> Sequence[Mapping[str, Any]] | None:
     """None: the account may not read."""
     path = _comments(_answered(work))
     answer = await work.account.request("GET", path, headers=_HEADERS, seconds=READ_SECONDS)
@@ -226,7 +226,7 @@ async def _commented(work: Work) -> Sequence[Mapping[str, Any]] | None:
     return comments
 
 
-def _answered(work: Work) -> str:
+def _answered(work: StepInHand) -> str:
     return confirmed_id(work.remote, _URN.pattern)
 
 
@@ -237,7 +237,7 @@ def _comments(post: str) -> str:
 # -- who and which -----------------------------------------------------------------------------------------------------
 
 
-async def _author(work: Work) -> str:
+async def _author(work: StepInHand) -> str:
     """Raises Refused: the gateway does not know for whom the account posts."""
     facts = await work.account.facts()
     if author := facts.get("author") or (f"urn:li:person:{facts['id']}" if facts.get("id") else None):
@@ -247,7 +247,7 @@ async def _author(work: Work) -> str:
     )
 
 
-def _made(answer: Answer) -> str:
+def _made(answer: AccountResponse) -> str:
     """Raises UnknownOutcome: it was made, and nobody says which it is."""
     made = answer.headers.get("x-restli-id") or answer.headers.get("x-linkedin-id")
     if not made:
@@ -255,7 +255,7 @@ def _made(answer: Answer) -> str:
     return made
 
 
-def _named(answer: Answer) -> str | None:
+def _named(answer: AccountResponse) -> str | None:
     """The post of which LinkedIn says that this one repeats it."""
     said = str(answer.json)
     if answer.status != HTTPStatus.UNPROCESSABLE_ENTITY or "duplicate" not in said.lower():
@@ -264,7 +264,7 @@ def _named(answer: Answer) -> str | None:
     return found[0] if found else None
 
 
-def _earlier(work: Work, answer: Answer, urn: str) -> Mapping[str, Any]:
+def _earlier(work: StepInHand, answer: AccountResponse, urn: str) -> Mapping[str, Any]:
     """That post, if it was made since our first attempt: then it is ours, and an attempt before has arrived after all.
 
     Its number says when it was made: all bits but the last 22 are milliseconds since 1970.
@@ -299,30 +299,30 @@ def _comparable(commentary: str) -> str:
 # -- what LinkedIn says ------------------------------------------------------------------------------------------------
 
 
-def _limited(answer: Answer) -> NotSent:
+def _limited(answer: AccountResponse) -> NotSent:
     """Limits are of a day, which begins at midnight UTC; no answer says when there is room again."""
     now = datetime.now(UTC)
     midnight = (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
-    by_day = " DAY " in quoted(answer).upper()
+    by_day = " DAY " in quote_answer(answer).upper()
     retry_at = midnight if by_day else now + timedelta(minutes=5)
-    return NotSent("limit", f"LinkedIn takes no more of this account for now{quoted(answer)}", retry_at)
+    return NotSent("limit", f"LinkedIn takes no more of this account for now{quote_answer(answer)}", retry_at)
 
 
-def _unfit(answer: Answer) -> Refused:
+def _unfit(answer: AccountResponse) -> Refused:
     code = (answer.json or {}).get("code", "") if isinstance(answer.json, dict) else ""
     reason = "text_too_long" if code == "FIELD_LENGTH_TOO_LONG" else "refused"
-    return Refused(reason, f"LinkedIn does not take it{quoted(answer)}")
+    return Refused(reason, f"LinkedIn does not take it{quote_answer(answer)}")
 
 
 _ERRORS: Final[Errors] = {
     HTTPStatus.BAD_REQUEST: _unfit,
     HTTPStatus.UNAUTHORIZED: lambda answer: Refused(
-        "needs_reconnecting", f"LinkedIn answered 401{quoted(answer)}"
+        "needs_reconnecting", f"LinkedIn answered 401{quote_answer(answer)}"
     ),
-    HTTPStatus.FORBIDDEN: lambda answer: Refused("forbidden", f"LinkedIn answered 403{quoted(answer)}"),
+    HTTPStatus.FORBIDDEN: lambda answer: Refused("forbidden", f"LinkedIn answered 403{quote_answer(answer)}"),
     HTTPStatus.UNPROCESSABLE_ENTITY: _unfit,
     HTTPStatus.UPGRADE_REQUIRED: lambda answer: Refused(
-        "version_retired", f"LinkedIn answered 426{quoted(answer)}"
+        "version_retired", f"LinkedIn answered 426{quote_answer(answer)}"
     ),
     HTTPStatus.TOO_MANY_REQUESTS: _limited,
 }

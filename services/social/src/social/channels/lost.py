@@ -9,7 +9,7 @@ from enum import Enum, auto
 from typing import Any, Final, Self, TypeVar
 from unicodedata import normalize
 
-from receipts import Absent, ClockOffset, Refused, Unclear, UnknownOutcome, Work
+from receipts import ClockOffset, EffectAbsent, EffectUnclear, Refused, StepInHand, UnknownOutcome
 
 CLOCKS: Final = timedelta(minutes=5)
 """By which times that a platform tells of its posts may differ from what its answers say that time it is."""
@@ -34,7 +34,7 @@ def mark_uncertain(prepared: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**prepared, _IS_UNCERTAIN: True}
 
 
-def is_uncertain(work: Work) -> bool:
+def is_uncertain(work: StepInHand) -> bool:
     """Whether what is known of it is not certainly what was sent."""
     return _IS_UNCERTAIN in work.prepared
 
@@ -77,7 +77,7 @@ class Window:
     """Why what is not found may be there all the same; empty: it is certainly not."""
 
     @classmethod
-    def of(cls, work: Work, clock: ClockOffset | None) -> Self:
+    def of(cls, work: StepInHand, clock: ClockOffset | None) -> Self:
         """The window for a look-up, by the clock that one of its answers told."""
         begun = min(_begun(work.prepared), work.account.clock())
         if clock is None:
@@ -100,7 +100,7 @@ class Window:
             return Time.SINCE
         return Time.NEAR if made >= self.opens else Time.BEFORE
 
-    def may_be_ours(self, work: Work, made: datetime, said: str, sent: str) -> bool:
+    def may_be_ours(self, work: StepInHand, made: datetime, said: str, sent: str) -> bool:
         """Whether a post that does not say the same as ours may be it all the same, because the database has lost what was sent.
 
         It may have been edited, or have had another link; as a rule both leave its first line as it is.
@@ -113,7 +113,7 @@ class Window:
             and comparable(said).startswith(first)
         )
 
-    def missing(self, *, is_near: bool, is_alike: bool = False) -> Absent | Unclear:
+    def missing(self, *, is_near: bool, is_alike: bool = False) -> EffectAbsent | EffectUnclear:
         """What it means that a whole list shows none.
 
         Args:
@@ -121,26 +121,26 @@ class Window:
             is_alike: it shows one that begins like ours, and what ours says is not known for certain.
         """
         if is_alike:
-            return Unclear(
+            return EffectUnclear(
                 "a post that begins like this one is there, and the database has lost what was sent; look whether that is it"
             )
         if is_near:
-            return Unclear(
+            return EffectUnclear(
                 "a post like this one is there, from shortly before it was sent; look whether that is it"
             )
         return (
-            Unclear(f"it was not found, and {self.doubt}; look whether it is there")
+            EffectUnclear(f"it was not found, and {self.doubt}; look whether it is there")
             if self.doubt
-            else Absent()
+            else EffectAbsent()
         )
 
 
-def earliest(work: Work) -> datetime:
+def earliest(work: StepInHand) -> datetime:
     """Before, no post can be ours, however far the clocks differ that a look-up believes: for asking a platform for its latest posts."""
     return min(_begun(work.prepared), work.account.clock()) - 2 * FARTHEST - CLOCKS
 
 
-def age(work: Work) -> timedelta:
+def age(work: StepInHand) -> timedelta:
     """How long ago the first attempt was."""
     return max(work.account.clock() - _begun(work.prepared), timedelta())
 

@@ -11,19 +11,19 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from receipts import (
-    Absent,
-    Account,
-    Answer,
-    Found,
+    AccountClient,
+    AccountResponse,
+    EffectAbsent,
+    EffectFound,
+    EffectUnclear,
     NotSent,
     Part,
     Refused,
     Step,
-    Unclear,
+    StepInHand,
     UnknownOutcome,
-    Work,
 )
-from receipts.answers import expect, quoted
+from receipts.answers import expect, quote_answer
 from social import counting
 from social.channels.channel import Channel, Composed, Limit, Pictures, Reach, Sending
 from social.channels.lost import PAGES, READ_SECONDS, Time, Window, read
@@ -60,7 +60,7 @@ def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
     return [asked, Step("upload", partial(_upload, pictures), repeatable=True, unseen=True, seconds=60), sent]
 
 
-async def _room(work: Work) -> Mapping[str, Any]:
+async def _room(work: StepInHand) -> Mapping[str, Any]:
     """How long posts may be is the server's to say."""
     most = _CHARACTERS
     for path in ("/api/v2/instance", "/api/v1/instance"):
@@ -74,7 +74,7 @@ async def _room(work: Work) -> Mapping[str, Any]:
     return {}
 
 
-async def _upload(pictures: Pictures, work: Work) -> Mapping[str, Any]:
+async def _upload(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
     picture = work.prepared["picture"]
     data = await pictures.read(picture["url"])
     file = Part("file", data, picture["type"], f"cover.{picture['type'].rpartition('/')[2]}")
@@ -88,7 +88,7 @@ async def _upload(pictures: Pictures, work: Work) -> Mapping[str, Any]:
     return {"media_id": media_id}
 
 
-async def _post(work: Work) -> Mapping[str, Any]:
+async def _post(work: StepInHand) -> Mapping[str, Any]:
     body: dict[str, Any] = {"status": work.prepared["text"], "visibility": "public"}
     if work.prepared["language"]:
         body["language"] = work.prepared["language"]
@@ -101,7 +101,7 @@ async def _post(work: Work) -> Mapping[str, Any]:
     return {"id": str(_field(answer, "id")), "url": _field(answer, "url")}
 
 
-async def _detect(work: Work) -> Found | Absent | Unclear:
+async def _detect(work: StepInHand) -> EffectFound | EffectAbsent | EffectUnclear:
     me = await read(partial(_read, work, "/api/v1/accounts/verify_credentials", {}))
     path = f"/api/v1/accounts/{_field(me, 'id')}/statuses"
     window = Window.of(work, me.clock)
@@ -119,7 +119,7 @@ async def _detect(work: Work) -> Found | Absent | Unclear:
                 is_alike = is_alike or window.may_be_ours(work, _created(each), _text(each), sent)
                 continue
             if time is Time.SINCE:
-                return Found({"id": str(each["id"]), "url": each.get("url") or each.get("uri")})
+                return EffectFound({"id": str(each["id"]), "url": each.get("url") or each.get("uri")})
             is_near = True
         if (page and window.place(_created(page[-1])) is Time.BEFORE) or not (page or answer.truncated):
             return window.missing(is_near=is_near, is_alike=is_alike)
@@ -128,16 +128,16 @@ async def _detect(work: Work) -> Found | Absent | Unclear:
             break
         seen += len(page)
         query["max_id"] = str(page[-1]["id"])
-    return Unclear(f"it is none of the account's latest {seen} posts; look further back")
+    return EffectUnclear(f"it is none of the account's latest {seen} posts; look further back")
 
 
-async def _read(work: Work, path: str, query: Mapping[str, str]) -> Answer:
+async def _read(work: StepInHand, path: str, query: Mapping[str, str]) -> AccountResponse:
     return _expected(
         await work.account.request("GET", path, query=query, seconds=_PAGE_SECONDS), {HTTPStatus.OK}
     )
 
 
-async def _reach(account: Account, status_id: str) -> Reach:
+async def _reach(account: AccountClient, status_id: str) -> Reach:
     path = f"/api/v1/statuses/{quote(status_id, safe='')}"
     answer = await account.request("GET", path, seconds=READ_SECONDS)
     if answer.status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
@@ -147,24 +147,24 @@ async def _reach(account: Account, status_id: str) -> Reach:
     return Reach.told(status, likes="favourites_count", shares=shares, replies="replies_count")
 
 
-def _expected(answer: Answer, ok: set[HTTPStatus]) -> Answer:
+def _expected(answer: AccountResponse, ok: set[HTTPStatus]) -> AccountResponse:
     if answer.status == HTTPStatus.TOO_MANY_REQUESTS and (reset := _reset(answer)) is not None:
-        raise NotSent("limit", f"the server has been asked too often{quoted(answer)}", reset)
+        raise NotSent("limit", f"the server has been asked too often{quote_answer(answer)}", reset)
     return expect(answer, ok, {HTTPStatus.FORBIDDEN: _forbidden, HTTPStatus.UNPROCESSABLE_ENTITY: _refused})
 
 
-def _forbidden(answer: Answer) -> Exception:
-    return Refused("forbidden", f"the server refuses this account{quoted(answer)}")
+def _forbidden(answer: AccountResponse) -> Exception:
+    return Refused("forbidden", f"the server refuses this account{quote_answer(answer)}")
 
 
-def _refused(answer: Answer) -> Exception:
+def _refused(answer: AccountResponse) -> Exception:
     if answer.json is None and not answer.text.strip():
         # Seen on snac: that is how it answers a token that it does not know.
         return Refused("needs_reconnecting", "the server does not know the token; connect the account again")
-    return Refused("refused", f"the server refuses the post{quoted(answer)}")
+    return Refused("refused", f"the server refuses the post{quote_answer(answer)}")
 
 
-def _reset(answer: Answer) -> datetime | None:
+def _reset(answer: AccountResponse) -> datetime | None:
     try:
         moment = datetime.fromisoformat(answer.headers["x-ratelimit-reset"])
     except (KeyError, ValueError):
@@ -181,11 +181,11 @@ def _most(instance: Mapping[str, Any]) -> int:
     return _CHARACTERS
 
 
-def _status(answer: Answer) -> Mapping[str, Any]:
+def _status(answer: AccountResponse) -> Mapping[str, Any]:
     return {"id": str(_field(answer, "id")), "url": _field(answer, "url")}
 
 
-def _field(answer: Answer, name: str) -> Any:
+def _field(answer: AccountResponse, name: str) -> Any:
     if not isinstance(answer.json, Mapping) or name not in answer.json:
         raise UnknownOutcome(f"the answer has no {name}")
     return answer.json[name]

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import regex
 
-from receipts import Answer, Refused, Step, Work
-from receipts.answers import Errors, expect, quoted
+from receipts import AccountResponse, Refused, Step, StepInHand
+from receipts.answers import Errors, expect, quote_answer
 from social import counting
 from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
 from social.channels.fetched import wait_for_publisher
@@ -62,7 +62,7 @@ def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
     return (Step("post", partial(_post, pictures), seconds=_SECONDS),)
 
 
-async def _post(pictures: Pictures, work: Work) -> Mapping[str, Any]:
+async def _post(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
     text, blocks, picture = (work.prepared[each] for each in ("text", "blocks", "picture"))
     body = {"text": text, "blocks": blocks, "unfurl_links": picture is None, "unfurl_media": False}
     if picture is not None:
@@ -78,24 +78,24 @@ async def _post(pictures: Pictures, work: Work) -> Mapping[str, Any]:
     return {}
 
 
-def _is_about_blocks(answer: Answer) -> bool:
+def _is_about_blocks(answer: AccountResponse) -> bool:
     return answer.status == HTTPStatus.BAD_REQUEST and answer.text.strip().startswith("invalid_blocks")
 
 
-def _gone(answer: Answer) -> Refused:
-    return Refused("needs_reconnecting", f"Slack answered {answer.status}{quoted(answer)}")
+def _gone(answer: AccountResponse) -> Refused:
+    return Refused("needs_reconnecting", f"Slack answered {answer.status}{quote_answer(answer)}")
 
 
-def _unfit(answer: Answer) -> Refused:
+def _unfit(answer: AccountResponse) -> Refused:
     return Refused(
         "text_too_long" if "msg_too_long" in answer.text else "refused",
-        f"Slack does not take it{quoted(answer)}",
+        f"Slack does not take it{quote_answer(answer)}",
     )
 
 
 _ERRORS: Final[Errors] = {
     HTTPStatus.BAD_REQUEST: _unfit,
-    HTTPStatus.FORBIDDEN: lambda answer: Refused("forbidden", f"Slack answered 403{quoted(answer)}"),
+    HTTPStatus.FORBIDDEN: lambda answer: Refused("forbidden", f"Slack answered 403{quote_answer(answer)}"),
     HTTPStatus.NOT_FOUND: _gone,
     HTTPStatus.GONE: _gone,
 }

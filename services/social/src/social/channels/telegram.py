@@ -13,8 +13,8 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from receipts import Answer, NotSent, Part, Refused, Step, Work
-from receipts.answers import Errors, expect, quoted
+from receipts import AccountResponse, NotSent, Part, Refused, Step, StepInHand
+from receipts.answers import Errors, expect, quote_answer
 from social import counting
 from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
 from social.channels.uploads import bytes_of, unseen
@@ -39,7 +39,7 @@ def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
     return (Step("post", partial(_post, pictures), seconds=_SECONDS),)
 
 
-async def _post(pictures: Pictures, work: Work) -> Mapping[str, Any]:
+async def _post(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
     chat = (await work.account.facts()).get("chat")
     if not chat:
         raise Refused(
@@ -50,7 +50,7 @@ async def _post(pictures: Pictures, work: Work) -> Mapping[str, Any]:
     return {"id": str(message["message_id"]), "url": _address(message)}
 
 
-async def _asked(pictures: Pictures, work: Work, body: Mapping[str, Any]) -> Answer:
+async def _asked(pictures: Pictures, work: StepInHand, body: Mapping[str, Any]) -> AccountResponse:
     """Sends a message. The picture's bytes go with it: an address that Telegram could not fetch once stays unread for days."""
     if work.prepared["method"] == "sendMessage":
         return await work.account.request("POST", "/sendMessage", json=body)
@@ -86,15 +86,15 @@ def _marked_up(post: Composed) -> str:
 # -- what Telegram says ------------------------------------------------------------------------------------------------
 
 
-def _limited(answer: Answer) -> NotSent:
+def _limited(answer: AccountResponse) -> NotSent:
     told = answer.json.get("parameters", {}) if isinstance(answer.json, dict) else {}
     seconds = told.get("retry_after", 60)
     retry_at = datetime.now(UTC) + timedelta(seconds=seconds if isinstance(seconds, int) else 60)
-    return NotSent("limit", f"Telegram takes no more for now{quoted(answer)}", retry_at)
+    return NotSent("limit", f"Telegram takes no more for now{quote_answer(answer)}", retry_at)
 
 
-def _unfit(answer: Answer) -> Refused:
-    said = quoted(answer)
+def _unfit(answer: AccountResponse) -> Refused:
+    said = quote_answer(answer)
     reasons = {
         "chat not found": "no_chat",
         "too long": "text_too_long",
@@ -109,11 +109,11 @@ def _unfit(answer: Answer) -> Refused:
 _ERRORS: Final[Errors] = {
     HTTPStatus.BAD_REQUEST: _unfit,
     HTTPStatus.UNAUTHORIZED: lambda answer: Refused(
-        "needs_reconnecting", f"Telegram answered 401{quoted(answer)}"
+        "needs_reconnecting", f"Telegram answered 401{quote_answer(answer)}"
     ),
-    HTTPStatus.FORBIDDEN: lambda answer: Refused("forbidden", f"Telegram answered 403{quoted(answer)}"),
+    HTTPStatus.FORBIDDEN: lambda answer: Refused("forbidden", f"Telegram answered 403{quote_answer(answer)}"),
     HTTPStatus.NOT_FOUND: lambda answer: Refused(
-        "needs_reconnecting", f"Telegram answered 404{quoted(answer)}"
+        "needs_reconnecting", f"Telegram answered 404{quote_answer(answer)}"
     ),
     HTTPStatus.TOO_MANY_REQUESTS: _limited,
 }

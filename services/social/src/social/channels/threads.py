@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
-from receipts import Absent, Found, Step, Unclear, Work
+from receipts import EffectAbsent, EffectFound, EffectUnclear, Step, StepInHand
 from social import counting
 from social.channels import graph
 from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
@@ -56,20 +56,20 @@ def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
     )
 
 
-async def _contain(pictures: Pictures, work: Work) -> Mapping[str, Any]:
+async def _contain(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
     return {"container": await graph.contain(work, _EDGES, work.prepared["form"], pictures)}
 
 
-async def _publish(pictures: Pictures, work: Work) -> Mapping[str, Any]:
+async def _publish(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
     container, form = work.remote["container"], work.prepared["form"]
     return await graph.publish(work, _EDGES, container, form, _EDGES.posts, pictures)
 
 
-async def _address(work: Work) -> Mapping[str, Any]:
+async def _address(work: StepInHand) -> Mapping[str, Any]:
     return await graph.address(work, _EDGES)
 
 
-async def _find(work: Work) -> Found | Absent | Unclear:
+async def _find(work: StepInHand) -> EffectFound | EffectAbsent | EffectUnclear:
     text = work.prepared["form"]["text"]
     return await graph.find(work, _EDGES, work.remote["container"], text, _EDGES.posts)
 
@@ -77,24 +77,26 @@ async def _find(work: Work) -> Found | Absent | Unclear:
 # -- the link in an answer to it ---------------------------------------------------------------------------------------
 
 
-def _answer(work: Work) -> Mapping[str, str]:
+def _answer(work: StepInHand) -> Mapping[str, str]:
     return {"media_type": "TEXT", "text": work.prepared["comment"], "reply_to_id": confirmed_id(work.remote)}
 
 
-async def _contain_comment(pictures: Pictures, work: Work) -> Mapping[str, Any]:
+async def _contain_comment(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
     return {"comment_container": await graph.contain(work, _EDGES, _answer(work), pictures)}
 
 
-async def _comment(pictures: Pictures, work: Work) -> Mapping[str, Any]:
+async def _comment(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
     container = work.remote["comment_container"]
     made = await graph.publish(work, _EDGES, container, _answer(work), _REPLIES, pictures)
     return {"comment_id": made.get("id", "")}
 
 
-async def _find_comment(work: Work) -> Found | Absent | Unclear:
+async def _find_comment(work: StepInHand) -> EffectFound | EffectAbsent | EffectUnclear:
     container = work.remote["comment_container"]
     found = await graph.find(work, _EDGES, container, work.prepared["comment"], _REPLIES)
-    return Found({"comment_id": found.remote.get("id", "")}) if isinstance(found, Found) else found
+    return (
+        EffectFound({"comment_id": found.remote.get("id", "")}) if isinstance(found, EffectFound) else found
+    )
 
 
 CHANNEL: Final = Channel(

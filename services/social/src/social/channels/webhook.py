@@ -10,8 +10,8 @@ from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from receipts import Answer, Refused, Step, Work
-from receipts.answers import expect, quoted
+from receipts import AccountResponse, Refused, Step, StepInHand
+from receipts.answers import expect, quote_answer
 from social import counting
 from social.channels.channel import Channel, Composed, Limit, Pictures, Sending
 
@@ -52,7 +52,7 @@ def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
     return [Step("post", _post, repeatable=True, seconds=30)]
 
 
-async def _post(work: Work) -> Mapping[str, Any]:
+async def _post(work: StepInHand) -> Mapping[str, Any]:
     headers = {"webhook-id": work.prepared["id"]}
     answer = await work.account.request("POST", "/", json=work.prepared["body"], headers=headers)
     expect(answer, _TAKEN, {HTTPStatus.GONE: _gone, HTTPStatus.UNAUTHORIZED: _unsigned})
@@ -60,12 +60,12 @@ async def _post(work: Work) -> Mapping[str, Any]:
     return {"url": url} if _is_address(url) else {}
 
 
-def _gone(answer: Answer) -> Exception:
-    return Refused("needs_reconnecting", f"the receiver wants no more messages{quoted(answer)}")
+def _gone(answer: AccountResponse) -> Exception:
+    return Refused("needs_reconnecting", f"the receiver wants no more messages{quote_answer(answer)}")
 
 
-def _unsigned(answer: Answer) -> Exception:
-    return Refused("needs_reconnecting", f"the receiver does not accept the signature{quoted(answer)}")
+def _unsigned(answer: AccountResponse) -> Exception:
+    return Refused("needs_reconnecting", f"the receiver does not accept the signature{quote_answer(answer)}")
 
 
 def _is_address(url: Any) -> bool:

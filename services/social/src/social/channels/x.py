@@ -7,8 +7,19 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
-from receipts import Absent, Answer, DoubtfulOutcome, Found, NotSent, Part, Refused, Step, Unclear, Work
-from receipts.answers import Errors, expect, quoted
+from receipts import (
+    AccountResponse,
+    DoubtfulOutcome,
+    EffectAbsent,
+    EffectFound,
+    EffectUnclear,
+    NotSent,
+    Part,
+    Refused,
+    Step,
+    StepInHand,
+)
+from receipts.answers import Errors, expect, quote_answer
 from social import counting
 from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
 from social.channels.lost import PAGES, READ_SECONDS, Time, Window, comparable, confirmed_id, earliest, read
@@ -39,7 +50,7 @@ def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
 # -- the post ----------------------------------------------------------------------------------------------------------
 
 
-async def _post(pictures: Pictures, work: Work) -> Mapping[str, Any]:
+async def _post(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
     media = await unseen(_uploaded(pictures, work))
     body = {"text": work.prepared["text"]} | ({"media": {"media_ids": [media]}} if media else {})
     answer = await work.account.request("POST", "/2/tweets", json=body)
@@ -49,7 +60,7 @@ async def _post(pictures: Pictures, work: Work) -> Mapping[str, Any]:
     return {"id": made, "url": _address(made)}
 
 
-async def _uploaded(pictures: Pictures, work: Work) -> str | None:
+async def _uploaded(pictures: Pictures, work: StepInHand) -> str | None:
     picture = work.prepared["picture"]
     data = None if picture is None else await bytes_of(pictures, picture)
     if picture is None or data is None:
@@ -70,7 +81,7 @@ async def _uploaded(pictures: Pictures, work: Work) -> str | None:
     return media
 
 
-async def _find_post(work: Work) -> Found | Absent | Unclear:
+async def _find_post(work: StepInHand) -> EffectFound | EffectAbsent | EffectUnclear:
     wanted, link = comparable(work.prepared["text"]), work.prepared["link"]
 
     def is_it(post: Mapping[str, Any]) -> bool:
@@ -81,13 +92,13 @@ async def _find_post(work: Work) -> Found | Absent | Unclear:
         return _answers(post) is None and window.may_be_ours(work, made, said, work.prepared["text"])
 
     found = await _find(work, is_it, is_alike)
-    return Found({"id": found, "url": _address(found)}) if isinstance(found, str) else found
+    return EffectFound({"id": found, "url": _address(found)}) if isinstance(found, str) else found
 
 
 # -- the link in an answer to it ---------------------------------------------------------------------------------------
 
 
-async def _comment(work: Work) -> Mapping[str, Any]:
+async def _comment(work: StepInHand) -> Mapping[str, Any]:
     text = f"{READ}{work.prepared['comment']}"
     body = {"text": text, "reply": {"in_reply_to_tweet_id": _answered(work)}}
     answer = await work.account.request("POST", "/2/tweets", json=body)
@@ -96,13 +107,13 @@ async def _comment(work: Work) -> Mapping[str, Any]:
     return {"comment_id": expect(answer, errors=_ERRORS).json["data"]["id"]}
 
 
-async def _find_comment(work: Work) -> Found | Absent | Unclear:
+async def _find_comment(work: StepInHand) -> EffectFound | EffectAbsent | EffectUnclear:
     answered = _answered(work)
     found = await _find(work, lambda post: _answers(post) == answered)
-    return Found({"comment_id": found}) if isinstance(found, str) else found
+    return EffectFound({"comment_id": found}) if isinstance(found, str) else found
 
 
-def _answered(work: Work) -> str:
+def _answered(work: StepInHand) -> str:
     return confirmed_id(work.remote, r"(?<=/status/)\d+")
 
 
@@ -110,10 +121,10 @@ def _answered(work: Work) -> str:
 
 
 async def _find(
-    work: Work,
+    work: StepInHand,
     is_it: Callable[[Mapping[str, Any]], bool],
     is_alike: Callable[[Window, Mapping[str, Any]], bool] = lambda _window, _post: False,
-) -> str | Absent | Unclear:
+) -> str | EffectAbsent | EffectUnclear:
     """The id of the account's post since the first attempt that is like ours; `is_alike`: that may be ours, if none is."""
     user = (await work.account.facts()).get("id") or await _user(work)
     query = {
@@ -139,17 +150,17 @@ async def _find(
     return _too_many()
 
 
-async def _page(work: Work, user: str, query: Mapping[str, str]) -> Answer:
+async def _page(work: StepInHand, user: str, query: Mapping[str, str]) -> AccountResponse:
     answer = await work.account.request("GET", f"/2/users/{user}/tweets", query=query, seconds=READ_SECONDS)
     return expect(answer, errors=_ERRORS)
 
 
-async def _user(work: Work) -> str:
+async def _user(work: StepInHand) -> str:
     answer = await work.account.request("GET", "/2/users/me")
     return str(expect(answer, errors=_ERRORS).json["data"]["id"])
 
 
-async def _earlier(work: Work, find: Any) -> Mapping[str, Any]:
+async def _earlier(work: StepInHand, find: Any) -> Mapping[str, Any]:
     """What X means by a duplicate, if we have sent it: an attempt before has arrived after all.
 
     Raises:
@@ -157,15 +168,15 @@ async def _earlier(work: Work, find: Any) -> Mapping[str, Any]:
         Refused: it was somebody else, or another time.
     """
     found = await unseen(find(work))
-    if isinstance(found, Found):
+    if isinstance(found, EffectFound):
         return found.remote
-    if isinstance(found, Unclear):
+    if isinstance(found, EffectUnclear):
         raise DoubtfulOutcome(f"X says that this account has posted the same text before; {found.detail}")
     raise Refused("duplicate", "X says that this account has posted the same text before")
 
 
-def _is_repeated(answer: Answer) -> bool:
-    return answer.status == HTTPStatus.FORBIDDEN and "duplicate content" in quoted(answer)
+def _is_repeated(answer: AccountResponse) -> bool:
+    return answer.status == HTTPStatus.FORBIDDEN and "duplicate content" in quote_answer(answer)
 
 
 def _says(post: Mapping[str, Any]) -> str:
@@ -197,8 +208,8 @@ def _address(post: str) -> str:
     return f"https://x.com/i/web/status/{post}"
 
 
-def _too_many() -> Unclear:
-    return Unclear(
+def _too_many() -> EffectUnclear:
+    return EffectUnclear(
         f"X lists more than {PAGES * _LISTED} posts since the first attempt; look whether it is among them"
     )
 
@@ -206,7 +217,7 @@ def _too_many() -> Unclear:
 # -- what X says ---------------------------------------------------------------------------------------------------------
 
 
-def _limited(answer: Answer) -> NotSent:
+def _limited(answer: AccountResponse) -> NotSent:
     """For the window of fifteen minutes, or for the day."""
     headers = answer.headers
     whole_day = headers.get("x-user-limit-24hour-remaining") == "0"
@@ -215,24 +226,28 @@ def _limited(answer: Answer) -> NotSent:
     at = datetime.fromtimestamp(int(reset), UTC) if reset.isdecimal() else now + timedelta(minutes=15)
     return NotSent(
         "limit",
-        f"X lets this account post no more for now{quoted(answer)}",
+        f"X lets this account post no more for now{quote_answer(answer)}",
         max(at, now + timedelta(seconds=1)),
     )
 
 
-def _unfit(answer: Answer) -> Refused:
-    said = quoted(answer)
+def _unfit(answer: AccountResponse) -> Refused:
+    said = quote_answer(answer)
     return Refused("text_too_long" if "too long" in said else "refused", f"X does not take it{said}")
 
 
-def _forbidden(answer: Answer) -> Refused:
-    return Refused("forbidden", f"X does not let this account post it{quoted(answer)}")
+def _forbidden(answer: AccountResponse) -> Refused:
+    return Refused("forbidden", f"X does not let this account post it{quote_answer(answer)}")
 
 
 _ERRORS: Final[Errors] = {
     HTTPStatus.BAD_REQUEST: _unfit,
-    HTTPStatus.UNAUTHORIZED: lambda answer: Refused("needs_reconnecting", f"X answered 401{quoted(answer)}"),
-    HTTPStatus.PAYMENT_REQUIRED: lambda answer: Refused("no_credits", f"X answered 402{quoted(answer)}"),
+    HTTPStatus.UNAUTHORIZED: lambda answer: Refused(
+        "needs_reconnecting", f"X answered 401{quote_answer(answer)}"
+    ),
+    HTTPStatus.PAYMENT_REQUIRED: lambda answer: Refused(
+        "no_credits", f"X answered 402{quote_answer(answer)}"
+    ),
     HTTPStatus.FORBIDDEN: _forbidden,
     HTTPStatus.TOO_MANY_REQUESTS: _limited,
 }

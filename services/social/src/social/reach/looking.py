@@ -8,7 +8,7 @@ from typing import Final
 import structlog
 
 from messaging import Database
-from receipts import Door, GatewayAway, NotSent, Refused, UnknownOutcome, remotes
+from receipts import EffectsGateway, GatewayAway, NotSent, Refused, UnknownOutcome, remotes
 from social.channels import CHANNELS, Reach
 from social.domain import Refusal
 from social.reach import store
@@ -34,7 +34,7 @@ class ReachLooks:
     A question has no effect outside, and an answer replaces that of the same day: asked twice, it is as if once.
     """
 
-    def __init__(self, database: Database, door: Door, *, at_once: int = AT_ONCE) -> None:
+    def __init__(self, database: Database, door: EffectsGateway, *, at_once: int = AT_ONCE) -> None:
         self._database = database
         self._door = door
         self._at_once = at_once

@@ -13,13 +13,13 @@ from envelope import DomainMessage, Message
 from envelope.brand.payloads import LinkRegister, PostSend, SocialFailed, SocialPosted
 from messaging import Context, Database, Record, RetryLater, Transaction, Unprocessable, WaitFor
 from receipts import (
-    Door,
     Effect,
+    EffectInDoubt,
+    EffectPerformed,
     EffectRefused,
+    EffectsGateway,
     GatewayAway,
-    InDoubt,
     NotSentYet,
-    Performed,
     Receipt,
     Receipts,
     Step,
@@ -70,7 +70,7 @@ class Sender:
     def __init__(
         self,
         database: Database,
-        door: Door,
+        door: EffectsGateway,
         urls: FeedUrls,
         *,
         standing: Standing,
@@ -162,7 +162,7 @@ class Sender:
         except EffectRefused as error:
             why = _plain(post, error.reason, error.detail)
             return _parked(message, post, domain.but_out(why, _address(error.remote.get("url"))))
-        if isinstance(result, InDoubt):
+        if isinstance(result, EffectInDoubt):
             return _ended(message, post, State.IN_DOUBT, Refusal(domain.IN_DOUBT, result.detail))
         return self._posted(message, post, _address(result.remote.get("url")))
 
@@ -192,7 +192,7 @@ class Sender:
         )
         return _Outgoing(effect, way.steps(prepared, self._pictures), way.seconds)
 
-    async def _perform(self, post: ChannelPost) -> Performed | InDoubt:
+    async def _perform(self, post: ChannelPost) -> EffectPerformed | EffectInDoubt:
         """Raises as `Receipts.perform`."""
         outgoing = await self._outgoing(post)
         try:

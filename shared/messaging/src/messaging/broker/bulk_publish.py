@@ -16,7 +16,7 @@ import aiormq
 import pamqp.encode
 import structlog
 
-from messaging.broker import frames, writing
+from messaging.broker import frame_writing, frames
 from messaging.errors import BrokerUnavailableError, QueueFullError, UnroutableError
 
 log = structlog.get_logger(__name__)
@@ -32,7 +32,7 @@ _frame_head = struct.Struct(">BHI").pack
 
 
 @dataclass(frozen=True, slots=True)
-class Publication:
+class OutgoingMessage:
     """One message as it goes to the broker, persistent and mandatory; `message_id` is unique within a batch."""
 
     exchange: str
@@ -44,10 +44,10 @@ class Publication:
     app_id: str
     headers: dict[str, Any]
     user_id: str | None = None
-    """Whom the broker knows the publishing connection as; it closes the channel on any other name."""
+    """The broker's name for the user of the publishing connection; the broker closes the channel on any other name."""
 
     def properties(self) -> bytes:
-        """The content header's properties, flags first.
+        """Encodes the content header's properties, flags first.
 
         Raises:
             ValueError, struct.error, pamqp.exceptions.PAMQPException: AMQP cannot express one of them.
@@ -84,7 +84,7 @@ def _method(number: int, exchange: str, routing_key: str) -> bytes:
     return _frame_head(1, number, len(payload)) + payload + _FRAME_END
 
 
-def marshal(publication: Publication, properties: bytes, number: int, frame_max: int) -> bytes:
+def marshal(publication: OutgoingMessage, properties: bytes, number: int, frame_max: int) -> bytes:
     """The frames of one publish on channel `number`; no frame is longer than `frame_max` bytes (0: no limit)."""
     body = publication.body
     head = b"\x00\x3c\x00\x00" + len(body).to_bytes(8, "big") + properties
@@ -101,12 +101,14 @@ def marshal(publication: Publication, properties: bytes, number: int, frame_max:
     return b"".join(parts)
 
 
-class _Batch:
-    """The publishes of one call, in the order of their tags, of which some are not confirmed yet."""
+class _PublishBatch:
+    """The publishes of one call, in the order of their tags, with the unconfirmed ones."""
 
     __slots__ = ("closed_by", "done", "errors", "first", "open", "sent")
 
-    def __init__(self, first: int, publications: Sequence[Publication], done: "asyncio.Future[None]") -> None:
+    def __init__(
+        self, first: int, publications: Sequence[OutgoingMessage], done: "asyncio.Future[None]"
+    ) -> None:
         self.first = first
         self.sent = {
             (each.message_id, each.exchange, each.routing_key): index
@@ -133,21 +135,23 @@ class BulkPublisher:
     def __init__(self, channel: aiormq.Channel) -> None:
         self._channel = channel
         self._next_tag = 1
-        self._batches: deque[_Batch] = deque()
+        self._batches: deque[_PublishBatch] = deque()
         self.was_answered = False
         """Whether the broker has confirmed or refused anything yet."""
 
     @classmethod
     def on(cls, channel: aiormq.Channel) -> "BulkPublisher | None":
-        """A publisher for this channel, which must not have been published on; None where it cannot be had."""
+        """A publisher for an unused channel; None if the client library lacks the internals that this module needs."""
         if not hasattr(channel, "write_queue") or not hasattr(channel.connection, "connection_tune"):
             return None
         publisher = cls(channel)
         return publisher if frames.take_confirms(channel, publisher) else None
 
-    async def send(self, publications: Sequence[Publication], properties: Sequence[bytes]) -> "_Batch":
-        """Writes the batch, unless the channel is closed; `wait` for what becomes of it."""
-        writable = await writing.room(self._channel)
+    async def send(
+        self, publications: Sequence[OutgoingMessage], properties: Sequence[bytes]
+    ) -> "_PublishBatch":
+        """Writes the batch, unless the channel is closed; `wait` awaits its outcomes."""
+        writable = await frame_writing.wait_for_room(self._channel)
         # Nothing is awaited from here on: tags count publishes in the order in which they are written.
         frame_max = self._channel.connection.connection_tune.frame_max
         number = self._channel.number
@@ -155,14 +159,14 @@ class BulkPublisher:
             marshal(publication, each, number, frame_max)
             for publication, each in zip(publications, properties, strict=True)
         )
-        batch = _Batch(self._next_tag, publications, asyncio.get_running_loop().create_future())
+        batch = _PublishBatch(self._next_tag, publications, asyncio.get_running_loop().create_future())
         self._next_tag += len(publications)
         self._batches.append(batch)
         if writable:
-            writing.write(self._channel, wire)
+            frame_writing.write(self._channel, wire)
         return batch
 
-    async def wait(self, batch: "_Batch") -> None:
+    async def wait(self, batch: "_PublishBatch") -> None:
         """Returns once each message of the batch is confirmed, refused or returned, or the channel is closed."""
         closed = self._channel.closing
         try:
@@ -174,8 +178,8 @@ class BulkPublisher:
             self._batches = deque(each for each in self._batches if each is not batch)
 
     @staticmethod
-    def outcomes(batch: "_Batch") -> list[Exception | None]:
-        """Per message of the batch None, or why it has not or may not have arrived."""
+    def outcomes(batch: "_PublishBatch") -> list[Exception | None]:
+        """Per message None, or the reason why it has not or may not have arrived."""
         unconfirmed = BrokerUnavailableError("not confirmed in time, or the connection was lost")
         return [
             batch.errors.get(index, unconfirmed if index in batch.open else None)

@@ -1,4 +1,4 @@
-"""The client library's cancellations, told as what they are."""
+"""Turns cancellations that the client library causes into connection errors."""
 
 import asyncio
 from collections.abc import Iterator
@@ -6,11 +6,11 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def lost_not_cancelled() -> Iterator[None]:
-    """Raises `ConnectionError` where the client library raises `CancelledError` and nobody cancelled this task.
+def cancellation_as_connection_error() -> Iterator[None]:
+    """Raises `ConnectionError` if the client library raises `CancelledError` and this task was not cancelled.
 
-    Whoever waits for an answer over a connection that another task closes is handed the cancellation of the library's own
-    writer (aiormq 7.x). A task of ours would end of it without a word, and the service with it.
+    If one task closes a connection, aiormq 7.x cancels every task that waits for an answer over it. Without this, such a task
+    would end silently, and the service with it.
     """
     task = asyncio.current_task()
     try:

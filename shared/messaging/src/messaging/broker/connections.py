@@ -11,7 +11,7 @@ from aio_pika.abc import TimeoutType
 
 
 class PublishingConnection(aio_pika.Connection):
-    """A plain connection; whoever uses it makes a new one when it is lost."""
+    """A plain connection; its user opens a new one after a loss."""
 
     async def connect(self, timeout: TimeoutType = None) -> None:  # noqa: ASYNC109  (the library's signature)
         try:
@@ -22,7 +22,7 @@ class PublishingConnection(aio_pika.Connection):
 
 
 class ConsumingConnection(aio_pika.RobustConnection):
-    """A connection that the library makes anew by itself, once it has been open."""
+    """A connection that the library reopens after a loss, once it has been open."""
 
     async def connect(self, timeout: TimeoutType = None) -> None:  # noqa: ASYNC109  (the library's signature)
         try:
@@ -33,5 +33,5 @@ class ConsumingConnection(aio_pika.RobustConnection):
 
 
 def use_for_consuming(broker: Any) -> None:
-    """Has a FastStream broker, not connected yet, open a `ConsumingConnection`; it offers no setting for that."""
+    """Makes a FastStream broker that is not connected yet open a `ConsumingConnection`; FastStream has no setting for it."""
     broker._connection_kwargs["connection_class"] = ConsumingConnection  # noqa: SLF001

@@ -1,4 +1,4 @@
-"""Deliveries in hand, and settling them with the broker in as few frames as possible."""
+"""Unsettled deliveries, and settling them with the broker in as few frames as possible."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 
 from aio_pika.abc import AbstractIncomingMessage
 
-from messaging.broker import writing
+from messaging.broker import frame_writing
 
 
 @dataclass(slots=True, eq=False)
@@ -24,9 +24,9 @@ class Delivery:
     readable: bool = True
     """False if its properties could not be read; then it has none."""
     user_id: str | None = None
-    """Who published it, vouched for by the broker; None if its sender did not say."""
+    """The publishing user, verified by the broker; None if the sender set none."""
     published_to: bytes = b""
-    """Exchange and routing key as the broker wrote them, two short strings; read only where somebody asks."""
+    """Exchange and routing key as the broker wrote them: two short strings, decoded only on demand."""
 
     def came_by(self, exchange: str) -> bool:
         """Whether it was published to this exchange."""
@@ -61,10 +61,10 @@ def _short(text: str | None) -> bytes:
     return bytes((len(encoded),)) + encoded
 
 
-class Unsettled:
-    """The deliveries of one consumer that have been received and not settled yet, in order of arrival.
+class UnsettledDeliveries:
+    """The deliveries of one consumer that are received and not settled yet, in order of arrival.
 
-    Settling on a channel that is gone does nothing: the broker delivers those messages again, and the inbox knows them.
+    Settling on a closed channel does nothing: the broker delivers those messages again, and the inbox knows them.
     """
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class Unsettled:
         return delivery in self._deliveries
 
     async def wait_until_none(self) -> None:
-        """Returns once every delivery is settled, or its channel gone."""
+        """Returns once every delivery is settled or its channel closed."""
         while self._deliveries:
             self._settled.clear()
             try:
@@ -110,14 +110,14 @@ class Unsettled:
         await self._settle(delivery.channel, [delivery], _rejects)
 
     async def requeue(self, deliveries: Iterable[Delivery]) -> None:
-        """Gives deliveries back to the queue, without blaming them."""
+        """Returns deliveries to the queue without counting a failure."""
         for channel, group in _by_channel(deliveries).items():
             await self._settle(channel, group, _requeues)
 
     async def _settle(
         self, channel: Any, deliveries: Sequence[Delivery], frames: Callable[[Any, Sequence[int]], bytes]
     ) -> None:
-        writable = await writing.room(channel)
+        writable = await frame_writing.wait_for_room(channel)
         # Nothing is awaited from here on: one that is taken off and not yet settled would look settled to an
         # acknowledgement of "all up to here".
         tags = sorted(each.tag for each in deliveries if each in self._deliveries)
@@ -125,19 +125,19 @@ class Unsettled:
             self._deliveries.pop(delivery, None)
         self._settled.set()
         if writable and tags:
-            writing.write(channel, frames(channel, tags))
+            frame_writing.write(channel, frames(channel, tags))
 
     def _acks(self, channel: Any, tags: Sequence[int]) -> bytes:
         oldest_open = next((open_.tag for open_ in self._deliveries if open_.channel is channel), None)
         covered = [tag for tag in tags if oldest_open is None or tag < oldest_open]
         if self._arrived_up_to.get(channel, -1) < 0:
             covered = []
-        frames = [writing.ack(channel, covered[-1], multiple=True)] if covered else []
-        frames += [writing.ack(channel, tag, multiple=False) for tag in tags[len(covered) :]]
+        frames = [frame_writing.ack(channel, covered[-1], multiple=True)] if covered else []
+        frames += [frame_writing.ack(channel, tag, multiple=False) for tag in tags[len(covered) :]]
         return b"".join(frames)
 
     def forget_closed(self) -> None:
-        """Drops deliveries whose channel is gone; the broker has taken them back."""
+        """Drops deliveries of closed channels; the broker has taken them back."""
         for delivery in [each for each in self._deliveries if each.channel.is_closed]:
             del self._deliveries[delivery]
         for channel in [each for each in self._arrived_up_to if each.is_closed]:
@@ -152,8 +152,8 @@ def _by_channel(deliveries: Iterable[Delivery]) -> dict[Any, list[Delivery]]:
 
 
 def _rejects(channel: Any, tags: Sequence[int]) -> bytes:
-    return b"".join(writing.reject(channel, tag) for tag in tags)
+    return b"".join(frame_writing.reject(channel, tag) for tag in tags)
 
 
 def _requeues(channel: Any, tags: Sequence[int]) -> bytes:
-    return b"".join(writing.requeue(channel, tag) for tag in tags)
+    return b"".join(frame_writing.requeue(channel, tag) for tag in tags)

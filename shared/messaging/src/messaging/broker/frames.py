@@ -1,10 +1,10 @@
-"""Reading from the broker: deliveries and confirms go from the socket's bytes straight to whoever waits for them.
+"""Reads the broker's frames: deliveries and confirms go from the socket straight to their receivers.
 
-The client library (aiormq 7.x) awaits three times per frame, unmarshals all of it and starts two tasks per delivery;
-measured here, that is two thirds of the CPU time of a consumer. `install` puts `FrameReader` between its socket and its
-own handling: it reads whatever has arrived at once, hands deliveries and confirms to their takers, and passes every
-other frame on unchanged. The one internal it relies on is the method that loops over frames; where that is missing,
-nothing is installed and the library's own way is taken, which is slower and otherwise the same.
+The client library (aiormq 7.x) awaits three times per frame, unmarshals all of it and starts two tasks per delivery: two thirds
+of a consumer's CPU time, measured here. `install` puts `FrameReader` between the library's socket and its frame handling.
+`FrameReader` reads all available bytes at once, hands deliveries and confirms to their receivers and passes other frames on
+unchanged. It relies on one internal, the method that loops over frames. If that is missing, nothing is installed, and the
+library's slower way works the same.
 """
 
 import asyncio
@@ -43,29 +43,29 @@ _tag_and_flag: Final = struct.Struct(">QB").unpack_from
 _READER_METHOD: Final = "_Connection__reader"
 
 
-class TakesDeliveries(Protocol):
-    """The owner of a consume callback that can be handed deliveries without a task for each."""
+class DeliveryReceiver(Protocol):
+    """The owner of a consume callback that takes deliveries directly, without a task for each."""
 
     def take(self, delivery: Delivery) -> None: ...
 
     def cancelled(self, tag: str) -> None:
-        """The consumer has ended, as we asked or by the broker; the client library does not know of it yet."""
+        """The consumer has ended, by our request or the broker's; the client library does not know it yet."""
 
 
-class TakesConfirms(Protocol):
-    """What a publishing channel's confirms are handed to."""
+class ConfirmReceiver(Protocol):
+    """Receives the confirms and returns of a publishing channel."""
 
     def confirmed(self, tag: int, *, multiple: bool, accepted: bool) -> None: ...
 
     def returned(self, message_id: str | None, exchange: str, routing_key: str, reason: str) -> None: ...
 
 
-class _Content:
-    """A delivery or a returned message of which only a part has been read."""
+class _PartialContent:
+    """A delivery or a returned message that is not read completely yet."""
 
     __slots__ = ("body", "done", "headers", "message_id", "missing", "readable", "type", "user_id")
 
-    def __init__(self, done: "Callable[[_Content], None]") -> None:
+    def __init__(self, done: "Callable[[_PartialContent], None]") -> None:
         self.done = done
         self.missing = -1
         """Bytes of the body still to come; -1: the content header is."""
@@ -82,7 +82,7 @@ _takers: "WeakKeyDictionary[Any, None]" = WeakKeyDictionary()
 
 
 def install() -> bool:
-    """Reads the frames of all connections made from now on; False if the client library is not as expected."""
+    """Reads the frames of all connections opened from now on; returns False if the client library has changed inside."""
     original = getattr(UnderlayConnection, _READER_METHOD, None)
     if original is None:
         log.warning("frames_read_slowly", hint="the client library has changed inside")
@@ -99,8 +99,8 @@ def install() -> bool:
     return True
 
 
-def take_confirms(channel: aiormq.Channel, taker: TakesConfirms) -> bool:
-    """Hands all confirms and returns of a channel to `taker`; False where frames are read the library's way."""
+def take_confirms(channel: aiormq.Channel, taker: ConfirmReceiver) -> bool:
+    """Passes all confirms and returns of a channel to `taker`; returns False if the library reads the frames."""
     reader = _readers.get(channel.connection)  # type: ignore[call-overload]
     if reader is None:
         return False
@@ -108,19 +108,19 @@ def take_confirms(channel: aiormq.Channel, taker: TakesConfirms) -> bool:
     return True
 
 
-def take_deliveries(owner: TakesDeliveries) -> None:
-    """Hands deliveries whose consume callback is a method of `owner` to `owner.take` instead."""
+def take_deliveries(owner: DeliveryReceiver) -> None:
+    """Makes `owner.take` receive deliveries whose consume callback is a method of `owner`."""
     _takers[owner] = None
 
 
-def heard(connection: Any) -> int:
-    """How often something has come over a connection; what has changed was alive."""
+def count_reads(connection: Any) -> int:
+    """The number of reads with data on a connection so far; a change shows that it is alive."""
     reader = _readers.get(connection)
     return 0 if reader is None else reader.heard
 
 
 def abort(connection: Any) -> None:
-    """Ends a connection at once, without a word to a peer that may never answer."""
+    """Closes a connection at once, without a goodbye to a peer that may never answer."""
     reader = _readers.get(connection)
     transport = None if reader is None else reader.transport
     if transport is not None:
@@ -129,8 +129,8 @@ def abort(connection: Any) -> None:
         connection.create_task(connection.close())  # the client library's own way, which takes longer
 
 
-def consumers(channel: Any) -> set[str]:
-    """The tags of the consumers that the broker has said it serves; where frames are read the library's way, of all asked for."""
+def confirmed_consumers(channel: Any) -> set[str]:
+    """Tags of the consumers that the broker has confirmed; if the library reads the frames, of all requested ones."""
     reader = _readers.get(channel.connection)
     if reader is None:
         return set(channel.consumers)
@@ -139,7 +139,7 @@ def consumers(channel: Any) -> set[str]:
 
 
 class FrameReader:
-    """Iterates over the frames that are for the client library, and deals with the others itself."""
+    """Iterates over the frames for the client library, and handles the others."""
 
     def __init__(self, connection: UnderlayConnection, stream: asyncio.StreamReader) -> None:
         self._connection = connection
@@ -149,8 +149,8 @@ class FrameReader:
         self.consuming: dict[int, tuple[Any, set[str]]] = {}
         """Per number the channel, since numbers are used again, and the tags of consumers that the broker has confirmed and not ended."""
         self._frames: deque[Any] = deque()
-        self._contents: dict[int, _Content] = {}
-        self.confirms: dict[int, TakesConfirms] = {}
+        self._contents: dict[int, _PartialContent] = {}
+        self.confirms: dict[int, ConfirmReceiver] = {}
         self._ending: asyncio.Future[None] | None = None
 
     @property
@@ -196,7 +196,7 @@ class FrameReader:
         self._rest = data[at:]
 
     def _take(self, kind: int, number: int, data: bytes, at: int, end: int) -> bool:
-        """Deals with the frame whose payload is `data[at:end]`, or says that it is for the library."""
+        """Handles the frame with the payload `data[at:end]`; returns False if the library must handle it."""
         if kind == _METHOD:
             self._contents.pop(number, None)
             if data[at : at + 4] == _DELIVER:
@@ -206,7 +206,7 @@ class FrameReader:
             elif data[at : at + 4] in (_CANCEL, _CANCEL_OK):
                 self._note_cancel(number, data[at + 5 : at + 5 + data[at + 4]].decode(errors="replace"))
             taker = self.confirms.get(number)
-            return taker is not None and self._answer(taker, number, data, at)
+            return taker is not None and self._take_confirm(taker, number, data, at)
         content = self._contents.get(number)
         if content is None:
             return False
@@ -236,14 +236,14 @@ class FrameReader:
         if owner is not None:
             owner.cancelled(tag)
 
-    def _answer(self, taker: TakesConfirms, number: int, data: bytes, at: int) -> bool:
+    def _take_confirm(self, taker: ConfirmReceiver, number: int, data: bytes, at: int) -> bool:
         method = data[at : at + 4]
         if method in (_ACK, _NACK):
             tag, flags = _tag_and_flag(data, at + 4)
             taker.confirmed(tag, multiple=bool(flags & 1), accepted=method == _ACK)
         elif method == _RETURN:
             exchange, routing_key, reason = _return_facts(data, at + 4)
-            self._contents[number] = _Content(
+            self._contents[number] = _PartialContent(
                 lambda content: taker.returned(content.message_id, exchange, routing_key, reason)
             )
         else:
@@ -260,12 +260,12 @@ class FrameReader:
         owner = _owner(consumer)
         if owner is None:
             if consumer is None:
-                self._start_over(number, name)
+                self._close_connection(number, name)
             return False
         tag, redelivered = _tag_and_flag(data, at + length)
         published_to = data[at + length + 9 : end]
 
-        def deliver(content: _Content) -> None:
+        def deliver(content: _PartialContent) -> None:
             body = content.body[0] if len(content.body) == 1 else b"".join(content.body)
             owner.take(
                 Delivery(
@@ -281,14 +281,14 @@ class FrameReader:
                 )
             )
 
-        self._contents[number] = _Content(deliver)
+        self._contents[number] = _PartialContent(deliver)
         return True
 
-    def _start_over(self, number: int, name: str) -> None:
-        """Ends the connection over which the broker serves a consumer that nobody here knows.
+    def _close_connection(self, number: int, name: str) -> None:
+        """Closes a connection on which the broker delivers to a consumer that this process does not know.
 
-        Recoveries of the client library that overtake each other can leave one behind. Its deliveries would be dropped
-        and never come back as long as the connection lives, up to a whole prefetch of them.
+        Overlapping recoveries of the client library can leave one behind. Its deliveries would be dropped, and a whole prefetch of them
+        would stay lost as long as the connection lives.
         """
         if self._ending is None:
             log.error("delivery_without_consumer", channel=number, consumer=name)
@@ -296,14 +296,14 @@ class FrameReader:
             self._ending = asyncio.ensure_future(self._connection.close(error))
 
 
-def _owner(consumer: Any) -> TakesDeliveries | None:
-    """Whose method the callback is that was given to `consume`; the library keeps it in a `functools.partial`."""
+def _owner(consumer: Any) -> DeliveryReceiver | None:
+    """The owner of the callback that `consume` got; the library keeps the callback in a `functools.partial`."""
     arguments = getattr(consumer, "args", None)
     owner = getattr(arguments[0], "__self__", None) if arguments else None
     return owner if owner is not None and owner in _takers else None
 
 
-def _read_content_head(content: _Content, data: bytes, at: int, end: int) -> None:
+def _read_content_head(content: _PartialContent, data: bytes, at: int, end: int) -> None:
     _class, _weight, content.missing, flags = _content_head(data, at)
     try:
         _read_properties(content, flags, data, at + 14, end)
@@ -313,8 +313,8 @@ def _read_content_head(content: _Content, data: bytes, at: int, end: int) -> Non
         content.headers, content.readable = {}, False
 
 
-def _read_properties(content: _Content, flags: int, data: bytes, at: int, end: int) -> None:
-    """The properties in the order of AMQP 0-9-1, section 4.2.6.1; those that nobody asks for are passed over."""
+def _read_properties(content: _PartialContent, flags: int, data: bytes, at: int, end: int) -> None:
+    """Reads the properties in the order of AMQP 0-9-1, section 4.2.6.1, and skips unused ones."""
     if flags & 0x8000:  # content type
         at += 1 + data[at]
     if flags & 0x4000:  # content encoding
@@ -336,8 +336,8 @@ def _read_properties(content: _Content, flags: int, data: bytes, at: int, end: i
     _read_names(content, flags, data, at, end)
 
 
-def _read_names(content: _Content, flags: int, data: bytes, at: int, end: int) -> None:
-    """What kind of message it is and who sent it, from where these properties begin."""
+def _read_names(content: _PartialContent, flags: int, data: bytes, at: int, end: int) -> None:
+    """Reads message type and user id, from the position of these properties."""
     if flags & 0x0020 and at < end:
         content.type = data[at + 1 : at + 1 + data[at]].decode(errors="replace")
         at += 1 + data[at]
@@ -346,7 +346,7 @@ def _read_names(content: _Content, flags: int, data: bytes, at: int, end: int) -
 
 
 def _return_facts(data: bytes, at: int) -> tuple[str, str, str]:
-    """Exchange, routing key and reason (`312 NO_ROUTE for exchange …`) out of the arguments of Basic.Return."""
+    """Exchange, routing key and reason (`312 NO_ROUTE for exchange …`) from the arguments of Basic.Return."""
     code = int.from_bytes(data[at : at + 2], "big")
     texts = []
     at += 2

@@ -1,7 +1,6 @@
-"""The publishing connection: confirmed, mandatory, bounded in time; apart from the consuming one.
+"""The publishing connection: confirmed, mandatory, with time limits; separate from the consuming one.
 
-When the broker runs short of memory or disk it stops reading from connections that publish; acknowledgements must not
-be stuck behind that.
+A broker short of memory or disk stops reading from publishing connections. Acknowledgements must not get stuck behind that.
 """
 
 import asyncio
@@ -23,11 +22,11 @@ from chassis.observing import traces
 from messaging import fail_points
 from messaging import headers as header
 from messaging.broker import frames
-from messaging.broker.bulk_publish import BulkPublisher, Publication
-from messaging.broker.cancellation import lost_not_cancelled
+from messaging.broker.bulk_publish import BulkPublisher, OutgoingMessage
+from messaging.broker.cancellation import cancellation_as_connection_error
+from messaging.broker.connection_probe import ConnectionProbe
 from messaging.broker.connections import PublishingConnection
-from messaging.broker.pulse import Pulse
-from messaging.broker.refusals import Refusals
+from messaging.broker.refused_routes import RefusedRoutes
 from messaging.errors import BROKER_ERRORS, BrokerUnavailableError, UnroutableError
 from messaging.observing import spans
 from messaging.storage.outbox import OutboxRow
@@ -37,13 +36,13 @@ log = structlog.get_logger(__name__)
 CONNECT_SECONDS: Final = 5.0
 """For each step of connecting: through a load balancer, the next try may lead to another node. The first try gets half."""
 CONFIRM_SECONDS: Final = 4.0
-"""A batch not confirmed by then counts as not published, and the connection is given up.
+"""A batch without confirms after so long counts as not published, and the connection is closed.
 
-Not left to the broker: RabbitMQ 3.10 takes 10 seconds to send again what was on its way to the leader of a quorum queue that was
-replaced (`TIMER_TIME` in its `rabbit_fifo_client`), and whatever comes after that waits as well.
+RabbitMQ 3.10 alone takes 10 seconds to resend messages on their way to a replaced leader of a quorum queue (`TIMER_TIME` in its
+`rabbit_fifo_client`), and later messages wait as well.
 """
 LONGEST_CONFIRM_SECONDS: Final = 16.0
-"""How far that grows while nothing is confirmed at all: a broker that is slow must not be sent the same for ever."""
+"""The limit grows to this while nothing is confirmed at all: a slow broker must not get the same batch for ever."""
 _MAX_SHORT_STRING: Final = 255
 _PERSISTENT: Final = 2
 _OTHER_USER: Final = re.compile(r"user_id property set to '.*' but authenticated user was '(.*)'")
@@ -62,8 +61,8 @@ class Publisher:
         self._channel: aiormq.Channel | None = None
         self._bulk: BulkPublisher | None = None
         self._patience = CONFIRM_SECONDS
-        self._refusals = Refusals()
-        self.pulse = Pulse(
+        self._refusals = RefusedRoutes()
+        self.probe = ConnectionProbe(
             f"{name} publish",
             connection=lambda: None if self._channel is None else self._channel.connection,
             excused=lambda: self.blocked,
@@ -93,7 +92,7 @@ class Publisher:
         try:
             while True:
                 try:
-                    with lost_not_cancelled():
+                    with cancellation_as_connection_error():
                         closed = await self._connect(patience)
                 except BROKER_ERRORS as error:
                     log.warning(
@@ -113,13 +112,13 @@ class Publisher:
             await self._drop_connection()
 
     def _learn_user(self, error: BaseException | None) -> None:
-        """With a token or a certificate for a password, the broker may know us by another name than the URL has."""
+        """Corrects the user name: with a token or certificate, the broker may use another name than the URL."""
         if (found := _OTHER_USER.search(str(error))) is not None:
             log.warning("user_is_called_otherwise", connection=self._name, url=self._user, broker=found[1])
             self._user = found[1]
 
     async def _connect(self, seconds: float) -> asyncio.Future[Any]:
-        """Connects, within so many seconds for each step; returns what is done once the connection is lost."""
+        """Connects, with a limit in seconds per step; returns a future that is done once the connection is lost."""
         self._connection = await aio_pika.connect(
             self._url,
             timeout=seconds,
@@ -141,19 +140,19 @@ class Publisher:
         self._channel = self._bulk = None
         connection, self._connection = self._connection, None
         if connection is not None:
-            with suppress(Exception), lost_not_cancelled():
+            with suppress(Exception), cancellation_as_connection_error():
                 async with asyncio.timeout(2):
                     await connection.close()
 
     async def publish(self, rows: Sequence[OutboxRow]) -> list[Exception | None]:
-        """Publishes the rows and waits for their confirms; per row, None or why it may not have arrived.
+        """Publishes the rows and waits for their confirms; returns per row None or why it may not have arrived.
 
-        `UnroutableError`: the broker returned it. `QueueFullError`: a queue refused it. `BrokerUnavailableError`: no confirm in time, it may or may not have
-        arrived. `RefusedError`: our user may not publish there. Anything else: the row itself cannot be sent.
+        `UnroutableError`: the broker returned it. `QueueFullError`: a queue refused it. `BrokerUnavailableError`: no confirm in time; it may
+        have arrived. `PublishRefusedError`: our user may not publish there. Any other error: the row itself cannot be sent.
         """
         outcomes: dict[int, Exception | None] = {}
         indexes: list[int] = []
-        publications: list[Publication] = []
+        publications: list[OutgoingMessage] = []
         properties: list[bytes] = []
         message_ids: set[str] = set()
         traced = traces.active()
@@ -185,7 +184,7 @@ class Publisher:
         return [outcomes[index] for index in range(len(rows))]
 
     async def _publish_all(
-        self, publications: Sequence[Publication], properties: Sequence[bytes]
+        self, publications: Sequence[OutgoingMessage], properties: Sequence[bytes]
     ) -> list[Exception | None]:
         # Held on to: a lost connection replaces both while we wait.
         channel, bulk = self._channel, self._bulk
@@ -209,15 +208,15 @@ class Publisher:
             return [BrokerUnavailableError("not sent in time") for _ in publications]
         self._refusals.note(batch.closed_by)
         return [
-            # What closes the channel is not settled either, nor is anything else that would have closed it.
+            # Batch outcomes lack the refusal that closed the channel, and others that would have closed it.
             (self._refusals.of(each.exchange, each.routing_key) if error is not None else None) or error
             for each, error in zip(publications, bulk.outcomes(batch), strict=True)
         ]
 
     async def _publish_singly(
-        self, channel: aiormq.Channel, publications: Sequence[Publication]
+        self, channel: aiormq.Channel, publications: Sequence[OutgoingMessage]
     ) -> list[Exception | None]:
-        """The client library's own way, for when its inside is not as `messaging.broker.frames` expects it."""
+        """Publishes with the client library alone, if its internals are not as `messaging.broker.frames` expects."""
         futures = [asyncio.ensure_future(_publish_one(channel, each)) for each in publications]
         patience, began = self._patience, time.monotonic()
         try:
@@ -229,13 +228,13 @@ class Publisher:
         return [_outcome(future) for future in futures]
 
     def _learn_patience(self, seconds: float) -> None:
-        """From how long a batch took: who is slow today is not to be given up for that."""
+        """Adapts the confirm limit to the time a batch took, so that a slow broker is not given up."""
         self._patience = min(max(CONFIRM_SECONDS, 3 * seconds), LONGEST_CONFIRM_SECONDS)
 
     def _give_up(self, channel: aiormq.Channel, seconds: float, messages: int, *, slow: bool) -> None:
-        """Leaves a connection in doubt, without waiting for a goodbye; `run` makes a new one, perhaps to another node.
+        """Aborts a connection in doubt; `run` opens a new one, perhaps to another node.
 
-        `slow`: nothing was confirmed over it at all, which may be for want of time.
+        `slow`: nothing was confirmed over it at all, perhaps for lack of time.
         """
         log.warning("publish_not_confirmed", connection=self._name, seconds=seconds, messages=messages)
         if slow:
@@ -243,8 +242,8 @@ class Publisher:
         if not channel.is_closed:
             frames.abort(channel.connection)
 
-    def _publication(self, row: OutboxRow, message_id: str, headers: dict[str, Any]) -> Publication:
-        return Publication(
+    def _publication(self, row: OutboxRow, message_id: str, headers: dict[str, Any]) -> OutgoingMessage:
+        return OutgoingMessage(
             exchange=row.exchange,
             routing_key=row.routing_key,
             body=row.body,
@@ -257,7 +256,7 @@ class Publisher:
         )
 
 
-async def _publish_one(channel: aiormq.Channel, publication: Publication) -> Any:
+async def _publish_one(channel: aiormq.Channel, publication: OutgoingMessage) -> Any:
     return await channel.basic_publish(
         publication.body,
         exchange=publication.exchange,
@@ -290,10 +289,10 @@ def _outcome(future: asyncio.Future[Any]) -> Exception | None:
 
 
 def user_of(url: str) -> str:
-    """The user that an AMQP URL names; the broker's own default if none."""
+    """The user in an AMQP URL; `guest`, the broker's default, if none."""
     return unquote(urlsplit(url).username or "guest")
 
 
 def _short(value: str | None) -> str | None:
-    """AMQP's short strings end at 255 bytes; what is longer is in the body all the same."""
+    """The value, or None if it exceeds 255 bytes, the limit of AMQP's short strings; the body has it anyway."""
     return value if value is None or len(value.encode()) <= _MAX_SHORT_STRING else None

@@ -1,8 +1,8 @@
-"""One consumer on one queue, through FastStream: declared, started, stopped, watched, paused and resumed.
+"""One consumer on one queue, through FastStream: declares, starts, stops, watches, pauses and resumes it.
 
-FastStream's subscriber keeps declaration, lifecycle and description. Its `consume` callback is replaced by one that
-hands over the raw delivery: the framework's own pipeline runs one task, one parse and one dependency graph per message
-and halves the throughput. That, and the subscriber's queue object, are the only internals used here (FastStream 0.7).
+FastStream's subscriber keeps declaration, lifecycle and description. Its `consume` callback is replaced by one that passes on the
+raw delivery: the framework's own pipeline runs one task, one parse and one dependency graph per message and halves the
+throughput. This callback and the subscriber's queue object are the only internals used here (FastStream 0.7).
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from faststream import AckPolicy
 from faststream.rabbit import Channel, QueueType, RabbitBroker, RabbitQueue
 
 from messaging.broker import frames
-from messaging.broker.cancellation import lost_not_cancelled
+from messaging.broker.cancellation import cancellation_as_connection_error
 from messaging.broker.deliveries import Delivery, delivery_of
 from messaging.errors import BROKER_ERRORS
 
@@ -26,11 +26,11 @@ log = structlog.get_logger(__name__)
 RPC_SECONDS: Final = 10.0
 WATCH_SECONDS: Final = 10.0
 AGAIN_SECONDS: Final = 1.0
-"""Before a lost consumer is brought back again, the first time; then twice as long, up to the watch's own pause."""
+"""Seconds before the first attempt to restore a lost consumer; doubled for each further one, up to `WATCH_SECONDS`."""
 
 
 class Subscription:
-    """Delivers the messages of a queue to a callback while it is not paused."""
+    """Passes the messages of a queue to a callback unless paused."""
 
     def __init__(
         self, broker: RabbitBroker, queue: str, *, prefetch: int, on_delivery: Callable[[Delivery], None]
@@ -40,7 +40,7 @@ class Subscription:
         self._paused = False
         self._started = False
         self._ended = asyncio.Event()
-        self._dismissed = False
+        self._needs_new_channel = False
         self._lock = asyncio.Lock()
         # Each subscriber its own channel: on a shared one, one bad frame takes all consumers down.
         self._subscriber = broker.subscriber(
@@ -60,48 +60,48 @@ class Subscription:
         cast("Any", self._subscriber).consume = self._consume
 
     async def _consume(self, message: AbstractIncomingMessage) -> None:
-        """The client library's own way, for when its inside is not as `messaging.broker.frames` expects it."""
+        """Receives messages from the client library, if its internals are not as `messaging.broker.frames` expects."""
         self._on_delivery(delivery_of(message))
 
     def take(self, delivery: Delivery) -> None:
         self._on_delivery(delivery)
 
     def cancelled(self, tag: str) -> None:
-        """Has `watch` make a new consumer, with a new tag, on a new channel.
+        """Makes `watch` open a new consumer, with a new tag, on a new channel.
 
-        On this one, RabbitMQ 4.3.0 to 4.3.6 goes on with a consumer that it has cancelled for holding messages too long: it
-        delivers to it again, and ends the connection if the tag is used again, as the client library would.
+        RabbitMQ 4.3.0 to 4.3.6 still delivers to a consumer on the old channel after cancelling it for holding messages too long. It closes
+        the connection if the tag is used again, as the client library would.
         """
         noted: dict[str, Any] = getattr(self._robust_queue, "_consumers", {})
         noted.pop(tag, None)
         if self._subscriber._consumer_tag == tag:  # noqa: SLF001
             self._subscriber._consumer_tag = None  # noqa: SLF001
-            self._dismissed = True
+            self._needs_new_channel = True
             self._ended.set()
 
     async def start(self) -> None:
-        """Checks that the queue is there and starts to consume.
+        """Checks that the queue exists and starts to consume.
 
         Raises:
-            aio_pika.exceptions.ChannelNotFoundEntity: it is not; declare the topology first.
+            aio_pika.exceptions.ChannelNotFoundEntity: it does not; declare the topology first.
         """
         async with self._lock:
-            with lost_not_cancelled():
+            with cancellation_as_connection_error():
                 await self._subscriber.start()
             self._started = True
 
     async def pause(self) -> None:
-        """Stops deliveries; those in hand stay in hand."""
+        """Stops deliveries; unsettled ones stay here."""
         async with self._lock:
             self._paused = True
             await self._cancel()
 
     async def resume(self) -> None:
-        """Starts deliveries again; where the broker is away as well, `watch` brings them back."""
+        """Starts deliveries again; if the broker is unreachable, `watch` restores them."""
         async with self._lock:
             self._paused = False
             try:
-                with lost_not_cancelled():
+                with cancellation_as_connection_error():
                     await self._consume_again()
             except BROKER_ERRORS as error:
                 log.warning("consumer_not_restored", queue=self.queue, error=repr(error))
@@ -112,7 +112,7 @@ class Subscription:
 
     @property
     def consuming(self) -> bool:
-        """Whether the broker has a live consumer of ours, as far as this side can know."""
+        """Whether the broker has a live consumer of ours, as far as this process can know."""
         queue, tag = self._robust_queue, self._subscriber._consumer_tag  # noqa: SLF001
         if not self._started or queue is None or tag is None or queue.channel.is_closed:
             return False
@@ -120,15 +120,15 @@ class Subscription:
         # The client library notes a consumer before the broker has answered, which without a majority it does not.
         if channel is None or channel.is_closed or tag not in channel.consumers:
             return False
-        return tag in frames.consumers(channel)
+        return tag in frames.confirmed_consumers(channel)
 
-    def _lost(self) -> bool:
-        """Whether there should be a consumer and is none; not one that the broker was asked for and has yet to answer."""
+    def _is_lost(self) -> bool:
+        """Whether a consumer is missing that the broker was not just asked for."""
         if self.healthy:
             return False
         channel, tag = self._underlay, self._subscriber._consumer_tag  # noqa: SLF001
         asked = channel is not None and not channel.is_closed and tag in channel.consumers
-        return not (asked and tag not in frames.consumers(channel))
+        return not (asked and tag not in frames.confirmed_consumers(channel))
 
     @property
     def _underlay(self) -> Any:
@@ -141,23 +141,23 @@ class Subscription:
         """Consuming, or paused on purpose."""
         return self._paused or self.consuming
 
-    def _strays(self) -> set[str]:
-        """Consumers of ours beside the one that is wanted, which is none while paused.
+    def _unwanted_consumers(self) -> set[str]:
+        """Tags of our consumers other than the wanted one; while paused, all of them.
 
-        Where a pause overtakes the client library's recovery, the library notes the cancelled consumer once more, and
-        restores it after every reconnect.
+        If a pause overtakes the client library's recovery, the library notes the cancelled consumer again and restores it after every
+        reconnect.
         """
         queue, channel = self._robust_queue, self._underlay
         if queue is None or channel is None or channel.is_closed:
             return set()
         noted: dict[str, Any] = getattr(queue, "_consumers", {})
-        return {*noted, *frames.consumers(channel)} - {self._subscriber._consumer_tag or ""}  # noqa: SLF001
+        return {*noted, *frames.confirmed_consumers(channel)} - {self._subscriber._consumer_tag or ""}  # noqa: SLF001
 
     async def watch(self) -> None:
-        """Brings a lost consumer back, and cancels what nobody wants; runs until cancelled.
+        """Restores a lost consumer and cancels unwanted ones; runs until cancelled.
 
-        The client library restores consumers after a reconnect, but a consumer that the broker cancelled (its queue
-        moved or was declared anew) stays gone unless somebody looks.
+        The client library restores consumers after a reconnect, but not a consumer that the broker cancelled because its queue was moved or
+        declared anew.
         """
         pause = WATCH_SECONDS
         while True:
@@ -167,18 +167,18 @@ class Subscription:
             self._ended.clear()
             try:
                 async with self._lock:
-                    with lost_not_cancelled():
-                        await self._look_after()
+                    with cancellation_as_connection_error():
+                        await self._repair()
                 pause = WATCH_SECONDS
             except BROKER_ERRORS as error:
                 log.warning("consumer_not_restored", queue=self.queue, error=repr(error))
                 pause = min(AGAIN_SECONDS if pause == WATCH_SECONDS else 2 * pause, WATCH_SECONDS)
 
-    async def _look_after(self) -> None:
-        if strays := self._strays():
+    async def _repair(self) -> None:
+        if strays := self._unwanted_consumers():
             log.warning("consumers_too_many", queue=self.queue, consumers=len(strays))
             await self._cancel_all(strays)
-        if self._lost():
+        if self._is_lost():
             log.error("consumer_lost", queue=self.queue)
             await self._consume_again()
             log.info("consumer_restored", queue=self.queue)
@@ -189,9 +189,9 @@ class Subscription:
             return
         async with asyncio.timeout(RPC_SECONDS):
             await self._cancel()
-            if self._dismissed:
+            if self._needs_new_channel:
                 await self._leave_channel()
-                self._dismissed = False
+                self._needs_new_channel = False
             # Where the queue was missing before, the broker has closed the channel, and the client library may have
             # tried in vain to open it with the queue in it, and given up.
             await cast("AbstractRobustChannel", queue.channel).restore()
@@ -202,7 +202,7 @@ class Subscription:
             await queue.consume(self._consume, consumer_tag=tag, timeout=RPC_SECONDS)
 
     async def _leave_channel(self) -> None:
-        """Closes the channel, which the client library then opens anew; what is in hand comes back as after a lost connection."""
+        """Closes the channel, so that the library opens a new one; the broker redelivers unsettled messages."""
         queue = self._robust_queue
         opened = None if queue is None else getattr(queue.channel, "_channel", None)
         if opened is not None:
@@ -210,7 +210,7 @@ class Subscription:
 
     async def _cancel(self) -> None:
         tag, self._subscriber._consumer_tag = self._subscriber._consumer_tag, None  # noqa: SLF001
-        await self._cancel_all(self._strays() | ({tag} if tag is not None else set()))
+        await self._cancel_all(self._unwanted_consumers() | ({tag} if tag is not None else set()))
 
     async def _cancel_all(self, tags: set[str]) -> None:
         queue = self._robust_queue
@@ -218,7 +218,7 @@ class Subscription:
             return
         for tag in tags:
             try:
-                with lost_not_cancelled():
+                with cancellation_as_connection_error():
                     async with asyncio.timeout(RPC_SECONDS):
                         await queue.cancel(tag)
             except BROKER_ERRORS as error:

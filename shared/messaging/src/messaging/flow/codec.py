@@ -1,4 +1,4 @@
-"""From a delivery's bytes to a message, or to the reason why it is none."""
+"""Decodes a delivery's bytes into a message, or into the reason why they are none."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -15,37 +15,37 @@ from messaging.topology import COMMANDS
 
 @dataclass(frozen=True, slots=True)
 class NotAnEnvelope:
-    """The body cannot be read as an envelope at all, so it has no identity of its own."""
+    """A body that cannot be read as an envelope, and so has no identity of its own."""
 
     detail: str
     reason: Reason = Reason.NOT_AN_ENVELOPE
 
 
 @dataclass(frozen=True, slots=True)
-class Invalid:
-    """An envelope with an identity, but nothing that this queue could handle."""
+class InvalidMessage:
+    """An envelope with an identity that this queue cannot handle."""
 
     head: EnvelopeHead | Message
     failure: Failure
 
 
-Decoded = Message | Invalid | NotAnEnvelope
-Decode = Callable[[bytes, str | None, dict[str, Any]], Decoded]
-"""(body, AMQP type property, AMQP headers) → what it is."""
-Reader = Callable[[Delivery], Decoded]
-"""What a delivery is, taking into account how it came."""
+DecodeResult = Message | InvalidMessage | NotAnEnvelope
+BodyDecoder = Callable[[bytes, str | None, dict[str, Any]], DecodeResult]
+"""(body, AMQP type property, AMQP headers) → the result of decoding."""
+DeliveryReader = Callable[[Delivery], DecodeResult]
+"""Decodes a delivery, with its exchange, routing key and user taken into account."""
 
 
-def reading(decode: Decode) -> Reader:
-    """Reads deliveries however they came."""
+def delivery_reader(decode: BodyDecoder) -> DeliveryReader:
+    """A reader that decodes deliveries regardless of their exchange, routing key and user."""
     return lambda delivery: decode(delivery.body, delivery.type, delivery.headers)
 
 
-def decoder(catalogue: Catalogue, handled: Collection[str], queue: str) -> Decode:
-    """A decoder for a queue whose handlers take the message types `handled`."""
+def decoder(catalogue: Catalogue, handled: Collection[str], queue: str) -> BodyDecoder:
+    """Builds the decoder for a queue whose handlers take the message types in `handled`."""
     accepted = {name: catalogue[name].envelope for name in handled}
 
-    def decode(body: bytes, amqp_type: str | None, _headers: dict[str, Any]) -> Decoded:
+    def decode(body: bytes, amqp_type: str | None, _headers: dict[str, Any]) -> DecodeResult:
         envelope = accepted.get(amqp_type or "")
         if envelope is not None and len(body) <= MAX_MESSAGE_BYTES:
             # Our own messages name their type in the AMQP properties too, so one pass over the body is enough.
@@ -62,26 +62,29 @@ def decoder(catalogue: Catalogue, handled: Collection[str], queue: str) -> Decod
 
 def _decode_thoroughly(
     body: bytes, catalogue: Catalogue, accepted: dict[str, type[Message]], queue: str
-) -> Decoded:
+) -> DecodeResult:
     if len(body) > MAX_MESSAGE_BYTES:
-        return NotAnEnvelope(too_large(body), Reason.TOO_LARGE)
+        return NotAnEnvelope(describe_too_large(body), Reason.TOO_LARGE)
     try:
         head = EnvelopeHead.model_validate_json(body)
     except ValidationError as error:
         return NotAnEnvelope(describe(error))
     envelope = accepted.get(head.type)
     if envelope is None:
-        return Invalid(
-            head, Failure(Reason.UNKNOWN_TYPE, "UnknownMessageType", _misplaced(head.type, catalogue, queue))
+        return InvalidMessage(
+            head,
+            Failure(
+                Reason.UNKNOWN_TYPE, "UnknownMessageType", _describe_misplaced(head.type, catalogue, queue)
+            ),
         )
     try:
         return envelope.model_validate_json(body)
     except ValidationError as error:
-        return Invalid(head, Failure(Reason.INVALID_PAYLOAD, "ValidationError", describe(error)))
+        return InvalidMessage(head, Failure(Reason.INVALID_PAYLOAD, "ValidationError", describe(error)))
 
 
-def _misplaced(name: str, catalogue: Catalogue, queue: str) -> str:
-    """Why a queue's consumer does not take a type, and what to do about it."""
+def _describe_misplaced(name: str, catalogue: Catalogue, queue: str) -> str:
+    """The reason why a queue's consumer does not take a type, and the remedy."""
     entry = catalogue.get(name)
     if entry is None:
         return f"{name}: the catalogue has no such type (queue {queue}); deploy a consumer that knows it, then replay"
@@ -95,13 +98,13 @@ def _misplaced(name: str, catalogue: Catalogue, queue: str) -> str:
     return f"{name}: handled from the queue {entry.queue}, not from {queue}: send it to {way}, then discard this one"
 
 
-def not_readable(body: NotAnEnvelope) -> str:
-    """Why it is none, in a sentence."""
+def describe_unreadable(body: NotAnEnvelope) -> str:
+    """The reason why a body is no envelope, as one sentence."""
     return body.detail if body.reason is Reason.TOO_LARGE else f"the body is no envelope: {body.detail}"
 
 
-def too_large(body: bytes) -> str:
-    """What is said of a body that is over the limit; whether it is an envelope nobody has looked."""
+def describe_too_large(body: bytes) -> str:
+    """The reason for a body over the size limit, which is not parsed at all."""
     return (
         f"{len(body):,} bytes, over the limit of {MAX_MESSAGE_BYTES:,}: its sender has to store the content and pass a "
         "reference (its id) instead"
@@ -109,7 +112,7 @@ def too_large(body: bytes) -> str:
 
 
 def describe(error: ValidationError) -> str:
-    """The errors in one line, `field: what is wrong`, without the input: it may be huge or secret."""
+    """The validation errors in one line, `field: problem`, without the input, which may be huge or secret."""
     return "; ".join(
         f"{'.'.join(str(part) for part in detail['loc']) or 'body'}: {detail['msg']}"
         for detail in error.errors(include_input=False, include_url=False, include_context=False)[:10]

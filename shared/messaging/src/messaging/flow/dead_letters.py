@@ -1,4 +1,4 @@
-"""Reading what ended in a dead-letter queue, whichever way it got there."""
+"""Reads messages from a dead-letter queue, whether this library or the broker put them there."""
 
 import json
 from datetime import UTC, datetime
@@ -11,14 +11,14 @@ from pydantic import JsonValue, ValidationError
 from chassis import redaction
 from envelope import MAX_MESSAGE_BYTES, DomainMessage, EnvelopeHead, Message, Payload, new_event_id
 from messaging import headers as header
-from messaging.flow.codec import Decode, NotAnEnvelope, describe, not_readable, too_large
+from messaging.flow.codec import BodyDecoder, NotAnEnvelope, describe, describe_too_large, describe_unreadable
 from messaging.flow.failures import MAX_MESSAGE_CHARS, MAX_STACK_CHARS
 from messaging.headers import Reason
 
 log = structlog.get_logger(__name__)
 
 RECEIVED: Final = "dead_letter.received"
-"""The type under which dead letters are handed to their handler; it never travels."""
+"""The message type that the handler of dead letters takes; it never travels."""
 
 _BROKER_REASONS: Final = {
     "delivery_limit": (
@@ -30,7 +30,7 @@ _BROKER_REASONS: Final = {
 
 
 class DeadLetter(Payload):
-    """One dead message and why it died."""
+    """One dead message and the reason why it died."""
 
     dead_event_id: UUID | None
     """Its own `event_id`; None if its body is no envelope."""
@@ -51,11 +51,11 @@ class DeadLetter(Payload):
     failed_at: datetime
     replay_of: UUID | None
     died_as: str = ""
-    """What the queue was called at the time, where that was written down."""
+    """The queue's name at the time, if recorded."""
 
 
-def decoder(queue: str) -> Decode:
-    """A decoder for the dead letters of `queue`; it never fails, whatever the bytes are."""
+def decoder(queue: str) -> BodyDecoder:
+    """Builds the decoder for the dead letters of `queue`; it accepts any bytes and never fails."""
 
     def decode(body: bytes, _type: str | None, headers: dict[str, Any]) -> Message:
         letter = read_leniently(body, headers, queue)
@@ -72,17 +72,17 @@ def decoder(queue: str) -> Decode:
 
 
 def read_leniently(body: bytes, headers: dict[str, Any], queue: str) -> DeadLetter:
-    """As `read`, whatever a stranger has put into the headers."""
+    """Reads like `read`, and without headers if a stranger's headers cannot be read."""
     try:
         return read(body, headers, queue)
     except Exception:
-        # There is no queue behind this one: without its headers it can at least be looked at.
+        # There is no further queue: without its headers, people can at least see the message.
         log.exception("dead_letter_headers_unreadable", queue=queue)
         return read(body, {}, queue)
 
 
 def read(body: bytes, headers: dict[str, Any], queue: str) -> DeadLetter:
-    """The facts of a dead letter: from our own headers, or else from what the broker noted in `x-death`."""
+    """Reads the facts of a dead letter from our own headers, or else from the broker's `x-death`."""
     head: EnvelopeHead | None = None
     unreadable: NotAnEnvelope | None = None
     try:
@@ -90,7 +90,7 @@ def read(body: bytes, headers: dict[str, Any], queue: str) -> DeadLetter:
     except ValidationError as error:
         unreadable = NotAnEnvelope(describe(error))
     if len(body) > MAX_MESSAGE_BYTES:
-        unreadable = NotAnEnvelope(too_large(body), Reason.TOO_LARGE)
+        unreadable = NotAnEnvelope(describe_too_large(body), Reason.TOO_LARGE)
     reason, detail = _reason(headers, unreadable)
     return DeadLetter(
         dead_event_id=head.event_id if head else None,
@@ -133,8 +133,8 @@ def fact_headers(letter: DeadLetter) -> dict[str, str | int]:
 
 
 def _reason(headers: dict[str, Any], unreadable: NotAnEnvelope | None) -> tuple[Reason, str]:
-    # Facts only count together: a retry carries some too, without a verdict that it is dead. And what the broker
-    # dead-lettered has no facts of ours, whatever a stranger has written into its headers.
+    # Facts only count with a reason: a retry carries some too. A message that the broker dead-lettered has no facts of
+    # ours; a stranger may have forged them.
     broker_reason = _last_death(headers).get("reason")
     named = None if broker_reason else header.text(headers, header.FAILURE_REASON)
     if named in {reason.value for reason in Reason}:
@@ -144,14 +144,14 @@ def _reason(headers: dict[str, Any], unreadable: NotAnEnvelope | None) -> tuple[
     if isinstance(broker_reason, str) and broker_reason in _BROKER_REASONS:
         return _BROKER_REASONS[broker_reason]
     if unreadable is not None:
-        return unreadable.reason, not_readable(unreadable)
-    # A broker's own are a word or two; a header that a stranger made up may fill a frame.
+        return unreadable.reason, describe_unreadable(unreadable)
+    # The broker's reasons are a word or two; a forged header may fill a frame.
     told = redaction.text(str(broker_reason))[:MAX_MESSAGE_CHARS] if broker_reason else "no reason given"
     return Reason.PERMANENT, f"dead-lettered by the broker: {told}"
 
 
 def _bounded(headers: dict[str, Any], name: str, limit: int) -> str | None:
-    """Our own are within the limit; what a stranger wrote may fill a frame."""
+    """The header's text, redacted and cut to `limit`: a stranger's header may fill a frame."""
     value = header.text(headers, name)
     return None if value is None else redaction.text(value)[:limit]
 
@@ -177,9 +177,9 @@ def _broker_time(headers: dict[str, Any]) -> datetime | None:
 
 
 def _identity(letter: DeadLetter) -> UUID:
-    """The same for every delivery of one death; a second death of the same message is another letter."""
+    """The id of a letter: equal for every delivery of one death, different for a second death of the same message."""
     if letter.dead_event_id is None:
-        # Nothing tells two equal bodies apart. Better to record one twice after a crash than to lose one.
+        # Two equal bodies cannot be distinguished. Better to record one twice after a crash than to lose one.
         return new_event_id()
     return uuid5(
         NAMESPACE_URL,
@@ -188,7 +188,7 @@ def _identity(letter: DeadLetter) -> UUID:
 
 
 def _plain(headers: dict[str, Any]) -> dict[str, JsonValue]:
-    """Headers as JSON values; whatever JSON has no word for becomes text."""
+    """Headers as JSON values; other values become text."""
     plain = json.loads(json.dumps(headers, default=_as_text))
     assert isinstance(plain, dict)
     return plain

@@ -1,6 +1,6 @@
-"""What handlers need beside broker and database, and whether it can be reached: a breaker for each.
+"""Dependencies of handlers beyond broker and database, with a circuit breaker for each.
 
-While such a thing is away, waiting costs a message no attempt, and nobody but one probe at a time calls in vain.
+During an outage, waiting costs a message no attempt, and only one probe at a time calls the dependency.
 """
 
 import asyncio
@@ -22,20 +22,20 @@ SHORTEST_PAUSE: Final = 1.0
 """Seconds to the first probe, doubled for each one that fails."""
 LONGEST_PAUSE: Final = 30.0
 SET_ASIDE: Final = 200
-"""Messages of a queue that go back to the outbox between two probes; then the queue waits for the next one. Short queues
-stay open that way to what does not need the dependency, and long ones do not move into the database."""
+"""Messages of a queue that return to the outbox between two probes; then the queue waits for the next probe. So short queues
+stay open for messages that do not need the dependency, and long ones do not move into the database."""
 _LONGEST_HOLD: Final = 60.0
-"""Seconds that a queue waits at most: what is in hand must not come near the broker's consumer timeout."""
+"""Seconds that a queue waits at most, so that unsettled deliveries stay far from the broker's consumer timeout."""
 
 
 class Dependency:
-    """Something outside that handlers of this process need: another service, a mail server.
+    """Another system that handlers of this process need, such as a service or a mail server.
 
     Args:
         name: for logs, metrics and people.
-        outages: exceptions that say that it is away, whatever it was asked; any other is an answer of its own.
+        outages: exceptions that mean an outage for any call; the dependency has answered if a call raises another one.
         shortest_pause: seconds before the first probe.
-        longest_pause: seconds between probes at most, unless it asked for more (`after` of an exception).
+        longest_pause: seconds between probes at most, unless the dependency asked for more (`after` of an exception).
     """
 
     def __init__(
@@ -64,38 +64,38 @@ class Dependency:
 
     @property
     def trouble(self) -> str | None:
-        """Since when it is away, and why, for people; None while it is not."""
+        """The length and cause of the outage, for people; None if there is none."""
         if self._away_since is None:
             return None
         return f"away for {monotonic() - self._away_since:.0f} s: {self._problem}"
 
     @asynccontextmanager
     async def call(self) -> AsyncIterator[None]:
-        """Put a call of it, bounded in time, into the block; nothing that could fail for other reasons.
+        """Guards one call of the dependency; the block holds only that call, with a time limit.
 
         Raises:
-            WaitFor: it is away; found out by this call, or known and not this call's turn to find out.
+            WaitFor: this call found an outage, or one is known and this call is no probe.
         """
-        probes = self._let_in()
+        probes = self._admit()
         try:
             yield
         except self._outages as error:
-            raise self._lost(error, probed=probes) from error
+            raise self._note_outage(error, probed=probes) from error
         except Exception:
-            self._answered()
+            self._note_answer()
             raise
         else:
-            self._answered()
+            self._note_answer()
         finally:
             if probes:
                 self._probing = False
 
     def set_aside(self, queue: str) -> None:
-        """Notes that a message of the queue has gone back to the outbox to wait."""
+        """Counts a message of the queue that returned to the outbox to wait."""
         self._set_aside[queue] += 1
 
     async def wait_for_turn(self, queue: str) -> None:
-        """Returns at once, unless enough messages of the queue wait and it is no time for a probe yet."""
+        """Returns at once, unless enough messages of the queue wait and no probe is due yet."""
         give_up = monotonic() + _LONGEST_HOLD
         while self.away and self._set_aside[queue] >= SET_ASIDE:
             left = min(self._next_probe, give_up) - monotonic()
@@ -108,8 +108,8 @@ class Dependency:
             except TimeoutError:
                 return
 
-    def _let_in(self) -> bool:
-        """Whether the call is a probe."""
+    def _admit(self) -> bool:
+        """Whether the call is a probe; raises `WaitFor` if it must not be made."""
         if not self.away:
             return False
         left = self._next_probe - monotonic()
@@ -119,7 +119,7 @@ class Dependency:
         self._set_aside.clear()
         return True
 
-    def _lost(self, error: Exception, *, probed: bool) -> WaitFor:
+    def _note_outage(self, error: Exception, *, probed: bool) -> WaitFor:
         now = monotonic()
         self._problem = str(error) or type(error).__qualname__
         if self._away_since is None:
@@ -135,7 +135,7 @@ class Dependency:
             self._next_probe = now + pause
         return WaitFor(self.name, self._problem, after=timedelta(seconds=self._next_probe - now))
 
-    def _answered(self) -> None:
+    def _note_answer(self) -> None:
         if self._away_since is None:
             return
         log.info(

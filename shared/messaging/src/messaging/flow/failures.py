@@ -1,4 +1,4 @@
-"""What went wrong with a message, in the form that a person reads later."""
+"""Failures of messages, in the form that people read later."""
 
 import traceback
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from messaging.headers import Reason
 MAX_MESSAGE_CHARS: Final = 2_000
 MAX_STACK_CHARS: Final = 4_000
 _READ_CHARS: Final = 8 * MAX_STACK_CHARS
-"""Of what an exception says: it may repeat a whole document."""
+"""Characters read from an exception's text: it may repeat a whole document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,11 @@ class Failure:
     message: str
     stack: str = ""
     after: timedelta | None = None
-    """The wait that the failing side asked for (`Retry-After`), if it did."""
+    """The wait that the failing side requested (`Retry-After`), if any."""
     waits_for: str = ""
-    """What was away; then the attempt does not count."""
+    """The unavailable dependency; if set, the attempt does not count."""
     at_once: bool = False
-    """Whether it need not wait although it did not end: its process does."""
+    """Whether the next attempt needs no wait, because this one ended with its process."""
 
     @property
     def permanent(self) -> bool:
@@ -37,7 +37,7 @@ class Failure:
 
 
 def failure_of(error: BaseException) -> Failure:
-    """The failure that an exception of a handler stands for."""
+    """Converts an exception of a handler into a failure."""
     reason = Reason.PERMANENT if isinstance(error, Unprocessable) else Reason.EXHAUSTED
     return Failure(
         reason=reason,
@@ -49,8 +49,8 @@ def failure_of(error: BaseException) -> Failure:
     )
 
 
-def put_down() -> Failure:
-    """For an attempt that was cut short because its process ends: another goes on at once."""
+def interruption() -> Failure:
+    """The failure of an attempt that ends with its process; the next one follows at once."""
     return Failure(
         Reason.EXHAUSTED, "PutDown", "its process ended", waits_for="another process", at_once=True
     )
@@ -65,7 +65,7 @@ def failure_headers(
     service: str,
     queue: str,
 ) -> dict[str, str | int]:
-    """The failure facts as AMQP headers; times are ISO 8601 in UTC."""
+    """Converts the failure into AMQP headers; times are ISO 8601 in UTC."""
     return {
         header.FAILURE_REASON: failure.reason.value,
         header.FAILURE_TYPE: failure.exception_type,

@@ -1,4 +1,4 @@
-"""The two shapes of handler, and the table that a service makes of them."""
+"""The two kinds of handlers, and the routing table that a service builds from them."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from messaging.flow.transactions import Transaction
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a single handler may know about the attempt it is making."""
+    """Facts about the running attempt, for a single handler."""
 
     queue: str
     attempt: int
@@ -20,19 +20,19 @@ class Context:
     log: structlog.stdlib.BoundLogger
     """Bound to the message: event_id, type, correlation_id, attempt, queue, processing_delay_ms, and its span."""
     alone: bool = False
-    """Whether all others wait until this attempt ends: its message may be what killed its consumer. Who has long work in
-    durable steps does one of them and raises `WaitFor`."""
+    """Whether all other messages wait for this attempt, because its message may have killed its consumer. A handler with durable steps
+    then does one step and raises `WaitFor`."""
 
 
 RowT = TypeVar("RowT")
 
 
 @dataclass(frozen=True, slots=True)
-class Together(Generic[RowT]):
-    """A record that is written with its like: of single handlers that end at the same time, rows with the same `write` go to one call of it.
+class GroupedRecord(Generic[RowT]):
+    """A record that is written together with others that share `write`: one call takes the rows of all handlers that ended at the same time.
 
-    They come in the order in which their handlers ended. If the call raises, each is written alone, in a transaction of its
-    own, so that one that cannot be written spoils nothing but itself.
+    Rows come in the order in which their handlers ended. If the call raises, each row is written alone, in a transaction of its own, so
+    that one bad row does not harm the others.
     """
 
     write: Callable[[Transaction, Sequence[RowT]], Awaitable[None]]
@@ -40,9 +40,9 @@ class Together(Generic[RowT]):
 
 
 Record = Callable[[Transaction], Awaitable[None]]
-"""What a single handler leaves to be written, in one short transaction with the message's inbox row."""
+"""Writes a single handler's result, in one short transaction with the message's inbox row."""
 
-SingleHandler = Callable[[DomainMessage[Any], Context], Awaitable[Record | Together[Any] | None]]
+SingleHandler = Callable[[DomainMessage[Any], Context], Awaitable[Record | GroupedRecord[Any] | None]]
 BatchHandler = Callable[[Sequence[DomainMessage[Any]], Transaction], Awaitable[None]]
 
 
@@ -63,13 +63,12 @@ PayloadT = TypeVar("PayloadT", bound=Payload)
 
 
 def on_each(
-    handler: Callable[[DomainMessage[PayloadT], Context], Awaitable[Record | Together[Any] | None]],
+    handler: Callable[[DomainMessage[PayloadT], Context], Awaitable[Record | GroupedRecord[Any] | None]],
     payload: type[PayloadT],
 ) -> OnEach:
-    """A handler for slow outside work: called per message, `max_concurrency` at a time, with no transaction open.
+    """Makes a handler for slow outside work: called per message, `max_concurrency` at a time, with no transaction open.
 
-    It returns a `Record`, which is run in one short transaction that also holds the message's inbox row, or what is written
-    `Together` with its like, or None.
+    It returns a `Record` or `GroupedRecord`, which runs in one short transaction with the message's inbox row, or None.
     """
     return OnEach(handler, (payload,))
 
@@ -77,7 +76,7 @@ def on_each(
 def on_batch(
     handler: Callable[[Sequence[DomainMessage[Any]], Transaction], Awaitable[None]], *payloads: type[Payload]
 ) -> OnBatch:
-    """A handler for quick database work: called with the fresh messages of a batch, in order, inside the transaction.
+    """Makes a handler for quick database work: called with the fresh messages of a batch, in order, inside the transaction.
 
     If it raises, the batch is rolled back and each message is tried alone.
     """
@@ -85,7 +84,7 @@ def on_batch(
 
 
 def routing_table(catalogue: Catalogue, handlers: Sequence[Handler]) -> Mapping[str, Handler]:
-    """Message type → handler.
+    """Maps each message type to its handler.
 
     Raises:
         LookupError: a payload is not in the catalogue.

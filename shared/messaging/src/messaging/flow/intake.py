@@ -1,4 +1,4 @@
-"""From deliveries to pieces of work: what each message is, and what is to be done about it."""
+"""Turns deliveries into incoming messages, each with its handler or its failure."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,9 +10,9 @@ from opentelemetry.trace import INVALID_SPAN, Span
 from envelope import Message, new_event_id
 from messaging import headers as header
 from messaging.broker.deliveries import Delivery
-from messaging.flow.codec import Invalid, NotAnEnvelope, Reader, not_readable
+from messaging.flow.codec import DeliveryReader, InvalidMessage, NotAnEnvelope, describe_unreadable
 from messaging.flow.failures import Failure
-from messaging.flow.handlers import Handler, Record, Together
+from messaging.flow.handlers import GroupedRecord, Handler, Record
 from messaging.observing import spans
 from messaging.storage.origins import DeadLetterOrigin
 from messaging.storage.outbox import OutboxRow
@@ -20,98 +20,98 @@ from messaging.topology import RETURNS
 
 
 @dataclass(slots=True, eq=False)
-class Work:
-    """One message in hand, from delivery to outcome."""
+class IncomingMessage:
+    """One message in this process, from delivery to outcome."""
 
     delivery: Delivery
     event_id: UUID
     type: str
     correlation_id: str | None
     message: Message | None = None
-    """None when it could not be read as a message that this queue handles: then `failure` says why, or it is for others."""
+    """None if the body is no message that this queue handles: then `failure` says why, or the event is for other systems."""
     handler: Handler | None = None
     attempt: int = 1
     waits: int = 0
-    """How often it has come since its last attempt and gone back, because what it needs was away."""
+    """How often it has waited for a dependency since its last attempt."""
     first_failed_at: datetime | None = None
     replay_of: UUID | None = None
     failure: Failure | None = None
     """Why this attempt failed, once it has."""
-    record: Record | Together[Any] | None = None
-    """What a single handler left to be written."""
+    record: Record | GroupedRecord[Any] | None = None
+    """The single handler's result, still to be written."""
     marked: bool = False
     """Whether it runs under a crash marker."""
     origin: DeadLetterOrigin | None = None
-    """Of a replay that somebody else sent: the dead letter of this service that it stands for."""
+    """For a replay by another service: the dead letter of this service that it repeats."""
     is_refused_replay: bool = False
-    """Whether it is a replay of nothing that this service dead-lettered."""
+    """Whether it is a replay that matches no dead letter of this service."""
     has_identity: bool = True
     """Whether its body is an envelope, so that `event_id` is its own."""
     span: Span = INVALID_SPAN
 
     def row(self) -> OutboxRow:
-        """The message as it came, ready to be sent on."""
+        """The unchanged message as an outbox row."""
         return OutboxRow("", "", self.event_id, self.type, self.correlation_id, self.delivery.body)
 
     def delay_ms(self, now: datetime) -> int | None:
-        """Milliseconds since the message was made; None if that is unknown."""
+        """Milliseconds since the message was made; None if unknown."""
         return None if self.message is None else round((now - self.message.timestamp).total_seconds() * 1000)
 
 
 def read(
-    delivery: Delivery, reader: Reader, table: dict[str, Handler], queue: str, *, traced: bool
-) -> Work | NotAnEnvelope:
-    """What a delivery asks for, or that it is no envelope."""
+    delivery: Delivery, reader: DeliveryReader, table: dict[str, Handler], queue: str, *, traced: bool
+) -> IncomingMessage | NotAnEnvelope:
+    """Reads a delivery as an incoming message; `NotAnEnvelope` if the broker should dead-letter it."""
     headers = delivery.headers
     try:
         decoded = reader(delivery)
-    except Exception as error:  # noqa: BLE001  (bytes of a stranger must not end the service, whatever they break)
+    except Exception as error:  # noqa: BLE001  (a stranger's bytes must not end the service)
         return NotAnEnvelope(f"cannot be read: {error!r}")
     if isinstance(decoded, NotAnEnvelope):
-        return decoded if _may_be_rejected(delivery) else _unfit(delivery, decoded)
-    head = decoded.head if isinstance(decoded, Invalid) else decoded
-    work = Work(delivery, head.event_id, head.type, head.correlation_id)
+        return decoded if _may_be_rejected(delivery) else _without_envelope(delivery, decoded)
+    head = decoded.head if isinstance(decoded, InvalidMessage) else decoded
+    incoming = IncomingMessage(delivery, head.event_id, head.type, head.correlation_id)
     if headers:  # a first attempt has none
-        work.attempt = header.integer(headers, header.ATTEMPT, default=1)
-        work.waits = header.integer(headers, header.WAITS, default=0)
-        work.first_failed_at = header.moment(headers, header.FAILURE_FIRST_AT)
-        # Elsewhere whoever sends it could make its consumer say that it has handled a dead letter.
+        incoming.attempt = header.integer(headers, header.ATTEMPT, default=1)
+        incoming.waits = header.integer(headers, header.WAITS, default=0)
+        incoming.first_failed_at = header.moment(headers, header.FAILURE_FIRST_AT)
+        # On other routes, a sender could make this consumer report a dead letter as handled.
         if delivery.came_by(RETURNS):
-            work.replay_of = header.identity(headers, header.REPLAY_OF)
+            incoming.replay_of = header.identity(headers, header.REPLAY_OF)
     if traced or header.TRACEPARENT in headers:
-        work.span = spans.start_process_span(
+        incoming.span = spans.start_process_span(
             head,
             queue,
             origin=delivery.origin(),
             headers=headers,
             size=len(delivery.body),
-            attempt=work.attempt,
+            attempt=incoming.attempt,
         )
-    if isinstance(decoded, Invalid):
-        # Of an event for others that a newer version sends there is nothing to do here, nor anything to repair.
+    if isinstance(decoded, InvalidMessage):
+        # An integration event of a newer version needs no work here and no repair.
         unheard = decoded.failure.reason is header.Reason.UNKNOWN_TYPE and header.FOR_OTHERS in headers
-        work.failure = None if unheard else decoded.failure
-        return work
-    work.message = decoded
-    work.handler = table[decoded.type]
-    return work
+        incoming.failure = None if unheard else decoded.failure
+        return incoming
+    incoming.message = decoded
+    incoming.handler = table[decoded.type]
+    return incoming
 
 
 def _may_be_rejected(delivery: Delivery) -> bool:
-    """Whether the broker itself can dead-letter it.
+    """Whether the broker itself can dead-letter the delivery.
 
-    RabbitMQ 3.10 reads `x-death` as its own writing. One that a stranger forged ends its dead-letter worker, and after
-    a few times no quorum queue can be declared any more.
+    RabbitMQ 3.10 takes any `x-death` for its own. A forged one ends its dead-letter worker, and after a few such messages it can declare
+    no quorum queue any more.
     """
     return delivery.readable and header.BROKER_DEATHS not in delivery.headers
 
 
-def _unfit(delivery: Delivery, decoded: NotAnEnvelope) -> Work:
-    """A body without identity as a piece of work that fails, so that it is dead-lettered with headers made anew."""
-    work = Work(delivery, new_event_id(), "unknown", None)
-    work.has_identity = False
-    work.failure = Failure(decoded.reason, "NotAnEnvelope", not_readable(decoded))
-    return work
+def _without_envelope(delivery: Delivery, decoded: NotAnEnvelope) -> IncomingMessage:
+    """An incoming message that has failed and has a new id, so that it is dead-lettered with new headers."""
+    incoming = IncomingMessage(delivery, new_event_id(), "unknown", None)
+    incoming.has_identity = False
+    incoming.failure = Failure(decoded.reason, "NotAnEnvelope", describe_unreadable(decoded))
+    return incoming
 
 
 def utc_now() -> datetime:

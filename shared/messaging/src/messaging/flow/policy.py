@@ -1,4 +1,4 @@
-"""How a queue is consumed: batch sizes, concurrency, deadlines, attempts and backoff."""
+"""The policy of a queue: batch sizes, concurrency, deadlines, attempts and backoff."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -10,7 +10,7 @@ _LONGEST_HELD: Final = 900.0
 
 @dataclass(frozen=True, slots=True)
 class QueuePolicy:
-    """Settings of one queue. The defaults suit quick database work and a few slow calls side by side."""
+    """The policy of one queue. The defaults suit quick database work and a few slow calls side by side."""
 
     max_batch_size: int = 100
     """Messages per transaction at most."""
@@ -19,7 +19,7 @@ class QueuePolicy:
     max_concurrency: int = 8
     """Single handlers that run at a time."""
     handler_timeout: float = 60.0
-    """Seconds an attempt may take; past it, the attempt has failed for a passing reason."""
+    """Seconds per attempt; a longer attempt fails and is retried."""
     max_attempts: int | None = 5
     """Attempts before a message is dead-lettered; None: never."""
     backoff_base: float = 30.0
@@ -27,23 +27,22 @@ class QueuePolicy:
     backoff_limit: float = 600.0
     """Seconds between attempts at most."""
     wait_base: float = 1.0
-    """Seconds that a message waits when what it needs is away (`WaitFor`); doubled each time it comes in vain."""
+    """Seconds that a message waits for an unavailable dependency (`WaitFor`); doubled each time."""
     wait_limit: float = 30.0
-    """Seconds between such looks at most, unless the other side asks for more."""
+    """Seconds of such a wait at most, unless the dependency asks for more."""
     prefetch: int | None = None
-    """Unacknowledged deliveries held; None: what `held` says."""
+    """Unacknowledged deliveries at most; None: the result of `held`."""
 
     def __post_init__(self) -> None:
         if self.max_batch_size < 1 or self.max_concurrency < 1 or self.handler_timeout <= 0:
             raise ValueError("max_batch_size and max_concurrency are at least 1, handler_timeout above 0")
 
     def held(self, *, singly: bool) -> int:
-        """Unacknowledged deliveries held, where all handlers of the queue are single ones (`singly`) or not.
+        """Unacknowledged deliveries at most; `singly` says that all handlers of the queue are single ones.
 
-        Three times what can be worked on at once. With single handlers a whole batch, if that is more: results that are
-        ready together are committed together, and quick ones would wait for the broker's next few otherwise. But no more
-        than are done in a quarter of an hour, should each take its whole time: after 30 minutes the broker takes back what
-        a consumer holds.
+        Three times the number of messages in work at once. For single handlers a whole batch, if that is more: results that are ready at the
+        same time are committed together, and quick handlers would otherwise wait for the broker. But no more than finish within 15 minutes if
+        each takes `handler_timeout`: the broker takes deliveries back after 30 minutes.
         """
         if self.prefetch is not None:
             return self.prefetch
@@ -53,12 +52,12 @@ class QueuePolicy:
         return max(3 * self.max_concurrency, min(self.max_batch_size, in_time))
 
     def backoff(self, attempt: int) -> timedelta:
-        """The wait after attempt number `attempt` (1-based) has failed."""
+        """The wait after attempt number `attempt` (from 1) has failed."""
         # Past 2^20 the limit has long been reached; the bound keeps a forged attempt header from overflowing.
         return timedelta(seconds=min(self.backoff_base * 2 ** min(attempt - 1, 20), self.backoff_limit))
 
     def wait(self, waits: int) -> timedelta:
-        """The wait of a message that has already waited `waits` times for what it needs."""
+        """The wait of a message that has already waited `waits` times for a dependency."""
         return timedelta(seconds=min(self.wait_base * 2 ** min(waits, 20), self.wait_limit))
 
     def exhausted(self, attempt: int) -> bool:

@@ -1,6 +1,6 @@
-"""The relay publishes the outbox, and nothing else publishes.
+"""The relay publishes the outbox; no other part of a service publishes.
 
-What a commit wrote leaves right after it; what a crash, an outage or a delay left for later is swept up.
+It publishes rows right after their commit. A sweeper publishes rows that a crash, an outage or a delay left.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from chassis.database.pool import Connection, Connections, DatabaseUnavailableEr
 from messaging import fail_points
 from messaging.broker.publisher import Publisher
 from messaging.errors import BrokerUnavailableError, QueueFullError
-from messaging.flow.routes import Routes
+from messaging.flow.route_backoff import RouteBackoff
 from messaging.observing.counting import PublishCounts
 from messaging.storage import outbox
 from messaging.storage.outbox import OutboxRow
@@ -26,21 +26,21 @@ log = structlog.get_logger(__name__)
 
 BATCH: Final = 300
 IN_FLIGHT: Final = 2
-"""Batches on their way at a time: while one waits for its confirms, the next is being sent."""
+"""Batches in flight: the relay sends one while another waits for its confirms."""
 LEASE: Final = timedelta(seconds=30)
-"""How long rows belong to the process that is publishing them; longer than a publish may take, see `publisher`."""
+"""How long rows belong to the process that publishes them; longer than a publish may take, see `publisher`."""
 LONGEST_SLEEP: Final = 10.0
-"""Seconds after which the sweeper looks for rows that a crashed replica left, even if nothing is due here."""
+"""Seconds after which the sweeper looks for rows of a crashed replica, even if no row is due here."""
 BACKLOG_LIMIT: Final = 10_000
-"""Overdue rows above which consumption waits."""
+"""Number of overdue rows that pauses consumption."""
 _BROKER_PAUSE: Final = timedelta(seconds=1)
 _LONGEST_PAUSE: Final = timedelta(seconds=60)
 _DATABASE_PAUSE: Final = 0.5
-"""Seconds before the database is tried again: it may answer and still refuse all work (a full disk)."""
+"""Seconds before the database is tried again: with a full disk it answers and refuses all work."""
 
 
 class Relay:
-    """Publishes one database's outbox; any number of them may work on the same one."""
+    """Publishes the outbox of one database; several relays may share a database."""
 
     def __init__(
         self, connections: Connections, publisher: Publisher, *, backlog_limit: int = BACKLOG_LIMIT
@@ -49,7 +49,7 @@ class Relay:
         self._publisher = publisher
         self._backlog_limit = backlog_limit
         self._lease = uuid4()
-        self._routes = Routes()
+        self._routes = RouteBackoff()
         self.counts = PublishCounts()
         self._queue: deque[OutboxRow] = deque()
         self._arrived = asyncio.Event()
@@ -64,18 +64,18 @@ class Relay:
         self._room.set()
 
     async def write(self, connection: Connection, rows: Sequence[OutboxRow]) -> bool:
-        """Writes rows within the caller's transaction, and says whether we hold them; `submit` them once it is committed."""
-        # Without a broker nobody will publish them soon, so nobody holds them.
+        """Writes rows in the caller's transaction; returns whether this relay leases them. `submit` them after the commit."""
+        # Without a broker, this relay cannot publish them soon, so it leases none.
         held = self._publisher.ready
         await outbox.insert(connection, rows, self._lease, LEASE if held else timedelta())
         return held
 
     def submit(self, rows: Sequence[OutboxRow], *, held: bool) -> None:
-        """Takes over committed rows: those that we hold are published at once, the others when they are due."""
+        """Takes over committed rows: publishes leased ones at once, and the others when they are due."""
         now = [row for row in rows if not row.delay]
         self._count(len(now))
         if now and held:
-            # Even if the broker has gone away meanwhile: nobody else takes them before their lease runs out.
+            # Even if the broker is gone meanwhile: no other relay takes them before their lease runs out.
             self._queue.extend(now)
             self._idle.clear()
             self._arrived.set()
@@ -88,11 +88,11 @@ class Relay:
         return self._overdue > self._backlog_limit
 
     async def wait_for_room(self) -> None:
-        """Returns at once, unless so much waits to be published that no more should be produced."""
+        """Waits while the outbox has more than `backlog_limit` overdue rows."""
         await self._room.wait()
 
     async def flush(self) -> None:
-        """Waits until everything submitted has been published or given back."""
+        """Waits until all submitted rows are published or released."""
         await self._idle.wait()
 
     async def run(self) -> None:
@@ -143,12 +143,12 @@ class Relay:
                     for row, error in failed:
                         await self._give_back(connection, row, error)
                     if resting:
-                        await outbox.give_back(
+                        await outbox.release(
                             connection,
                             [row.id for row in resting],
                             self._lease,
                             after=max(rests.values()),
-                            error="QueueFullError: its route rests",
+                            error="QueueFullError: its route is paused",
                         )
                 break
             except DatabaseUnavailableError:
@@ -180,7 +180,7 @@ class Relay:
                 error=repr(error),
                 retry_seconds=pause.total_seconds(),
             )
-        await outbox.give_back(
+        await outbox.release(
             connection, [row.id], self._lease, after=pause, error=redaction.text(repr(error))[:500]
         )
 
@@ -203,8 +203,10 @@ class Relay:
         async with self._connections.connection() as connection:
             claimed = await outbox.claim(connection, BATCH, self._lease, LEASE)
             added = self._added
-            state = await outbox.pending(connection, self._backlog_limit + 1, max(LEASE, _LONGEST_PAUSE))
-        # What was committed while they were counted may be missing: counted twice beats not at all.
+            state = await outbox.measure_backlog(
+                connection, self._backlog_limit + 1, max(LEASE, _LONGEST_PAUSE)
+            )
+        # Rows committed during the count may be missing from it: counted twice is better than not at all.
         self._overdue = state.overdue + self._added - added
         self._count(0)
         if state.next_due is None:
@@ -229,7 +231,7 @@ class Relay:
             self._wake.set()
 
     def _count(self, change: int) -> None:
-        """Keeps the number of overdue rows between two sweeps, which set it right."""
+        """Updates the number of overdue rows between two sweeps, which correct it."""
         self._overdue = max(self._overdue + change, 0)
         self._added += max(change, 0)
         if self.overfull:

@@ -1,7 +1,7 @@
-"""Replays: a service takes one only if its own database knows that it dead-lettered that content.
+"""Checks replays: a service accepts one only if its own database shows that it dead-lettered that content.
 
-The recorder may send anything to any queue by way of the exchange `returns`, so whoever holds its password could give every
-service any command. What a service has dead-lettered stands in its own database, where the recorder has no access.
+The recorder may send any message to any queue through the exchange `returns`, so a thief of its password could give every service any
+command. The record of a service's dead letters is in its own database, where the recorder has no access.
 """
 
 import hashlib
@@ -11,22 +11,22 @@ from typing import Final
 from uuid import UUID
 
 from chassis.database.pool import Connection, Connections
-from messaging.flow.claims import Claims
 from messaging.flow.failures import Failure
-from messaging.flow.intake import Work
+from messaging.flow.intake import IncomingMessage
+from messaging.flow.sender_check import SenderCheck
 from messaging.headers import Reason
 from messaging.storage import origins
-from messaging.storage.origins import Arrival, DeadLetterOrigin
+from messaging.storage.origins import DeadLetterOrigin, PublishOrigin
 from messaging.topology import RETURNS
 
 _LONGEST_INTEGER: Final = 4_000
-"""Digits that Python turns into a number."""
+"""Digits that Python converts into a number."""
 _COPIED: Final = ("type", "source", "correlation_id", "payload")
-"""What a replay leaves as it is."""
+"""Members that a replay copies unchanged."""
 
 
 def content_digest(body: bytes) -> bytes | None:
-    """SHA-256 of what a replay shares with its original: type, source, correlation id and payload.
+    """SHA-256 of the members that a replay shares with its original: type, source, correlation id and payload.
 
     None if the body is no JSON object.
     """
@@ -43,162 +43,174 @@ def _integer(digits: str) -> int | str:
 
 
 class ReplayCheck:
-    """Looks up what the replays of one queue stand for, and refuses those that stand for nothing.
+    """Finds the dead letters that the replays of one queue repeat, and refuses replays without one.
 
     Args:
         connections: of the service's own database.
-        claims: judges again what nobody believed when it first came.
+        sender_check: checks again a message that failed the check when it first came.
     """
 
-    def __init__(self, connections: Connections, claims: Claims) -> None:
+    def __init__(self, connections: Connections, sender_check: SenderCheck) -> None:
         self._connections = connections
-        self._claims = claims
+        self._sender_check = sender_check
 
-    async def check(self, works: Sequence[Work]) -> None:
-        """Gives each replay among the works its `origin`, or a failure.
+    async def check(self, messages: Sequence[IncomingMessage]) -> None:
+        """Gives each replay among the messages its `origin`, or a failure.
 
         Raises:
-            DatabaseUnavailableError: the database is away.
+            DatabaseUnavailableError: the database is unavailable.
         """
-        replays = [work for work in works if self._claims.is_replay(work.delivery)]
+        replays = [incoming for incoming in messages if self._sender_check.is_replay(incoming.delivery)]
         if not replays:
             return
-        digests = {work.event_id: content_digest(work.delivery.body) for work in replays}
+        digests = {incoming.event_id: content_digest(incoming.delivery.body) for incoming in replays}
         async with self._connections.connection() as connection:
             found = await _find(connection, replays, digests)
-        for work in replays:
-            origin = found.get(work.event_id)
-            problem = _unknown(work) if origin is None else self._problem(work, origin)
-            work.origin = origin
-            work.is_refused_replay = origin is None
+        for incoming in replays:
+            origin = found.get(incoming.event_id)
+            problem = _describe_unknown(incoming) if origin is None else self._problem(incoming, origin)
+            incoming.origin = origin
+            incoming.is_refused_replay = origin is None
             if problem:
-                work.failure = Failure(Reason.FALSE_CLAIM, "UnprovenReplay", problem)
-                work.message = work.handler = None
+                incoming.failure = Failure(Reason.FALSE_CLAIM, "UnprovenReplay", problem)
+                incoming.message = incoming.handler = None
 
-    def _problem(self, work: Work, origin: DeadLetterOrigin) -> str:
-        if origin.arrival is None or work.message is None:
+    def _problem(self, incoming: IncomingMessage, origin: DeadLetterOrigin) -> str:
+        if origin.arrival is None or incoming.message is None:
             return ""
-        problem = self._claims.problem_at(origin.arrival, work.message)
-        return problem and f"{problem}; {_way_out(work)}"
+        problem = self._sender_check.problem_at(origin.arrival, incoming.message)
+        return problem and f"{problem}; {_describe_remedy(incoming)}"
 
 
 async def _find(
-    connection: Connection, replays: Sequence[Work], digests: dict[UUID, bytes | None]
+    connection: Connection, replays: Sequence[IncomingMessage], digests: dict[UUID, bytes | None]
 ) -> dict[UUID, DeadLetterOrigin]:
-    """`event_id` of each replay → what it stands for."""
-    originals = {work.replay_of for work in replays if work.replay_of is not None}
+    """`event_id` of each replay → the dead letter that it repeats."""
+    originals = {incoming.replay_of for incoming in replays if incoming.replay_of is not None}
     known = await origins.find(connection, originals, {each for each in digests.values() if each})
     found: dict[UUID, DeadLetterOrigin] = {}
-    for work in replays:
-        digest = digests[work.event_id]
-        fitting = [row for row in known if _stands_for(work, digest, row)]
+    for incoming in replays:
+        digest = digests[incoming.event_id]
+        fitting = [row for row in known if _stands_for(incoming, digest, row)]
         # The one that it names comes first. Another with the same content will do: a replay that the broker itself gave up
         # on has no row, and its own replay names that one.
-        fitting.sort(key=lambda row: row.event_id != work.replay_of)
+        fitting.sort(key=lambda row: row.event_id != incoming.replay_of)
         if fitting:
-            found[work.event_id] = fitting[0]
+            found[incoming.event_id] = fitting[0]
     older = {
-        work.replay_of: work
-        for work in replays
-        if work.replay_of is not None and work.event_id not in found and digests[work.event_id] is not None
+        incoming.replay_of: incoming
+        for incoming in replays
+        if incoming.replay_of is not None
+        and incoming.event_id not in found
+        and digests[incoming.event_id] is not None
     }
     if older:
         dead = await origins.died_before_upgrade(
-            connection, {event_id: work.type for event_id, work in older.items()}
+            connection, {event_id: incoming.type for event_id, incoming in older.items()}
         )
         for event_id in dead:
-            work = older[event_id]
-            found[work.event_id] = DeadLetterOrigin(event_id, digests[work.event_id])
+            incoming = older[event_id]
+            found[incoming.event_id] = DeadLetterOrigin(event_id, digests[incoming.event_id])
     return found
 
 
-def _stands_for(work: Work, digest: bytes | None, row: DeadLetterOrigin) -> bool:
-    if row.settled_by not in (None, work.event_id):
+def _stands_for(incoming: IncomingMessage, digest: bytes | None, row: DeadLetterOrigin) -> bool:
+    if row.settled_by not in (None, incoming.event_id):
         return False
     if row.digest is None:
-        return row.event_id == work.replay_of
+        return row.event_id == incoming.replay_of
     return row.digest == digest
 
 
-def _unknown(work: Work) -> str:
-    replayed = "names no message that it replays" if work.replay_of is None else f"replays {work.replay_of}"
+def _describe_unknown(incoming: IncomingMessage) -> str:
+    replayed = (
+        "names no message that it replays" if incoming.replay_of is None else f"replays {incoming.replay_of}"
+    )
     return (
-        f"it {replayed}, and no dead letter of this service with that content waits for a replay: this service "
-        f"did not dead-letter it, or took a replay of it already; {_way_out(work)}"
+        f"it {replayed}, and this service has no unsettled dead letter with that content: it "
+        f"did not dead-letter it, or has accepted a replay of it already; {_describe_remedy(incoming)}"
     )
 
 
-def _way_out(work: Work) -> str:
+def _describe_remedy(incoming: IncomingMessage) -> str:
     return (
-        f"if you know where it comes from, run `python -m messaging accept-replay {work.event_id}` with this service's "
+        f"if you know its sender, run `python -m messaging accept-replay {incoming.event_id}` with this service's "
         "DATABASE_URL, then replay this dead letter"
     )
 
 
-async def lock_origins(connection: Connection, works: Sequence[Work]) -> list[Work]:
-    """Locks what the replays among the works stand for; returns the replays that come too late.
+async def lock_origins(connection: Connection, messages: Sequence[IncomingMessage]) -> list[IncomingMessage]:
+    """Locks the dead letters of the replays among the messages; returns the replays that another one has overtaken.
 
-    Another replay may have taken its place since `ReplayCheck` looked.
+    Another replay may have settled the dead letter since `ReplayCheck` looked.
     """
-    replays = [work for work in works if work.origin is not None]
+    replays = [incoming for incoming in messages if incoming.origin is not None]
     if not replays:
         return []
-    await origins.insert(connection, [work.origin for work in replays if work.origin is not None])
-    settled = await origins.lock(connection, {work.origin.event_id for work in replays if work.origin})
-    late: list[Work] = []
+    await origins.insert(connection, [incoming.origin for incoming in replays if incoming.origin is not None])
+    settled = await origins.lock(
+        connection, {incoming.origin.event_id for incoming in replays if incoming.origin}
+    )
+    late: list[IncomingMessage] = []
     taken: dict[UUID, UUID] = {}
-    for work in replays:
-        assert work.origin is not None
-        holder = settled.get(work.origin.event_id) or taken.setdefault(work.origin.event_id, work.event_id)
-        if holder != work.event_id:
-            late.append(work)
+    for incoming in replays:
+        assert incoming.origin is not None
+        holder = settled.get(incoming.origin.event_id) or taken.setdefault(
+            incoming.origin.event_id, incoming.event_id
+        )
+        if holder != incoming.event_id:
+            late.append(incoming)
     return late
 
 
-def came_too_late(work: Work) -> Failure:
-    """The failure of a replay whose dead letter another replay has settled."""
-    work.is_refused_replay = True
-    return Failure(Reason.FALSE_CLAIM, "UnprovenReplay", _unknown(work))
+def superseded_replay(incoming: IncomingMessage) -> Failure:
+    """Builds the failure of a replay whose dead letter another replay has settled."""
+    incoming.is_refused_replay = True
+    return Failure(Reason.FALSE_CLAIM, "UnprovenReplay", _describe_unknown(incoming))
 
 
-async def note_outcomes(connection: Connection, dead: Sequence[Work], settled: Sequence[Work]) -> None:
-    """Writes down what dies in the running transaction, and which replays have taken their originals' places.
+async def note_outcomes(
+    connection: Connection, dead: Sequence[IncomingMessage], settled: Sequence[IncomingMessage]
+) -> None:
+    """Records messages that die in the running transaction, and the replays that settle their dead letters.
 
     Args:
         connection: of the running transaction.
-        dead: what is dead-lettered in it.
-        settled: all that has a final outcome in it.
+        dead: messages dead-lettered in it.
+        settled: messages with a final outcome in it.
     """
-    new = [origin for work in dead if (origin := _origin_of(work)) is not None]
+    new = [origin for incoming in dead if (origin := _origin_of(incoming)) is not None]
     if new:
         await origins.insert(connection, new)
     replaced = {
-        original: work.event_id
-        for work in settled
-        if not work.is_refused_replay
-        and (original := work.origin.event_id if work.origin else work.replay_of) is not None
+        original: incoming.event_id
+        for incoming in settled
+        if not incoming.is_refused_replay
+        and (original := incoming.origin.event_id if incoming.origin else incoming.replay_of) is not None
     }
     if replaced:
         await origins.settle(connection, replaced)
 
 
-def _origin_of(work: Work) -> DeadLetterOrigin | None:
-    if not work.has_identity:
+def _origin_of(incoming: IncomingMessage) -> DeadLetterOrigin | None:
+    if not incoming.has_identity:
         return None
-    digest = content_digest(work.delivery.body)
-    if work.is_refused_replay:
+    digest = content_digest(incoming.delivery.body)
+    if incoming.is_refused_replay:
         # Settled by itself: known, so that its death here makes no replay of it true.
-        return DeadLetterOrigin(work.event_id, digest, settled_by=work.event_id)
-    if work.origin is not None:
-        arrival = work.origin.arrival
-    elif work.failure is not None and work.message is None:
-        arrival = _arrival_of(work)
+        return DeadLetterOrigin(incoming.event_id, digest, settled_by=incoming.event_id)
+    if incoming.origin is not None:
+        arrival = incoming.origin.arrival
+    elif incoming.failure is not None and incoming.message is None:
+        arrival = _arrival_of(incoming)
     else:
         arrival = None
-    return DeadLetterOrigin(work.event_id, digest, arrival)
+    return DeadLetterOrigin(incoming.event_id, digest, arrival)
 
 
-def _arrival_of(work: Work) -> Arrival | None:
-    """How a message came that nobody has believed yet; a retry of our own was believed before."""
-    exchange, routing_key = work.delivery.origin()
-    return None if exchange in ("", RETURNS) else Arrival(exchange, routing_key, work.delivery.user_id)
+def _arrival_of(incoming: IncomingMessage) -> PublishOrigin | None:
+    """The publish origin of a message that has not passed the sender check; None for a retry, which has."""
+    exchange, routing_key = incoming.delivery.origin()
+    return (
+        None if exchange in ("", RETURNS) else PublishOrigin(exchange, routing_key, incoming.delivery.user_id)
+    )

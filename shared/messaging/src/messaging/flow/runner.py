@@ -1,4 +1,4 @@
-"""The work on one queue: takes deliveries, forms batches, runs handlers, settles, and waits out outages."""
+"""Runs one queue: takes deliveries, forms batches, runs handlers, settles, and waits out outages."""
 
 import asyncio
 from collections import deque
@@ -14,13 +14,13 @@ from chassis.database.pool import Connection, Connections, DatabaseUnavailableEr
 from chassis.observing import logs, traces
 from chassis.tasks import cancel_all
 from messaging import fail_points
-from messaging.broker.deliveries import Delivery, Unsettled
+from messaging.broker.deliveries import Delivery, UnsettledDeliveries
 from messaging.broker.subscription import Subscription
-from messaging.flow.codec import NotAnEnvelope, Reader
+from messaging.flow.codec import DeliveryReader, NotAnEnvelope
 from messaging.flow.dependencies import Dependency
-from messaging.flow.failures import Failure, failure_of, put_down
+from messaging.flow.failures import Failure, failure_of, interruption
 from messaging.flow.handlers import Context, Handler, OnEach
-from messaging.flow.intake import Work, read, utc_now
+from messaging.flow.intake import IncomingMessage, read, utc_now
 from messaging.flow.policy import QueuePolicy
 from messaging.flow.relay import Relay
 from messaging.flow.replays import ReplayCheck
@@ -32,13 +32,13 @@ log = structlog.get_logger(__name__)
 
 _CONFLICT_TRIES: Final = 3
 _SHORTEST_PAUSE: Final = 0.5
-"""Seconds without consuming after the database failed, doubled for each failure in a row: it may answer and still
-refuse all work (a full disk), and every requeue brings a message nearer to the broker's delivery limit."""
+"""Seconds without consuming after a database failure, doubled for each one in a row. With a full disk the database answers and refuses
+all work, and every requeue brings a message nearer to the broker's delivery limit."""
 _LONGEST_PAUSE: Final = 30.0
-_PUT_DOWN_SECONDS: Final = 5.0
-"""For writing down what was cut short by the end of the process."""
-_TURN_PAUSE: Final = 0.2
-"""Seconds between looks whether another replica has finished what was delivered here too."""
+_HAND_BACK_SECONDS: Final = 5.0
+"""Limit for storing the outcomes of attempts that the end of the process interrupted."""
+_LOCK_PAUSE: Final = 0.2
+"""Seconds between attempts to lock a suspect that another replica is handling."""
 
 
 class QueueRunner:
@@ -52,7 +52,7 @@ class QueueRunner:
         settlement: Settlement,
         *,
         queue: str,
-        decode: Reader,
+        decode: DeliveryReader,
         table: dict[str, Handler],
         policy: QueuePolicy,
         crash_lock: asyncio.Lock,
@@ -72,19 +72,19 @@ class QueueRunner:
         self._decode = decode
         self._dependencies = dependencies
         self._replay_check = replay_check
-        self._unsettled = Unsettled()
+        self._unsettled = UnsettledDeliveries()
         self._waiting: deque[Delivery] = deque()
         self._arrived = asyncio.Event()
         self._full = asyncio.Event()
         self._slots = asyncio.Semaphore(policy.max_concurrency)
-        self._next: deque[Work] = deque()
-        """Of single handlers: what waits for a slot."""
+        self._next: deque[IncomingMessage] = deque()
+        """Messages of single handlers that wait for a slot."""
         self._in_flight: dict[UUID, list[Delivery]] = {}
         self._busy: set[Delivery] = set()
-        self._finished: list[Work] = []
+        self._finished: list[IncomingMessage] = []
         self._finished_any = asyncio.Event()
         self._singles: set[asyncio.Task[None]] = set()
-        self._cut_short: list[Work] = []
+        self._interrupted: list[IncomingMessage] = []
         self._crash_lock = crash_lock
         self._marked: dict[UUID, Delivery] = {}
         self._database_lost = asyncio.Event()
@@ -105,27 +105,26 @@ class QueueRunner:
 
     @property
     def tasks(self) -> Sequence[asyncio.Task[None]]:
-        """What runs until `stop`; should one end before, the service cannot go on."""
+        """Tasks that run until `stop`; if one ends earlier, the service must end too."""
         return self._tasks
 
     @property
     def in_hand(self) -> int:
-        """Deliveries that are not settled yet."""
+        """The number of unsettled deliveries."""
         return len(self._unsettled)
 
     async def stop(self, grace_seconds: float) -> None:
-        """Takes no more deliveries, finishes what is in hand within the grace period, gives back the rest.
+        """Takes no more deliveries, finishes work within the grace period and requeues the rest.
 
-        What slow handlers have not begun is given back at once. What set-based ones wait for is a matter of milliseconds,
-        and whatever is given back travels from replica to replica while one after the other stops. What slow handlers were
-        at goes back through the outbox: the broker would count it as returned, and after two restarts in a row each such
-        message would be handled alone, in case that it had killed its consumer.
+        It requeues messages of slow handlers that have not started at once: otherwise they would travel from one stopping replica to the next.
+        Batches finish in milliseconds and are waited for. Interrupted attempts of slow handlers return through the outbox: the broker would
+        count a requeue, and after two restarts in a row each such message would be handled alone as a suspected crasher.
         """
         self._stopping = True
         await self.subscription.pause()
         if any(isinstance(handler, OnEach) for handler in self.table.values()):
-            # Out of the runner's reach first: it goes on while they are given back one after the other.
-            waiting = [*(work.delivery for work in self._forgotten_next()), *self._waiting]
+            # Take them from the runner first: it continues while they are requeued one by one.
+            waiting = [*(incoming.delivery for incoming in self._drop_next()), *self._waiting]
             self._waiting.clear()
             await self._unsettled.requeue(waiting)
         try:
@@ -134,22 +133,22 @@ class QueueRunner:
         except TimeoutError:
             log.warning("grace_period_over", queue=self.queue, unfinished=len(self._unsettled))
         await cancel_all(self._singles)
-        await self._put_down(grace_seconds)
+        await self._hand_back_interrupted(grace_seconds)
         await cancel_all(self._tasks)
-        await self._take_marks_back()
+        await self._remove_markers()
         await self._unsettled.requeue(list(self._unsettled))
 
-    async def _put_down(self, within: float) -> None:
-        """For handlers that were cancelled; where that fails, the broker is asked to deliver their messages again.
+    async def _hand_back_interrupted(self, within: float) -> None:
+        """Stores the outcomes of interrupted attempts; if that fails, the broker redelivers their messages.
 
-        What came on a channel that is gone, the broker has given to somebody else by itself.
+        The broker itself has redelivered messages of closed channels.
         """
         self._unsettled.forget_closed()
-        ours = [work for work in self._cut_short if work.delivery in self._unsettled]
+        ours = [incoming for incoming in self._interrupted if incoming.delivery in self._unsettled]
         if not ours:
             return
         try:
-            async with asyncio.timeout(min(within, _PUT_DOWN_SECONDS)):
+            async with asyncio.timeout(min(within, _HAND_BACK_SECONDS)):
                 await self._settle(ours)
         except (DatabaseUnavailableError, TimeoutError) as error:
             log.warning("not_put_down", queue=self.queue, count=len(ours), error=repr(error))
@@ -178,13 +177,13 @@ class QueueRunner:
                 self._waiting.popleft() for _ in range(min(self.policy.max_batch_size, len(self._waiting)))
             ]
             if not self._waiting and not self._database_lost.is_set():
-                # A database that was lost since the look above is to be noticed in the next turn.
+                # If the database was lost since the check above, the next round notices it.
                 self._arrived.clear()
             self._full.clear()
             try:
                 await self._handle(batch)
             except DatabaseUnavailableError as error:
-                self._lose_database(error)
+                self._pause_consumption(error)
 
     async def _wait_to_fill(self) -> None:
         try:
@@ -194,135 +193,139 @@ class QueueRunner:
             pass
 
     async def _handle(self, deliveries: Sequence[Delivery]) -> None:
-        fresh: list[Work] = []
-        suspects: list[Work] = []
+        fresh: list[IncomingMessage] = []
+        suspects: list[IncomingMessage] = []
         traced = traces.active()
         for delivery in deliveries:
-            work = read(delivery, self._decode, self.table, self.queue, traced=traced)
-            if isinstance(work, NotAnEnvelope):
+            incoming = read(delivery, self._decode, self.table, self.queue, traced=traced)
+            if isinstance(incoming, NotAnEnvelope):
                 self.settlement.counts.rejected += 1
                 log.error(
-                    "body_is_no_envelope", queue=self.queue, error=work.detail, bytes=len(delivery.body)
+                    "body_is_no_envelope", queue=self.queue, error=incoming.detail, bytes=len(delivery.body)
                 )
                 await self._unsettled.reject(delivery)
             elif crashes.is_suspect(delivery.headers, redelivered=delivery.redelivered):
-                suspects.append(work)
+                suspects.append(incoming)
             else:
-                fresh.append(work)
+                fresh.append(incoming)
         if self._replay_check is not None:
             await self._replay_check.check([*fresh, *suspects])
-        batch = [work for work in fresh if not isinstance(work.handler, OnEach)]
-        singles = [work for work in fresh if isinstance(work.handler, OnEach)]
+        batch = [incoming for incoming in fresh if not isinstance(incoming.handler, OnEach)]
+        singles = [incoming for incoming in fresh if isinstance(incoming.handler, OnEach)]
         if batch:
             await self._settle(batch)
         if singles:
-            await self._start_singles(await self._without_known(singles))
+            await self._start_singles(await self._acknowledge_known(singles))
         if suspects:
-            for work in suspects:
-                await self._handle_suspect(work)
+            for incoming in suspects:
+                await self._handle_suspect(incoming)
 
-    async def _without_known(self, works: Sequence[Work]) -> list[Work]:
-        """Acknowledges messages that have an outcome already, before any slow work is spent on them."""
+    async def _acknowledge_known(self, messages: Sequence[IncomingMessage]) -> list[IncomingMessage]:
+        """Acknowledges messages that have an outcome already, before slow work starts on them; returns the others."""
         async with self._connections.connection() as connection:
-            known = await inbox.known(connection, {work.event_id for work in works})
-            marked = [work.event_id for work in works if work.delivery.redelivered and work.event_id in known]
+            known = await inbox.find_handled(connection, {incoming.event_id for incoming in messages})
+            marked = [
+                incoming.event_id
+                for incoming in messages
+                if incoming.delivery.redelivered and incoming.event_id in known
+            ]
             if marked:
                 # Marked by one consumer, finished by another.
                 await crashes.clear(connection, self.queue, marked)
-        duplicates = [work for work in works if work.event_id in known]
+        duplicates = [incoming for incoming in messages if incoming.event_id in known]
         if duplicates:
             self.settlement.counts.duplicates += len(duplicates)
             log.info("duplicates_ignored", queue=self.queue, count=len(duplicates))
-            for work in duplicates:
-                traces.end_span(work.span)
-            await self._unsettled.ack([work.delivery for work in duplicates])
-        return [work for work in works if work.event_id not in known]
+            for incoming in duplicates:
+                traces.end_span(incoming.span)
+            await self._unsettled.ack([incoming.delivery for incoming in duplicates])
+        return [incoming for incoming in messages if incoming.event_id not in known]
 
     # -- single handlers ---------------------------------------------------------------------------------------------
 
-    async def _start_singles(self, works: Sequence[Work]) -> None:
-        """Starts each as soon as there is a slot; what has none yet when the process stops, or loses its database, is not begun."""
-        self._next.extend(works)
+    async def _start_singles(self, messages: Sequence[IncomingMessage]) -> None:
+        """Starts each message once a slot is free; does not start it if the process stops or loses its database before."""
+        self._next.extend(messages)
         while self._next:
             for dependency in self._dependencies:
                 await dependency.wait_for_turn(self.queue)
             await self._slots.acquire()
             if self._database_lost.is_set():
-                self._forgotten_next()  # given back with all else that is in hand
+                self._drop_next()  # requeued with the other unsettled deliveries
             if not self._next or not self._start_single(self._next.popleft()):
                 self._slots.release()
 
-    def _forgotten_next(self) -> list[Work]:
-        works = list(self._next)
+    def _drop_next(self) -> list[IncomingMessage]:
+        messages = list(self._next)
         self._next.clear()
-        for work in works:
-            traces.end_span(work.span)
-        return works
+        for incoming in messages:
+            traces.end_span(incoming.span)
+        return messages
 
-    def _start_single(self, work: Work) -> bool:
-        """Starts it in the slot that was got for it, or returns False."""
-        if work.event_id in self._in_flight:
-            # A copy of what is being worked on right now: it waits to see how that ends.
-            self._in_flight[work.event_id].append(work.delivery)
+    def _start_single(self, incoming: IncomingMessage) -> bool:
+        """Starts the message in the acquired slot; returns False if it does not start."""
+        if incoming.event_id in self._in_flight:
+            # A copy of a message in work waits for that message's outcome.
+            self._in_flight[incoming.event_id].append(incoming.delivery)
             return False
-        self._in_flight[work.event_id] = []
-        self._busy.add(work.delivery)
-        task = asyncio.create_task(self._run_single(work), name=f"{self.queue} {work.event_id}")
+        self._in_flight[incoming.event_id] = []
+        self._busy.add(incoming.delivery)
+        task = asyncio.create_task(self._run_single(incoming), name=f"{self.queue} {incoming.event_id}")
         self._singles.add(task)
         task.add_done_callback(self._singles.discard)
         return True
 
-    async def _run_single(self, work: Work) -> None:
+    async def _run_single(self, incoming: IncomingMessage) -> None:
         try:
-            await self._attempt(work)
+            await self._attempt(incoming)
         except DatabaseUnavailableError as error:
-            await self._let_go(work, error)
+            await self._release_after_outage(incoming, error)
             return
         except asyncio.CancelledError:
-            work.failure = put_down()
-            self._cut_short.append(work)
+            incoming.failure = interruption()
+            self._interrupted.append(incoming)
             raise
         finally:
             self._slots.release()
-        self._finished.append(work)
+        self._finished.append(incoming)
         self._finished_any.set()
 
-    async def _attempt(self, work: Work, *, alone: bool = False) -> None:
-        """Runs a single handler; afterwards `work` has a record or a failure."""
-        assert isinstance(work.handler, OnEach)
-        assert work.message is not None
+    async def _attempt(self, incoming: IncomingMessage, *, alone: bool = False) -> None:
+        """Runs a single handler; afterwards `incoming` has a record or a failure."""
+        assert isinstance(incoming.handler, OnEach)
+        assert incoming.message is not None
         context = {
-            "event_id": str(work.event_id),
-            "type": work.type,
-            "correlation_id": work.correlation_id,
-            "attempt": work.attempt,
+            "event_id": str(incoming.event_id),
+            "type": incoming.type,
+            "correlation_id": incoming.correlation_id,
+            "attempt": incoming.attempt,
             "queue": self.queue,
-            "processing_delay_ms": work.delay_ms(utc_now()),
+            "processing_delay_ms": incoming.delay_ms(utc_now()),
         }
         began = perf_counter()
-        # What is logged when rows of several messages are written together still names this message's span.
-        log_of_message = structlog.get_logger(__name__, **context, **logs.ids_of(work.span))
-        with structlog.contextvars.bound_contextvars(**context), traces.activated(work.span):
+        # Logs of a grouped record's write still name this message's span.
+        log_of_message = structlog.get_logger(__name__, **context, **logs.ids_of(incoming.span))
+        with structlog.contextvars.bound_contextvars(**context), traces.activated(incoming.span):
             try:
                 async with asyncio.timeout(self.policy.handler_timeout):
-                    work.record = await work.handler.handler(
-                        work.message,
-                        Context(self.queue, work.attempt, log_of_message, alone=alone),
+                    incoming.record = await incoming.handler.handler(
+                        incoming.message,
+                        Context(self.queue, incoming.attempt, log_of_message, alone=alone),
                     )
             except DatabaseUnavailableError:
                 raise
             except TimeoutError as error:
-                work.failure = _timed_out(error, self.policy.handler_timeout)
+                incoming.failure = _timed_out(error, self.policy.handler_timeout)
             except Exception as error:
                 if outage := outage_in(error):
                     raise outage from error
-                # Whatever else a handler raises is an outcome of its message.
-                work.failure = failure_of(error)
+                # Any other exception of a handler is an outcome of its message.
+                incoming.failure = failure_of(error)
             finally:
-                self.settlement.counts.note_call((work.type,), perf_counter() - began)
+                self.settlement.counts.note_call((incoming.type,), perf_counter() - began)
 
     async def _commit_finished(self) -> None:
-        """Commits the results of single handlers, those that are ready at the same time together."""
+        """Commits the results of single handlers; those ready at the same time in one transaction."""
         while True:
             await self._finished_any.wait()
             batch, self._finished = self._finished, []
@@ -330,68 +333,68 @@ class QueueRunner:
             try:
                 await self._settle(batch)
             except DatabaseUnavailableError as error:
-                for work in batch:
-                    await self._let_go(work, error)
+                for incoming in batch:
+                    await self._release_after_outage(incoming, error)
                 continue
-            for work in batch:
-                self._reconsider_copies(work)
+            for incoming in batch:
+                self._reconsider_copies(incoming)
 
-    def _reconsider_copies(self, work: Work) -> None:
-        self._busy.discard(work.delivery)
-        for delivery in self._in_flight.pop(work.event_id, []):
+    def _reconsider_copies(self, incoming: IncomingMessage) -> None:
+        self._busy.discard(incoming.delivery)
+        for delivery in self._in_flight.pop(incoming.event_id, []):
             self._waiting.append(delivery)
             self._arrived.set()
 
-    async def _let_go(self, work: Work, error: DatabaseUnavailableError) -> None:
-        """Gives a message back that could not get an outcome; the attempt does not count."""
-        copies = self._in_flight.pop(work.event_id, [])
-        self._busy.discard(work.delivery)
-        traces.end_span(work.span, error)
-        await self._unsettled.requeue([work.delivery, *copies])
-        self._lose_database(error)
+    async def _release_after_outage(self, incoming: IncomingMessage, error: DatabaseUnavailableError) -> None:
+        """Requeues a message whose outcome could not be stored; the attempt does not count."""
+        copies = self._in_flight.pop(incoming.event_id, [])
+        self._busy.discard(incoming.delivery)
+        traces.end_span(incoming.span, error)
+        await self._unsettled.requeue([incoming.delivery, *copies])
+        self._pause_consumption(error)
 
     # -- suspects ----------------------------------------------------------------------------------------------------
 
-    async def _handle_suspect(self, work: Work) -> None:
-        """Handles a message alone, under a marker: it may be what killed its consumer."""
-        if work.event_id in self._in_flight:
-            self._in_flight[work.event_id].append(work.delivery)
+    async def _handle_suspect(self, incoming: IncomingMessage) -> None:
+        """Handles a message alone, under a marker, because it may have killed its consumer."""
+        if incoming.event_id in self._in_flight:
+            self._in_flight[incoming.event_id].append(incoming.delivery)
             return
         async with self._crash_lock, self._connections.connection() as guard, guard.transaction():
-            while not await crashes.try_turn(guard, self.queue, work.event_id):  # noqa: ASYNC110  (it is another process)
-                await asyncio.sleep(_TURN_PAUSE)
-            if await self._without_known([work]):
-                if await self._may_die(guard, work):
+            while not await crashes.try_lock(guard, self.queue, incoming.event_id):  # noqa: ASYNC110  (it is another process)
+                await asyncio.sleep(_LOCK_PAUSE)
+            if await self._acknowledge_known([incoming]):
+                if await self._is_last_start(guard, incoming):
                     await asyncio.sleep(crashes.VERDICT_PAUSE)
-                await self._handle_alone(work)
+                await self._handle_alone(incoming)
 
-    async def _may_die(self, connection: Connection, work: Work) -> bool:
+    async def _is_last_start(self, connection: Connection, incoming: IncomingMessage) -> bool:
         if self.policy.max_attempts is None:
             return False
-        return await crashes.starts(connection, self.queue, work.event_id) >= crashes.MAX_STARTS
+        return await crashes.starts(connection, self.queue, incoming.event_id) >= crashes.MAX_STARTS
 
-    async def _handle_alone(self, work: Work) -> None:
+    async def _handle_alone(self, incoming: IncomingMessage) -> None:
         # Before the mark itself: where its reply is lost, it may stand all the same.
-        self._marked[work.event_id] = work.delivery
+        self._marked[incoming.event_id] = incoming.delivery
         async with self._connections.connection() as connection:
-            crashed = await crashes.mark(connection, self.queue, work.event_id)
-        work.marked = True
+            crashed = await crashes.mark(connection, self.queue, incoming.event_id)
+        incoming.marked = True
         if fail_points.ARMED:
             fail_points.reach("suspect.marked")
         if crashed >= crashes.MAX_STARTS and self.policy.max_attempts is not None:
-            work.failure = Failure(
+            incoming.failure = Failure(
                 Reason.CRASHED_CONSUMER,
                 "ConsumerCrashed",
                 f"its consumer died {crashed} times while handling it; "
                 "look for out of memory or a native fault, then replay",
             )
-        elif isinstance(work.handler, OnEach):
-            await self._attempt(work, alone=True)
-        await self._settle([work])
-        self._marked.pop(work.event_id, None)
+        elif isinstance(incoming.handler, OnEach):
+            await self._attempt(incoming, alone=True)
+        await self._settle([incoming])
+        self._marked.pop(incoming.event_id, None)
 
-    async def _take_marks_back(self) -> None:
-        """For suspects that ended without an outcome although nothing crashed."""
+    async def _remove_markers(self) -> None:
+        """Removes the markers of suspects that ended without an outcome and without a crash."""
         if not self._marked:
             return
         try:
@@ -403,53 +406,53 @@ class QueueRunner:
 
     # -- outcomes ----------------------------------------------------------------------------------------------------
 
-    async def _settle(self, batch: Sequence[Work]) -> None:
-        """Gives every message of the batch its outcome and acknowledges it.
+    async def _settle(self, batch: Sequence[IncomingMessage]) -> None:
+        """Stores the outcome of every message of the batch and acknowledges it.
 
         Raises:
-            DatabaseUnavailableError: none of those not yet acknowledged has an outcome.
+            DatabaseUnavailableError: no message that is still unacknowledged has an outcome.
         """
         error = await self._try_commit(batch)
         if error is None:
             self._note_set_aside(batch)
-            await self._unsettled.ack([work.delivery for work in batch])
+            await self._unsettled.ack([incoming.delivery for incoming in batch])
             if fail_points.ARMED:
                 fail_points.reach("delivery.acknowledged")
             return
         if len(batch) > 1:
             log.warning("batch_redone_singly", queue=self.queue, size=len(batch), error=repr(error))
-            for work in batch:
-                await self._settle([work])
+            for incoming in batch:
+                await self._settle([incoming])
             return
-        (work,) = batch
-        if work.failure is not None:
-            # Not even the failure could be written down. That is no matter of this message.
+        (incoming,) = batch
+        if incoming.failure is not None:
+            # Not even the failure could be stored, so the message is not the cause.
             raise DatabaseUnavailableError(f"cannot record an outcome: {error!r}") from error
-        work.record = None
-        work.failure = (
+        incoming.record = None
+        incoming.failure = (
             _timed_out(error, self.policy.handler_timeout)
             if isinstance(error, TimeoutError)
             else failure_of(error)
         )
         await self._settle(batch)
 
-    def _note_set_aside(self, batch: Sequence[Work]) -> None:
-        for work in batch:
-            if work.failure is not None and work.failure.waits_for:
+    def _note_set_aside(self, batch: Sequence[IncomingMessage]) -> None:
+        for incoming in batch:
+            if incoming.failure is not None and incoming.failure.waits_for:
                 for dependency in self._dependencies:
-                    if dependency.name == work.failure.waits_for:
+                    if dependency.name == incoming.failure.waits_for:
                         dependency.set_aside(self.queue)
 
-    async def _try_commit(self, batch: Sequence[Work]) -> Exception | None:
-        """Commits, or returns why it cannot; deadlocks and the like are tried again at once."""
+    async def _try_commit(self, batch: Sequence[IncomingMessage]) -> Exception | None:
+        """Commits, or returns the error; retries deadlocks and serialization failures at once."""
         last: Exception | None = None
         for _ in range(_CONFLICT_TRIES):
             try:
                 async with asyncio.timeout(self.policy.handler_timeout):
                     await self.settlement.commit(batch)
             except DatabaseUnavailableError as error:
-                for work in batch:
-                    traces.end_span(work.span, error)
+                for incoming in batch:
+                    traces.end_span(incoming.span, error)
                 raise
             except Exception as error:  # noqa: BLE001  (judged by the caller, as above)
                 last = error
@@ -462,28 +465,28 @@ class QueueRunner:
 
     # -- outages -----------------------------------------------------------------------------------------------------
 
-    def _lose_database(self, error: DatabaseUnavailableError) -> None:
+    def _pause_consumption(self, error: DatabaseUnavailableError) -> None:
         if not self._database_lost.is_set():
             log.warning("consumption_paused", queue=self.queue, error=str(error))
         self._database_lost.set()
         self._arrived.set()
 
     async def _wait_out_outage(self) -> None:
-        """Stops consuming and gives back what is in hand, so that a replica with a database may have it."""
+        """Stops consuming and requeues unsettled messages, so that a replica with a database can take them."""
         await self.subscription.pause()
         self._waiting.clear()
         for copies in self._in_flight.values():
             copies.clear()
         # Single handlers that are still running keep theirs: the database may be back when they are done.
-        # And a marked one is kept: whoever got it now would take its mark for the trace of a crash.
+        # A marked one stays too: a replica that got it now would take its marker for a crash.
         marked = list(self._marked.values())
         kept = {*self._busy, *marked}
         await self._unsettled.requeue([each for each in self._unsettled if each not in kept])
-        # First of all, because another that has it by now waits no longer than `crashes.VERDICT_PAUSE`.
+        # First, because a replica that has it by now waits only `crashes.VERDICT_PAUSE`.
         while self._marked:
             await self._connections.wait_until_available()
-            await self._take_marks_back()
-            await asyncio.sleep(_TURN_PAUSE)
+            await self._remove_markers()
+            await asyncio.sleep(_LOCK_PAUSE)
         await self._unsettled.requeue(marked)
         await asyncio.sleep(min(_SHORTEST_PAUSE * 2**self._outages_in_a_row, _LONGEST_PAUSE))
         self._outages_in_a_row = min(self._outages_in_a_row + 1, 10)

@@ -1,4 +1,4 @@
-"""The loop that notices losses of commits. Every replica runs it; each loss is handled once."""
+"""The loop that detects lost commits. Every replica runs it; each loss is handled once."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -13,20 +13,20 @@ from messaging.storage.server_history import CommitLoss
 log = structlog.get_logger(__name__)
 
 LOOK_SECONDS: Final = 10.0
-"""Between two looks: so much more than what is lost may be asked for again."""
+"""Seconds between two checks; the period of commits to repeat grows by as much."""
 
 OnCommitLoss: TypeAlias = Callable[[CommitLoss, Transaction], Awaitable[None]]
 
 
 class ServerWatch:
-    """`on_loss` is called in the transaction that notes the loss, and so once, however many replicas look."""
+    """Calls `on_loss` in the transaction that notes the loss, so each loss is handled once by all replicas together."""
 
     def __init__(self, database: Database, on_loss: OnCommitLoss) -> None:
         self._database = database
         self._on_loss = on_loss
 
     async def run(self) -> None:
-        """Goes on until it is cancelled, or until the database turns out not to say which server it is."""
+        """Checks until cancelled, or until the database proves unable to identify its server."""
         try:
             while True:
                 await self.look()
@@ -39,10 +39,10 @@ class ServerWatch:
             )
 
     async def look(self) -> CommitLoss | None:
-        """Returns the loss that it has found and handled.
+        """Checks once; returns the loss that it has found and handled.
 
         Raises:
-            UnknownServerError: the database does not say which server it is.
+            UnknownServerError: the database does not identify its server.
         """
         if await self._note_same_server():
             return None

@@ -1,4 +1,4 @@
-"""One transaction over a batch: inbox rows first, then effects, then what follows from failures, then the outbox."""
+"""Settles a batch in one transaction: inbox rows first, then effects, then retries and dead letters, then the outbox."""
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
@@ -19,8 +19,8 @@ from messaging import headers as header
 from messaging.flow import replays
 from messaging.flow.dead_letters import DeadLetter, fact_headers
 from messaging.flow.failures import Failure, failure_headers
-from messaging.flow.handlers import OnBatch, OnEach, Together
-from messaging.flow.intake import Work, utc_now
+from messaging.flow.handlers import GroupedRecord, OnBatch, OnEach
+from messaging.flow.intake import IncomingMessage, utc_now
 from messaging.flow.policy import QueuePolicy
 from messaging.flow.transactions import Database, Transaction, attempt_headers
 from messaging.observing import spans
@@ -29,7 +29,7 @@ from messaging.storage import crashes, inbox, outbox
 from messaging.storage.outbox import OutboxRow
 
 LONGEST_WAIT: Final = 1.25
-"""Times its pause: messages that wait for something do not come back all at the same moment, as one probe is enough."""
+"""Random factor of a wait at most, so that waiting messages do not all return at once: one probe is enough."""
 _CARRIED = (header.FAILURE_FIRST_AT, header.FAILURE_LAST_AT, header.FAILURE_TYPE, header.FAILURE_MESSAGE)
 
 log = structlog.get_logger(__name__)
@@ -37,232 +37,254 @@ _stdlib_log = logging.getLogger(__name__)
 
 
 class Settlement:
-    """Gives messages of one queue their outcomes in the database."""
+    """Stores the outcomes of one queue's messages in the database."""
 
     def __init__(self, database: Database, service: str, queue: str, policy: QueuePolicy) -> None:
         self._database = database
         self._service = service
         self._queue = queue
         self._policy = policy
-        self._tells_of_replays = database.catalogue.recorder is not None
+        self._records_replays = database.catalogue.recorder is not None
         self.counts = QueueCounts()
 
-    async def commit(self, batch: Sequence[Work]) -> None:
-        """Settles the batch in one transaction, or raises and leaves no trace.
+    async def commit(self, batch: Sequence[IncomingMessage]) -> None:
+        """Settles the batch in one transaction, or raises and changes nothing.
 
-        Within it: every message with a final outcome claims its inbox row, and those that get none are duplicates;
-        handlers run over the fresh ones; failed ones become rows for later or dead letters.
+        In it, every message with a final outcome claims its inbox row; a message that gets none is a duplicate. Handlers run over the fresh
+        messages; failed ones become outbox rows for a retry or dead letters.
         """
         trace_headers = {
-            work.event_id: traces.headers_of(work.span)
-            for work in batch
-            if work.span is not INVALID_SPAN and work.span.get_span_context().is_valid
+            incoming.event_id: traces.headers_of(incoming.span)
+            for incoming in batch
+            if incoming.span is not INVALID_SPAN and incoming.span.get_span_context().is_valid
         }
-        with spans.batch_span(self._queue, [work.span for work in batch] if trace_headers else ()):
+        with spans.batch_span(self._queue, [incoming.span for incoming in batch] if trace_headers else ()):
             async with self._database.transaction(trace_headers) as tx:
                 fresh = await self._claim(tx, batch)
-                for work in await replays.lock_origins(tx.connection, fresh):
-                    tx.failures[work.event_id] = replays.came_too_late(work)
+                for incoming in await replays.lock_origins(tx.connection, fresh):
+                    tx.failures[incoming.event_id] = replays.superseded_replay(incoming)
                 if fail_points.ARMED:
                     fail_points.reach("settlement.claimed")
                 await self._run_handlers(tx, fresh)
                 if fail_points.ARMED:
                     fail_points.reach("settlement.effects")
-                late = [work for work in fresh if work.event_id in tx.failures] if tx.failures else []
-                for work in late:
-                    work.failure = tx.failures[work.event_id]
+                late = (
+                    [incoming for incoming in fresh if incoming.event_id in tx.failures]
+                    if tx.failures
+                    else []
+                )
+                for incoming in late:
+                    incoming.failure = tx.failures[incoming.event_id]
                 await self._correct_inbox(tx, late)
                 settled = self._settled(batch, fresh)
-                for work in settled:
-                    self._follow_up(tx, work, trace_headers)
+                for incoming in settled:
+                    self._write_follow_up(tx, incoming, trace_headers)
                 await self._note_replays(tx, settled)
-                marked = [work.event_id for work in batch if work.marked]
+                marked = [incoming.event_id for incoming in batch if incoming.marked]
                 if marked:
                     await crashes.clear(tx.connection, self._queue, marked)
-        self._tell(batch, settled)
+        self._report(batch, settled)
 
-    def _retries(self, work: Work) -> bool:
-        return work.failure is not None and not self._dies(work)
+    def _is_retried(self, incoming: IncomingMessage) -> bool:
+        return incoming.failure is not None and not self._is_dead(incoming)
 
-    def _dies(self, work: Work) -> bool:
-        failure = work.failure
+    def _is_dead(self, incoming: IncomingMessage) -> bool:
+        failure = incoming.failure
         if failure is None or failure.waits_for:
             return False
-        return failure.permanent or self._policy.exhausted(work.attempt)
+        return failure.permanent or self._policy.exhausted(incoming.attempt)
 
-    async def _claim(self, tx: Transaction, batch: Sequence[Work]) -> list[Work]:
-        final = [work for work in batch if not self._retries(work)]
+    async def _claim(self, tx: Transaction, batch: Sequence[IncomingMessage]) -> list[IncomingMessage]:
+        final = [incoming for incoming in batch if not self._is_retried(incoming)]
         if not final:
             return []
         rows = [
-            inbox.InboxRow(work.event_id, work.type, "dead" if work.failure else "handled") for work in final
+            inbox.InboxRow(incoming.event_id, incoming.type, "dead" if incoming.failure else "handled")
+            for incoming in final
         ]
         claimed = await inbox.insert(tx.connection, self._queue, rows)
         if len(claimed) == len(final):
             return final
-        fresh: list[Work] = []
-        for work in final:
+        fresh: list[IncomingMessage] = []
+        for incoming in final:
             # The first of several copies in one batch takes the place; the others are duplicates.
-            if work.event_id in claimed:
-                claimed.discard(work.event_id)
-                fresh.append(work)
+            if incoming.event_id in claimed:
+                claimed.discard(incoming.event_id)
+                fresh.append(incoming)
         return fresh
 
-    async def _run_handlers(self, tx: Transaction, fresh: Sequence[Work]) -> None:
-        groups: dict[int, tuple[OnBatch, list[Work]]] = {}
+    async def _run_handlers(self, tx: Transaction, fresh: Sequence[IncomingMessage]) -> None:
+        groups: dict[int, tuple[OnBatch, list[IncomingMessage]]] = {}
         together: dict[Callable[[Transaction, Sequence[Any]], Awaitable[None]], list[Any]] = {}
-        for work in fresh:
-            if work.failure is not None or work.message is None or work.event_id in tx.failures:
+        for incoming in fresh:
+            if incoming.failure is not None or incoming.message is None or incoming.event_id in tx.failures:
                 continue
-            match work.handler:
+            match incoming.handler:
                 case OnBatch() as handler:
-                    groups.setdefault(id(handler), (handler, []))[1].append(work)
+                    groups.setdefault(id(handler), (handler, []))[1].append(incoming)
                 case OnEach():
-                    if isinstance(work.record, Together):
-                        together.setdefault(work.record.write, []).append(work.record.row)
-                    elif work.record is not None:
-                        with traces.activated(work.span):
-                            await work.record(tx)
+                    if isinstance(incoming.record, GroupedRecord):
+                        together.setdefault(incoming.record.write, []).append(incoming.record.row)
+                    elif incoming.record is not None:
+                        with traces.activated(incoming.span):
+                            await incoming.record(tx)
                 case None:
                     raise AssertionError("a message without failure has a handler")
                 case _:
-                    assert_never(work.handler)
+                    assert_never(incoming.handler)
         for write, rows in together.items():
             await write(tx, rows)
-        for handler, works in groups.values():
+        for handler, messages in groups.values():
             began = perf_counter()
             try:
-                await handler.handler([work.message for work in works if work.message is not None], tx)
+                await handler.handler(
+                    [incoming.message for incoming in messages if incoming.message is not None], tx
+                )
             finally:
-                self.counts.note_call({work.type for work in works}, perf_counter() - began)
+                self.counts.note_call({incoming.type for incoming in messages}, perf_counter() - began)
 
-    async def _correct_inbox(self, tx: Transaction, late: Sequence[Work]) -> None:
-        """Handlers may fail single messages after the fact; their inbox rows must say so."""
-        dead = [work.event_id for work in late if self._dies(work)]
-        again = [work.event_id for work in late if not self._dies(work)]
+    async def _correct_inbox(self, tx: Transaction, late: Sequence[IncomingMessage]) -> None:
+        """Corrects the inbox rows of messages that a batch handler failed one by one."""
+        dead = [incoming.event_id for incoming in late if self._is_dead(incoming)]
+        again = [incoming.event_id for incoming in late if not self._is_dead(incoming)]
         if dead:
             await inbox.mark_dead(tx.connection, dead)
         if again:
             await inbox.release(tx.connection, again)
 
-    async def _note_replays(self, tx: Transaction, settled: Sequence[Work]) -> None:
-        """Writes down what dies here, so that its replay is known, and which replays have settled what they stand for."""
-        dead = [work for work in settled if self._dies(work)]
-        final = [work for work in settled if work.failure is None or self._dies(work)]
-        if dead or any(work.replay_of is not None for work in final):
+    async def _note_replays(self, tx: Transaction, settled: Sequence[IncomingMessage]) -> None:
+        """Records dead messages, so that their replays are accepted, and the dead letters that replays have settled."""
+        dead = [incoming for incoming in settled if self._is_dead(incoming)]
+        final = [incoming for incoming in settled if incoming.failure is None or self._is_dead(incoming)]
+        if dead or any(incoming.replay_of is not None for incoming in final):
             await replays.note_outcomes(tx.connection, dead, final)
 
-    def _settled(self, batch: Sequence[Work], fresh: Sequence[Work]) -> Sequence[Work]:
+    def _settled(
+        self, batch: Sequence[IncomingMessage], fresh: Sequence[IncomingMessage]
+    ) -> Sequence[IncomingMessage]:
         """Those to which this transaction gives an outcome, one for each message."""
-        again = [work for work in batch if self._retries(work)]
+        again = [incoming for incoming in batch if self._is_retried(incoming)]
         if not again:
             return fresh
-        return list({work.event_id: work for work in (*again, *fresh)}.values())
+        return list({incoming.event_id: incoming for incoming in (*again, *fresh)}.values())
 
-    def _follow_up(self, tx: Transaction, work: Work, trace_headers: dict[UUID, TraceHeaders]) -> None:
-        """What an outcome sends: a retry, a dead letter, or word that a replay was handled."""
-        failure = work.failure
+    def _write_follow_up(
+        self, tx: Transaction, incoming: IncomingMessage, trace_headers: dict[UUID, TraceHeaders]
+    ) -> None:
+        """Adds the rows that follow from an outcome: a retry, a dead letter, or the event that a replay was handled."""
+        failure = incoming.failure
         if failure is None:
-            if self._tells_of_replays and work.replay_of is not None and work.message is not None:
+            if self._records_replays and incoming.replay_of is not None and incoming.message is not None:
                 resolved = DeadLetterResolved(
-                    dead_event_id=work.replay_of, replay_event_id=work.event_id, queue=self._queue
+                    dead_event_id=incoming.replay_of, replay_event_id=incoming.event_id, queue=self._queue
                 )
-                tx.send(resolved, caused_by=work.message)
+                tx.send(resolved, caused_by=incoming.message)
             return
-        trace = trace_headers.get(work.event_id, {})
+        trace = trace_headers.get(incoming.event_id, {})
         if failure.waits_for:
-            tx.outgoing.append(self._set_aside(work, failure, trace))
+            tx.outgoing.append(self._waiting_row(incoming, failure, trace))
             return
         now = utc_now()
         facts = failure_headers(
             failure,
-            attempts=work.attempt,
-            first_failed_at=work.first_failed_at or now,
+            attempts=incoming.attempt,
+            first_failed_at=incoming.first_failed_at or now,
             failed_at=now,
             service=self._service,
             queue=self._queue,
         )
-        if self._dies(work):
-            headers = {**facts, **attempt_headers(work.attempt, work.replay_of, trace)}
-            tx.outgoing.append(outbox.dead_letter(work.row(), self._queue, headers=headers))
+        if self._is_dead(incoming):
+            headers = {**facts, **attempt_headers(incoming.attempt, incoming.replay_of, trace)}
+            tx.outgoing.append(outbox.dead_letter_row(incoming.row(), self._queue, headers=headers))
             return
-        delay = self._delay(work)
+        delay = self._delay(incoming)
         # A retry carries when it first failed and why it failed last, not a verdict.
         carried = {name: facts[name] for name in _CARRIED}
-        if work.message is not None and isinstance(work.message.payload, DeadLetter):
-            carried = fact_headers(work.message.payload)
-        headers = {**carried, **attempt_headers(work.attempt + 1, work.replay_of, trace)}
-        tx.outgoing.append(outbox.returning(work.row(), self._queue, headers=headers, delay=delay))
+        if incoming.message is not None and isinstance(incoming.message.payload, DeadLetter):
+            carried = fact_headers(incoming.message.payload)
+        headers = {**carried, **attempt_headers(incoming.attempt + 1, incoming.replay_of, trace)}
+        tx.outgoing.append(outbox.retry_row(incoming.row(), self._queue, headers=headers, delay=delay))
 
-    def _set_aside(self, work: Work, failure: Failure, trace: TraceHeaders) -> OutboxRow:
-        """The same message again, as the same attempt."""
+    def _waiting_row(self, incoming: IncomingMessage, failure: Failure, trace: TraceHeaders) -> OutboxRow:
+        """The row that returns the message as the same attempt."""
         pause = timedelta()
         if not failure.at_once:
-            pause = max(self._policy.wait(work.waits), failure.after or timedelta())
+            pause = max(self._policy.wait(incoming.waits), failure.after or timedelta())
         carried: dict[str, str | int] = {
             name: value
             for name in _CARRIED
-            if (value := header.text(work.delivery.headers, name)) is not None
+            if (value := header.text(incoming.delivery.headers, name)) is not None
         }
-        if work.message is not None and isinstance(work.message.payload, DeadLetter):
-            carried = fact_headers(work.message.payload)
+        if incoming.message is not None and isinstance(incoming.message.payload, DeadLetter):
+            carried = fact_headers(incoming.message.payload)
         headers = {
             **carried,
-            **attempt_headers(work.attempt, work.replay_of, trace),
-            header.WAITS: work.waits + (not failure.at_once),
+            **attempt_headers(incoming.attempt, incoming.replay_of, trace),
+            header.WAITS: incoming.waits + (not failure.at_once),
         }
         delay = pause * uniform(1.0, LONGEST_WAIT)  # noqa: S311
-        return outbox.returning(work.row(), self._queue, headers=headers, delay=delay)
+        return outbox.retry_row(incoming.row(), self._queue, headers=headers, delay=delay)
 
-    def _delay(self, work: Work) -> timedelta:
-        assert work.failure is not None
-        return self._policy.backoff(work.attempt) if work.failure.after is None else work.failure.after
+    def _delay(self, incoming: IncomingMessage) -> timedelta:
+        assert incoming.failure is not None
+        return (
+            self._policy.backoff(incoming.attempt)
+            if incoming.failure.after is None
+            else incoming.failure.after
+        )
 
-    def _tell(self, batch: Sequence[Work], settled: Sequence[Work]) -> None:
+    def _report(self, batch: Sequence[IncomingMessage], settled: Sequence[IncomingMessage]) -> None:
         settled_now = set(settled)
-        ended = [work for work in batch if work in settled_now]
+        ended = [incoming for incoming in batch if incoming in settled_now]
         if duplicates := len(batch) - len(ended):
             self.counts.duplicates += duplicates
             log.info("duplicates_ignored", queue=self._queue, count=duplicates)
-        for work in ended:
-            if work.failure is not None:
-                with traces.activated(work.span):
-                    self._tell_failure(work)
-        handled = [work for work in ended if work.failure is None]
+        for incoming in ended:
+            if incoming.failure is not None:
+                with traces.activated(incoming.span):
+                    self._report_failure(incoming)
+        handled = [incoming for incoming in ended if incoming.failure is None]
         now = utc_now()
         self.counts.batch_sizes.add((len(batch),))
-        self.counts.note_processed([work.message for work in handled if work.message is not None], now)
+        self.counts.note_processed(
+            [incoming.message for incoming in handled if incoming.message is not None], now
+        )
         if _stdlib_log.isEnabledFor(logging.DEBUG):
-            for work in handled:
-                with traces.activated(work.span):
-                    log.debug("message_handled", processing_delay_ms=work.delay_ms(now), **self._facts(work))
-        for work in batch:
-            if work.span is not INVALID_SPAN:
-                traces.end_span(work.span)
+            for incoming in handled:
+                with traces.activated(incoming.span):
+                    log.debug(
+                        "message_handled", processing_delay_ms=incoming.delay_ms(now), **self._facts(incoming)
+                    )
+        for incoming in batch:
+            if incoming.span is not INVALID_SPAN:
+                traces.end_span(incoming.span)
 
-    def _facts(self, work: Work) -> dict[str, object]:
+    def _facts(self, incoming: IncomingMessage) -> dict[str, object]:
         return {
-            "event_id": str(work.event_id),
-            "type": work.type,
-            "correlation_id": work.correlation_id,
-            "attempt": work.attempt,
+            "event_id": str(incoming.event_id),
+            "type": incoming.type,
+            "correlation_id": incoming.correlation_id,
+            "attempt": incoming.attempt,
             "queue": self._queue,
         }
 
-    def _tell_failure(self, work: Work) -> None:
-        failure = work.failure
+    def _report_failure(self, incoming: IncomingMessage) -> None:
+        failure = incoming.failure
         assert failure is not None
-        traces.fail_span(work.span, failure.exception_type, failure.message, failure.stack)
+        traces.fail_span(incoming.span, failure.exception_type, failure.message, failure.stack)
         if failure.waits_for:
-            self.counts.set_aside[work.type] += 1
+            self.counts.set_aside[incoming.type] += 1
             log.debug(
-                "message_waits", dependency=failure.waits_for, waits=work.waits + 1, **self._facts(work)
+                "message_waits",
+                dependency=failure.waits_for,
+                waits=incoming.waits + 1,
+                **self._facts(incoming),
             )
             return
-        facts = {**self._facts(work), "exception_type": failure.exception_type, "error": failure.message}
-        if self._dies(work):
+        facts = {**self._facts(incoming), "exception_type": failure.exception_type, "error": failure.message}
+        if self._is_dead(incoming):
             self.counts.dead_lettered[failure.reason.value] += 1
             log.error("message_dead_lettered", reason=failure.reason.value, stack=failure.stack, **facts)
         else:
-            self.counts.retried[work.type] += 1
-            log.warning("attempt_failed", retry_seconds=self._delay(work).total_seconds(), **facts)
+            self.counts.retried[incoming.type] += 1
+            log.warning("attempt_failed", retry_seconds=self._delay(incoming).total_seconds(), **facts)

@@ -1,4 +1,4 @@
-"""Transactions that hold effects and outgoing messages together."""
+"""Transactions that commit effects and outgoing messages together."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -28,7 +28,7 @@ _NO_TRACES: Mapping[UUID, TraceHeaders] = {}
 
 
 class Transaction:
-    """An open database transaction; what is sent in it leaves if, and only if, it commits."""
+    """An open database transaction; its messages are sent if, and only if, it commits."""
 
     def __init__(
         self,
@@ -42,9 +42,9 @@ class Transaction:
         self._catalogue = catalogue
         self._trace_headers_of = trace_headers
         self.outgoing: list[OutboxRow] = []
-        """Rows to be written to the outbox just before the commit."""
+        """Rows that are written to the outbox just before the commit."""
         self.failures: dict[UUID, Failure] = {}
-        """Messages of the batch that ended otherwise than handled, by `event_id`."""
+        """Failures of single messages of the batch, by `event_id`."""
 
     def send(
         self,
@@ -57,12 +57,11 @@ class Transaction:
         trace: TraceHeaders | None = None,
         own_trace: bool = False,
     ) -> UUID:
-        """Sends a message once the transaction is committed, `delay` later if given; returns its `event_id`.
+        """Sends a message after the commit, `delay` later if given; returns its `event_id`.
 
-        It goes where the catalogue says. `correlation_id` is that of `caused_by`, or the one given, or, for the first
-        message of a chain, its own `event_id`. The message continues the given `trace`, kept since the work that it goes on with; or else
-        that of `caused_by`, or the one that is under way. With `own_trace` a trace begins with it, linked to that one: for one of many that
-        nobody could look at together.
+        The catalogue gives its route. `correlation_id` is that of `caused_by`, or the given one, or, for the first message of a chain, its own
+        `event_id`. The message continues the given stored `trace`, or that of `caused_by`, or the current one. With `own_trace` it starts a new
+        trace with a link to that one, for example as one of thousands that would make a trace unreadable.
 
         Raises:
             LookupError: the payload is not in the catalogue.
@@ -80,26 +79,28 @@ class Transaction:
             causation_id=caused_by.event_id if caused_by else None,
             payload=payload,
         )
-        exchange, routing_key = self._way_of(entry)
+        exchange, routing_key = self._route_of(entry)
         before = self._trace_headers(caused_by, correlation_id) if trace is None else trace
-        told = (
-            spans.begun(message, exchange, routing_key, linked_to=before)
+        trace_headers = (
+            spans.start_linked_trace(message, exchange, routing_key, linked_to=before)
             if own_trace
-            else spans.telling(before, payload)
+            else spans.with_subject(before, payload)
         )
-        headers: HeaderValues = {**told, header.FOR_OTHERS: 1} if entry.for_others else {**told}
+        headers: HeaderValues = (
+            {**trace_headers, header.FOR_OTHERS: 1} if entry.for_others else {**trace_headers}
+        )
         self.outgoing.append(row_for(message, exchange, routing_key, headers=headers, delay=delay))
         return event_id
 
     def trace_of(self, message: Message) -> TraceHeaders:
-        """The trace that goes on from a message of the batch in hand, to be kept for what is sent because of it later; empty: none."""
+        """Trace headers to store for later messages that a message of the current batch causes; empty without a trace."""
         return self._trace_headers_of.get(message.event_id, {})
 
     def trace_sent_with(self, event_id: UUID) -> TraceHeaders:
-        """The trace that goes on from a message sent in this transaction; empty: none.
+        """Trace headers of a message sent in this transaction; empty without a trace.
 
         Raises:
-            LookupError: none was sent under this id.
+            LookupError: this transaction sent no message with that id.
         """
         for row in reversed(self.outgoing):
             if row.event_id == event_id:
@@ -107,14 +108,14 @@ class Transaction:
         raise LookupError(f"this transaction has sent no message {event_id}")
 
     def trace_under_way(self, correlation_id: str) -> TraceHeaders:
-        """The trace of the running span, if that works on this chain or on none yet; empty otherwise."""
+        """Trace headers of the running span, if it belongs to this chain or to none yet; empty otherwise."""
         chains.name_chain(correlation_id)
         own = chains.chain_of(otel_trace.get_current_span()) in {None, correlation_id}
         return traces.current_headers() if own else {}
 
     def begin_trace(self, name: str, correlation_id: str) -> TraceHeaders:
-        """A trace for a chain that no request and no message begins; it begins with a span of that name. Empty: nothing is traced."""
-        return spans.begun_by_itself(name, correlation_id)
+        """Starts a trace with a span of that name, for a chain without a request or message; returns its headers, empty without tracing."""
+        return spans.start_chain_trace(name, correlation_id)
 
     def send_raw(
         self,
@@ -129,19 +130,19 @@ class Transaction:
     ) -> None:
         """Sends bytes that are an envelope already to one queue; for replays.
 
-        `continues` are the headers of the message whose work it is to do: their trace goes on.
+        `continues` are the headers of the original message, whose trace the replay continues.
         """
         row = OutboxRow(RETURNS, queue, event_id, type, correlation_id, body)
-        self.outgoing.append(replace(row, headers={**spans.replayed(row, continues), **headers}))
+        self.outgoing.append(replace(row, headers={**spans.start_replay_trace(row, continues), **headers}))
 
     def fail(self, message: Message, error: Exception) -> None:
-        """Ends one message of a batch as if its handler had raised `error`, and leaves the others alone.
+        """Ends one message of a batch as if its handler had raised `error`; the others are not affected.
 
         Write no effects for that message.
         """
         self.failures[message.event_id] = failure_of(error)
 
-    def _way_of(self, entry: MessageType) -> tuple[str, str]:
+    def _route_of(self, entry: MessageType) -> tuple[str, str]:
         """Exchange and routing key."""
         if entry.kind is MessageKind.COMMAND:
             return COMMANDS, entry.queue
@@ -193,7 +194,7 @@ class Database:
         """A connection for reading, or for a statement that needs no transaction.
 
         Raises:
-            DatabaseUnavailableError: the database is away.
+            DatabaseUnavailableError: the database is unavailable.
         """
         return self._connections.connection()
 
@@ -209,10 +210,10 @@ class Database:
     async def transaction(
         self, trace_headers: Mapping[UUID, TraceHeaders] = _NO_TRACES
     ) -> AsyncIterator[Transaction]:
-        """A transaction that commits when the block ends, then publishes what was sent in it.
+        """Opens a transaction that commits at the end of the block, then publishes its messages.
 
         Raises:
-            DatabaseUnavailableError: the database is away; whether it committed is not known if it went away then.
+            DatabaseUnavailableError: the database is unavailable; after an outage during the commit, its outcome is unknown.
         """
         async with self.connection() as connection, connection.transaction():
             tx = Transaction(connection, self._service, self.catalogue, trace_headers)
@@ -220,9 +221,9 @@ class Database:
             held = await self._relay.write(connection, tx.outgoing) if tx.outgoing else False
         if (whole := self.joined()) is not None and tx.outgoing:
             whole.correlation_id = whole.correlation_id or tx.outgoing[0].correlation_id
-        self.once_committed(partial(self._leave, tx.outgoing, held=held))
+        self.once_committed(partial(self._submit, tx.outgoing, held=held))
 
-    def _leave(self, outgoing: list[OutboxRow], *, held: bool) -> None:
+    def _submit(self, outgoing: list[OutboxRow], *, held: bool) -> None:
         if fail_points.ARMED:
             fail_points.reach("transaction.committed")
         if outgoing:
@@ -230,10 +231,10 @@ class Database:
 
     @asynccontextmanager
     async def attempt(self, asked: IdempotentRequest) -> AsyncIterator[_Attempt]:
-        """One transaction for all that is done for a request, and for its answer: see `chassis.http.idempotency`.
+        """Opens one transaction for a request's effects and its answer: see `chassis.http.idempotency`.
 
         Raises:
-            DatabaseUnavailableError: the database is away; whether it committed is not known if it went away then.
+            DatabaseUnavailableError: the database is unavailable; after an outage during the commit, its outcome is unknown.
         """
         async with self.whole() as whole:
             if fail_points.ARMED:
@@ -243,7 +244,7 @@ class Database:
             yield _Attempt(asked, whole, under_way, kept)
 
     def once_committed(self, call: Callable[[], None]) -> None:
-        """Calls it when what was written is committed: at once, unless it is a part of a whole."""
+        """Calls `call` after the commit: at once, unless a unit of work is open around the caller."""
         if (whole := self.joined()) is not None:
             whole.afterwards.append(call)
         else:
@@ -257,7 +258,7 @@ class Database:
 
 
 def attempt_headers(attempt: int, replay_of: UUID | None, trace: TraceHeaders) -> HeaderValues:
-    """The headers that a message keeps when it goes back to its queue."""
+    """The headers of a message that returns to its queue."""
     headers: HeaderValues = {header.ATTEMPT: attempt, **trace}
     if replay_of is not None:
         headers[header.REPLAY_OF] = str(replay_of)

@@ -1,7 +1,7 @@
-"""What happens to messages, counted as plain numbers where it happens; `messaging.metrics` shows them to the outside.
+"""Counts messages as plain numbers; `messaging.metrics` publishes them.
 
-The event loop is the only writer and the only reader, so nothing here takes a lock, and what concerns every message is
-counted a batch at a time: the drain of a queue must not notice.
+The event loop is the only writer and reader, so no code here takes a lock. Per-message figures are counted a batch at a time, so that
+counting does not slow a queue down.
 """
 
 from bisect import bisect_left
@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import Final
 
 from envelope import Message
-from messaging.errors import BrokerUnavailableError, QueueFullError, RefusedError, UnroutableError
+from messaging.errors import BrokerUnavailableError, PublishRefusedError, QueueFullError, UnroutableError
 from messaging.storage.outbox import OutboxRow
 
 SIZES: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
@@ -21,11 +21,11 @@ SECONDS: Final = (
     *(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5),
     *(1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 1800.0),
 )
-"""Bounds from the quickest batch to the last of several retries."""
+"""Histogram bounds in seconds, from the quickest batch to the last of several retries."""
 SEVERAL: Final = "several"
-"""Stands for the type where one call of a handler took messages of more than one."""
+"""Replaces the type if one call of a handler took messages of several types."""
 SAMPLED: Final = 20
-"""Of a larger batch so many messages at most are asked for their age: reading a time costs as much as all the counting."""
+"""Messages of a batch whose age is measured, at most: reading a time costs as much as all the counting."""
 
 UNROUTABLE: Final = "unroutable"
 UNAVAILABLE: Final = "unavailable"
@@ -36,7 +36,7 @@ PUBLISH_FAILURES: Final = (UNROUTABLE, UNAVAILABLE, REFUSED, UNSENDABLE, FULL)
 
 
 class Histogram:
-    """How many values were at most so large, for each of a few bounds."""
+    """Counts values by upper bound."""
 
     __slots__ = ("_counts", "bounds", "total")
 
@@ -46,14 +46,14 @@ class Histogram:
         self.total = 0.0
 
     def add(self, values: Collection[float], each: int = 1) -> None:
-        """Takes in values, each standing for so many like it; those below 0 count as 0."""
+        """Adds values, each `each` times; values below 0 count as 0."""
         for value in values:
             positive = max(value, 0.0)
             self._counts[bisect_left(self.bounds, positive)] += each
             self.total += positive * each
 
     def cumulated(self) -> list[int]:
-        """Per bound, how many values were at most that large, and last of all how many there were."""
+        """Per bound, the number of values up to it; last, the number of all values."""
         return list(accumulate(self._counts))
 
 
@@ -62,23 +62,23 @@ def _durations() -> defaultdict[str, Histogram]:
 
 
 class QueueCounts:
-    """How the messages of a queue have ended since the start of the process.
+    """Outcomes of a queue's messages since the start of the process.
 
-    Types are those that the queue's handlers take, and so few: a message of any other is dead-lettered at once.
+    Only types that the queue's handlers take are counted, and so few: a message of any other is dead-lettered at once.
     """
 
     def __init__(self) -> None:
         self.processed: Counter[str] = Counter()
-        """By type: messages whose handler's effects are committed."""
+        """By type: messages with committed effects."""
         self.duplicates = 0
         self.retried: Counter[str] = Counter()
         """By type: attempts that failed and will be made again."""
         self.set_aside: Counter[str] = Counter()
-        """By type: messages that went back uncounted, because what they need was away."""
+        """By type: messages that returned uncounted to wait for a dependency."""
         self.dead_lettered: Counter[str] = Counter()
         """By reason."""
         self.rejected = 0
-        """Bodies that were no envelope, left to the broker to dead-letter."""
+        """Bodies without an envelope, which the broker dead-letters."""
         self.batch_sizes = Histogram(SIZES)
         """Messages per committed transaction."""
         self.handler_seconds = _durations()
@@ -87,7 +87,7 @@ class QueueCounts:
         """By type: from the envelope's timestamp to the commit, wanted delays and retries included; of batches sampled."""
 
     def note_processed(self, messages: Sequence[Message], now: datetime) -> None:
-        """Their effects were committed just now."""
+        """Counts messages with effects committed at `now`."""
         types = {message.type for message in messages}
         for name in types:
             alike = messages if len(types) == 1 else [each for each in messages if each.type == name]
@@ -98,22 +98,22 @@ class QueueCounts:
             self.end_to_end_seconds[name].add(ages, step)
 
     def note_call(self, types: Collection[str], seconds: float) -> None:
-        """A handler was at work on messages of these types for so long."""
+        """Adds the seconds that a handler worked on messages of these types."""
         name = next(iter(types)) if len(types) == 1 else SEVERAL
         self.handler_seconds[name].add((seconds,))
 
 
 class PublishCounts:
-    """How publishes have ended since the start of the process."""
+    """Outcomes of publishes since the start of the process."""
 
     def __init__(self) -> None:
         self.published: Counter[str] = Counter()
         """By exchange: confirmed messages."""
         self.failed: Counter[str] = Counter()
-        """By reason, one of `PUBLISH_FAILURES`; what failed is tried again."""
+        """By reason, one of `PUBLISH_FAILURES`; the relay retries them."""
 
     def note(self, rows: Sequence[OutboxRow], outcomes: Sequence[Exception | None]) -> None:
-        """Takes in what became of each row."""
+        """Counts the outcome of each row."""
         confirmed = [row.exchange for row, error in zip(rows, outcomes, strict=True) if error is None]
         self.published.update(confirmed)
         if len(confirmed) < len(rows):
@@ -128,7 +128,7 @@ def _reason(error: Exception) -> str:
             return UNAVAILABLE
         case QueueFullError():
             return FULL
-        case RefusedError():
+        case PublishRefusedError():
             return REFUSED
         case _:
             return UNSENDABLE

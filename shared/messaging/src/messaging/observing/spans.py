@@ -1,8 +1,8 @@
-"""Spans of messages: what is done with one, and its way from outbox to broker.
+"""Spans of messages: their processing, and their way from outbox to broker.
 
-A trace is carried over broker, outbox, retries and replays. Names and attributes follow the OpenTelemetry conventions for
-messaging (1.44); what they have no word for begins with the name of the system. What a message is about, as the catalogue
-says, is on the spans of the message and of all that follows from it.
+Broker, outbox, retries and replays carry a trace on. Names and attributes follow the OpenTelemetry conventions for messaging (1.44);
+others start with the name of the system. The subject of a message, as defined by the catalogue, is on its spans and on all later
+spans of the trace.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,8 +24,8 @@ from messaging.storage.outbox import OutboxRow
 
 
 @dataclass(slots=True)
-class _Surroundings:
-    """What every span about messages says of the process it is made in."""
+class _ProcessAttributes:
+    """Attributes of all message spans of this process."""
 
     system: str = "messaging"
     subject: Mapping[str, str] = field(default_factory=dict)
@@ -33,16 +33,16 @@ class _Surroundings:
     broker: Attributes = field(default_factory=dict)
 
 
-_surroundings: Final = _Surroundings()
+_process: Final = _ProcessAttributes()
 
 
 def describe_process(catalogue: Catalogue, broker_url: str) -> None:
-    """Says of which system this process is a part, and where its broker is; once, before there are spans."""
+    """Sets the system's name and the broker's address for spans; call it once, before the first span."""
     broker = urlsplit(broker_url)
-    _surroundings.system = catalogue.system
-    _surroundings.subject = {name: f"{catalogue.system}.{name}" for name in catalogue.subject}
-    chains.carry(_surroundings.subject.values())
-    _surroundings.broker = {
+    _process.system = catalogue.system
+    _process.subject = {name: f"{catalogue.system}.{name}" for name in catalogue.subject}
+    chains.carry(_process.subject.values())
+    _process.broker = {
         "server.address": broker.hostname or "localhost",
         "server.port": broker.port or 5672,
     }
@@ -57,9 +57,9 @@ def start_process_span(
     size: int,
     attempt: int,
 ) -> Span:
-    """The span of one attempt at a message, child of whatever sent it.
+    """Starts the span of one attempt at a message, as a child of the sender's span.
 
-    `origin` is the exchange and the routing key it was published with, `size` its body's in bytes, `attempt` from 1.
+    `origin` is the exchange and routing key of the publish, `size` the body's bytes, `attempt` counts from 1.
     """
     exchange, routing_key = origin
     destination = _destination(exchange, routing_key, queue)
@@ -73,13 +73,13 @@ def start_process_span(
             **_about(message.event_id, message.type, message.correlation_id),
             **_operation("process", "process", destination, routing_key),
             "messaging.message.body.size": size,
-            f"{_surroundings.system}.attempt": attempt,
+            f"{_process.system}.attempt": attempt,
         },
     )
 
 
 def start_publish_span(row: OutboxRow) -> Span:
-    """The span of one message on its way to the broker, until the broker has confirmed it."""
+    """Starts the span of one publish; it ends with the broker's confirm."""
     destination = _destination(row.exchange, row.routing_key)
     return traces.tracer().start_span(
         f"publish {destination}",
@@ -94,8 +94,8 @@ def start_publish_span(row: OutboxRow) -> Span:
     )
 
 
-def telling(trace_headers: TraceHeaders, payload: Payload) -> TraceHeaders:
-    """Trace headers of a message that also say what its payload is about; none stay none."""
+def with_subject(trace_headers: TraceHeaders, payload: Payload) -> TraceHeaders:
+    """Adds the payload's subject to trace headers; empty headers stay empty."""
     if not trace_headers:
         return trace_headers
     known = traces.carried_in(trace_headers)
@@ -103,10 +103,12 @@ def telling(trace_headers: TraceHeaders, payload: Payload) -> TraceHeaders:
     return trace_headers if told == known else trace_headers | traces.baggage_of(told)
 
 
-def begun(message: Message, exchange: str, routing_key: str, *, linked_to: TraceHeaders) -> TraceHeaders:
-    """Trace headers for a message that begins a trace of its own, linked to another one, if there is one."""
+def start_linked_trace(
+    message: Message, exchange: str, routing_key: str, *, linked_to: TraceHeaders
+) -> TraceHeaders:
+    """Starts a trace of its own for a message, linked to another trace if given; returns its headers."""
     if not traces.active():
-        return telling(linked_to, message.payload)
+        return with_subject(linked_to, message.payload)
     sender = trace.get_current_span(traces.context_from(linked_to) or OtelContext()).get_span_context()
     destination = _destination(exchange, routing_key)
     span = traces.tracer().start_span(
@@ -124,8 +126,8 @@ def begun(message: Message, exchange: str, routing_key: str, *, linked_to: Trace
     return traces.headers_of(span)
 
 
-def begun_by_itself(name: str, correlation_id: str) -> TraceHeaders:
-    """Trace headers of a chain that nobody's request or message begins; empty where nothing is traced."""
+def start_chain_trace(name: str, correlation_id: str) -> TraceHeaders:
+    """Starts a trace for a chain without a request or message; returns its headers, empty without tracing."""
     if not traces.active():
         return {}
     span = traces.tracer().start_span(
@@ -135,10 +137,10 @@ def begun_by_itself(name: str, correlation_id: str) -> TraceHeaders:
     return traces.headers_of(span)
 
 
-def replayed(row: OutboxRow, original: Mapping[str, Any]) -> TraceHeaders:
-    """Trace headers for a message that does the work of an earlier one again: the trace of that one goes on.
+def start_replay_trace(row: OutboxRow, original: Mapping[str, Any]) -> TraceHeaders:
+    """Continues the trace of an earlier message for its replay; returns the headers.
 
-    `original` are the headers the earlier message had. The request for the replay is in a trace of its own, and linked.
+    `original` are the headers of the earlier message. The span links to the trace of the request for the replay.
     """
     parent = traces.context_from(original)
     if parent is None:
@@ -162,10 +164,10 @@ def replayed(row: OutboxRow, original: Mapping[str, Any]) -> TraceHeaders:
 
 @contextmanager
 def batch_span(queue: str, spans: Sequence[Span]) -> Iterator[None]:
-    """The span of the transaction in which the messages of these spans are settled.
+    """Opens the span of the transaction that settles the messages of these spans.
 
-    One for each trace among them: child of its first message's span, linked to the others'. It is the running span,
-    unless there are several: what happens then belongs to no single one.
+    It opens one span per trace: a child of its first message's span, linked to the others. A single span is the running one; with several
+    there is none, as the work belongs to no single trace.
     """
     by_trace: dict[int, list[Span]] = {}
     for span in spans:
@@ -202,14 +204,14 @@ def _subject(payload: Payload | Mapping[str, Any]) -> dict[str, str]:
     values = payload if isinstance(payload, Mapping) else payload.__dict__
     told = {
         attribute: str(value)
-        for name, attribute in _surroundings.subject.items()
+        for name, attribute in _process.subject.items()
         if (value := values.get(name)) is not None
     }
     return chains.carried_in(told)
 
 
 def _in_common(first: Span, others: Sequence[Span]) -> dict[str, str]:
-    """What is true of all of them: the work is for none of their subjects alone."""
+    """The subject attributes that all spans share."""
     common = set(chains.carried_by(first).items())
     for other in others:
         common &= chains.carried_by(other).items()
@@ -223,7 +225,7 @@ def _about(event_id: UUID, message_type: str, correlation_id: str | None) -> Att
         "messaging.message.id": str(event_id),
         "messaging.message.conversation_id": chain,
         CORRELATION_ID: chain,
-        f"{_surroundings.system}.message.type": message_type,
+        f"{_process.system}.message.type": message_type,
     }
 
 
@@ -233,7 +235,7 @@ def _operation(name: str, kind: str, destination: str, routing_key: str) -> Attr
         "messaging.operation.name": name,
         "messaging.operation.type": kind,
         "messaging.destination.name": destination,
-        **_surroundings.broker,
+        **_process.broker,
     }
     if routing_key:
         attributes["messaging.rabbitmq.destination.routing_key"] = routing_key
@@ -241,6 +243,6 @@ def _operation(name: str, kind: str, destination: str, routing_key: str) -> Attr
 
 
 def _destination(exchange: str, routing_key: str, queue: str = "") -> str:
-    """`exchange:routing key:queue` without what is empty, and without a queue that has the routing key's name."""
+    """`exchange:routing key:queue` without empty parts, and without a queue that equals the routing key."""
     parts = (exchange, routing_key, "" if queue == routing_key else queue)
     return ":".join(part for part in parts if part)

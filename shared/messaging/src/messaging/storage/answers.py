@@ -1,4 +1,4 @@
-"""SQL over answers that are kept for requests which are sent again."""
+"""SQL over answers that are kept for repeated requests."""
 
 import json
 from datetime import timedelta
@@ -8,7 +8,7 @@ from chassis.http.idempotency import KEPT, IdempotentRequest, StoredAnswer
 
 
 async def claim(connection: Connection, asked: IdempotentRequest) -> bool:
-    """Whether nobody else is at the same request; nobody else will be until the transaction ends."""
+    """Locks the request until the transaction ends; returns False if another one holds the lock."""
     mine: bool = await connection.fetchval(
         "select pg_try_advisory_xact_lock(hashtextextended($1, 0))",
         f"answer\n{asked.caller}\n{asked.path}\n{asked.key}",
@@ -17,7 +17,7 @@ async def claim(connection: Connection, asked: IdempotentRequest) -> bool:
 
 
 async def find(connection: Connection, asked: IdempotentRequest) -> tuple[bytes, StoredAnswer] | None:
-    """The fingerprint of what was asked, and the answer."""
+    """The fingerprint of the request and its answer; None if there is no answer that has not expired."""
     row = await connection.fetchrow(
         """
         select fingerprint, status, headers::text as headers, body from kept_answers
@@ -35,7 +35,7 @@ async def find(connection: Connection, asked: IdempotentRequest) -> tuple[bytes,
 
 
 async def keep(connection: Connection, asked: IdempotentRequest, answer: StoredAnswer) -> bool:
-    """False if there is one already that has not expired; two that claim the same at once still cannot both keep theirs."""
+    """Stores an answer; returns False if another one is kept that has not expired."""
     kept = await connection.fetchval(
         """
         insert into kept_answers as kept (caller, path, key, fingerprint, status, headers, body)
@@ -59,7 +59,7 @@ async def keep(connection: Connection, asked: IdempotentRequest, answer: StoredA
 
 
 async def delete_expired(connection: Connection, limit: int = 1000) -> int:
-    """One batch of those that no request is answered with any more; returns how many."""
+    """Deletes up to `limit` expired answers; returns their number."""
     done: str = await connection.execute(
         """
         delete from kept_answers where ctid = any (array(

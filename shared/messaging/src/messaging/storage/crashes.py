@@ -1,8 +1,8 @@
-"""Finding the message that kills its consumer (out of memory, a native fault).
+"""Finds the message that kills its consumer (out of memory, a native fault).
 
-The broker cannot know which one it was: it counts a delivery for every prefetched neighbour too. So a message that keeps
-coming back is a suspect and handled alone, under a marker row that its outcome deletes. A marker that keeps coming back
-tells.
+The broker counts a delivery for every prefetched neighbour too, and so cannot tell which message it was. A message that keeps
+returning is therefore a suspect: it is handled alone, under a marker row that its outcome deletes. A marker that keeps returning
+identifies the message.
 """
 
 from collections.abc import Collection
@@ -13,15 +13,15 @@ from chassis.database.pool import Connection
 from messaging import headers as header
 
 MAX_RETURNS: Final = 1
-"""Returns to the queue that make no suspect: after an outage or a deployment everything in hand comes back once."""
+"""Returns that are normal: after an outage or a deployment every unsettled delivery returns once."""
 MAX_STARTS: Final = 3
 """Starts without an outcome before the message is dead-lettered."""
 VERDICT_PAUSE: Final = 5.0
-"""Seconds before it is: whoever started last may be alive, and takes its start back once the database lets it."""
+"""Seconds before that: a replica that started the message last may be alive, and removes its start once it reaches the database."""
 
 
 def is_suspect(headers: header.Headers, *, redelivered: bool) -> bool:
-    """Whether it may be what killed its consumer. Where the broker does not count, every redelivered message may."""
+    """Whether the message may have killed its consumer. If the broker does not count, every redelivered message may."""
     if not redelivered:
         return False
     none_counted = 0 if header.BROKER_ACQUISITIONS in headers else None
@@ -29,11 +29,11 @@ def is_suspect(headers: header.Headers, *, redelivered: bool) -> bool:
     return not isinstance(returns, int) or returns > MAX_RETURNS
 
 
-async def try_turn(connection: Connection, queue: str, event_id: UUID) -> bool:
-    """Whether the message is the caller's alone until the running transaction ends.
+async def try_lock(connection: Connection, queue: str, event_id: UUID) -> bool:
+    """Locks the message for the caller until the running transaction ends; returns False if another replica holds it.
 
-    A replica that lost the broker but not its mind is still at work on what the broker has given to another: its start
-    is no crash. Its turn ends with its work, or with its connection.
+    A replica that has lost only the broker still works on messages that the broker has given to another. Its start is no crash. Its lock
+    ends with its work or its connection.
     """
     turn = await connection.fetchval(
         "select pg_try_advisory_xact_lock(hashtextextended($1, 0))", f"suspect {queue} {event_id}"
@@ -42,7 +42,7 @@ async def try_turn(connection: Connection, queue: str, event_id: UUID) -> bool:
 
 
 async def starts(connection: Connection, queue: str, event_id: UUID) -> int:
-    """How many starts have had no outcome."""
+    """The number of starts without an outcome."""
     found = await connection.fetchval(
         "select starts from crash_markers where queue = $1 and event_id = $2", queue, event_id
     )
@@ -50,7 +50,7 @@ async def starts(connection: Connection, queue: str, event_id: UUID) -> int:
 
 
 async def mark(connection: Connection, queue: str, event_id: UUID) -> int:
-    """Notes a start; returns how many starts before this one had no outcome."""
+    """Records a start; returns the number of earlier starts without an outcome."""
     earlier = await connection.fetchval(
         """
         insert into crash_markers as marker (queue, event_id, starts) values ($1, $2, 1)
@@ -72,7 +72,7 @@ async def clear(connection: Connection, queue: str, event_ids: Collection[UUID])
 
 
 async def unmark(connection: Connection, queue: str, event_ids: Collection[UUID]) -> None:
-    """Takes one start back: the attempt ended without an outcome, but nothing crashed."""
+    """Removes one start of each: the attempt ended without an outcome and without a crash."""
     await connection.execute(
         """
         with last as (delete from crash_markers where queue = $1 and event_id = any($2::uuid[]) and starts <= 1)
@@ -84,5 +84,5 @@ async def unmark(connection: Connection, queue: str, event_ids: Collection[UUID]
 
 
 async def forget_old(connection: Connection) -> None:
-    """Removes markers of messages that another consumer must have finished long ago."""
+    """Removes markers of messages that another consumer finished long ago."""
     await connection.execute("delete from crash_markers where started_at < now() - interval '7 days'")

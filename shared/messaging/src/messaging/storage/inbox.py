@@ -1,4 +1,4 @@
-"""The inbox: `processed_events` has a row for every message that reached a final outcome in this service."""
+"""The inbox: `processed_events` has a row for every message with a final outcome in this service."""
 
 from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
@@ -16,12 +16,12 @@ class InboxRow(NamedTuple):
 
 
 async def insert(connection: Connection, queue: str, rows: Sequence[InboxRow]) -> set[UUID]:
-    """Claims the messages within the running transaction; those not returned are duplicates.
+    """Claims the messages in the running transaction and returns their ids; the others are duplicates.
 
-    The identities returned are of asyncpg's own class, which hashes and compares as `uuid.UUID` does.
+    The ids are of asyncpg's own class, which hashes and compares as `uuid.UUID` does.
 
-    A concurrent transaction that claims the same message waits here until this one has ended. Rows go in sorted, so
-    that two such transactions cannot wait for each other.
+    A concurrent transaction that claims the same message waits until this one has ended. Rows are inserted in order, so that two such
+    transactions cannot deadlock.
     """
     ordered = sorted(rows, key=lambda row: row.event_id.int)
     event_ids = [row.event_id for row in ordered]
@@ -58,19 +58,19 @@ async def insert(connection: Connection, queue: str, rows: Sequence[InboxRow]) -
 
 
 async def mark_dead(connection: Connection, event_ids: Collection[UUID]) -> None:
-    """For messages claimed in this transaction whose handler then named them hopeless."""
+    """Marks messages dead whose handler failed them for good after this transaction claimed them."""
     await connection.execute(
         "update processed_events set outcome = 'dead' where event_id = any($1::uuid[])", list(event_ids)
     )
 
 
 async def release(connection: Connection, event_ids: Collection[UUID]) -> None:
-    """For messages claimed in this transaction whose handler then asked to try again later."""
+    """Releases messages whose handler asked for a retry after this transaction claimed them."""
     await connection.execute("delete from processed_events where event_id = any($1::uuid[])", list(event_ids))
 
 
-async def known(connection: Connection, event_ids: Collection[UUID]) -> set[UUID]:
-    """Those that have an outcome already. A hint that saves slow work; only `insert` decides."""
+async def find_handled(connection: Connection, event_ids: Collection[UUID]) -> set[UUID]:
+    """The messages that have an outcome already. It only saves slow work; `insert` decides."""
     rows = await connection.fetch(
         "select event_id from processed_events where event_id = any($1::uuid[])", list(event_ids)
     )

@@ -1,6 +1,6 @@
-"""What this service has dead-lettered: the table `dead_letter_origins`, by which it recognises a replay.
+"""The table `dead_letter_origins`: the messages that this service has dead-lettered, to recognise their replays.
 
-A row is written in the transaction that dead-letters a message, and settled in the one that gives its replay an outcome.
+The transaction that dead-letters a message writes its row; the one that stores its replay's outcome settles it.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -14,11 +14,11 @@ from chassis.database.pool import Connection
 KEPT_SETTLED: Final = timedelta(days=30)
 """Longer than the inbox keeps a row: see `died_before_upgrade`."""
 KEPT_UNSETTLED: Final = timedelta(days=400)
-"""How long a dead letter can be replayed without an administrator's word."""
+"""How long a dead letter can be replayed without an administrator's approval."""
 
 
-class Arrival(NamedTuple):
-    """What the broker vouches for when it delivers a message."""
+class PublishOrigin(NamedTuple):
+    """Facts that the broker verifies about a delivered message."""
 
     exchange: str
     routing_key: str
@@ -32,20 +32,20 @@ class DeadLetterOrigin:
     Attributes:
         event_id: its id.
         digest: of its content (`messaging.flow.replays.content_digest`); None: an administrator accepts any content.
-        arrival: how it first came, where it died before anybody believed it; None: it was believed.
-        settled_by: the replay that has taken its place.
+        arrival: its origin, if it failed the sender check; None if it passed.
+        settled_by: the replay that has settled it.
     """
 
     event_id: UUID
     digest: bytes | None
-    arrival: Arrival | None = None
+    arrival: PublishOrigin | None = None
     settled_by: UUID | None = None
 
 
 async def insert(connection: Connection, rows: Sequence[DeadLetterOrigin]) -> None:
-    """Writes the messages down that die in the running transaction."""
+    """Records messages that die in the running transaction."""
     ordered = sorted(rows, key=lambda row: row.event_id.int)
-    arrivals = [row.arrival or Arrival("", "", None) for row in ordered]
+    arrivals = [row.arrival or PublishOrigin("", "", None) for row in ordered]
     await connection.execute(
         """
         insert into dead_letter_origins (event_id, digest, exchange, routing_key, user_id, settled_by)
@@ -83,7 +83,9 @@ async def find(
         DeadLetterOrigin(
             row["event_id"],
             row["digest"],
-            Arrival(row["exchange"], row["routing_key"] or "", row["user_id"]) if row["exchange"] else None,
+            PublishOrigin(row["exchange"], row["routing_key"] or "", row["user_id"])
+            if row["exchange"]
+            else None,
             row["settled_by"],
         )
         for row in rows
@@ -91,10 +93,10 @@ async def find(
 
 
 async def died_before_upgrade(connection: Connection, events: Mapping[UUID, str]) -> set[UUID]:
-    """Those events (id → type) that a version without this table has dead-lettered.
+    """The events (id → type) that a version without this table has dead-lettered.
 
-    The inbox has a row for them, and this table has none: a version that knows it writes both in one transaction, and keeps
-    its row longer than the inbox keeps one.
+    The inbox has a row for them and this table has none. Newer versions write both in one transaction, and keep this row longer than the
+    inbox row.
     """
     rows = await connection.fetch(
         """
@@ -120,7 +122,7 @@ async def lock(connection: Connection, event_ids: Collection[UUID]) -> dict[UUID
 
 
 async def settle(connection: Connection, replays: Mapping[UUID, UUID]) -> None:
-    """Notes which replay has taken the place of which event (event id → `event_id` of the replay)."""
+    """Records which replay has settled which event (event id → `event_id` of the replay)."""
     ordered = sorted(replays, key=lambda event_id: event_id.int)
     await connection.execute(
         """
@@ -134,7 +136,7 @@ async def settle(connection: Connection, replays: Mapping[UUID, UUID]) -> None:
 
 
 async def accept(connection: Connection, event_ids: Collection[UUID]) -> None:
-    """Lets the next replay of each event in, whatever its content and however the event first came: an administrator's word."""
+    """Accepts the next replay of each event, with any content and origin, on behalf of an administrator."""
     await connection.execute(
         """
         insert into dead_letter_origins (event_id) select unnest($1::uuid[])
@@ -146,7 +148,7 @@ async def accept(connection: Connection, event_ids: Collection[UUID]) -> None:
 
 
 async def forget_old(connection: Connection) -> None:
-    """Removes what was settled long ago, and what nobody has replayed for longer than a year."""
+    """Removes rows settled long ago, and rows without a replay for longer than a year."""
     await connection.execute(
         "delete from dead_letter_origins where dead_at < now() - case when settled_by is null then $1::interval"
         " else $2::interval end",

@@ -1,4 +1,4 @@
-"""The outbox: rows of messages that are to leave. Written by transactions, taken out by the relay.
+"""The outbox: rows of outgoing messages. Transactions write them, the relay publishes and deletes them.
 
 All times are the database's: a service's own clock may be wrong.
 """
@@ -18,7 +18,7 @@ HeaderValues = dict[str, str | int]
 
 @dataclass(frozen=True, slots=True)
 class OutboxRow:
-    """One message on its way out."""
+    """One outgoing message."""
 
     exchange: str
     routing_key: str
@@ -41,10 +41,10 @@ def row_for(
     headers: HeaderValues | None = None,
     delay: timedelta = timedelta(),
 ) -> OutboxRow:
-    """The row of a message that goes to an exchange.
+    """Builds the row of a message for an exchange.
 
     Raises:
-        MessageTooLargeError: it is over the size limit.
+        MessageTooLargeError: it exceeds the size limit.
     """
     return OutboxRow(
         exchange=exchange,
@@ -58,15 +58,15 @@ def row_for(
     )
 
 
-def returning(row: OutboxRow, queue: str, *, headers: HeaderValues, delay: timedelta) -> OutboxRow:
-    """The same message back to its own queue, later."""
+def retry_row(row: OutboxRow, queue: str, *, headers: HeaderValues, delay: timedelta) -> OutboxRow:
+    """Builds the row that returns a message to its own queue, later."""
     return OutboxRow(
         RETURNS, queue, row.event_id, row.type, row.correlation_id, row.body, row.headers | headers, delay
     )
 
 
-def dead_letter(row: OutboxRow, queue: str, *, headers: HeaderValues) -> OutboxRow:
-    """The same message to the dead letters of the queue it died in."""
+def dead_letter_row(row: OutboxRow, queue: str, *, headers: HeaderValues) -> OutboxRow:
+    """Builds the row that sends a message to the dead letters of its queue."""
     return OutboxRow(
         DEAD_LETTERS, queue, row.event_id, row.type, row.correlation_id, row.body, row.headers | headers
     )
@@ -75,7 +75,7 @@ def dead_letter(row: OutboxRow, queue: str, *, headers: HeaderValues) -> OutboxR
 async def insert(
     connection: Connection, rows: Sequence[OutboxRow], lease: UUID, lease_for: timedelta
 ) -> None:
-    """Writes the rows; those due at once are leased to the writer, who publishes them right after the commit."""
+    """Writes the rows; the writer leases those due at once and publishes them right after the commit."""
     await connection.execute(
         """
         insert into outbox (id, exchange, routing_key, event_id, type, correlation_id, body, headers,
@@ -103,7 +103,7 @@ async def insert(
 
 
 async def claim(connection: Connection, limit: int, lease: UUID, lease_for: timedelta) -> list[OutboxRow]:
-    """Leases up to `limit` due rows to the caller; rows that another is claiming right now are passed over."""
+    """Leases up to `limit` due rows to the caller; skips rows that another caller is claiming."""
     records = await connection.fetch(
         """
         update outbox set due_at = clock_timestamp() + $3::interval, lease = $2, publish_attempts = publish_attempts + 1
@@ -132,11 +132,11 @@ async def claim(connection: Connection, limit: int, lease: UUID, lease_for: time
 
 
 async def delete(connection: Connection, ids: Collection[UUID], lease: UUID) -> None:
-    """Removes published rows, unless their lease ran out and somebody else has them now."""
+    """Deletes published rows, unless their lease ran out and another relay has them."""
     await connection.execute("delete from outbox where id = any($1::uuid[]) and lease = $2", list(ids), lease)
 
 
-async def give_back(
+async def release(
     connection: Connection, ids: Collection[UUID], lease: UUID, *, after: timedelta, error: str
 ) -> None:
     """Ends the lease on rows that could not be published; they are due again after `after`."""
@@ -153,16 +153,16 @@ async def give_back(
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
-    """What waits in the outbox."""
+class OutboxBacklog:
+    """The number of overdue rows in the outbox, and the time to the next one."""
 
     overdue: int
-    """Rows past their delivery time, counted up to the limit asked for."""
+    """Rows past their delivery time, counted up to the given limit."""
     next_due: timedelta | None
-    """Time to the next row that may be taken (0 or less: now); None when the outbox is empty."""
+    """Time to the next row that may be claimed (0 or less: now); None if the outbox is empty."""
 
 
-async def pending(connection: Connection, count_up_to: int, lease_for: timedelta) -> Pending:
+async def measure_backlog(connection: Connection, count_up_to: int, lease_for: timedelta) -> OutboxBacklog:
     record = await connection.fetchrow(
         """
         select (select count(*) from (select 1 from outbox
@@ -174,11 +174,11 @@ async def pending(connection: Connection, count_up_to: int, lease_for: timedelta
         lease_for,
     )
     assert record is not None
-    return Pending(overdue=record["overdue"], next_due=record["next_due"])
+    return OutboxBacklog(overdue=record["overdue"], next_due=record["next_due"])
 
 
 async def cancel(connection: Connection, event_id: UUID, *, before: datetime | None = None) -> bool:
-    """Takes a delayed message or a waiting retry back, if it has not left yet (nor is due before `before`)."""
+    """Deletes a delayed message or waiting retry; returns False if it was sent already, or is due before `before`."""
     status = await connection.execute(
         "delete from outbox where event_id = $1 and lease is null and ($2::timestamptz is null or deliver_at >= $2)",
         event_id,

@@ -1,8 +1,8 @@
-"""Daily partitions of the inbox: made ahead of time, dropped past retention.
+"""Daily partitions of the inbox: created ahead of time, dropped after the retention period.
 
-A partition's bounds are the plain UUIDs of its first and last millisecond, `milliseconds << 80`, so the primary key
-is the partition key and a duplicate is found whenever it comes. Which partitions there are is decided in the database,
-by a function that runs as the owner of the tables: the role that a service runs as owns none.
+A partition's bounds are the plain UUIDs of its first and last millisecond, `milliseconds << 80`. So the primary key is the partition
+key, and a duplicate is found at any time. A database function that runs as the owner of the tables creates and drops partitions: the
+role of a service owns none.
 """
 
 from datetime import UTC, date, datetime, timedelta
@@ -14,7 +14,7 @@ import asyncpg
 from chassis.database.pool import Connection
 
 RETENTION: Final = timedelta(days=7)
-"""How long a duplicate is recognised; the function `maintain_processed_events` has the same."""
+"""How long duplicates are recognised; the function `maintain_processed_events` has the same value."""
 
 
 def lower_bound(day: date) -> UUID:
@@ -28,7 +28,7 @@ def partition_name(day: date) -> str:
 
 
 async def maintain(connection: Connection) -> None:
-    """Makes the partitions of the coming days and drops the expired ones; safe to run anywhere, any time.
+    """Creates the partitions of the coming days and drops the expired ones; may run anywhere, at any time.
 
     Raises:
         asyncpg.LockNotAvailableError: the tables are too busy right now; try again later.

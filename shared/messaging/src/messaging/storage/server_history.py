@@ -1,7 +1,7 @@
-"""Noticing that the database has lost commits: a standby that was behind, or a backup, has taken the place of its server.
+"""Detects that the database has lost commits, because a lagging standby or a backup has replaced its server.
 
-One row says which server it was, and when it was seen last. Whatever takes the server's place has that row as it was when the last of the old
-server's commits arrived there. So what was committed up to that time is there, and what was committed later may be gone.
+One row identifies the server and says when it was seen last. A replacement has that row as of the last commit that reached it. So
+commits up to that time are there, and later ones may be lost.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from chassis import Connection
 from chassis.database.pool import DatabaseUnavailableError
 
 SYNCHRONOUS_FAIL_OVER: Final = timedelta(minutes=2)
-"""So old the row may be for a synchronous standby to have taken over. What is older may have come from a backup."""
+"""The row's age at most for a fail-over to a synchronous standby. An older row may come from a backup."""
 
 _SERVER: Final = """
     select (select system_identifier from pg_control_system()) || '/'
@@ -32,29 +32,29 @@ _SAYS_NOTHING: Final = (
     asyncpg.ObjectNotInPrerequisiteStateError,
     asyncpg.UndefinedFunctionError,
 )
-"""What a database raises that does not say which server it is."""
+"""Errors of databases that do not identify their server."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommitLoss:
-    """Commits of a database that may be gone: those between these two times, by the database's clock."""
+    """Commits of a database that may be lost: those between these two times, by the database's clock."""
 
     kept_until: datetime
     noticed_at: datetime
 
 
 class UnknownServerError(Exception):
-    """The database does not say which server it is, as some that are no PostgreSQL of their own do not."""
+    """The database does not identify its server; some managed services do not."""
 
 
 async def note_server(connection: Connection) -> CommitLoss | None:
-    """Notes that the server is there. Returns the loss if it has taken another's place since; each loss is returned once.
+    """Records the server. Returns the loss if it has replaced another one since; each loss is returned once.
 
     The row is locked until the caller's transaction ends.
 
     Raises:
         DatabaseUnavailableError: the server is a standby.
-        UnknownServerError: the database does not say which server it is.
+        UnknownServerError: the database does not identify its server.
     """
     try:
         async with connection.transaction():
@@ -85,7 +85,7 @@ async def note_server(connection: Connection) -> CommitLoss | None:
 
 
 async def last_commit_loss(connection: Connection) -> CommitLoss | None:
-    """The last loss of commits that was noticed; None if there was none."""
+    """The last detected loss of commits; None if there was none."""
     row = await connection.fetchrow(
         "select kept_until, noticed_at from server_history where noticed_at is not null"
     )
@@ -93,7 +93,7 @@ async def last_commit_loss(connection: Connection) -> CommitLoss | None:
 
 
 async def is_loss_unnoticed(connection: Connection) -> bool:
-    """Whether the server has taken another's place, and `note_server` has not been called since."""
+    """Whether the server has replaced another one, and `note_server` has not run since."""
     try:
         async with connection.transaction():
             return bool(

@@ -1,6 +1,6 @@
-"""For tests of what travels over a broker, and of what handlers leave to be written; `chassis.testing` has the rest."""
+"""Tools for tests of messages at a broker and of handlers' records; `chassis.testing` has the rest."""
 
 from messaging.testing.broker import Broker
-from messaging.testing.records import written
+from messaging.testing.records import write_records
 
-__all__ = ["Broker", "written"]
+__all__ = ["Broker", "write_records"]

@@ -1,4 +1,4 @@
-"""A direct line to the broker, past everything this library does."""
+"""Direct access to the broker, without this library."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,7 +11,7 @@ from chassis.testing.waiting import eventually
 
 
 class Broker:
-    """A direct line to the broker, past everything this library does."""
+    """A direct connection to the broker, without this library."""
 
     def __init__(self, connection: AbstractConnection, channel: AbstractChannel) -> None:
         self._connection = connection
@@ -47,13 +47,13 @@ class Broker:
         await target.publish(message, routing_key, mandatory=True, timeout=15)
 
     async def tap(self, exchange: str) -> str:
-        """A queue that gets a copy of whatever the exchange is given from now on; its name."""
+        """Creates a queue that gets a copy of every message the exchange receives from now on; returns its name."""
         queue = await self._channel.declare_queue(exclusive=True)
         await queue.bind(exchange, "#")
         return queue.name
 
     async def exists(self, queue: str) -> bool:
-        """Asked on a channel of its own, which the broker closes if it does not."""
+        """Checks on a channel of its own, because the broker closes it if the queue is missing."""
         channel = await self._connection.channel()
         try:
             await channel.declare_queue(queue, passive=True)
@@ -63,7 +63,7 @@ class Broker:
         return True
 
     async def depth(self, queue: str) -> int:
-        """Messages ready in a queue; those in a consumer's hands do not count."""
+        """Messages ready in a queue, without unacknowledged ones."""
         declared = await self._channel.declare_queue(queue, passive=True)
         return declared.declaration_result.message_count or 0
 
@@ -83,7 +83,7 @@ class Broker:
         return message
 
     async def refuse(self, queue: str, count: int = 1) -> None:
-        """Takes messages off a queue and gives them back as failed, as a consumer does that dies over one of them."""
+        """Takes messages off a queue and returns them as failed, like a consumer that dies."""
         declared = await self._channel.get_queue(queue, ensure=False)
         taken: list[AbstractIncomingMessage] = [
             await eventually(lambda: declared.get(fail=False)) for _ in range(count)

@@ -1,15 +1,15 @@
-"""What single handlers leave to be written, written as the service writes it."""
+"""Writes records of single handlers as the service does."""
 
 from typing import Any
 
-from messaging import Record, Together, Transaction
+from messaging import GroupedRecord, Record, Transaction
 
 
-async def written(tx: Transaction, *records: Record | Together[Any] | None) -> None:
-    """What single handlers left, in this transaction: what is written together goes to one call, after the others."""
+async def write_records(tx: Transaction, *records: Record | GroupedRecord[Any] | None) -> None:
+    """Writes the handlers' records in this transaction; grouped records in one call each, after the others."""
     together: dict[Any, list[Any]] = {}
     for record in records:
-        if isinstance(record, Together):
+        if isinstance(record, GroupedRecord):
             together.setdefault(record.write, []).append(record.row)
         elif record is not None:
             await record(tx)

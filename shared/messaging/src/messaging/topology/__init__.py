@@ -1,4 +1,4 @@
-"""What a broker must have before services can work on it: exchanges, queues, bindings, users and their permissions."""
+"""The broker's configuration for the services: exchanges, queues, bindings, users and permissions."""
 
 from messaging.topology.queues import (
     COMMANDS,

@@ -1,6 +1,6 @@
-"""What each service may do at the broker: made from the catalogue and the topology, and written down nowhere else.
+"""The permissions of each service at the broker, derived from catalogue and topology alone.
 
-`python -m messaging users CATALOGUE` gives it to the users of a broker.
+`python -m messaging users CATALOGUE` grants them to the broker's users.
 """
 
 import re
@@ -19,53 +19,53 @@ from messaging.topology.queues import (
 )
 
 NOTHING: Final = "^$"
-"""Matches no name of an exchange or queue, and no routing key in use."""
+"""Matches no name of an exchange or queue, and no used routing key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """What one service may do. `configure`, `read`, `write` and `topics` are the broker's regular expressions."""
+    """The permissions of one service. `configure`, `read`, `write` and `topics` are the broker's regular expressions."""
 
     service: str
     queues: tuple[str, ...]
     """The queues it consumes."""
     former_queues: tuple[str, ...]
-    """What they were called before: during an upgrade, processes of the version before go on consuming them."""
+    """Their former names: during an upgrade, processes of the previous version still consume them."""
     routing_keys: Mapping[str, tuple[str, ...]]
-    """Exchange → the routing keys it may publish there. To an exchange that is not here it may publish nothing."""
+    """Exchange → the routing keys it may use there. It may publish nothing to an exchange that is missing here."""
     exchanges: tuple[str, ...]
-    """Every exchange there is."""
+    """Every exchange of the topology."""
 
     @property
     def configure(self) -> str:
-        """What it may declare and delete: nothing. The topology is an administrator's."""
+        """Names that it may declare and delete: none. Only administrators change the topology."""
         return NOTHING
 
     @property
     def read(self) -> str:
-        """What it may consume. No exchange, so that it cannot bind a queue to one."""
+        """Queues that it may consume. No exchange, so that it cannot bind a queue to one."""
         return pattern((*self.queues, *self.former_queues))
 
     @property
     def write(self) -> str:
-        """Where it may publish. No queue, so that it cannot bind one, and not the default exchange."""
+        """Exchanges that it may publish to. No queue, so that it cannot bind one, and not the default exchange."""
         return pattern(self.routing_keys)
 
     @property
     def topics(self) -> dict[str, str]:
-        """Exchange → routing keys it may publish there, for every exchange.
+        """Exchange → its permitted routing keys, for every exchange.
 
-        Nothing said about an exchange would mean to the broker that all routing keys are allowed.
+        For an exchange without an entry, the broker would allow all routing keys.
         """
         return {exchange: pattern(self.routing_keys.get(exchange, ())) for exchange in self.exchanges}
 
 
 def describe(catalogue: Catalogue) -> dict[str, Permissions]:
     """The permissions of every service, by its name."""
-    return {service: of(catalogue, service) for service in catalogue.services}
+    return {service: service_permissions(catalogue, service) for service in catalogue.services}
 
 
-def of(catalogue: Catalogue, service: str) -> Permissions:
+def service_permissions(catalogue: Catalogue, service: str) -> Permissions:
     """The permissions of one service."""
     queues = _consumed_by(catalogue, service)
     work = work_queues(catalogue)
@@ -76,7 +76,7 @@ def of(catalogue: Catalogue, service: str) -> Permissions:
         # Retries go back to the queue they came from; the recorder's replays, to any queue that messages die in.
         # By former names as well: so they stand in the outbox, and in what the recorder has recorded.
         RETURNS: _named(catalogue, _unique((*queues, *(work if service == catalogue.recorder else ())))),
-        # What dies in a dead-letter queue itself has nowhere to go.
+        # Messages that die in a dead-letter queue have no further queue.
         DEAD_LETTERS: _named(catalogue, (queue for queue in queues if queue in work)),
     }
     allowed = {exchange: keys for exchange, keys in routing_keys.items() if keys}
@@ -92,7 +92,7 @@ def _consumed_by(catalogue: Catalogue, service: str) -> tuple[str, ...]:
 
 
 def _named(catalogue: Catalogue, queues: Iterable[str]) -> tuple[str, ...]:
-    """The queues by all their names, of today and before."""
+    """The queues by all their names, current and former."""
     names = {
         named(queue): tuple(map(named, catalogue.names_of(queue)))
         for queue in work_queues(catalogue)

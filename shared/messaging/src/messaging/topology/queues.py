@@ -1,6 +1,6 @@
-"""Exchanges, queues and bindings: described here once, everything else is made from it.
+"""Exchanges, queues and bindings: the single description from which all else is generated.
 
-`python -m messaging topology CATALOGUE` declares it on a broker; services only check that their queues are there.
+`python -m messaging topology CATALOGUE` declares it on a broker; services only check that their queues exist.
 """
 
 from dataclasses import dataclass, field
@@ -11,19 +11,19 @@ import aio_pika
 from envelope import Catalogue
 
 COMMANDS: Final = "commands"
-"""Commands, routed by the name of the queue of the service that carries them out."""
+"""Commands, routed by the queue of the service that executes them."""
 RETURNS: Final = "returns"
 """Retries and replays, routed by queue name: back to the one queue they came from, past other subscribers."""
 DEAD_LETTERS: Final = "dead-letters"
-"""Dead letters, routed by the name of the queue they died in."""
+"""Dead letters, routed by the name of their queue."""
 
 DELIVERY_LIMIT: Final = 50
-"""Deliveries without outcome before the broker itself gives up on a message. A last resort: what crashes its
-consumer is found out by the consumer (`messaging.storage.crashes`) long before."""
+"""Deliveries without outcome before the broker itself gives up on a message. A last resort: the consumer finds a message that crashes it
+(`messaging.storage.crashes`) long before."""
 
 DEAD_LETTER_DELIVERY_LIMIT: Final = 1_000_000
-"""A dead letter has nowhere further to go. RabbitMQ 4 would drop it after 20 deliveries if no limit were set, and
--1, "unlimited" there, means "at the first return" to RabbitMQ 3.10."""
+"""A limit that is never reached, as a dead letter has no further queue. Without a limit, RabbitMQ 4 drops it after 20 deliveries; for
+-1, "unlimited" there, RabbitMQ 3.10 drops it at the first return."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def dead_letter_queue(queue: str) -> str:
 
 
 def work_queues(catalogue: Catalogue) -> tuple[str, ...]:
-    """Every queue that a service consumes, dead-letter queues apart."""
+    """Every queue that a service consumes, without dead-letter queues."""
     commands = map(catalogue.command_queue, catalogue.services)
     return (*commands, catalogue.events_queue) if catalogue.events_queue else tuple(commands)
 
@@ -82,7 +82,7 @@ def _dead_letter_queue(name: str) -> Queue:
 
 
 def exchanges(catalogue: Catalogue) -> tuple[str, ...]:
-    """Every exchange. That of the events, routed by their type, is named by the catalogue."""
+    """Every exchange. The catalogue names the one for events, which routes by type."""
     return (COMMANDS, catalogue.events, RETURNS, DEAD_LETTERS)
 
 
@@ -108,10 +108,10 @@ def describe(catalogue: Catalogue) -> Topology:
 
 
 async def declare(url: str, catalogue: Catalogue) -> None:
-    """Declares the topology on the broker at `url`; what is there already, with the same arguments, stays.
+    """Declares the topology on the broker at `url`; existing parts with the same arguments stay.
 
     Raises:
-        aio_pika.exceptions.ChannelPreconditionFailed: a queue is there with other arguments. The arguments of a
+        aio_pika.exceptions.ChannelPreconditionFailed: a queue exists with other arguments. The arguments of a
             queue never change: drain and delete it first.
     """
     topology = describe(catalogue)

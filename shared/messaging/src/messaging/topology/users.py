@@ -1,7 +1,7 @@
-"""The broker's users, one for each service, with what `messaging.topology.permissions` says and nothing more.
+"""The broker's users, one per service, with the permissions of `messaging.topology.permissions` only.
 
-Made over the management HTTP API, because AMQP has no word for users. Other users, and what ours may do on other
-vhosts, are left alone.
+This module uses the management HTTP API, because AMQP cannot create users. It does not change other users, or permissions on other
+vhosts.
 """
 
 import base64
@@ -26,7 +26,7 @@ _API_URL_EXAMPLE: Final = "http://user:password@host:15672, an administrator's"
 
 
 class UsersError(Exception):
-    """The users could not be made or renewed; the message is for people and names no password."""
+    """The users could not be created or renewed; the message is for people and contains no password."""
 
 
 class Credentials(NamedTuple):
@@ -35,7 +35,7 @@ class Credentials(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Management:
+class ManagementApi:
     """The management HTTP API of a broker."""
 
     connection: HTTPConnection
@@ -46,10 +46,10 @@ class Management:
 
     @classmethod
     def at(cls, url: str) -> Self:
-        """The API at `http://user:password@host:15672`; nothing is sent yet.
+        """A client for the API at `http://user:password@host:15672`; it sends nothing yet.
 
         Raises:
-            UsersError: that is no such URL.
+            UsersError: the URL is invalid.
         """
         try:
             parts = addresses.parse(url, schemes={"http", "https"}, example=_API_URL_EXAMPLE)
@@ -67,7 +67,7 @@ class Management:
         return cls(connection, user, address, parts.path.rstrip("/"), headers)
 
     def ask(self, method: str, *path: str, body: Mapping[str, str] | None = None) -> bool:
-        """Sends one request; False if it names something that is not there.
+        """Sends one request; returns False if its subject does not exist.
 
         Raises:
             UsersError: the broker cannot be reached, or refuses.
@@ -75,7 +75,7 @@ class Management:
         return self._send(method, path, body) is not None
 
     def read(self, *path: str) -> Any:
-        """The JSON value that is there; None if nothing is.
+        """Reads a JSON value; None if it does not exist.
 
         Raises:
             UsersError: the broker cannot be reached, or refuses.
@@ -109,10 +109,10 @@ class Management:
 
 
 def renew_from(catalogue: Catalogue, environment: Mapping[str, str]) -> list[str]:
-    """Makes or renews the users of all services, named as the services; returns their names.
+    """Creates or renews the users of all services, named like the services; returns their names.
 
     Args:
-        catalogue: names the services and what they send and take.
+        catalogue: names the services and the messages they send and take.
         environment: `RABBITMQ_API_URL`, `RABBITMQ_VHOST` (`/` if missing) and the password of each service,
             `<SERVICE>_BROKER_PASSWORD`; a secret may be in the file that `<VARIABLE>_FILE` names.
 
@@ -133,32 +133,32 @@ def renew_from(catalogue: Catalogue, environment: Mapping[str, str]) -> list[str
 
 
 def renew(catalogue: Catalogue, api_url: str, vhost: str, credentials: Mapping[str, Credentials]) -> None:
-    """Makes or renews the users of some services on one vhost; safe to repeat, and while the services run.
+    """Creates or renews the users of some services on one vhost; safe to repeat while the services run.
 
-    What a user of that name could do there before, it cannot do any more unless its service needs it; its tags go too.
+    It replaces a user's permissions on the vhost, and removes its tags.
 
     Args:
         catalogue: says what each service needs.
         api_url: an administrator's, `http://user:password@host:15672`.
-        vhost: must be there already.
+        vhost: must exist already.
         credentials: by service.
 
     Raises:
         UsersError: the broker cannot be reached, refuses, or has no such vhost.
     """
-    api = Management.at(api_url)
+    api = ManagementApi.at(api_url)
     try:
         if not api.ask("GET", "vhosts", vhost):
             raise UsersError(f"no vhost {vhost!r} at {api.address}: create it, or correct the address")
         for service, (user, password) in credentials.items():
             api.ask("PUT", "users", user, body={"password": password, "tags": ""})
-            _permit(api, vhost, user, permissions.of(catalogue, service))
+            _permit(api, vhost, user, permissions.service_permissions(catalogue, service))
     finally:
         api.connection.close()
 
 
-def _permit(api: Management, vhost: str, user: str, allowed: Permissions) -> None:
-    # Routing keys before exchanges: a user that may write to an exchange of which nothing is said yet may use any.
+def _permit(api: ManagementApi, vhost: str, user: str, allowed: Permissions) -> None:
+    # Routing keys before exchanges: without topic permissions for an exchange, a user may use any routing key there.
     for exchange, routing_keys in allowed.topics.items():
         body = {"exchange": exchange, "write": routing_keys, "read": NOTHING}
         api.ask("PUT", "topic-permissions", vhost, user, body=body)
@@ -167,12 +167,12 @@ def _permit(api: Management, vhost: str, user: str, allowed: Permissions) -> Non
 
 
 def remove(api_url: str, credentials: Mapping[str, Credentials]) -> None:
-    """Removes users and all that they may do; those that are not there are passed over.
+    """Deletes users with their permissions; ignores users that do not exist.
 
     Raises:
         UsersError: the broker cannot be reached, or refuses.
     """
-    api = Management.at(api_url)
+    api = ManagementApi.at(api_url)
     try:
         for user, _ in credentials.values():
             api.ask("DELETE", "users", user)
@@ -181,7 +181,7 @@ def remove(api_url: str, credentials: Mapping[str, Credentials]) -> None:
 
 
 def _reason(answer: bytes) -> str:
-    """What the broker says about a refusal: JSON with `reason`, or whatever else stands there instead."""
+    """The reason in the broker's answer: the JSON member `reason`, or the text."""
     try:
         said = json.loads(answer)
     except ValueError:

@@ -1,69 +1,77 @@
-"""What may become of a receipt: pure decisions, with times from the database's clock.
+"""The state machine of receipts: pure decisions, with times from the database's clock.
 
     ready --arm--> armed --answered--> ready (the next step) … confirmed
                    armed --not sent--> ready        armed --refused--> refused, or in_doubt after a lost answer
                    armed --no answer, or its lease is over--> unknown
-    unknown --close, wait, look--> found: as answered | absent: ready | unclear, or nothing to look with: in_doubt
-    any of them --the account is connected as another user--> in_doubt, if anything of it may be there
-    in_doubt --a person confirms--> as answered       in_doubt --a person has it repeated--> ready
+    unknown --close, wait, look--> found: as answered | absent: ready | unclear, or no look-up: in_doubt
+    any of them --the account is connected as another user--> in_doubt, if people may see an effect
+    in_doubt --a person confirms--> as answered       in_doubt --a person repeats--> ready
 
-Whoever takes a receipt up gets a higher fence than everybody before, and holds it until its lease is over. An answer that comes
-late is believed as long as nothing else has been sent since: it knows better than any look-up.
+A worker that claims a receipt gets a higher fence than all earlier ones, and holds it until its lease is over. A late answer counts
+unless a later request was sent: it is more reliable than a look-up.
 """
 
-from receipts.domain.decisions import DecidedOtherwiseError, confirm, give_up, repeat
+from receipts.domain.decisions import ReceiptDecidedError, confirm, give_up, repeat
 from receipts.domain.events import (
     MAX_LOOKS,
-    Answered,
-    Closed,
-    Event,
-    HeldBack,
-    Lost,
-    NotLooked,
-    Overtaken,
-    Questioned,
-    SeenAbsent,
-    SeenThere,
-    TurnedDown,
-    Unsure,
+    EarlierSendsClosed,
+    EffectNotSeen,
+    EffectSeen,
+    FenceOvertaken,
+    LookUpFailed,
+    LookUpUnclear,
+    OutcomeUnknown,
+    ReceiptEvent,
+    StepAccepted,
+    StepDoubtful,
+    StepNotSent,
+    StepRefused,
     decide,
 )
-from receipts.domain.moves import Close, Doubt, Identify, Look, Move, Over, Send, Wait, take_up
-from receipts.domain.receipt import Receipt, State, Traits, asked_anew, doubted, has_settled, suspected
+from receipts.domain.moves import AskPerson, Close, Finish, Identify, LookUp, Move, Send, Wait, next_move
+from receipts.domain.receipt import (
+    Receipt,
+    ReceiptState,
+    StepTraits,
+    has_settled,
+    mark_in_doubt,
+    mark_suspected,
+    renew_request,
+)
 
 __all__ = [
     "MAX_LOOKS",
-    "Answered",
+    "AskPerson",
     "Close",
-    "Closed",
-    "DecidedOtherwiseError",
-    "Doubt",
-    "Event",
-    "HeldBack",
+    "EarlierSendsClosed",
+    "EffectNotSeen",
+    "EffectSeen",
+    "FenceOvertaken",
+    "Finish",
     "Identify",
-    "Look",
-    "Lost",
+    "LookUp",
+    "LookUpFailed",
+    "LookUpUnclear",
     "Move",
-    "NotLooked",
-    "Over",
-    "Overtaken",
-    "Questioned",
+    "OutcomeUnknown",
     "Receipt",
-    "SeenAbsent",
-    "SeenThere",
+    "ReceiptDecidedError",
+    "ReceiptEvent",
+    "ReceiptState",
     "Send",
-    "State",
-    "Traits",
-    "TurnedDown",
-    "Unsure",
+    "StepAccepted",
+    "StepDoubtful",
+    "StepNotSent",
+    "StepRefused",
+    "StepTraits",
     "Wait",
-    "asked_anew",
     "confirm",
     "decide",
-    "doubted",
     "give_up",
     "has_settled",
+    "mark_in_doubt",
+    "mark_suspected",
+    "next_move",
+    "renew_request",
     "repeat",
-    "suspected",
-    "take_up",
 ]

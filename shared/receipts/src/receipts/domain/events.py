@@ -1,32 +1,34 @@
-"""What has happened to a step, and what becomes of its receipt."""
+"""Events of a step, and the receipt that follows from each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Final, TypeAlias, assert_never
+from typing import Any, ClassVar, Final, TypeAlias, assert_never
 
-from receipts.domain.receipt import Receipt, State, doubted, finish_step
+from receipts.domain.receipt import Receipt, ReceiptState, finish_step, mark_in_doubt
 
 MAX_LOOKS: Final = 8
-"""Look-ups in a row that could not be made, before a person is asked."""
+"""Failed look-ups in a row before a person must decide."""
 _LONGEST_PAUSE: Final = timedelta(minutes=10)
 _LONGEST_WAIT: Final = timedelta(days=1)
-"""Whoever asks for more is obeyed no further."""
+"""Longer requested waits are cut to this."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """The other side has taken it."""
+class StepAccepted:
+    """The other side has accepted the request."""
 
+    recorded_as: ClassVar[str] = "answered"
     step: str
     fence: int
     remote: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class HeldBack:
-    """Nothing was sent, for a reason that passes."""
+class StepNotSent:
+    """The request was not sent, for a temporary reason."""
 
+    recorded_as: ClassVar[str] = "held back"
     step: str
     fence: int
     reason: str
@@ -35,9 +37,10 @@ class HeldBack:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnedDown:
-    """Nothing has happened, and the same again would be refused again."""
+class StepRefused:
+    """The request had no effect, and a repetition would be refused again."""
 
+    recorded_as: ClassVar[str] = "turned down"
     step: str
     fence: int
     reason: str
@@ -45,42 +48,47 @@ class TurnedDown:
 
 
 @dataclass(frozen=True, slots=True)
-class Questioned:
-    """What was sent, now or before, may be there, and no look-up can tell."""
+class StepDoubtful:
+    """A request, this or an earlier one, may have had its effect, and no look-up can tell."""
 
+    recorded_as: ClassVar[str] = "questioned"
     step: str
     fence: int
     detail: str
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
-    """Nobody knows whether it arrived."""
+class OutcomeUnknown:
+    """It is unknown whether the request arrived."""
 
+    recorded_as: ClassVar[str] = "lost"
     step: str
     fence: int
     detail: str
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
-    """Nothing older can arrive any more."""
+class EarlierSendsClosed:
+    """Earlier requests can no longer arrive."""
 
+    recorded_as: ClassVar[str] = "closed"
     step: str
     fence: int
 
 
 @dataclass(frozen=True, slots=True)
-class SeenThere:
+class EffectSeen:
+    recorded_as: ClassVar[str] = "seen there"
     step: str
     fence: int
     remote: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class SeenAbsent:
-    """It is not there; `has_settled`: nor can it show up any more. `is_certain`: it is not merely harmless to send it again."""
+class EffectNotSeen:
+    """The look-up has not found the effect. `has_settled`: it can no longer appear. `is_certain`: False if a repetition would only be harmless."""
 
+    recorded_as: ClassVar[str] = "seen absent"
     step: str
     fence: int
     has_settled: bool = True
@@ -88,9 +96,10 @@ class SeenAbsent:
 
 
 @dataclass(frozen=True, slots=True)
-class Unsure:
-    """Looking does not tell; `has_settled`: nor will it later."""
+class LookUpUnclear:
+    """The look-up was inconclusive; `has_settled`: a later one would be too."""
 
+    recorded_as: ClassVar[str] = "unsure"
     step: str
     fence: int
     detail: str
@@ -98,9 +107,10 @@ class Unsure:
 
 
 @dataclass(frozen=True, slots=True)
-class NotLooked:
-    """Looking, or closing, was not possible now; `counts` unless it is no fault of the other side."""
+class LookUpFailed:
+    """Looking up or closing failed; it `counts` unless the cause is ours."""
 
+    recorded_as: ClassVar[str] = "not looked"
     step: str
     fence: int
     detail: str
@@ -109,59 +119,63 @@ class NotLooked:
 
 
 @dataclass(frozen=True, slots=True)
-class Overtaken:
+class FenceOvertaken:
     """The gateway knows a higher fence."""
 
+    recorded_as: ClassVar[str] = "overtaken"
     step: str
     fence: int
     detail: str
     known: int | None = None
 
 
-Event: TypeAlias = (
-    Answered
-    | HeldBack
-    | TurnedDown
-    | Questioned
-    | Lost
-    | Closed
-    | SeenThere
-    | SeenAbsent
-    | Unsure
-    | NotLooked
-    | Overtaken
+ReceiptEvent: TypeAlias = (
+    StepAccepted
+    | StepNotSent
+    | StepRefused
+    | StepDoubtful
+    | OutcomeUnknown
+    | EarlierSendsClosed
+    | EffectSeen
+    | EffectNotSeen
+    | LookUpUnclear
+    | LookUpFailed
+    | FenceOvertaken
 )
 
 
 def decide(
     receipt: Receipt,
-    event: Event,
+    event: ReceiptEvent,
     now: datetime,
     *,
     settles: timedelta = timedelta(seconds=10),
     first_look: timedelta = timedelta(seconds=10),
 ) -> Receipt | None:
-    """The receipt after the event; None if the event comes too late to matter."""
-    if event.step != receipt.step or receipt.state is State.CONFIRMED:
+    """The receipt after the event; None if the event is too late to matter."""
+    if event.step != receipt.step or receipt.state is ReceiptState.CONFIRMED:
         return None
     match event:
-        case Answered() | HeldBack() | TurnedDown() | Questioned():
+        case StepAccepted() | StepNotSent() | StepRefused() | StepDoubtful():
             return _after_send(receipt, event, now) if event.fence == receipt.sent_fence else None
-        case Lost() | Overtaken():
-            if event.fence != receipt.fence or receipt.state not in {State.ARMED, State.UNKNOWN}:
+        case OutcomeUnknown() | FenceOvertaken():
+            if event.fence != receipt.fence or receipt.state not in {
+                ReceiptState.ARMED,
+                ReceiptState.UNKNOWN,
+            }:
                 return None
-            known = event.known or 0 if isinstance(event, Overtaken) else 0
+            known = event.known or 0 if isinstance(event, FenceOvertaken) else 0
             # The gateway knows more than the database only if the database has forgotten: then somebody may have sent it.
             return replace(
                 receipt,
-                state=State.UNKNOWN,
+                state=ReceiptState.UNKNOWN,
                 fence=max(receipt.fence, known),
                 held_until=None,
                 quiet_since=None,
                 detail=event.detail,
             )
-        case Closed() | SeenThere() | SeenAbsent() | Unsure() | NotLooked():
-            if event.fence != receipt.fence or receipt.state is not State.UNKNOWN:
+        case EarlierSendsClosed() | EffectSeen() | EffectNotSeen() | LookUpUnclear() | LookUpFailed():
+            if event.fence != receipt.fence or receipt.state is not ReceiptState.UNKNOWN:
                 return None
             return _after_look(receipt, event, now, settles, first_look)
         case _:
@@ -169,61 +183,61 @@ def decide(
 
 
 def _after_send(
-    receipt: Receipt, event: Answered | HeldBack | TurnedDown | Questioned, now: datetime
+    receipt: Receipt, event: StepAccepted | StepNotSent | StepRefused | StepDoubtful, now: datetime
 ) -> Receipt | None:
-    if isinstance(event, Answered):
+    if isinstance(event, StepAccepted):
         return finish_step(receipt, event.remote)
-    if receipt.state not in {State.ARMED, State.UNKNOWN}:
+    if receipt.state not in {ReceiptState.ARMED, ReceiptState.UNKNOWN}:
         # A person has been asked, and is to be left to answer.
         return None
-    if isinstance(event, Questioned):
-        return doubted(receipt, event.detail)
-    if isinstance(event, TurnedDown) and receipt.unanswered == receipt.step:
-        return doubted(
+    if isinstance(event, StepDoubtful):
+        return mark_in_doubt(receipt, event.detail)
+    if isinstance(event, StepRefused) and receipt.unanswered == receipt.step:
+        return mark_in_doubt(
             receipt,
             f"an attempt before was not answered, and may be there; now it is refused: {event.detail}",
         )
     nothing = replace(
         receipt, sent_fence=0, held_until=None, quiet_since=None, reason=event.reason, detail=event.detail
     )
-    if isinstance(event, TurnedDown):
-        return replace(nothing, state=State.REFUSED, not_before=None)
+    if isinstance(event, StepRefused):
+        return replace(nothing, state=ReceiptState.REFUSED, not_before=None)
     not_before = None if event.after is None else now + min(event.after, _LONGEST_WAIT)
-    return replace(nothing, state=State.READY, not_before=not_before)
+    return replace(nothing, state=ReceiptState.READY, not_before=not_before)
 
 
 def _after_look(  # noqa: PLR0911  (one for each event)
     receipt: Receipt,
-    event: Closed | SeenThere | SeenAbsent | Unsure | NotLooked,
+    event: EarlierSendsClosed | EffectSeen | EffectNotSeen | LookUpUnclear | LookUpFailed,
     now: datetime,
     settles: timedelta,
     first_look: timedelta,
 ) -> Receipt:
     match event:
-        case Closed():
+        case EarlierSendsClosed():
             return replace(receipt, held_until=None, quiet_since=now)
-        case SeenThere():
+        case EffectSeen():
             return finish_step(receipt, event.remote)
-        case SeenAbsent() | Unsure() if not event.has_settled and receipt.quiet_since is not None:
+        case EffectNotSeen() | LookUpUnclear() if not event.has_settled and receipt.quiet_since is not None:
             # A server may do what it was asked for after it has given its answer up.
             return replace(receipt, held_until=None, not_before=receipt.quiet_since + settles, looks=0)
-        case SeenAbsent():
+        case EffectNotSeen():
             # Its own answer, should it come yet, would know better: `sent_fence` stays.
             unanswered = None if event.is_certain else receipt.step
             return replace(
                 receipt,
-                state=State.READY,
+                state=ReceiptState.READY,
                 held_until=None,
                 quiet_since=None,
                 looks=0,
                 unanswered=unanswered,
             )
-        case Unsure():
-            return doubted(receipt, event.detail)
-        case NotLooked():
+        case LookUpUnclear():
+            return mark_in_doubt(receipt, event.detail)
+        case LookUpFailed():
             looks = receipt.looks + event.counts
             if looks >= MAX_LOOKS:
-                return doubted(receipt, f"it could not be looked up: {event.detail}")
+                return mark_in_doubt(receipt, f"it could not be looked up: {event.detail}")
             pause = min(first_look * 2 ** min(looks, 10), _LONGEST_PAUSE)
             if event.after is not None:
                 pause = min(event.after, _LONGEST_WAIT)

@@ -1,32 +1,35 @@
-"""What whoever takes a receipt up does next."""
+"""Decides the next move for a receipt."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
-from receipts.domain.receipt import Receipt, State, Traits, doubted, mark_confirmed
+from receipts.domain.receipt import Receipt, ReceiptState, StepTraits, mark_confirmed, mark_in_doubt
 
 _OF_USER: Final = "user:"
-"""Before identities that name a user at the other side; others name a connection, and change whenever somebody reconnects."""
+"""Prefix of identities that name a user at the other side; others name a connection and change with each reconnection."""
 _IDENTITY_PAUSE: Final = timedelta(seconds=10)
-"""Until the gateway is asked again who an account is."""
+"""The pause before the gateway is queried again for an account's identity."""
 
 
 @dataclass(frozen=True, slots=True)
 class Send:
+    recorded_as: ClassVar[str] = "send"
     step: str
 
 
 @dataclass(frozen=True, slots=True)
 class Close:
-    """Have the gateway refuse what is older, and wait for what it is still sending."""
+    """Make the gateway refuse older requests, and wait for one that it is still sending."""
 
+    recorded_as: ClassVar[str] = "close"
     step: str
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class LookUp:
+    recorded_as: ClassVar[str] = "look"
     step: str
 
 
@@ -38,37 +41,37 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Identify:
-    """Find out as whom the account is connected, and take the receipt up with that."""
+    """Query the account's identity, then choose the next move with it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Over:
+class Finish:
     pass
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class AskPerson:
     pass
 
 
-Move: TypeAlias = Send | Close | Look | Wait | Identify | Over | Doubt
+Move: TypeAlias = Send | Close | LookUp | Wait | Identify | Finish | AskPerson
 
 
-def take_up(  # noqa: PLR0911  (one for each move)
-    receipt: Receipt, steps: Sequence[Traits], now: datetime, identities: Sequence[str] | None = ()
+def next_move(  # noqa: PLR0911  (one for each move)
+    receipt: Receipt, steps: Sequence[StepTraits], now: datetime, identities: Sequence[str] | None = ()
 ) -> tuple[Receipt, Move]:
-    """What whoever asks for the effect is to do now, and the receipt as it has to be written before he does.
+    """The next move for an effect, and the receipt to store before the move.
 
     Args:
-        receipt: as it stands.
-        steps: those of the effect, in order.
+        receipt: as stored.
+        steps: of the effect, in order.
         now: by the database's clock.
-        identities: as whom the account is connected, the most telling first; empty: nobody knows; None: nobody has asked yet.
+        identities: of the account's user, the best first; empty: unknown; None: not queried yet.
     """
-    if receipt.state is State.CONFIRMED:
-        return receipt, Over()
-    if receipt.state is State.IN_DOUBT:
-        return receipt, Doubt()
+    if receipt.state is ReceiptState.CONFIRMED:
+        return receipt, Finish()
+    if receipt.state is ReceiptState.IN_DOUBT:
+        return receipt, AskPerson()
     if (wait := _wait(receipt, now)) is not None:
         return receipt, wait
     if identities is None:
@@ -76,25 +79,25 @@ def take_up(  # noqa: PLR0911  (one for each move)
     receipt = replace(receipt, steps=tuple(step.name for step in steps))
     following = _following(receipt, steps)
     if following is None:
-        return mark_confirmed(receipt), Over()
-    receipt, hindrance = _as_connected(receipt, steps, following, identities)
+        return mark_confirmed(receipt), Finish()
+    receipt, hindrance = _check_identity(receipt, steps, following, identities)
     if hindrance is not None:
         return receipt, hindrance
-    if receipt.state in {State.ARMED, State.UNKNOWN}:
+    if receipt.state in {ReceiptState.ARMED, ReceiptState.UNKNOWN}:
         return _looked_up(receipt, steps, now)
     step = _following(receipt, steps) or following
     armed = _armed(receipt, step, now)
     return replace(armed, identity=armed.identity or next(iter(identities), None)), Send(step.name)
 
 
-def _following(receipt: Receipt, steps: Sequence[Traits]) -> Traits | None:
+def _following(receipt: Receipt, steps: Sequence[StepTraits]) -> StepTraits | None:
     return next((step for step in steps if step.name not in receipt.done), None)
 
 
-def _as_connected(
-    receipt: Receipt, steps: Sequence[Traits], following: Traits, identities: Sequence[str]
-) -> tuple[Receipt, Wait | Doubt | None]:
-    """The receipt as it goes on with the user as whom its account is connected now, and what keeps it from going on."""
+def _check_identity(
+    receipt: Receipt, steps: Sequence[StepTraits], following: StepTraits, identities: Sequence[str]
+) -> tuple[Receipt, Wait | AskPerson | None]:
+    """The receipt for the user that the account is connected as now, and the move that replaces sending, if any."""
     is_same = _is_same_user(receipt.identity, identities)
     if is_same is None:
         return receipt, Wait(
@@ -107,14 +110,14 @@ def _as_connected(
             f"the account {receipt.account} is connected as another user than the one for whom this was begun;"
             " look at what that user has posted"
         )
-        return doubted(replace(receipt, step=receipt.step or following.name), detail), Doubt()
+        return mark_in_doubt(replace(receipt, step=receipt.step or following.name), detail), AskPerson()
     # After a person has had it repeated, nobody knows for whom the steps before were.
     is_unknown = receipt.identity is None and bool(identities) and bool(receipt.done)
-    return (_begun_anew(receipt) if is_unknown or not is_same else receipt), None
+    return (_restarted(receipt) if is_unknown or not is_same else receipt), None
 
 
 def _is_same_user(begun_as: str | None, identities: Sequence[str]) -> bool | None:
-    """Whether an account is connected as the user for whom something was begun, as far as anybody knows; None: not known yet."""
+    """Whether an account is connected as the user of `begun_as`, as far as known; None: not known yet."""
     if begun_as is None or not identities or begun_as in identities:
         return True
     if begun_as.startswith(_OF_USER) and not any(each.startswith(_OF_USER) for each in identities):
@@ -122,20 +125,20 @@ def _is_same_user(begun_as: str | None, identities: Sequence[str]) -> bool | Non
     return False
 
 
-def _may_be_seen(receipt: Receipt, steps: Sequence[Traits]) -> bool:
-    """Whether something of it may be there that people see."""
+def _may_be_seen(receipt: Receipt, steps: Sequence[StepTraits]) -> bool:
+    """Whether people may see an effect of the receipt."""
     unseen = {step.name for step in steps if step.unseen}
     tried = {*receipt.done, receipt.unanswered}
-    if receipt.state in {State.ARMED, State.UNKNOWN}:
+    if receipt.state in {ReceiptState.ARMED, ReceiptState.UNKNOWN}:
         tried.add(receipt.step)
     return bool(tried - unseen - {None})
 
 
-def _begun_anew(receipt: Receipt) -> Receipt:
-    """For another user: what was left for the one before is of no use to this one, and nobody sees it."""
+def _restarted(receipt: Receipt) -> Receipt:
+    """The receipt restarted for another user: the earlier user's steps are useless to this one, and people do not see them."""
     return replace(
         receipt,
-        state=State.READY,
+        state=ReceiptState.READY,
         done=(),
         remote={},
         step=None,
@@ -155,30 +158,32 @@ def _wait(receipt: Receipt, now: datetime) -> Wait | None:
     return None
 
 
-def _looked_up(receipt: Receipt, steps: Sequence[Traits], now: datetime) -> tuple[Receipt, Move]:
-    """For what was sent, and nobody has said what became of it."""
+def _looked_up(receipt: Receipt, steps: Sequence[StepTraits], now: datetime) -> tuple[Receipt, Move]:
+    """The move for a request with an unknown outcome."""
     step = next((step for step in steps if step.name == receipt.step), None)
     if step is None:
-        return doubted(receipt, f"this version knows no step {receipt.step} any more"), Doubt()
+        return mark_in_doubt(receipt, f"this version knows no step {receipt.step} any more"), AskPerson()
     if step.repeatable:
         return _armed(receipt, step, now), Send(step.name)
     if receipt.quiet_since is None:
         return _held(receipt, step, now), Close(step.name)
     if not step.looks:
-        return doubted(receipt, receipt.detail or "whoever sent it was gone before it was answered"), Doubt()
+        return mark_in_doubt(
+            receipt, receipt.detail or "whoever sent it was gone before it was answered"
+        ), AskPerson()
     if now < (first := receipt.quiet_since + min(step.first_look, step.settles)):
         return receipt, Wait(first - now, "what was sent may still show up")
-    return _held(receipt, step, now), Look(step.name)
+    return _held(receipt, step, now), LookUp(step.name)
 
 
-def _armed(receipt: Receipt, step: Traits, now: datetime) -> Receipt:
+def _armed(receipt: Receipt, step: StepTraits, now: datetime) -> Receipt:
     fence = receipt.fence + 1
     unanswered = receipt.unanswered if receipt.unanswered == step.name else None
-    if receipt.state in {State.ARMED, State.UNKNOWN} and not step.unseen:
+    if receipt.state in {ReceiptState.ARMED, ReceiptState.UNKNOWN} and not step.unseen:
         unanswered = step.name
     return replace(
         receipt,
-        state=State.ARMED,
+        state=ReceiptState.ARMED,
         step=step.name,
         fence=fence,
         sent_fence=fence,
@@ -192,10 +197,10 @@ def _armed(receipt: Receipt, step: Traits, now: datetime) -> Receipt:
     )
 
 
-def _held(receipt: Receipt, step: Traits, now: datetime) -> Receipt:
+def _held(receipt: Receipt, step: StepTraits, now: datetime) -> Receipt:
     return replace(
         receipt,
-        state=State.UNKNOWN,
+        state=ReceiptState.UNKNOWN,
         fence=receipt.fence + 1,
         held_until=now + step.lease,
         not_before=None,

@@ -1,4 +1,4 @@
-"""A receipt, its states and its steps, and what several decisions do to it."""
+"""A receipt, its states and steps, and changes that several decisions share."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,17 +8,17 @@ from typing import Any
 from uuid import UUID
 
 
-class State(StrEnum):
+class ReceiptState(StrEnum):
     READY = "ready"
     """The next step may be sent."""
     ARMED = "armed"
-    """A step may be on its way, as long as somebody holds it; after that it is as unknown."""
+    """A step may be on its way while a worker holds the lease; afterwards it is like unknown."""
     UNKNOWN = "unknown"
-    """What was sent may have arrived: it is looked up."""
+    """A request may have arrived: the effect is looked up."""
     IN_DOUBT = "in_doubt"
-    """A person has to decide."""
+    """A person must decide."""
     REFUSED = "refused"
-    """The other side wants none of it; another attempt is made when somebody asks for one."""
+    """The other side refuses it; a new request for the effect starts another attempt."""
     CONFIRMED = "confirmed"
     """All steps have had their effect."""
 
@@ -35,7 +35,7 @@ class Receipt:
     done: tuple[str, ...] = ()
     step: str | None = None
     remote: Mapping[str, Any] = field(default_factory=dict)
-    state: State = State.READY
+    state: ReceiptState = ReceiptState.READY
     fence: int = 0
     sent_fence: int = 0
     held_until: datetime | None = None
@@ -45,52 +45,57 @@ class Receipt:
     reason: str = ""
     detail: str = ""
     identity: str | None = None
-    """The user at the other side for whom a step was armed first; None: nobody knew."""
+    """The user at the other side for whom a step was armed first; None if unknown."""
     unanswered: str | None = None
-    """A step that was sent without an answer and then sent again: its first request may have had its effect."""
+    """A step that was sent again after a lost answer: its first request may have had its effect."""
 
 
 @dataclass(frozen=True, slots=True)
-class Traits:
-    """What decides about a step."""
+class StepTraits:
+    """The properties of a step that decisions need."""
 
     name: str
     looks: bool
     repeatable: bool
     settles: timedelta
-    """What was sent may show up this late: only what is absent then is absent."""
+    """An effect may appear this late: a look-up before cannot prove its absence."""
     lease: timedelta
-    """Longer than sending or looking may take."""
+    """Longer than sending or looking up may take."""
     first_look: timedelta = timedelta(seconds=10)
-    """After this time the first look-up is made; it may find, and cannot rule out."""
+    """The wait before the first look-up, which may find the effect but cannot rule it out."""
     unseen: bool = False
-    """Nobody sees what the step leaves, such as an upload."""
+    """Whether people do not see the result, such as an upload."""
 
 
-def asked_anew(
+def renew_request(
     receipt: Receipt, *, kind: str, account: str, subject: str, prepared: Mapping[str, Any]
 ) -> Receipt:
-    """With other texts, ids and times: as long as nothing of it has ever happened."""
+    """The receipt with other texts, ids and times, as long as it had no effect."""
     return replace(receipt, kind=kind, account=account, subject=subject, prepared=prepared)
 
 
 def has_settled(receipt: Receipt, settles: timedelta, now: datetime) -> bool:
-    """Whether a look-up that begins now sees everything that may ever show up."""
+    """Whether a look-up that starts now sees every effect that can still appear."""
     return receipt.quiet_since is not None and receipt.quiet_since + settles <= now
 
 
-def doubted(receipt: Receipt, detail: str) -> Receipt:
-    """Something of the step at hand may be there, and nobody but a person can tell."""
+def mark_in_doubt(receipt: Receipt, detail: str) -> Receipt:
+    """Puts the receipt in doubt: its current step may have had its effect, and only a person can tell."""
     return replace(
-        receipt, state=State.IN_DOUBT, held_until=None, not_before=None, reason="in_doubt", detail=detail
+        receipt,
+        state=ReceiptState.IN_DOUBT,
+        held_until=None,
+        not_before=None,
+        reason="in_doubt",
+        detail=detail,
     )
 
 
 def mark_confirmed(receipt: Receipt) -> Receipt:
-    """With all its steps behind it."""
+    """The receipt with all steps complete."""
     return replace(
         receipt,
-        state=State.CONFIRMED,
+        state=ReceiptState.CONFIRMED,
         step=None,
         held_until=None,
         not_before=None,
@@ -102,12 +107,12 @@ def mark_confirmed(receipt: Receipt) -> Receipt:
 
 
 def finish_step(receipt: Receipt, remote: Mapping[str, Any]) -> Receipt:
-    """With the step behind it."""
+    """The receipt with its current step complete."""
     assert receipt.step is not None
     done = (*receipt.done, receipt.step)
     further = replace(
         receipt,
-        state=State.READY,
+        state=ReceiptState.READY,
         done=done,
         remote={**receipt.remote, **remote},
         step=None,
@@ -125,16 +130,16 @@ def finish_step(receipt: Receipt, remote: Mapping[str, Any]) -> Receipt:
     return further if set(receipt.steps) - set(done) else mark_confirmed(further)
 
 
-def suspected(receipt: Receipt, steps: Sequence[Traits]) -> Receipt:
-    """A receipt that takes the place of one that the database has lost: its effect may be there.
+def mark_suspected(receipt: Receipt, steps: Sequence[StepTraits]) -> Receipt:
+    """A new receipt in place of a lost one, whose effect may have happened.
 
-    An effect with one step that people see, and that can be looked up, is looked up first. Any other is in doubt: which of several
-    steps have had their effect nobody knows, and what made a step repeatable may have been lost with the receipt.
+    An effect with a single visible step and a look-up is looked up first. Any other is in doubt: it is unknown which of several steps took
+    effect, and the key that made a step repeatable may be lost with the receipt.
     """
     visible = [step for step in steps if not step.unseen]
     if not visible:
         return receipt
-    may_be_there = replace(receipt, state=State.UNKNOWN, step=visible[0].name)
+    may_be_there = replace(receipt, state=ReceiptState.UNKNOWN, step=visible[0].name)
     if len(visible) == 1 and visible[0].looks and not visible[0].repeatable:
         return may_be_there
-    return doubted(may_be_there, "the database has lost what was known of it, and it may be there")
+    return mark_in_doubt(may_be_there, "the database has lost what was known of it, and it may be there")

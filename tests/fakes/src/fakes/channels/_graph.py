@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, build_opener
 
 from fakes.serving.exchange import Reply, Request, as_json
-from fakes.serving.fake import Accepted, Fake
+from fakes.serving.fake import AcceptedItem, Fake
 
 _LIVES: Final = timedelta(hours=24)
 
@@ -37,7 +37,7 @@ def media_type_by_name(url: str) -> str | None:
 
 
 def media_type_by_fetching(url: str) -> str | None:
-    """What is fetched from there; None: no picture comes back, as while a server is away or has no such page."""
+    """The media type of the fetched picture; None if the fetch fails, as from an unreachable server."""
     try:
         with build_opener(ProxyHandler({})).open(url, timeout=5) as answer:
             kind: str = answer.headers.get_content_type()
@@ -69,7 +69,7 @@ class GraphFake(Fake):
         return as_json({"id": made.id})
 
     def status_of(self, container: Container) -> str:
-        """As it is told now; each question brings it on."""
+        """The current status; each query advances it."""
         if container.status in {"IN_PROGRESS", "FINISHED"} and self.now() - container.made > _LIVES:
             container.status = "EXPIRED"
         elif container.status == "IN_PROGRESS":
@@ -80,7 +80,7 @@ class GraphFake(Fake):
 
     def publish(self, container: Container, text: str, url: str, more: Mapping[str, Any]) -> Reply:
         container.status = "PUBLISHED"
-        made = Accepted(
+        made = AcceptedItem(
             str(next(self._ids)),
             self.username,
             text,
@@ -98,7 +98,7 @@ class GraphFake(Fake):
     def is_published_out(self) -> bool:
         return sum(each.kind == "post" for each in self.accepted) >= self.quota
 
-    def media(self, post: Accepted, fields: str, text_field: str) -> dict[str, Any]:
+    def media(self, post: AcceptedItem, fields: str, text_field: str) -> dict[str, Any]:
         known = {
             "id": post.id,
             text_field: post.text,
@@ -109,7 +109,7 @@ class GraphFake(Fake):
         }
         return {name: known[name] for name in {"id", *fields.split(",")} if name in known}
 
-    def listed(self, request: Request, posts: Sequence[Accepted], text_field: str) -> Reply:
+    def listed(self, request: Request, posts: Sequence[AcceptedItem], text_field: str) -> Reply:
         """Newest first; a cursor stands for a post, and `after` it come older ones."""
         fields, most = request.query.get("fields", ""), int(request.query.get("limit", "25"))
         after = request.query.get("after")

@@ -14,7 +14,7 @@ from typing import Any, Final
 import regex
 
 from fakes.serving.exchange import Reply, Request, as_json
-from fakes.serving.fake import Accepted, Fake, route
+from fakes.serving.fake import AcceptedItem, Fake, route
 
 _POSTS: Final = "app.bsky.feed.post"
 _TID: Final = regex.compile(r"[234567abcdefghij][234567a-z]{12}")
@@ -105,7 +105,7 @@ class FakeBluesky(Fake):
                 "langs": record.get("langs"),
             }
             url = f"https://bsky.app/profile/{self.handle}/post/{key}"
-            self.accept(Accepted(uri, self.handle, record["text"], url=url, more=more))
+            self.accept(AcceptedItem(uri, self.handle, record["text"], url=url, more=more))
         return as_json({"uri": uri, "cid": _cid(json.dumps(record).encode()), "validationStatus": "valid"})
 
     def _problem(self, key: str, record: Any) -> str | None:
@@ -136,7 +136,7 @@ class FakeBluesky(Fake):
 
     @route("GET", "/xrpc/app.bsky.feed.getPosts")
     def get_posts(self, request: Request) -> Reply:
-        """As the app view answers, of which the PDS asks it; the fake reads one `uris`."""
+        """Answers like the app view, which the PDS queries; the fake reads one `uris`."""
         if request.bearer != self.token:
             return self.expired(request)
         if not self.has_app_view:

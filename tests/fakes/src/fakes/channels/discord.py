@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any, Final
 
 from fakes.serving.exchange import Part, Reply, Request, as_json, empty
-from fakes.serving.fake import Accepted, Fake, route
+from fakes.serving.fake import AcceptedItem, Fake, route
 
 _MOST: Final = 2000
 _MOST_EMBEDS: Final = 10
@@ -20,7 +20,7 @@ _MENTION: Final = re.compile(r"@everyone|@here|<@&?\d+>")
 
 
 class FakeDiscord(Fake):
-    """`more["pings"]` of what was accepted: who was called by it."""
+    """`more["pings"]` of an accepted item: the people that it notified."""
 
     def __init__(self, webhook: str = "223704706495545344", token: str = "discord_token_of_the_fake") -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class FakeDiscord(Fake):
         if len(embeds) > _MOST_EMBEDS:
             return _invalid("embeds", f"Must be {_MOST_EMBEDS} or fewer in length.")
         allowed = data.get("allowed_mentions", {"parse": ["users", "roles", "everyone"]})
-        made = Accepted(
+        made = AcceptedItem(
             str(next(self._ids)),
             self.webhook,
             _MARKED.sub(r"\1", content),
@@ -96,7 +96,7 @@ class FakeDiscord(Fake):
             return as_json({"message": "Unknown Webhook", "code": 10015}, 404)
         return None if token == self.token else self.expired(request)
 
-    def _told(self, message: Accepted) -> dict[str, Any]:
+    def _told(self, message: AcceptedItem) -> dict[str, Any]:
         return {
             "id": message.id,
             "type": 0,

@@ -9,7 +9,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from fakes.serving.exchange import Reply, Request, as_json, empty
-from fakes.serving.fake import Accepted, Fake, route
+from fakes.serving.fake import AcceptedItem, Fake, route
 
 # A text ends at the first of these that no backslash precedes: seen by others, documented nowhere.
 _RESERVED: Final = frozenset("|{}@[]()<>*_~")
@@ -17,9 +17,9 @@ _MOST: Final = 3000
 
 
 class FakeLinkedIn(Fake):
-    """`reads`: whether posts may be listed and fetched, which persons' tokens are not allowed to as a rule.
+    """`reads`: whether posts may be listed and fetched, which tokens of persons usually may not.
 
-    `compares`: whether a text is refused that was posted before; nobody promises for how long.
+    `compares`: whether a repeated text is refused; LinkedIn does not document for how long.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class FakeLinkedIn(Fake):
                 return _duplicate(earlier.id)
         urn = f"urn:li:share:{self._number()}"
         self.accept(
-            Accepted(
+            AcceptedItem(
                 urn,
                 data["author"],
                 _seen(text),
@@ -124,7 +124,7 @@ class FakeLinkedIn(Fake):
             return _forbidden()
         made = str(self._number())
         text = data["message"]["text"]
-        self.accept(Accepted(made, self.author, text, kind="comment", more={"answers": urn}))
+        self.accept(AcceptedItem(made, self.author, text, kind="comment", more={"answers": urn}))
         told = self._comment(self.accepted[-1])
         return as_json(told, 201, {"x-restli-id": made})
 
@@ -200,7 +200,7 @@ class FakeLinkedIn(Fake):
             return _error(400, "MEDIA_ASSET_PROCESSING_FAILED", "The image is not there")
         return None
 
-    def _shown(self, post: Accepted) -> dict[str, Any]:
+    def _shown(self, post: AcceptedItem) -> dict[str, Any]:
         return {
             "id": post.id,
             "author": post.by,
@@ -212,7 +212,7 @@ class FakeLinkedIn(Fake):
             "createdAt": post.more["published"],
         }
 
-    def _comment(self, comment: Accepted) -> dict[str, Any]:
+    def _comment(self, comment: AcceptedItem) -> dict[str, Any]:
         urn = comment.more["answers"]
         return {
             "id": comment.id,

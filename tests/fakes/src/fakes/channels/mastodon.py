@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from fakes.serving.exchange import Reply, Request, as_json
-from fakes.serving.fake import Accepted, Fake, route
+from fakes.serving.fake import AcceptedItem, Fake, route
 
 _LINK: Final = re.compile(r"https?://[^\s<]+")
 _LINK_COUNTS: Final = 23
@@ -72,7 +72,7 @@ class FakeMastodon(Fake):
         self.statuses.insert(0, status)
         alternatives = [self.media[each] for each in body.get("media_ids", [])]
         more = {"alternatives": alternatives, "language": body.get("language")}
-        self.accept(Accepted(number, "acme", text, url=status["url"], more=more))
+        self.accept(AcceptedItem(number, "acme", text, url=status["url"], more=more))
         return status
 
     @route("GET", "/api/v1/statuses/{number}")
@@ -130,7 +130,7 @@ class FakeMastodon(Fake):
 
 
 def _as_html(text: str) -> str:
-    """As a server gives it back: addresses in pieces, of which some are not shown."""
+    """The text as a server returns it: URLs in pieces, some of them hidden."""
 
     def linked(found: re.Match[str]) -> str:
         address = found[0]

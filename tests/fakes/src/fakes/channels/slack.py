@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from fakes.serving.exchange import Reply, Request, as_text
-from fakes.serving.fake import Accepted, Fake, route
+from fakes.serving.fake import AcceptedItem, Fake, route
 
 _MOST_TEXT: Final = 40_000
 _MOST_BLOCKS: Final = 50
@@ -20,7 +20,7 @@ _LINK: Final = re.compile(r"<(https?://[^>|]+)(?:\|([^>]*))?>")
 
 
 class FakeSlack(Fake):
-    """`more["pings"]` of what was accepted: who was called by it. Nothing tells an id, and nothing can be looked up."""
+    """`more["pings"]` of an accepted item: the people that it notified. There are no ids and no look-ups."""
 
     def __init__(self, path: str = "T00000000/B00000000/slackTokenOfTheFake") -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class FakeSlack(Fake):
         shown = sections or text
         more = {"pings": [] if rich else _CALL.findall(shown), "pictures": pictures, "notification": text}
         said = rich or _seen(shown)
-        self.accept(Accepted(str(len(self.accepted) + 1), "acme", said, more=more))
+        self.accept(AcceptedItem(str(len(self.accepted) + 1), "acme", said, more=more))
         return as_text("ok")
 
     def limited(self, request: Request) -> Reply:

@@ -1,4 +1,4 @@
-"""Telegram: `api.telegram.org`, a bot that posts to a channel of which it is an administrator.
+"""Telegram: `api.telegram.org`, a bot that posts to a channel as its administrator.
 
 Documented: https://core.telegram.org/bots/api (making requests, sendMessage, sendPhoto, ResponseParameters, HTML style)
 """
@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any, Final
 
 from fakes.serving.exchange import Reply, Request, as_json
-from fakes.serving.fake import Accepted, Fake, route
+from fakes.serving.fake import AcceptedItem, Fake, route
 
 _TAG: Final = re.compile(r"<(/?)([a-z-]+)(?:\s[^<>]*)?>|<")
 _TAGS: Final = frozenset(
@@ -36,7 +36,7 @@ _MOST_CAPTION: Final = 1024
 
 
 class FakeTelegram(Fake):
-    """What a bot has posted to a channel it cannot look up: there is no route for it."""
+    """A bot cannot look up its posts to a channel: the API has no route for it."""
 
     def __init__(self, token: str = "7000000001:AAtelegram-token", chat: str = "@acme_coffee") -> None:
         super().__init__()
@@ -96,7 +96,7 @@ class FakeTelegram(Fake):
         number = next(self._ids)
         name = self.chat.removeprefix("@")
         self.accept(
-            Accepted(
+            AcceptedItem(
                 str(number),
                 self.chat,
                 seen,

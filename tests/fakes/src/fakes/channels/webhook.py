@@ -7,7 +7,7 @@ import json
 from typing import Final
 
 from fakes.serving.exchange import Reply, Request, as_json, empty
-from fakes.serving.fake import Accepted, Fake, route
+from fakes.serving.fake import AcceptedItem, Fake, route
 
 SECRET: Final = "whsec_" + base64.b64encode(b"a-secret-for-tests-of-32-bytes!!").decode()
 
@@ -35,7 +35,7 @@ class FakeWebhook(Fake):
         if name not in self.kept:
             self.kept.add(name)
             url = f"{self.url}/messages/{name}"
-            self.accept(Accepted(name, data.get("brand", ""), data.get("text", ""), url=url, more=data))
+            self.accept(AcceptedItem(name, data.get("brand", ""), data.get("text", ""), url=url, more=data))
         return as_json({"url": f"{self.url}/messages/{name}"})
 
     @route("POST", "/gone")

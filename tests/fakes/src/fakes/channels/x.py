@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any, Final
 
 from fakes.serving.exchange import Reply, Request, as_json
-from fakes.serving.fake import Accepted, Fake, route
+from fakes.serving.fake import AcceptedItem, Fake, route
 
 _LINK: Final = re.compile(r"https?://\S+")
 _MOST_WEIGHT: Final = 280
@@ -24,9 +24,9 @@ _MOST_BYTES: Final = 5 * 1024 * 1024
 
 
 class FakeX(Fake):
-    """`compares`: whether a text is refused that was posted before; nobody promises for how long.
+    """`compares`: whether a repeated text is refused; X does not document for how long.
 
-    `credits_left`: posts that may still be paid for; None: as many as you like.
+    `credits_left`: posts that are still paid for; None: any number.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class FakeX(Fake):
             return _problem(403, "Forbidden", "You are not allowed to create a Tweet with duplicate content.")
         if self.credits_left is not None:
             self.credits_left -= 1
-        made = Accepted(
+        made = AcceptedItem(
             str(next(self._ids)),
             self.username,
             text,
@@ -131,7 +131,7 @@ class FakeX(Fake):
 
     @route("POST", "/2/media/upload")
     def upload(self, request: Request) -> Reply:
-        """At one go, as multipart form or JSON (base64); nobody sees it, and it is forgotten after a day."""
+        """In one request, as multipart form or JSON (base64); invisible, and deleted after a day."""
         if request.bearer != self.token:
             return self.expired(request)
         if parts := {part.name: part for part in request.parts()}:
@@ -199,7 +199,7 @@ class FakeX(Fake):
             "x-rate-limit-reset": str(at),
         }
 
-    def _shown(self, post: Accepted) -> dict[str, Any]:
+    def _shown(self, post: AcceptedItem) -> dict[str, Any]:
         """As the API tells it: addresses shortened, `&<>` as entities."""
         urls: list[dict[str, str]] = []
 
@@ -230,7 +230,7 @@ class FakeX(Fake):
 
 
 def _weight(text: str) -> int:
-    """Roughly: links and ASCII as documented; of the rest nobody sends so much here."""
+    """Roughly: links and ASCII as documented; tests send few other characters."""
     bare = _LINK.sub("", text)
     return len(bare) + sum(ord(each) > 0x10FF for each in bare) + _LINK_WEIGHT * len(_LINK.findall(text))
 

@@ -31,7 +31,7 @@ def _pattern(path: str) -> re.Pattern[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class AcceptedItem:
     """Something that the public would see.
 
     `kind`: "post", "comment", "article" …; `by`: the account; `url`: where it is seen, if it has an address; `more`: what else
@@ -47,10 +47,10 @@ class Accepted:
 
 
 class Fake:
-    """A provider. What it accepted is in `accepted`, whatever came in `requests`, what shall go wrong in `faults`.
+    """A provider. `accepted` has accepted items, `requests` all requests, and `faults` the faults to inject.
 
-    A subclass has its routes and, where its documentation says so, its own words for `limited`, `expired` and `failed`. Its
-    handlers do all of their work before they return, without waiting: nobody sees half of it.
+    A subclass has its routes and, if documented, its own answers for `limited`, `expired` and `failed`. Its handlers finish before they
+    return, without waiting, so that no request sees partial work.
     """
 
     _routes: ClassVar[Sequence[tuple[str, re.Pattern[str], str]]] = ()
@@ -63,7 +63,7 @@ class Fake:
         self.now: Callable[[], datetime] = lambda: datetime.now(UTC)
         self.tells_time = True
         """Whether answers have the header `Date`."""
-        self._accepted: list[Accepted] = []
+        self._accepted: list[AcceptedItem] = []
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -77,15 +77,15 @@ class Fake:
         cls._routes = sorted(routes, key=lambda each: each[1].groups)
 
     @property
-    def accepted(self) -> Sequence[Accepted]:
-        """What the public would see, in the order in which it came."""
+    def accepted(self) -> Sequence[AcceptedItem]:
+        """The public items, in order of arrival."""
         return tuple(self._accepted)
 
     def set_clock(self, ahead: timedelta) -> None:
         """Has the provider's clock be so far ahead of this machine's, or behind it: negative."""
         self.now = lambda: datetime.now(UTC) + ahead
 
-    def accept(self, accepted: Accepted) -> None:
+    def accept(self, accepted: AcceptedItem) -> None:
         self._accepted.append(accepted)
 
     def answer(self, request: Request) -> Reply:

@@ -1,4 +1,4 @@
-"""What is to go wrong, and with which requests."""
+"""Faults to inject, and the requests that they concern."""
 
 import random
 from collections.abc import Mapping
@@ -69,7 +69,7 @@ class Faults:
         status: int = 503,
         seconds: float = 1.0,
     ) -> Fault:
-        """What it returns counts, in `fired`, the requests that it struck."""
+        """Returns the fault, which counts in `fired` the requests that it struck."""
         if kind not in KINDS:
             raise ValueError(f"there is no fault {kind!r}; choose among {', '.join(KINDS)}")
         fault = Fault(kind, match, times, skip, share, status, seconds)

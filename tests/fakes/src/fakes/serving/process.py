@@ -17,8 +17,8 @@ _DIRECT = build_opener(ProxyHandler({}))
 
 
 @dataclass(frozen=True, slots=True)
-class Watcher:
-    """What can be asked of a fake that runs somewhere at `url`."""
+class FakeProcess:
+    """A client of a fake that runs as a process at `url`."""
 
     url: str
 
@@ -54,7 +54,7 @@ class Watcher:
 
 
 @contextmanager
-def started(name: str, port: int = 0, **given: Any) -> Iterator[Watcher]:
+def started(name: str, port: int = 0, **given: Any) -> Iterator[FakeProcess]:
     """`python -m fakes NAME` while it lasts; `given` are arguments of the fake."""
     with subprocess.Popen(
         [sys.executable, "-m", "fakes", name, "--port", str(port), "--given", json.dumps(given)],
@@ -66,6 +66,6 @@ def started(name: str, port: int = 0, **given: Any) -> Iterator[Watcher]:
             url = process.stdout.readline().strip()
             if not url:
                 raise RuntimeError(f"the fake {name} did not start; its errors are above")
-            yield Watcher(url)
+            yield FakeProcess(url)
         finally:
             process.terminate()

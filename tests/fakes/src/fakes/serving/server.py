@@ -27,7 +27,7 @@ _RESET: Final = struct.pack("ii", 1, 0)
 @asynccontextmanager
 async def serving(fake: F, port: int = 0) -> AsyncIterator[F]:
     """While it lasts, the fake answers at `fake.url`; what hangs then is given up."""
-    door = _Door(fake)
+    door = _Listener(fake)
     port = await door.open(port)
     fake.url = f"http://127.0.0.1:{port}"
     _DOORS[fake.url] = door
@@ -86,7 +86,7 @@ def in_thread(fake: F, port: int = 0) -> Iterator[F]:
 
 
 @dataclass(slots=True)
-class _Door:
+class _Listener:
     fake: Fake
     tasks: set["asyncio.Task[None]"] = field(default_factory=set)
     server: asyncio.Server | None = None
@@ -97,7 +97,7 @@ class _Door:
         return int(self.server.sockets[0].getsockname()[1])
 
     def close(self) -> None:
-        """Nobody new is let in; who is in, is answered."""
+        """Refuses new connections and answers the open ones."""
         assert self.server is not None
         self.server.close()
 
@@ -117,13 +117,13 @@ class _Door:
         task.add_done_callback(self.tasks.discard)
 
 
-_DOORS: Final[dict[str, _Door]] = {}
+_DOORS: Final[dict[str, _Listener]] = {}
 """By the URL."""
 
 
 @dataclass(slots=True)
 class _Connection:
-    door: _Door
+    door: _Listener
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
     http: h11.Connection = field(default_factory=lambda: h11.Connection(h11.SERVER))

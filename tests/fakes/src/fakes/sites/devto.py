@@ -3,7 +3,7 @@
 from typing import Any
 
 from fakes.serving.exchange import Reply, Request, as_json
-from fakes.serving.fake import Accepted, Fake, route
+from fakes.serving.fake import AcceptedItem, Fake, route
 
 API = "/api/articles"
 
@@ -62,7 +62,7 @@ class FakeDevTo(Fake):
         self.articles[article["id"]] = article
         if article["published"] and not was_seen:
             text, more = article["body_markdown"], {"title": article["title"]}
-            self.accept(Accepted(str(article["id"]), "me", text, "article", self._url(article), more))
+            self.accept(AcceptedItem(str(article["id"]), "me", text, "article", self._url(article), more))
         return as_json(self._shown(article), status)
 
     def _shown(self, article: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fakes.serving.exchange import Reply, Request, as_json
-from fakes.serving.fake import Accepted, Fake, route
+from fakes.serving.fake import AcceptedItem, Fake, route
 
 API = "/ghost/api/admin"
 KEY = "64f0c1d2e3a4b5c6d7e8f901:" + "ab" * 32
@@ -104,7 +104,7 @@ class FakeGhost(Fake):
         self.posts[post["id"]] = post
         if post["status"] == "published" and not was_seen:
             self.accept(
-                Accepted(
+                AcceptedItem(
                     post["id"],
                     "integration",
                     _text(post),

@@ -4,11 +4,11 @@ import re
 from typing import Any
 
 from fakes.serving.exchange import Reply, Request, as_json, empty
-from fakes.serving.fake import Accepted, Fake, route
+from fakes.serving.fake import AcceptedItem, Fake, route
 
 
 class FakeIndexNow(Fake):
-    """What is told is accepted address by address. `files` stands for the web: what is found at the address of a key."""
+    """Accepts notifications URL by URL. `files` replaces the web: the contents at the address of a key."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -28,5 +28,5 @@ class FakeIndexNow(Fake):
         if self.files.get(place) != key:
             return as_json({"code": "UserForbiddedToAccessSite", "message": "the key was not found"}, 403)
         for each in addresses:
-            self.accept(Accepted(each, host, each, "address", each))
+            self.accept(AcceptedItem(each, host, each, "address", each))
         return empty(202)

@@ -1,4 +1,4 @@
-"""Whoever takes articles as signed messages: https://www.standardwebhooks.com. It knows a message again by its `webhook-id`."""
+"""A receiver of articles as signed messages: https://www.standardwebhooks.com. It recognises a repeated message by its `webhook-id`."""
 
 import base64
 import hashlib
@@ -6,7 +6,7 @@ import hmac
 from typing import Any
 
 from fakes.serving.exchange import Reply, Request, as_json
-from fakes.serving.fake import Accepted, Fake, route
+from fakes.serving.fake import AcceptedItem, Fake, route
 
 SECRET = "whsec_" + base64.b64encode(b"a secret of a receiver, long").decode()
 
@@ -34,7 +34,7 @@ class FakeReceiver(Fake):
             self.messages[name] = message
             if message["type"] == "article.published":
                 self.accept(
-                    Accepted(
+                    AcceptedItem(
                         data["content_id"], "sender", data["html"], "article", url, {"title": data["title"]}
                     )
                 )

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from fakes.serving.exchange import Reply, Request, as_json
-from fakes.serving.fake import Accepted, Fake, route
+from fakes.serving.fake import AcceptedItem, Fake, route
 
 API = "/wp-json/wp/v2"
 
@@ -97,7 +97,7 @@ class FakeWordPress(Fake):
         post["tags"] = [each for each in post.get("tags", ()) if each in self.terms["tags"]]
         if post["status"] == "publish" and not was_seen:
             self.accept(
-                Accepted(
+                AcceptedItem(
                     str(post["id"]),
                     self.user,
                     post["content"],

@@ -17,7 +17,7 @@ from structlog.testing import capture_logs
 from chassis.database.pool import Connections
 from envelope import DomainMessage, new_event_id
 from envelope.brand import CATALOGUE
-from fakes import Accepted, Fake, serving
+from fakes import AcceptedItem, Fake, serving
 from fakes.channels.discord import FakeDiscord
 from fakes.channels.slack import FakeSlack
 from fakes.channels.telegram import FakeTelegram
@@ -95,7 +95,7 @@ class Monitors:
         received = self._received[name] = []
         accept = fake.accept
 
-        def noted(accepted: Accepted) -> None:
+        def noted(accepted: AcceptedItem) -> None:
             accept(accepted)
             identity = accepted.id if isinstance(fake, FakeWebhook) else ""
             received.append((time.time(), identity, f"{accepted.text} {json.dumps(accepted.more)}"))

@@ -14,10 +14,10 @@ from faults.simulation.database import tables
 from faults.simulation.database.store import Connection
 from faults.simulation.schedule import Schedule
 from faults.simulation.seams import Replacement
-from messaging.broker import writing
-from messaging.broker.deliveries import Delivery, Unsettled
+from messaging.broker import frame_writing
+from messaging.broker.deliveries import Delivery, UnsettledDeliveries
 from messaging.flow.failures import failure_of
-from messaging.flow.intake import Work
+from messaging.flow.intake import IncomingMessage
 from messaging.flow.runner import QueueRunner
 from messaging.storage.inbox import InboxRow
 from messaging.storage.outbox import OutboxRow
@@ -43,7 +43,7 @@ def _all_well(batch: Any) -> list[None]:
     return [None] * len(batch.sent)
 
 
-async def _settle_together(self: QueueRunner, batch: Sequence[Work]) -> None:
+async def _settle_together(self: QueueRunner, batch: Sequence[IncomingMessage]) -> None:
     """A failed batch is one failure of all of its messages."""
     if len(batch) > 1 and not any(work.failure for work in batch):
         error = await self._try_commit(batch)
@@ -60,13 +60,13 @@ async def _mark_nothing(_: Connection, __: str, ___: UUID) -> int:
     return 0
 
 
-async def _settle_acknowledged(self: QueueRunner, batch: Sequence[Work]) -> None:
+async def _settle_acknowledged(self: QueueRunner, batch: Sequence[IncomingMessage]) -> None:
     await self._unsettled.ack([work.delivery for work in batch])
     await _settle(self, batch)
 
 
 async def _settle_taken_off(
-    self: Unsettled,
+    self: UnsettledDeliveries,
     channel: Any,
     deliveries: Sequence[Delivery],
     frames: Callable[[Any, Sequence[int]], bytes],
@@ -75,15 +75,15 @@ async def _settle_taken_off(
     tags = sorted(each.tag for each in deliveries if each in self._deliveries)
     for delivery in deliveries:
         self._deliveries.pop(delivery, None)
-    if await writing.room(channel) and tags:
-        writing.write(channel, frames(channel, tags))
+    if await frame_writing.wait_for_room(channel) and tags:
+        frame_writing.write(channel, frames(channel, tags))
 
 
-def _ack_all_up_to(_: Unsettled, channel: Any, tags: Sequence[int]) -> bytes:
-    return writing.ack(channel, tags[-1], multiple=True)
+def _ack_all_up_to(_: UnsettledDeliveries, channel: Any, tags: Sequence[int]) -> bytes:
+    return frame_writing.ack(channel, tags[-1], multiple=True)
 
 
-async def _try_commit_whatever(self: QueueRunner, batch: Sequence[Work]) -> Exception | None:
+async def _try_commit_whatever(self: QueueRunner, batch: Sequence[IncomingMessage]) -> Exception | None:
     try:
         return await _try_commit(self, batch)
     except DatabaseUnavailableError as error:
@@ -109,8 +109,8 @@ MUTATIONS: Final[dict[str, Callable[[], tuple[Replacement, ...]]]] = {
     "crash_markers": lambda: ((messaging.storage.crashes, "mark", _mark_nothing),),
     "ack_after_commit": lambda: ((QueueRunner, "_settle", _settle_acknowledged),),
     "outages_not_counted": lambda: ((QueueRunner, "_try_commit", _try_commit_whatever),),
-    "ack_of_the_oldest_only": lambda: ((Unsettled, "_acks", _ack_all_up_to),),
-    "settled_in_one_step": lambda: ((Unsettled, "_settle", _settle_taken_off),),
+    "ack_of_the_oldest_only": lambda: ((UnsettledDeliveries, "_acks", _ack_all_up_to),),
+    "settled_in_one_step": lambda: ((UnsettledDeliveries, "_settle", _settle_taken_off),),
     "sweeper": lambda: ((messaging.storage.outbox, "claim", _claim_nothing),),
 }
 """Guarantee → what takes it away."""

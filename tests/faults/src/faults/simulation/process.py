@@ -192,7 +192,7 @@ class Process:
             self.relay,
             Settlement(self.database, SERVICE, QUEUE, plan.policy),
             queue=QUEUE,
-            decode=codec.reading(_DECODE),
+            decode=codec.delivery_reader(_DECODE),
             table=table,
             policy=plan.policy,
             crash_lock=asyncio.Lock(),

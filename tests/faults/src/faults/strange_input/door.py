@@ -35,7 +35,7 @@ from faults.strange_input.messages import FAILS, HOPELESS, KINDS, SECRET, Expect
 from faults.strange_input.properties import PROPERTIES
 from messaging import RetryLater, Service, ServiceSettings, Transaction, Unprocessable, on_batch, on_each
 from messaging.broker import frames
-from messaging.broker.bulk_publish import BulkPublisher, Publication
+from messaging.broker.bulk_publish import BulkPublisher, OutgoingMessage
 from messaging.broker.deliveries import Delivery, delivery_of
 from messaging.flow import dead_letters
 from messaging.flow.dead_letters import DeadLetter
@@ -157,7 +157,7 @@ class Door:
         assert not refused, f"the broker let {len(refused)} of them not in: {refused[0]!r}"
         return [message.event_id for message in neighbours]
 
-    def _publication(self, message: Strange) -> tuple[Publication, bytes]:
+    def _publication(self, message: Strange) -> tuple[OutgoingMessage, bytes]:
         self._sent += 1
         publication = _publication(message.queue, message.body, f"strange-{self._sent}")
         return publication, message.properties.encode(publication.message_id.encode())
@@ -311,13 +311,13 @@ def _neighbour(payload: Payload) -> DomainMessage[Payload]:
     )
 
 
-def _publication(queue: str, body: bytes, message_id: str) -> Publication:
-    return Publication(
+def _publication(queue: str, body: bytes, message_id: str) -> OutgoingMessage:
+    return OutgoingMessage(
         RETURNS, queue, body, message_id, type="", correlation_id=None, app_id=NAME, headers={}
     )
 
 
-def _sound(message: DomainMessage[Payload]) -> tuple[Publication, bytes]:
+def _sound(message: DomainMessage[Payload]) -> tuple[OutgoingMessage, bytes]:
     publication = _publication(CATALOGUE[message.type].queue, encode(message), str(message.event_id))
     return publication, publication.properties()
 

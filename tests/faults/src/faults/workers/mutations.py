@@ -11,10 +11,10 @@ from uuid import UUID
 
 from chassis.database.pool import Connection, DatabaseUnavailableError
 from messaging.broker import bulk_publish
-from messaging.broker.bulk_publish import BulkPublisher, _Batch
+from messaging.broker.bulk_publish import BulkPublisher, _PublishBatch
 from messaging.errors import WaitFor
 from messaging.flow.failures import failure_of
-from messaging.flow.intake import Work
+from messaging.flow.intake import IncomingMessage
 from messaging.flow.runner import QueueRunner
 from messaging.storage import crashes, inbox, outbox
 from messaging.storage.inbox import InboxRow
@@ -36,16 +36,16 @@ def _inbox() -> None:
         return set()
 
     inbox.insert = claims_all
-    inbox.known = knows_none
+    inbox.find_handled = knows_none
 
 
 def _confirms() -> None:
     """What was handed to the connection counts as published."""
 
-    async def wait(self: BulkPublisher, batch: _Batch) -> None:
+    async def wait(self: BulkPublisher, batch: _PublishBatch) -> None:
         self._batches.remove(batch)
 
-    def outcomes(batch: _Batch) -> list[Exception | None]:
+    def outcomes(batch: _PublishBatch) -> list[Exception | None]:
         return [None] * len(batch.sent)
 
     BulkPublisher.wait = wait  # type: ignore[method-assign]
@@ -69,7 +69,7 @@ def _lease_fencing() -> None:
 def _batch_redo() -> None:
     """A batch that fails, fails for all that are in it."""
 
-    async def fail_together(self: QueueRunner, batch: Sequence[Work]) -> None:
+    async def fail_together(self: QueueRunner, batch: Sequence[IncomingMessage]) -> None:
         error = await self._try_commit(batch)
         if error is not None:
             for work in batch:

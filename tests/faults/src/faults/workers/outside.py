@@ -43,20 +43,20 @@ from publisher.targets.edition import CoverPicture, Edition
 from publisher.targets.files import FiledArticle
 from publisher.targets.settings import TargetSettings
 from receipts import (
-    Absent,
-    Account,
-    Door,
+    AccountClient,
     Effect,
-    Found,
-    InDoubt,
+    EffectAbsent,
+    EffectFound,
+    EffectInDoubt,
+    EffectPerformed,
+    EffectsGateway,
+    EffectUnclear,
     NotSent,
-    Performed,
     Receipts,
     Refused,
     Step,
-    Unclear,
+    StepInHand,
     UnknownOutcome,
-    Work,
 )
 from social.channels import CHANNELS, Composed
 from social.channels import Picture as PictureOfPost
@@ -219,22 +219,22 @@ class Holds:
 class HeldReceipts(Receipts):
     """Those of the package, with short times; steps stand still, and their requests say which they are."""
 
-    def __init__(self, database: Database, door: Door, settings: Settings) -> None:
+    def __init__(self, database: Database, door: EffectsGateway, settings: Settings) -> None:
         super().__init__(database, door, margin_seconds=MARGIN_SECONDS)
         self._door = door
         self._holds = Holds(settings.holds)
         self._settings = settings
 
-    async def perform(self, effect: Effect, steps: Sequence[Step]) -> Performed | InDoubt:
+    async def perform(self, effect: Effect, steps: Sequence[Step]) -> EffectPerformed | EffectInDoubt:
         # An article's effects have names of their own.
         post_id = UUID(effect.prepared["content_id"]) if "target" in effect.prepared else effect.receipt_id
         held = [self._held(post_id, step) for step in steps]
         if self._settings.mutation == "receipts":
-            return Performed(await self._without_receipts(effect, held))
+            return EffectPerformed(await self._without_receipts(effect, held))
         return await super().perform(effect, held)
 
     def _held(self, post_id: UUID, step: Step) -> Step:
-        async def send(work: Work) -> Mapping[str, Any]:
+        async def send(work: StepInHand) -> Mapping[str, Any]:
             try:
                 await self._holds.at(post_id, BEFORE, step.name)
                 remote = await step.send(_named(work, post_id, SEND, step.name))
@@ -243,7 +243,7 @@ class HeldReceipts(Receipts):
             finally:
                 self._holds.passed(post_id)
 
-        async def look(work: Work) -> Found | Absent | Unclear:
+        async def look(work: StepInHand) -> EffectFound | EffectAbsent | EffectUnclear:
             assert step.detect is not None
             return await step.detect(_named(work, post_id, LOOK, step.name))
 
@@ -260,7 +260,7 @@ class HeldReceipts(Receipts):
         """As everybody does it: send, and if no good answer comes, send again."""
         remote: dict[str, Any] = {}
         for step in steps:
-            work = Work(effect, self._door.account(effect.account, effect.brand_slug), remote)
+            work = StepInHand(effect, self._door.account(effect.account, effect.brand_slug), remote)
             try:
                 async with asyncio.timeout(self._settings.step_seconds):
                     remote |= await step.send(work)
@@ -271,7 +271,7 @@ class HeldReceipts(Receipts):
         return remote
 
 
-def _named(work: Work, post_id: UUID, doing: str, step: str) -> Work:
+def _named(work: StepInHand, post_id: UUID, doing: str, step: str) -> StepInHand:
     ask, numbers = work.account.ask, count()
 
     async def named(name: str, asked: Mapping[str, Any], seconds: float) -> Any:
@@ -345,14 +345,14 @@ def _mutate(name: str) -> None:
         with nullcontext():
             return await work
 
-    Account.fenced = lambda self, fence: self  # type: ignore[method-assign]  # noqa: ARG005
-    Door.close = opened  # type: ignore[method-assign]
-    Receipts._within = patient  # type: ignore[assignment,method-assign]
+    AccountClient.fenced = lambda self, fence: self  # type: ignore[method-assign]  # noqa: ARG005
+    EffectsGateway.close = opened  # type: ignore[method-assign]
+    Receipts._limit_time = patient  # type: ignore[assignment,method-assign]
 
 
 def build(settings: Settings) -> Service:
     service = Service("publisher", settings, CATALOGUE)
-    door = Door(settings.gateway_url, SecretStr(settings.service_key.get_secret_value()))
+    door = EffectsGateway(settings.gateway_url, SecretStr(settings.service_key.get_secret_value()))
     receipts = HeldReceipts(service.database, door, settings)
     brands: dict[UUID, str] = {}
     files = HeldFiles(settings.publish_folder, Holds(settings.holds))

@@ -18,7 +18,7 @@ from chassis import Connection
 from envelope import DomainMessage
 from envelope.brand.payloads import PostSend
 from messaging import Context, Record, Transaction, WaitFor, command_line
-from receipts import InDoubt, NotSentYet, Performed, Step
+from receipts import EffectInDoubt, EffectPerformed, NotSentYet, Step
 from social.app import build
 from social.channels import CHANNELS, Channel, Pictures, Sending
 from social.domain import Refusal
@@ -65,7 +65,7 @@ def _keep_journal(path: Path) -> None:
             note(claimed=str(post.post_id))
         return posts
 
-    async def tried(self: Sender, post: ChannelPost) -> Performed | InDoubt:
+    async def tried(self: Sender, post: ChannelPost) -> EffectPerformed | EffectInDoubt:
         begun, after, waited = time.time(), None, False
         try:
             return await perform(self, post)

@@ -8,7 +8,7 @@ import aio_pika
 import aiormq
 
 from messaging.broker import frames
-from messaging.broker.bulk_publish import BulkPublisher, Publication
+from messaging.broker.bulk_publish import BulkPublisher, OutgoingMessage
 from messaging.topology import RETURNS
 
 _AT_ONCE = 1_000
@@ -27,7 +27,7 @@ async def fill(url: str, queue: str, bodies: Iterable[bytes]) -> None:
         assert publisher is not None
         while bodies_now := list(islice(rest, _AT_ONCE)):
             batch = [
-                Publication(RETURNS, queue, body, str(next(numbers)), "", None, "backlog", {})
+                OutgoingMessage(RETURNS, queue, body, str(next(numbers)), "", None, "backlog", {})
                 for body in bodies_now
             ]
             async with asyncio.timeout(_CONFIRM_SECONDS):

@@ -1,4 +1,4 @@
-"""What others may rely on, published: made from catalogue, topology and permissions, so that it cannot say anything else.
+"""Generates the published contracts from catalogue, topology and permissions.
 
 `python -m messaging contracts CATALOGUE FOLDER` writes `asyncapi.json` and `topology.md`.
 """
@@ -8,16 +8,18 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from envelope import Catalogue, Message
-from messaging.topology.contracts.asyncapi import DEAD_LETTER, Document
-from messaging.topology.contracts.topology_page import Page
+from messaging.topology.contracts.asyncapi import DEAD_LETTER, AsyncApiDocument
+from messaging.topology.contracts.topology_page import TopologyPage
 
-__all__ = ["DEAD_LETTER", "Document", "Page", "generate"]
+__all__ = ["DEAD_LETTER", "AsyncApiDocument", "TopologyPage", "generate"]
 
 
 def generate(catalogue: Catalogue, examples: Mapping[str, Message] = MappingProxyType({})) -> dict[str, str]:
-    """File name → text; `examples` by message type."""
+    """Generates the documents: file name → text; `examples` are by message type."""
     return {
-        "asyncapi.json": json.dumps(Document(catalogue, examples).describe(), indent=2, ensure_ascii=False)
+        "asyncapi.json": json.dumps(
+            AsyncApiDocument(catalogue, examples).describe(), indent=2, ensure_ascii=False
+        )
         + "\n",
-        "topology.md": Page(catalogue).render(),
+        "topology.md": TopologyPage(catalogue).render(),
     }

@@ -1,10 +1,10 @@
 """The AsyncAPI 3.0.0 document of all services.
 
-FastStream can make such a document of its own subscribers, but it sees neither what they send (the outbox does) nor what
-the messages are (they are decoded behind its back, see `messaging.broker.subscription`).
+FastStream can describe its own subscribers, but it sees neither the messages they send, which the outbox does, nor the messages'
+schemas, which the library decodes itself (see `messaging.broker.subscription`).
 
-There are two kinds of channels. `<exchange>.<routing key>` is where messages are sent to; where any queue may be the routing
-key, it is a parameter. `queue.<name>` is where they are received from. Which leads to which stands in `docs/topology.md`.
+There are two kinds of channels. Services send to `<exchange>.<routing key>`; if the routing key may be any queue, it is a parameter.
+They receive from `queue.<name>`. `docs/topology.md` shows which channels lead to which queues.
 """
 
 import json
@@ -22,26 +22,26 @@ from messaging.topology import COMMANDS, DEAD_LETTERS, RETURNS, permissions
 Node = dict[str, Any]
 
 DEAD_LETTER: Final = "dead-letter"
-"""The message that is found in dead-letter queues: any other message, or what is none."""
+"""The message in dead-letter queues: any message, or bytes that are none."""
 
-# Messages only ever change by addition (a breaking change is a new type), so this is not counted up.
+# Messages only ever change by addition (a breaking change is a new type), so this never changes.
 _CONTRACT_VERSION: Final = "1"
 _BINDING_VERSION: Final = "0.3.0"
 
 _INTRODUCTION: Final = """\
-What the services of {title} say to each other over RabbitMQ.
+The messages that the services of {title} send each other over RabbitMQ.
 
-Commands are directed: sent to the exchange `commands` with the name of the queue of the service that carries them out. \
-Events are broadcast: sent to the exchange `{events}` with their type as routing key. Delivery is at least once; \
-`event_id` is the same on every copy. Fields that a reader does not know are to be ignored.
+A command goes to one service: the exchange `commands`, with the queue of that service as routing key. An event goes to all: the \
+exchange `{events}`, with its type as routing key. Delivery is at least once; every copy has the same `event_id`. Readers ignore \
+unknown fields.
 
 Of the AMQP properties, `content_type` is `application/json`, `delivery_mode` 2, `message_id` the `event_id`, `type` the \
-message's type, `correlation_id` that of the envelope, `user_id` the user of the service that published it, which the broker \
-checks, and `app_id` that service.
+message's type, `correlation_id` that of the envelope, `user_id` the publishing service's user, which the broker \
+checks, and `app_id` the publishing service.
 
-A message is believed if its type may come from its `source`, if an event's routing key is its type, and if its `user_id` is the \
-user of its `source`; one without `user_id` as far as its routing key proves who may have sent it. What is not believed ends as a \
-dead letter, with the reason `false_claim`. A body of more than {limit:,} bytes is refused unread."""
+Consumers accept a message if its `source` may send its type, if an event's routing key is its type, and if its `user_id` is the \
+user of its `source`. Without `user_id`, the routing key must prove the sender. Any other message becomes a dead letter with the \
+reason `false_claim`. Consumers refuse a body of more than {limit:,} bytes unread."""
 
 _TRACE_HEADERS: Final[Mapping[str, Node]] = {
     header.TRACEPARENT: {
@@ -50,7 +50,7 @@ _TRACE_HEADERS: Final[Mapping[str, Node]] = {
         "description": "W3C Trace Context: the span that the message continues.",
     },
     header.TRACESTATE: {"type": "string", "description": "W3C Trace Context: what tracing systems add."},
-    header.BAGGAGE: {"type": "string", "description": "W3C Baggage: what the work is about, for spans."},
+    header.BAGGAGE: {"type": "string", "description": "W3C Baggage: the subject of the work, for spans."},
 }
 _ATTEMPT_HEADERS: Final[Mapping[str, Node]] = {
     header.ATTEMPT: {
@@ -62,7 +62,7 @@ _ATTEMPT_HEADERS: Final[Mapping[str, Node]] = {
     header.WAITS: {
         "type": "integer",
         "minimum": 1,
-        "description": "How often it has gone back since its last attempt because what it needs was away.",
+        "description": "How often the message has waited for a dependency since its last attempt.",
     },
     header.REPLAY_OF: {
         "type": "string",
@@ -72,7 +72,7 @@ _ATTEMPT_HEADERS: Final[Mapping[str, Node]] = {
     header.FOR_OTHERS: {
         "type": "integer",
         "const": 1,
-        "description": "An event that asks nothing of any service of the system: whoever does not know its type lets it go.",
+        "description": "An integration event: a consumer that does not know its type ignores it.",
     },
 }
 _LAST_FAILURE_HEADERS: Final[Mapping[str, Node]] = {
@@ -83,7 +83,7 @@ _LAST_FAILURE_HEADERS: Final[Mapping[str, Node]] = {
     },
     header.FAILURE_LAST_AT: {"type": "string", "format": "date-time", "description": "When it failed last."},
     header.FAILURE_TYPE: {"type": "string", "description": "The exception that it failed with last."},
-    header.FAILURE_MESSAGE: {"type": "string", "description": "What that exception said."},
+    header.FAILURE_MESSAGE: {"type": "string", "description": "The text of that exception."},
 }
 _VERDICT_HEADERS: Final[Mapping[str, Node]] = {
     header.FAILURE_REASON: {
@@ -102,8 +102,8 @@ _VERDICT_HEADERS: Final[Mapping[str, Node]] = {
 }
 
 
-class Document:
-    """The document of one system; `examples` has a message for each type that is to have one."""
+class AsyncApiDocument:
+    """The document of one system; `examples` has example messages by type."""
 
     def __init__(self, catalogue: Catalogue, examples: Mapping[str, Message]) -> None:
         self._catalogue = catalogue
@@ -113,7 +113,7 @@ class Document:
         self._examples = examples
 
     def describe(self) -> Node:
-        """The whole document, as JSON values."""
+        """Builds the whole document as JSON values."""
         return {
             "asyncapi": "3.0.0",
             "id": f"urn:{self._catalogue.system.replace('_', '-')}:messages",
@@ -153,7 +153,7 @@ class Document:
     # -- channels ------------------------------------------------------------------------------------------------------
 
     def _messages_of(self, queue: str) -> tuple[str, ...]:
-        """What is received from a queue."""
+        """The messages that a service receives from a queue."""
         if queue in self._work:
             return tuple(entry.name for entry in self._catalogue.values() if entry.queue == queue)
         return (DEAD_LETTER,)
@@ -193,7 +193,7 @@ class Document:
         }
 
     def _messages_by_queue(self, exchange: str, queues: Iterable[str]) -> Iterable[str]:
-        """What is sent to an exchange under the names of queues."""
+        """The messages sent to an exchange with queue names as routing keys."""
         if exchange == DEAD_LETTERS:
             return (DEAD_LETTER,)
         return dict.fromkeys(name for queue in queues for name in self._messages_of(queue))
@@ -265,9 +265,9 @@ class Document:
         return {
             "name": DEAD_LETTER,
             "title": "dead letter",
-            "summary": "A message as it was when it died, whatever it was; the headers say why.",
-            "description": "The broker puts messages here by itself as well, when their body is no envelope or when they were "
-            "delivered too often; the reason is in its header `x-death` then.",
+            "summary": "A dead message, unchanged; the headers say why it died.",
+            "description": "The broker also puts messages here if their body is no envelope or after too many deliveries; "
+            "its header `x-death` has the reason then.",
             "correlationId": _reference("components", "correlationIds", "envelope"),
             "headers": _reference("components", "schemas", "dead-letter-headers"),
             "payload": _reference("components", "schemas", DEAD_LETTER),
@@ -276,7 +276,7 @@ class Document:
         }
 
     def _dead_example(self) -> Node:
-        """A command that did not succeed in time."""
+        """An example: a command that did not succeed in time."""
         commands = (entry for entry in self._catalogue.values() if entry.kind is MessageKind.COMMAND)
         entry = next((entry for entry in commands if entry.name in self._examples), None)
         if entry is None:

@@ -1,4 +1,4 @@
-"""The topology as a page to read: pictures and tables in Markdown."""
+"""The topology page: diagrams and tables in Markdown."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -8,20 +8,20 @@ from messaging import topology
 from messaging.topology import COMMANDS, DEAD_LETTERS, RETURNS, dead_letter_queue, permissions
 
 _HEAD: Final = """\
-<!-- Made by `make schemas` from the catalogue, the topology and the permissions: what is changed here is lost. -->
+<!-- Made by `make schemas` from the catalogue, the topology and the permissions: changes here are lost. -->
 
 # Topology
 
-Every exchange and queue of the system, what travels through it, and who may put it there or take it out.
-`python -m messaging topology CATALOGUE` declares them, `python -m messaging users CATALOGUE` makes the users with these permissions; services
-declare nothing. The messages themselves, with their fields and examples, are in [`asyncapi.json`](asyncapi.json), an
-AsyncAPI 3.0.0 document.
+Every exchange and queue of the system, their messages, senders and receivers.
+`python -m messaging topology CATALOGUE` declares them, and `python -m messaging users CATALOGUE` creates the users with these
+permissions; services declare nothing. [`asyncapi.json`](asyncapi.json), an AsyncAPI 3.0.0 document, has the fields and examples
+of all messages.
 """
 
 _FAILURES: Final = """\
 ## When a message fails
 
-The same for every queue that a service works on.
+This applies to every queue that a service consumes.
 
 ```mermaid
 flowchart LR
@@ -40,14 +40,14 @@ _RECORDER: Final = """\
 
 _EVENTS: Final = ("events", "the event's type")
 _EXCHANGES: Final = {
-    COMMANDS: ("commands", "the queue of the service that carries it out"),
-    RETURNS: ("retries and replays", "the queue it goes back to"),
-    DEAD_LETTERS: ("what has failed for good", "the queue it died in"),
+    COMMANDS: ("commands", "the queue of the service that executes it"),
+    RETURNS: ("retries and replays", "the queue it returns to"),
+    DEAD_LETTERS: ("dead letters", "the queue it died in"),
 }
 
 
-class Page:
-    """The page of one system."""
+class TopologyPage:
+    """The topology page of one system."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
@@ -87,7 +87,7 @@ class Page:
                 (MessageKind.COMMAND, COMMANDS),
                 (MessageKind.EVENT, self._catalogue.events),
             ):
-                sent = self._drawn(service, kind)
+                sent = self._edge_labels(service, kind)
                 if sent:
                     lines.append(f'    {service} -- "{"<br/>".join(sent)}" --> {_exchange(exchange)}')
         lines += [
@@ -101,14 +101,14 @@ class Page:
             for queue in permitted.queues
             if queue in self._work
         ]
-        everybodys = [
+        sent_by_all = [
             entry.name for entry in self._catalogue.values() if entry.producers == self._catalogue.services
         ]
-        note = f"\nNot drawn: every service also sends {_codes(everybodys)}.\n" if everybodys else ""
+        note = f"\nNot drawn: every service also sends {_codes(sent_by_all)}.\n" if sent_by_all else ""
         return "\n".join([*lines, "```\n"]) + note
 
-    def _drawn(self, service: str, kind: MessageKind) -> list[str]:
-        """What an edge of the picture carries. What every service sends would only make the picture dense."""
+    def _edge_labels(self, service: str, kind: MessageKind) -> list[str]:
+        """The message types on an edge of the diagram, without those that every service sends."""
         return [
             entry.name
             for entry in self._catalogue.values()
@@ -171,8 +171,8 @@ class Page:
         work = next(queue for queue in described if queue.name == self._work[-1])
         arguments = ", ".join(f"`{name}: {value}`" for name, value in work.arguments.items())
         return (
-            f"{table}\nThe arguments of `{work.name}`, and but for the name those of every queue that is no dead-letter "
-            f"queue: {arguments}. They never change: what needs others is a queue of another name.\n"
+            f"{table}\nThe arguments of `{work.name}`, and apart from the name those of every queue that is no dead-letter "
+            f"queue: {arguments}. They never change: other arguments need a queue of another name.\n"
         )
 
     def _held(self, queue: str) -> str:
@@ -192,8 +192,8 @@ class Page:
         former = self._catalogue.events_queue_formerly
         note = (
             f"\nWhere the routing key is {_codes(former)}, or that with `-dlq`, it is a former name of "
-            f"`{self._catalogue.events_queue}`: under it retries and dead letters may still wait in an outbox. "
-            "`python -m messaging topology` moves what lies in queues of these names.\n"
+            f"`{self._catalogue.events_queue}`: retries and dead letters under it may still wait in an outbox. "
+            "`python -m messaging topology` moves the messages of queues with these names.\n"
         )
         return table + note if former else table
 
@@ -201,7 +201,7 @@ class Page:
         parts = [
             "## Permissions",
             "",
-            "What the broker lets each service's user do. None may declare, bind or delete anything.",
+            "The permissions of each service's user at the broker. None may declare, bind or delete anything.",
         ]
         for service, permitted in self._permitted.items():
             parts += ["", f"### {service}", "", f"Reads {_codes(permitted.queues)}.", ""]

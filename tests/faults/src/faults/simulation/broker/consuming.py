@@ -9,7 +9,7 @@ from faults.simulation.broker.server import Broker, Message
 from faults.simulation.course import Replica
 from faults.simulation.plan import Counts
 from messaging.broker.deliveries import Delivery
-from messaging.broker.writing import SETTLEMENT
+from messaging.broker.frame_writing import SETTLEMENT
 from messaging.headers import BROKER_ACQUISITIONS, BROKER_RETURNS
 
 _BUSY: Final = 0.15
@@ -101,7 +101,7 @@ class ConsumingChannel:
         return self._broker.schedule.random() < _BUSY
 
     def put_nowait(self, frame: ChannelFrame) -> None:
-        """Takes settlements, all of one kind, as `messaging.broker.writing` makes them."""
+        """Takes settlements, all of one kind, as `messaging.broker.frame_writing` makes them."""
         schedule = self._broker.schedule
         if not self.process.alive:
             return

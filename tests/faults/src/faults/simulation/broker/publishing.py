@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 from faults.simulation.broker.server import Broker
 from faults.simulation.course import Replica
 from faults.simulation.plan import Fault
-from messaging.broker.bulk_publish import BulkPublisher, Publication
+from messaging.broker.bulk_publish import BulkPublisher, OutgoingMessage
 
 _BUSY: Final = 0.15
 
@@ -72,11 +72,11 @@ class PublishingChannel:
         channel: Any = self
         self.bulk = BulkPublisher(channel)
         self._closing: list[asyncio.Future[None]] = []
-        self._collected: list[Publication] = []
-        self._upstream: deque[Publication] = deque()
+        self._collected: list[OutgoingMessage] = []
+        self._upstream: deque[OutgoingMessage] = deque()
         self._reading = False
         self._tag = 0
-        self._answers: deque[tuple[int, bool, Publication, str | None]] = deque()
+        self._answers: deque[tuple[int, bool, OutgoingMessage, str | None]] = deque()
         """(tag, accepted, message id, why it came back)"""
         self._telling = False
         broker.publishers.append(self)
@@ -99,7 +99,7 @@ class PublishingChannel:
             self._closing.append(future)
         return future
 
-    def collect(self, publication: Publication) -> bytes:
+    def collect(self, publication: OutgoingMessage) -> bytes:
         self._collected.append(publication)
         return b""
 
@@ -134,7 +134,7 @@ class PublishingChannel:
         while self._upstream and self.open and not self.broker.blocked:
             self._take(self._upstream.popleft())
 
-    def _take(self, publication: Publication) -> None:
+    def _take(self, publication: OutgoingMessage) -> None:
         schedule = self.broker.schedule
         self._tag += 1
         accepted, returned = True, None

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 from envelope.brand import EVENTS, EVENTS_QUEUE
 from faults.simulation.course import Course, Replica
 from faults.simulation.plan import QUEUE, Counts
-from messaging.broker.bulk_publish import Publication
+from messaging.broker.bulk_publish import OutgoingMessage
 from messaging.topology import COMMANDS, DEAD_LETTERS, DELIVERY_LIMIT, RETURNS
 
 EVENT_QUEUES: Final = (EVENTS_QUEUE, "brand-events-archive")
@@ -84,7 +84,7 @@ class Broker:
 
     # -- routing -----------------------------------------------------------------------------------------------------
 
-    def route(self, publication: Publication, *, only: float = 1.0) -> bool:
+    def route(self, publication: OutgoingMessage, *, only: float = 1.0) -> bool:
         """Into every bound queue, each with the chance `only`; whether there is a bound queue at all."""
         schedule = self.schedule
         if self.unbound == publication.exchange:

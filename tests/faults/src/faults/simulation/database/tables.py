@@ -9,7 +9,7 @@ from uuid import UUID
 from faults.simulation.database.store import Connection, StoredRow, seconds
 from messaging.storage.inbox import InboxRow
 from messaging.storage.origins import DeadLetterOrigin
-from messaging.storage.outbox import OutboxRow, Pending
+from messaging.storage.outbox import OutboxBacklog, OutboxRow
 
 # -- inbox -----------------------------------------------------------------------------------------------------------
 
@@ -203,18 +203,18 @@ async def give_back(
     await connection.perform("outbox.give_back", apply, writes=False)
 
 
-async def pending(connection: Connection, count_up_to: int, lease_for: timedelta) -> Pending:
+async def pending(connection: Connection, count_up_to: int, lease_for: timedelta) -> OutboxBacklog:
     schedule, outbox = connection.schedule, connection.store.outbox
 
-    def apply() -> Pending:
+    def apply() -> OutboxBacklog:
         now, leased = schedule.loop.now, seconds(lease_for)
         overdue = sum(1 for each in outbox.values() if each.due_at <= now + leased and each.deliver_at <= now)
         if not outbox:
-            return Pending(overdue=0, next_due=None)
+            return OutboxBacklog(overdue=0, next_due=None)
         next_due = timedelta(seconds=min(each.due_at for each in outbox.values()) - now)
-        return Pending(overdue=min(overdue, count_up_to), next_due=next_due)
+        return OutboxBacklog(overdue=min(overdue, count_up_to), next_due=next_due)
 
-    result: Pending = await connection.perform("outbox.pending", apply, writes=False)
+    result: OutboxBacklog = await connection.perform("outbox.pending", apply, writes=False)
     return result
 
 

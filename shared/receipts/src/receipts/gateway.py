@@ -1,4 +1,4 @@
-"""The gateway, through which effects reach other people's servers; it holds the credentials, and refuses what comes too late."""
+"""The gateway, through which all effects are sent; it holds the credentials and refuses late requests."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -15,9 +15,9 @@ from chassis.http.client import Reply, retry_after
 from chassis.http.outgoing import BROKEN, NOT_CONNECTED, Origin, header
 from chassis.http.problem_codes import BLANK
 from chassis.http.spans import client_span
-from receipts.accounts import IDENTITY, Account, Answer
+from receipts.accounts import IDENTITY, AccountClient, AccountResponse
 from receipts.errors import (
-    Fenced,
+    FencedOffError,
     GatewayAway,
     NotSent,
     OtherIdentity,
@@ -28,7 +28,7 @@ from receipts.errors import (
 
 _CONNECT_SECONDS: Final = 3.0
 _MORE_SECONDS: Final = 3.0
-"""That the gateway has to answer beyond the time that it has to ask."""
+"""Extra time for the gateway's own answer."""
 _LISTING_SECONDS: Final = 10.0
 _IDENTITY_HEADER: Final = "X-Account-Identity"
 _IDENTITY_PAUSE: Final = timedelta(seconds=10)
@@ -39,50 +39,50 @@ _NOTHING_DONE: Final = {
     HTTPStatus.METHOD_NOT_ALLOWED,
     HTTPStatus.TOO_MANY_REQUESTS,
 }
-"""Statuses without a `type` by which the gateway refuses before it does anything, and which somebody has to put right there."""
+"""Refusals of the gateway itself without a `type`; an operator must correct the cause there."""
 _REFUSED: Final = {
     "account.not_connected": "not_connected",
     "account.needs_reconnecting": "needs_reconnecting",
     "account.request_not_allowed": "request_not_allowed",
 }
-"""The gateway's `type` → the reason as channels and targets tell it."""
+"""The gateway's `type` → the reason that channels and targets report."""
 
 
 @dataclass(frozen=True, slots=True)
-class Connected:
+class AccountSummary:
     """An account that a brand may use, without its secrets."""
 
     name: str
     kind: str
     label: str
-    """How people know it: `@acme@mastodon.social`."""
+    """Its name for people: `@acme@mastodon.social`."""
     state: str
     """`ok`, `expiring`, `needs_reconnecting` or `unchecked`."""
     scopes: tuple[str, ...] = ()
     expires_at: datetime | None = None
     detail: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
-    """What the provider says of it: its `id` there, and what else its kind has."""
+    """The provider's facts about it: its `id` there, and others of its kind."""
     identities: tuple[str, ...] = ()
-    """What stands for the user as whom it is connected, the most telling first; empty: a gateway of before does not say."""
+    """Identities of the connected user, the best first; empty from older gateways."""
 
 
-class Gateway(Protocol):
-    """What receipts need of the gateway."""
+class ReceiptsGateway(Protocol):
+    """The part of the gateway's interface that receipts use."""
 
-    def account(self, name: str, brand: str) -> Account: ...
+    def account(self, name: str, brand: str) -> AccountClient: ...
 
     async def identities(self, account: str, brand: str) -> Sequence[str]: ...
 
     async def close(self, receipt_id: UUID, fence: int, *, account: str, brand: str) -> None: ...
 
 
-class Door:
-    """The gateway over HTTP; one for the life of the process.
+class EffectsGateway:
+    """A client of the gateway over HTTP; one per process.
 
     Args:
         url: `GATEWAY_URL`; None: no account is connected, and every request is refused.
-        key: what the gateway is asked with.
+        key: the service key for the gateway.
     """
 
     def __init__(self, url: str | None, key: SecretStr | None) -> None:
@@ -95,12 +95,12 @@ class Door:
         if self._origin is not None:
             await self._origin.aclose()
 
-    def account(self, name: str, brand: str) -> Account:
-        """An account by its name, for a brand; whether there is one shows when it is asked."""
-        return Account(name, brand, self._ask, about=self._about)
+    def account(self, name: str, brand: str) -> AccountClient:
+        """A client for the named account and a brand; a missing account shows with the first request."""
+        return AccountClient(name, brand, self._ask, about=self._about)
 
-    async def accounts(self, brand: str) -> tuple[Connected, ...]:
-        """Those that a brand may use; none without a gateway.
+    async def accounts(self, brand: str) -> tuple[AccountSummary, ...]:
+        """The accounts that a brand may use; none without a gateway.
 
         Raises:
             GatewayAway: it does not answer.
@@ -123,7 +123,7 @@ class Door:
         return next((each.facts for each in await self.accounts(brand) if each.name == name), {})
 
     async def identities(self, account: str, brand: str) -> Sequence[str]:
-        """What stands for the user as whom an account is connected; empty: nobody knows, or there is no such account.
+        """Identities of the account's connected user; empty if unknown or without such an account.
 
         Raises:
             GatewayAway: it does not answer.
@@ -131,11 +131,11 @@ class Door:
         return next((each.identities for each in await self.accounts(brand) if each.name == account), ())
 
     async def close(self, receipt_id: UUID, fence: int, *, account: str, brand: str) -> None:
-        """Has the gateway refuse whatever has a lower fence from now on.
+        """Makes the gateway refuse requests with a lower fence from now on.
 
         Raises:
-            UnderWay: something with a lower one may still be sent, until the time told.
-            Fenced: it knows a higher one.
+            UnderWay: a request with a lower fence may still be sent, until the given time.
+            FencedOffError: the gateway knows a higher fence.
             GatewayAway: it does not answer.
         """
         if self._origin is None:
@@ -150,14 +150,14 @@ class Door:
         if HTTPStatus.OK <= reply.status < HTTPStatus.MULTIPLE_CHOICES:
             return
         problem = _problem(reply)
-        if isinstance(problem, UnderWay | Fenced):
+        if isinstance(problem, UnderWay | FencedOffError):
             raise problem
         if isinstance(problem, Refused):
             # Nobody can send through an account that is gone.
             return
         raise GatewayAway(str(problem))
 
-    async def _ask(self, name: str, asked: Mapping[str, Any], seconds: float) -> Answer:
+    async def _ask(self, name: str, asked: Mapping[str, Any], seconds: float) -> AccountResponse:
         if self._origin is None:
             raise Refused("not_connected", "no account is connected: the service has no GATEWAY_URL")
         path = f"/v1/accounts/{name}/requests"
@@ -170,7 +170,7 @@ class Door:
             raise _problem(reply)
         document = reply.document
         try:
-            return Answer(
+            return AccountResponse(
                 status=int(document["status"]),
                 headers={str(key).lower(): str(value) for key, value in document.get("headers", {}).items()},
                 json=document.get("json"),
@@ -190,7 +190,7 @@ class Door:
         seconds: float,
         headers: Mapping[str, str] | None = None,
     ) -> Reply:
-        """Raises GatewayAway: not a byte reached it; UnknownOutcome: it may have taken the request."""
+        """Raises GatewayAway if not a byte reached the gateway, and UnknownOutcome if it may have taken the request."""
         url = f"{origin.url}{path}"
         try:
             async with asyncio.timeout(seconds):
@@ -209,7 +209,7 @@ class Door:
 
 
 def _problem(reply: Reply) -> Exception:
-    """What a refusal of the gateway says of the request."""
+    """The exception for a refusal of the gateway."""
     document = reply.document
     kind = reply.problem or BLANK
     detail = str(document.get("detail") or f"the gateway answered {reply.status}")
@@ -219,7 +219,7 @@ def _problem(reply: Reply) -> Exception:
     told: dict[str, Exception] = {
         "limit.reached": NotSent("limit", detail, at or datetime.now(UTC) + timedelta(minutes=1)),
         "call.not_sent": NotSent("unreachable", detail, at),
-        "call.fenced": Fenced(detail),
+        "call.fenced": FencedOffError(detail),
         "call.under_way": UnderWay(detail, at),
         "call.no_answer": UnknownOutcome(detail),
         "account.other_identity": OtherIdentity(detail, at or datetime.now(UTC) + _IDENTITY_PAUSE),
@@ -246,9 +246,9 @@ def _retry_at(document: Mapping[str, Any], after: timedelta | None) -> datetime 
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _connected(item: Mapping[str, Any]) -> Connected:
+def _connected(item: Mapping[str, Any]) -> AccountSummary:
     expires = item.get("expires_at")
-    return Connected(
+    return AccountSummary(
         name=item["name"],
         kind=item["kind"],
         label=item.get("label") or "",

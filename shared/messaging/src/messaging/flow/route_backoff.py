@@ -1,7 +1,6 @@
-"""Routes (exchange and routing key) on which a queue refuses what we publish: they rest, with pauses that grow.
+"""Pauses routes (exchange and routing key) on which a full queue refuses messages; the pauses grow.
 
-One full queue makes the broker refuse a message that other queues have taken all the same. Publishing it again and again would
-give those a copy each time.
+If one queue is full, the broker refuses a message although other queues have taken it. Each new attempt would give those another copy.
 """
 
 import asyncio
@@ -19,26 +18,26 @@ log = structlog.get_logger(__name__)
 
 LONGEST_REST: Final = 60.0
 _PROBE_SECONDS: Final = 2.0
-"""Before others follow the one message that finds out."""
+"""How long other messages of a route wait for the outcome of its probe."""
 
 _Route = tuple[str, str]
 
 
 @dataclass(slots=True)
-class _Rest:
+class _RoutePause:
     pause: float
     until: float
     probing: bool = False
 
 
-class Routes:
-    """What rests, as far as one relay has seen."""
+class RouteBackoff:
+    """The paused routes of one relay."""
 
     def __init__(self) -> None:
-        self._resting: dict[_Route, _Rest] = {}
+        self._resting: dict[_Route, _RoutePause] = {}
 
     def rest_of(self, row: OutboxRow) -> timedelta | None:
-        """How long the row should wait for its route; None if it may be published, as one of many or to find out."""
+        """The remaining pause of the row's route; None if the row may be published, normally or as a probe."""
         rest = self._resting.get((row.exchange, row.routing_key))
         if rest is None:
             return None
@@ -50,7 +49,7 @@ class Routes:
         return None
 
     def note(self, rows: Sequence[OutboxRow], outcomes: Sequence[Exception | None]) -> None:
-        """Learns from what became of rows."""
+        """Starts and ends pauses, by the outcomes of the rows."""
         full: set[_Route] = set()
         taken: set[_Route] = set()
         for row, outcome in zip(rows, outcomes, strict=True):
@@ -68,7 +67,7 @@ class Routes:
         if rest is not None and not rest.probing:
             return  # sent before the first of them came back
         pause = 1.0 if rest is None else min(rest.pause * 2, LONGEST_REST)
-        self._resting[route] = _Rest(pause, _now() + pause)
+        self._resting[route] = _RoutePause(pause, _now() + pause)
         log.error(
             "queue_full",
             exchange=route[0],

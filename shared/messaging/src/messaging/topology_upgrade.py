@@ -1,8 +1,7 @@
-"""Bringing a live broker to the topology of today: declares it, and moves what lies in a queue under a former name.
+"""Updates a live broker to the current topology: declares it, and moves messages from queues with former names.
 
-While this runs, and afterwards until it is stopped, a consumer of the version before may be at work on the former queue.
-Nothing is lost to it or through it: what it publishes arrives by the former name as well, and what both of us send is
-known by its `event_id`.
+During and after the move, a consumer of the previous version may still work on the former queue. No message is lost: the new queue
+also gets what that consumer publishes under the former name, and duplicates have the same `event_id`.
 """
 
 import asyncio
@@ -20,61 +19,61 @@ from messaging import headers as header
 from messaging import topology
 from messaging.flow import dead_letters
 from messaging.topology import dead_letter_queue
-from messaging.topology.users import Management
+from messaging.topology.users import ManagementApi
 
 BATCH: Final = 200
 _BATCH_BYTES: Final = 16 * 1024 * 1024
 _CONFIRM_SECONDS: Final = 15.0
 _LOOK_SECONDS: Final = 1.0
 _QUIET_SECONDS: Final = 12.0
-"""How long the management API must say that a queue holds nothing: what it says is up to five seconds old."""
+"""How long the management API must report an empty queue: its figures are up to five seconds old."""
 _PATIENCE_SECONDS: Final = 60.0
-"""How long we wait for what consumers of the version before hold."""
+"""How long the upgrade waits for messages that old consumers hold."""
 
 Say = Callable[[str], object]
 
 
-async def establish(url: str, catalogue: Catalogue, *, api_url: str | None = None, say: Say) -> None:
-    """Declares the topology on the broker at `url`, then empties and removes queues that are called otherwise today.
+async def apply_topology(url: str, catalogue: Catalogue, *, api_url: str | None = None, say: Say) -> None:
+    """Declares the topology on the broker at `url`, then empties and removes queues with former names.
 
-    Safe to repeat, at any moment and from anywhere; a run that was cut short leaves copies, never gaps.
+    Safe to repeat, at any time and from anywhere; an interrupted run leaves copies, never gaps.
 
     Args:
-        url: an administrator's, of AMQP.
+        url: an administrator's AMQP URL.
         catalogue: has the queue's former names.
-        api_url: an administrator's, of the management API: without it nobody can see whether the former queue still has
-            messages in somebody's hands, so it is emptied and left standing.
-        say: is told, for people, what was moved and what remains to be done.
+        api_url: an administrator's URL of the management API. Without it, unacknowledged messages of the former queue are
+            invisible, so the queue is emptied and not removed.
+        say: prints lines for people: the moved messages, and remaining steps.
 
     Raises:
-        aio_pika.exceptions.AMQPError, OSError, TimeoutError: the broker is away or refuses.
-        UsersError: the management API is away or refuses.
+        aio_pika.exceptions.AMQPError, OSError, TimeoutError: the broker is unreachable or refuses.
+        UsersError: the management API is unreachable or refuses.
     """
     await topology.declare(url, catalogue)
     connection = await aio_pika.connect(url, timeout=15)
     async with connection:
         for former in catalogue.events_queue_formerly:
-            move = await _Move.of(connection, catalogue, former)
+            move = await _QueueMigration.of(connection, catalogue, former)
             if move.targets:
-                await move.run(connection, _Looker.at(url, api_url), say)
+                await move.run(connection, _QueueInspector.at(url, api_url), say)
 
 
-class _Looker:
-    """Sees with the management API whether anything is left in queues, in anybody's hands included."""
+class _QueueInspector:
+    """Checks with the management API whether queues are empty, unacknowledged messages included."""
 
-    def __init__(self, api: Management, vhost: str) -> None:
+    def __init__(self, api: ManagementApi, vhost: str) -> None:
         self._api = api
         self._vhost = vhost
 
     @classmethod
-    def at(cls, url: str, api_url: str | None) -> "_Looker | None":
+    def at(cls, url: str, api_url: str | None) -> "_QueueInspector | None":
         vhost = unquote(urlsplit(url).path.removeprefix("/")) or "/"
-        return None if api_url is None else cls(Management.at(api_url), vhost)
+        return None if api_url is None else cls(ManagementApi.at(api_url), vhost)
 
     async def sees_nothing(self, queues: Iterable[str]) -> bool:
         for queue in queues:
             state = await asyncio.to_thread(self._api.read, "queues", self._vhost, queue)
-            # Without statistics, which can be switched off, nobody knows.
+            # An API without statistics, which can be switched off, has no count.
             if state is not None and state.get("messages") != 0:
                 return False
         return True
@@ -83,14 +82,14 @@ class _Looker:
         self._api.connection.close()
 
 
-class _Move:
-    """From the queues of a version that called that of the events `former` to those of today."""
+class _QueueMigration:
+    """Moves messages from the queues of a version that called its events queue `former` to the current ones."""
 
     def __init__(self, catalogue: Catalogue, former: str, targets: Mapping[str, str]) -> None:
         self._catalogue = catalogue
         self._former = former
         self.targets = targets
-        """Former queue → that of today, as far as the former one is there."""
+        """Former queue → current queue, for existing former queues."""
         self._moved: Counter[str] = Counter()
 
     @classmethod
@@ -100,24 +99,24 @@ class _Move:
         there = {source: target for source, target in targets.items() if await _exists(connection, source)}
         return cls(catalogue, former, there)
 
-    async def run(self, connection: AbstractConnection, looker: _Looker | None, say: Say) -> None:
+    async def run(self, connection: AbstractConnection, inspector: _QueueInspector | None, say: Say) -> None:
         async with connection.channel(on_return_raises=True) as channel:
             await self._unbind(channel)
             await self._drain(channel)
             try:
-                empty = looker is not None and await self._wait_until_empty(channel, looker)
+                empty = inspector is not None and await self._wait_until_empty(channel, inspector)
             finally:
-                if looker is not None:
-                    looker.close()
+                if inspector is not None:
+                    inspector.close()
             for source, target in self.targets.items():
                 if count := self._moved[source]:
                     say(
                         f"moved {count:,} {'message' if count == 1 else 'messages'} from {source} to {target}"
                     )
-                say(await self._remove(channel, source, looked=looker is not None, empty=empty))
+                say(await self._remove(channel, source, looked=inspector is not None, empty=empty))
 
     async def _remove(self, channel: AbstractChannel, source: str, *, looked: bool, empty: bool) -> str:
-        """Removes the queue if nobody can lose anything by it; says what was done, or what is to be done."""
+        """Removes the queue if no message can be lost; returns a line about the result or the next step."""
         declared = await channel.declare_queue(source, passive=True)
         consumers = declared.declaration_result.consumer_count or 0
         if empty and not consumers:
@@ -126,18 +125,18 @@ class _Move:
         stays = f"{source} stays and gets no more messages"
         if not looked:
             return (
-                f"{stays}: only the management API can tell whether somebody still has some in hand. Once the version before "
-                "is stopped, run this again with RABBITMQ_API_URL set, and it is removed"
+                f"{stays}: only the management API shows unacknowledged messages. Once the previous version "
+                "is stopped, run this again with RABBITMQ_API_URL set to remove it"
             )
         if consumers:
             return (
-                f"{stays}: the version before still consumes it. Once that is stopped, run this again: what it gave back "
-                "is moved, and the queue removed"
+                f"{stays}: the previous version still consumes it. Once that is stopped, run this again: returned messages "
+                "are moved, and the queue is removed"
             )
-        return f"{stays}: somebody still has messages of it in hand, or gives it more. Run this again"
+        return f"{stays}: it has unacknowledged messages, or gets more. Run this again"
 
     async def _unbind(self, channel: AbstractChannel) -> None:
-        """From all that the version before, and the way back to it, have bound them to."""
+        """Removes the bindings of the previous version and of the way back to it."""
         then = topology.describe(self._catalogue.calling_events_queue(self._former))
         for binding in then.bindings:
             if binding.queue in self.targets:
@@ -145,11 +144,11 @@ class _Move:
                 await queue.unbind(binding.exchange, binding.routing_key)
 
     async def _drain(self, channel: AbstractChannel) -> bool:
-        """Moves what is ready; whether there was any. Confirmed first, then acknowledged: a crash makes copies."""
+        """Moves ready messages; returns whether there were any. It acknowledges after the confirm: a crash makes copies."""
         before = self._moved.total()
         for source, target in self.targets.items():
             queue = await channel.get_queue(source, ensure=False)
-            while batch := [message async for message in _some_of(queue)]:
+            while batch := [message async for message in _next_batch(queue)]:
                 copies = [self._copy(message, source) for message in batch]
                 async with asyncio.timeout(_CONFIRM_SECONDS):
                     await asyncio.gather(
@@ -159,12 +158,12 @@ class _Move:
                 self._moved[source] += len(batch)
         return self._moved.total() > before
 
-    async def _wait_until_empty(self, channel: AbstractChannel, looker: _Looker) -> bool:
-        """Whether nothing is left, in anybody's hands either; moves what is given back meanwhile."""
+    async def _wait_until_empty(self, channel: AbstractChannel, inspector: _QueueInspector) -> bool:
+        """Whether the queue is empty, unacknowledged messages included; moves messages that return meanwhile."""
         began = last_seen = monotonic()
         while monotonic() - began < _PATIENCE_SECONDS:
             await asyncio.sleep(_LOOK_SECONDS)
-            if await self._drain(channel) or not await looker.sees_nothing(self.targets):
+            if await self._drain(channel) or not await inspector.sees_nothing(self.targets):
                 last_seen = monotonic()
             elif monotonic() - last_seen >= _QUIET_SECONDS:
                 return True
@@ -203,8 +202,8 @@ async def _exists(connection: AbstractConnection, queue: str) -> bool:
     return True
 
 
-async def _some_of(queue: AbstractQueue) -> AsyncIterator[AbstractIncomingMessage]:
-    """What is ready, up to a batch."""
+async def _next_batch(queue: AbstractQueue) -> AsyncIterator[AbstractIncomingMessage]:
+    """Yields ready messages, up to a batch."""
     count = size = 0
     while count < BATCH and size < _BATCH_BYTES:
         message = await queue.get(fail=False)

@@ -1,7 +1,7 @@
-"""What the broker has refused to take from us (403): remembered for a while, so that it costs the others nothing.
+"""Remembers for a while which publishes the broker has refused (403), so that they do not hold up others.
 
-A refusal closes the channel, and everything on its way over that channel must be sent again. One message that our user
-may not publish, because it got its permissions before the message type existed, would hold up all others that way.
+A refusal closes the channel, and everything in flight on it must be sent again. One message that our user may not publish, because
+its permissions are older than the message type, would hold up all others that way.
 """
 
 import re
@@ -10,12 +10,12 @@ from typing import Final
 
 import structlog
 
-from messaging.errors import RefusedError
+from messaging.errors import PublishRefusedError
 
 log = structlog.get_logger(__name__)
 
 REFUSED_SECONDS: Final = 60.0
-"""How long nothing more is sent where the broker refused a message."""
+"""How long the publisher sends nothing on a refused route."""
 
 # RabbitMQ 3.10: "access to …", 4.x: "write access to …"; some say "in exchange exchange '…'".
 _REFUSAL: Final = re.compile(
@@ -23,14 +23,14 @@ _REFUSAL: Final = re.compile(
 )
 
 
-class Refusals:
-    """The routes on which the broker takes nothing from one publisher."""
+class RefusedRoutes:
+    """The routes on which the broker refuses one publisher's messages."""
 
     def __init__(self) -> None:
         self._until: dict[tuple[str, str | None], float] = {}
 
     def note(self, error: BaseException | None) -> None:
-        """Learns from why a channel was closed, if that was a refusal."""
+        """Learns from the error that closed a channel, if that was a refusal."""
         if (found := _REFUSAL.search(str(error))) is None:
             return
         exchange, routing_key = found["exchange"], found["key"]
@@ -46,14 +46,14 @@ class Refusals:
             retry_seconds=REFUSED_SECONDS,
         )
 
-    def of(self, exchange: str, routing_key: str) -> RefusedError | None:
-        """Why a message may not be sent on this route now; None if it may."""
+    def of(self, exchange: str, routing_key: str) -> PublishRefusedError | None:
+        """The error for a message on this route; None if it may be sent."""
         if not self._until:
             return None
         now = monotonic()
         for route in ((exchange, None), (exchange, routing_key)):
             if self._until.get(route, now) > now:
-                return RefusedError(
+                return PublishRefusedError(
                     f"our user may not publish to {exchange!r} with routing key {routing_key!r}"
                 )
         return None

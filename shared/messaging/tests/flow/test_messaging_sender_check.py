@@ -79,7 +79,7 @@ async def test_another_services_event_under_a_routing_key_of_ones_own_is_not_bel
         await say(broker_urls["social"], EVENTS, "social.posted", world.message(finding()), signed=signed)
         reason, detail = await what_died(world, "orchestrator-events")
     assert (reason, believed) == (Reason.FALSE_CLAIM, [])
-    assert "research.completed is published with its type as routing key" in detail
+    assert "research.completed must have its type as routing key" in detail
     assert "'social.posted'" in detail
 
 
@@ -95,7 +95,7 @@ async def test_who_may_not_say_a_thing_is_not_believed_under_any_name(
         await say(broker_urls["social"], EVENTS, "social.posted", posted, signed=signed, source="publisher")
         reason, detail = await what_died(world, "orchestrator-events")
     assert (reason, believed) == (Reason.FALSE_CLAIM, [])
-    assert "social.posted is said by social, and this one says it comes from 'publisher'" in detail
+    assert "social.posted may come from social, but source is 'publisher'" in detail
 
 
 @pytest.mark.parametrize(
@@ -105,16 +105,16 @@ async def test_who_may_not_say_a_thing_is_not_believed_under_any_name(
             "orchestrator",
             "orchestrator-commands",
             True,
-            "it says it comes from orchestrator, and social sent it",
+            "source is 'orchestrator', but social sent it",
         ),
-        ("orchestrator", "orchestrator-commands", False, "it carries no user_id of a service of ours"),
+        ("orchestrator", "orchestrator-commands", False, "user_id is not one of our services'"),
         (
             "social",
             "orchestrator-commands",
             True,
-            "social says that a replay was handled from a queue that it does not consume",
+            "social reports a handled replay from a queue that it does not consume",
         ),
-        ("social", "social-commands", False, "it carries no user_id of a service of ours"),
+        ("social", "social-commands", False, "user_id is not one of our services'"),
     ],
 )
 async def test_nobody_settles_the_dead_letters_of_another_service(

@@ -10,8 +10,8 @@ import pytest
 from pydantic import SecretStr
 
 from chassis.testing import eventually
-from receipts import Door, UnknownOutcome
-from receipts.errors import Fenced, GatewayAway, NotSent, Refused, UnderWay
+from receipts import EffectsGateway, UnknownOutcome
+from receipts.errors import FencedOffError, GatewayAway, NotSent, Refused, UnderWay
 
 KEY = SecretStr("k" * 20)
 
@@ -61,16 +61,16 @@ async def gateway() -> Gateway:
 
 
 @pytest.fixture
-async def door(gateway: Gateway) -> AsyncIterator[Door]:
+async def door(gateway: Gateway) -> AsyncIterator[EffectsGateway]:
     server = await asyncio.start_server(gateway, "127.0.0.1", 0)
-    made = Door(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", KEY)
+    made = EffectsGateway(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", KEY)
     yield made
     await made.aclose()
     await eventually(lambda: gateway.under_way == 0)
     server.close()
 
 
-async def test_what_is_answered_is_given_over_one_connection(gateway: Gateway, door: Door) -> None:
+async def test_what_is_answered_is_given_over_one_connection(gateway: Gateway, door: EffectsGateway) -> None:
     gateway.answers(200, {"status": 201, "headers": {"X-A": "b"}, "json": {"id": "7"}})
     for _ in range(3):
         answer = await door.account("acme-x", "acme").request("POST", "/2/tweets", json={"text": "Grüße"})
@@ -82,7 +82,7 @@ async def test_what_is_answered_is_given_over_one_connection(gateway: Gateway, d
 
 
 async def test_where_nobody_listens_nothing_was_sent(free_port: Callable[[], int]) -> None:
-    door = Door(f"http://127.0.0.1:{free_port()}", KEY)
+    door = EffectsGateway(f"http://127.0.0.1:{free_port()}", KEY)
     with pytest.raises(GatewayAway):
         await door.account("acme-x", "acme").request("POST", "/2/tweets")
     await door.aclose()
@@ -91,7 +91,7 @@ async def test_where_nobody_listens_nothing_was_sent(free_port: Callable[[], int
 @pytest.mark.parametrize(
     "said", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{", b"no HTTP at all\r\n\r\n"]
 )
-async def test_who_breaks_off_may_have_sent_it(gateway: Gateway, door: Door, said: bytes) -> None:
+async def test_who_breaks_off_may_have_sent_it(gateway: Gateway, door: EffectsGateway, said: bytes) -> None:
     gateway.answer = said
     with pytest.raises(UnknownOutcome):
         await door.account("acme-x", "acme").request("POST", "/2/tweets")
@@ -104,9 +104,9 @@ async def test_who_breaks_off_may_have_sent_it(gateway: Gateway, door: Door, sai
 
 
 async def test_who_is_silent_may_have_sent_it(
-    gateway: Gateway, door: Door, monkeypatch: pytest.MonkeyPatch
+    gateway: Gateway, door: EffectsGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("receipts.door._MORE_SECONDS", 0.5)
+    monkeypatch.setattr("receipts.gateway._MORE_SECONDS", 0.5)
     gateway.ends = False
     with pytest.raises(UnknownOutcome):
         await door.account("acme-x", "acme").request("POST", "/2/tweets", seconds=1.0)
@@ -121,7 +121,7 @@ async def test_who_is_silent_may_have_sent_it(
         (503, {"type": "call.not_sent"}, NotSent),
         (429, {"type": "limit.reached"}, NotSent),
         (424, {"type": "provider.limited", "transient": True}, NotSent),
-        (409, {"type": "call.fenced"}, Fenced),
+        (409, {"type": "call.fenced"}, FencedOffError),
         (409, {"type": "call.under_way"}, UnderWay),
         (424, {"type": "account.not_connected"}, Refused),
         (422, {"detail": "what is this?"}, Refused),
@@ -129,7 +129,7 @@ async def test_who_is_silent_may_have_sent_it(
     ],
 )
 async def test_its_refusals_say_what_became_of_the_request(
-    gateway: Gateway, door: Door, status: int, document: Any, told: type[Exception]
+    gateway: Gateway, door: EffectsGateway, status: int, document: Any, told: type[Exception]
 ) -> None:
     gateway.answers(status, document)
     with pytest.raises(told) as raised:
@@ -137,14 +137,14 @@ async def test_its_refusals_say_what_became_of_the_request(
     assert type(raised.value) is told
 
 
-async def test_the_rest_that_it_asks_for_is_kept(gateway: Gateway, door: Door) -> None:
+async def test_the_rest_that_it_asks_for_is_kept(gateway: Gateway, door: EffectsGateway) -> None:
     gateway.answers(503, {"type": "call.not_sent"}, "Retry-After: 120")
     with pytest.raises(NotSent) as raised:
         await door.account("acme-x", "acme").request("POST", "/2/tweets")
     assert raised.value.retry_at is not None
 
 
-async def test_those_that_a_brand_may_use_are_listed(gateway: Gateway, door: Door) -> None:
+async def test_those_that_a_brand_may_use_are_listed(gateway: Gateway, door: EffectsGateway) -> None:
     gateway.answers(200, {"items": [{"name": "acme-x", "kind": "x", "facts": {"id": "7"}}]})
     (found,) = await door.accounts("a & b")
     assert (found.name, found.facts) == ("acme-x", {"id": "7"})

@@ -1,8 +1,7 @@
-"""Whether the broker still answers on a connection that looks open.
+"""Checks that the broker still answers on a connection that looks open.
 
-A broker that stands still, or one behind a line that swallows everything, closes nothing. Heartbeats would tell after a
-minute; so something that must be answered is asked again and again, and a connection that owes the answer is dropped. The next
-one may lead elsewhere: to a living node behind a load balancer.
+A stalled broker, or one behind a network that drops packets, closes nothing, and heartbeats take a minute to show it. So the probe
+sends a request every few seconds and drops a connection without an answer. The next one may reach a living node behind a load balancer.
 """
 
 import asyncio
@@ -20,20 +19,20 @@ log = structlog.get_logger(__name__)
 ASK_SECONDS: Final = 2.0
 """Between an answer and the next question."""
 ANSWER_SECONDS: Final = 5.0
-"""Without an answer, or anything else that was heard, the connection is dropped."""
+"""The probe drops a connection on which nothing arrives for so long."""
 READY_SECONDS: Final = 2.0
-"""The same for the readiness probe, whose callers do not wait for long."""
+"""The limit for the readiness probe, whose callers do not wait long."""
 _LOOK_SECONDS: Final = 0.25
-"""Time is counted in looks: a loop of ours that stood still itself must not blame the broker."""
+"""Time is counted in looks, so that the broker is not blamed while our own loop was blocked."""
 
 
-class Pulse:
-    """Asks over one kind of connection, whichever is the present one.
+class ConnectionProbe:
+    """Probes the present connection of one kind, again after each reconnect.
 
     Args:
         name: of the connection, for logs.
-        connection: the present aiormq connection, or None.
-        excused: whether silence is no wonder: a broker short of memory does not read from who publishes.
+        connection: returns the present aiormq connection, or None.
+        excused: returns whether silence is normal: a broker short of memory stops reading from publishers.
     """
 
     def __init__(
@@ -69,12 +68,12 @@ class Pulse:
             return True
         if self._asked is None or self._asked[0] is not connection or self._asked[1].done():
             # Never cancelled for being late: the client library would close the channel.
-            self._asked = connection, asyncio.create_task(self._ask(connection), name=f"{self._name} pulse")
+            self._asked = connection, asyncio.create_task(self._ask(connection), name=f"{self._name} probe")
         asked = self._asked[1]
-        heard = frames.heard(connection)
+        heard = frames.count_reads(connection)
         for _ in range(round(within / _LOOK_SECONDS)):
             await asyncio.wait([asked], timeout=_LOOK_SECONDS)
-            if asked.done() or frames.heard(connection) != heard:
+            if asked.done() or frames.count_reads(connection) != heard:
                 return True
         return connection.is_closed or self._excused()
 

@@ -12,8 +12,8 @@ from envelope import DomainMessage
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ContentPublished, ResearchFailed, ResearchRequested
 from messaging import Transaction, on_batch, topology
-from messaging.broker.refusals import Refusals
-from messaging.errors import RefusedError
+from messaging.broker.refused_routes import RefusedRoutes
+from messaging.errors import PublishRefusedError
 
 QUEUE = "research-commands"
 ALLOWED = ResearchFailed(brand_slug="acme", keyword="k", reason="insufficient_sources")
@@ -50,12 +50,12 @@ async def write_all(messages: Sequence[DomainMessage], tx: Transaction) -> None:
 def test_a_refusal_names_what_is_not_to_be_sent_again_soon(
     text: str, exchange: str, routing_key: str | None
 ) -> None:
-    refusals = Refusals()
+    refusals = RefusedRoutes()
     refusals.note(ConnectionError("reset by peer, access to nothing"))
     refusals.note(None)
     assert refusals.of(exchange, routing_key or "any") is None
     refusals.note(Exception(text))
-    assert isinstance(refusals.of(exchange, routing_key or "any"), RefusedError)
+    assert isinstance(refusals.of(exchange, routing_key or "any"), PublishRefusedError)
     assert (refusals.of(exchange, "other") is None) is (routing_key is not None)
     assert refusals.of("dead-letters", routing_key or "any") is None
 
@@ -63,7 +63,7 @@ def test_a_refusal_names_what_is_not_to_be_sent_again_soon(
 async def test_a_message_we_may_not_publish_holds_up_nobody_and_leaves_once_we_may(
     world, broker_urls: dict[str, str], rabbitmq_api: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("messaging.broker.refusals.REFUSED_SECONDS", 2.0)
+    monkeypatch.setattr("messaging.broker.refused_routes.REFUSED_SECONDS", 2.0)
     service = world.service(rabbitmq_url=broker_urls["research"])
     service.consume(QUEUE, on_batch(write_all, ResearchRequested))
     async with running(service):

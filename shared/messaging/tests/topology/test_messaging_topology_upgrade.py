@@ -14,7 +14,7 @@ from envelope.brand.payloads import ResearchCompleted
 from messaging import QueuePolicy, RetryLater, Transaction, on_batch, topology
 from messaging.flow import dead_letters
 from messaging.headers import Reason
-from messaging.moving import establish
+from messaging.topology_upgrade import apply_topology
 
 FORMER = "brand-events"
 QUEUE = "orchestrator-events"
@@ -45,7 +45,7 @@ async def queues_of(world) -> set[str]:
 
 async def bring_up_to_date(world, api_url: str | None, catalogue: Catalogue = CATALOGUE) -> list[str]:
     said: list[str] = []
-    await establish(world.rabbitmq_url, catalogue, api_url=api_url, say=said.append)
+    await apply_topology(world.rabbitmq_url, catalogue, api_url=api_url, say=said.append)
     return said
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from chassis.testing import eventually, running
 from envelope import DomainMessage
 from envelope.brand.payloads import ResearchRequested
-from messaging import Context, Together, Transaction, Unprocessable, on_each
+from messaging import Context, GroupedRecord, Transaction, Unprocessable, on_each
 
 QUEUE = "research-commands"
 MESSAGES = 6
@@ -20,12 +20,12 @@ class Desk:
         self.all_here = asyncio.Event()
         self.calls: list[list[str]] = []
 
-    async def handle(self, message: DomainMessage, context: Context) -> Together[DomainMessage]:
+    async def handle(self, message: DomainMessage, context: Context) -> GroupedRecord[DomainMessage]:
         self.begun += 1
         if self.begun == MESSAGES:
             self.all_here.set()
         await self.all_here.wait()
-        return Together(self.write, message)
+        return GroupedRecord(self.write, message)
 
     async def write(self, tx: Transaction, messages: Sequence[DomainMessage]) -> None:
         self.calls.append([message.payload.keyword for message in messages])

@@ -1,8 +1,7 @@
-"""Writing to the broker: frames of ours go to a connection's writer whole, and in the order of the calls.
+"""Writes frames to a connection, whole and in the order of the calls.
 
-The client library (aiormq 7.x) keeps a queue of ten writes before its writer. To `put` there is to wait for ever once
-the writer has ended, and lets a later call overtake an earlier one. So here one waits until there is room, or nothing
-left to write to, and then writes without waiting.
+The client library (aiormq 7.x) has a queue of ten writes before its writer. `put` on that queue blocks for ever once the writer
+has ended, and lets a later call overtake an earlier one. So callers wait for room here first, then write without waiting.
 """
 
 import asyncio
@@ -20,20 +19,20 @@ _MULTIPLE, _AND_REQUEUE = 1, 2
 SETTLEMENT: Final = struct.Struct(">BHIHHQBB")
 
 
-async def room(channel: Any) -> bool:
-    """Returns once a `write` can be taken; False if the channel is gone, and whatever is written to it too."""
-    while writable(channel):
+async def wait_for_room(channel: Any) -> bool:
+    """Returns True once `write` has room; False if the channel is closed, and writes to it are lost."""
+    while is_writable(channel):
         if not channel.write_queue.full():
             return True
         await asyncio.sleep(_LOOK_SECONDS)
     return False
 
 
-def writable(channel: Any) -> bool:
-    """Whether the channel is open on both sides, as far as is known here.
+def is_writable(channel: Any) -> bool:
+    """Whether the channel is open on both sides, as far as this process knows.
 
-    One that the broker has closed is taken off its connection at once, and known as closed somewhat later; a frame on
-    it in between would cost the whole connection.
+    The library takes a channel that the broker has closed off its connection at once, and marks it closed later. A frame written in
+    between would cost the whole connection.
     """
     return not channel.is_closed and channel.connection.channels.get(channel.number) is channel
 
