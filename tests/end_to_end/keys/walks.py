@@ -19,7 +19,7 @@ from envelope import DomainMessage, encode, new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ArticleContext, ResearchRequested, SocialCreate
 from messaging import Database, DeadLetter, Reason
-from monitor.dead_letters import Operations
+from monitor.dead_letters import DeadLetterOperations
 from monitor.dead_letters import handlers as dead_letters
 from monitor.http_api import create_api as monitor_api
 from publisher import store as sites
@@ -352,7 +352,7 @@ APPLICATIONS: dict[str, Callable[[Database, Receipts], FastAPI]] = {
     "research": lambda database, _: research_api(database, authorise, look_again=lambda: None),
     "publisher": publisher,
     "social": social,
-    "monitor": lambda database, _: monitor_api(database, Operations(database), authorise),
+    "monitor": lambda database, _: monitor_api(database, DeadLetterOperations(database), authorise),
 }
 FILLED: dict[str, Callable[[Walk, Database], Awaitable[None]]] = {
     "research": fill_research,

@@ -14,7 +14,7 @@ from monitor.erased import ERASURES
 async def erase(commands: Sequence[DomainMessage[DeadLettersErase]], tx: Transaction) -> None:
     """Removes all there is of a brand, and says so."""
     # The order comes first, as for whoever records deaths.
-    await dead_letters.take_order(tx.connection)
+    await dead_letters.lock_exclusive(tx.connection)
     await _erase(commands, tx)
 
 

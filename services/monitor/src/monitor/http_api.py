@@ -10,8 +10,8 @@ from chassis.http.callers import Authorise
 from chassis.http.introspection import ReplicaQuotas
 from messaging import Database
 from monitor import dead_letters, problem_codes
-from monitor.dead_letters import Operations
-from monitor.notifications import Gateway, Telling, notification_routes
+from monitor.dead_letters import DeadLetterOperations
+from monitor.notifications import Notifier, NotifierGateway, notification_routes
 
 DESCRIPTION: Final = (
     "Messages that ended in a dead-letter queue, why, and what became of them. A replay is a new message; its dead "
@@ -22,10 +22,10 @@ DESCRIPTION: Final = (
 
 def create_api(
     database: Database,
-    operations: Operations,
+    operations: DeadLetterOperations,
     authorise: Authorise,
-    gateway: Gateway | None = None,
-    telling: Telling | None = None,
+    gateway: NotifierGateway | None = None,
+    notifier: Notifier | None = None,
 ) -> FastAPI:
     """Without a gateway nobody can be told of anything."""
     app = api(
@@ -40,7 +40,7 @@ def create_api(
     add_routes(
         app,
         *dead_letters.routes(database, operations),
-        *notification_routes(database, gateway, telling),
+        *notification_routes(database, gateway, notifier),
     )
     keep_audit_log(app, database, changes_nothing=[dead_letters.OUTCOMES])
     return app

@@ -10,8 +10,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, St
 from pydantic_core import from_json
 
 from chassis.http.api import Moment, View
-from monitor.dead_letters.domain import State
-from monitor.dead_letters.store import Decision
+from monitor.dead_letters.domain import DeadLetterState
+from monitor.dead_letters.store import OperatorDecision
 
 MAX_BULK: Final = 500
 
@@ -47,7 +47,7 @@ class DeadLetterView(View):
     failed_at: datetime
     recorded_at: datetime
     replayable: bool = Field(description="Whether its body is an envelope that can be sent again.")
-    state: State
+    state: DeadLetterState
     replayed_at: datetime | None
     replay_event_id: UUID | None = Field(description="`event_id` of its replay.")
     replay_of: UUID | None = Field(description="The earlier dead letter whose replay died as this one.")
@@ -112,7 +112,7 @@ class FailureGroup(View):
     newest_detail: str
 
 
-class Summary(View):
+class DeadLetterSummary(View):
     groups: list[FailureGroup] = Field(description="The largest first.")
 
 
@@ -121,8 +121,8 @@ class _Decision(BaseModel):
 
     by: Text | None = Field(default=None, description="Who asks for it; kept with it, and taken on trust.")
 
-    def decision(self, why: str | None) -> Decision:
-        return Decision(self.by, why)
+    def decision(self, why: str | None) -> OperatorDecision:
+        return OperatorDecision(self.by, why)
 
 
 class ReplayRequest(_Decision):
@@ -159,15 +159,15 @@ class OutcomesRequest(BaseModel):
     ids: Annotated[list[UUID], Field(min_length=1, max_length=MAX_BULK)]
 
 
-class Outcome(View):
+class DeadLetterOutcome(View):
     id: UUID
-    state: State
+    state: DeadLetterState
     resolution: str | None
     replaced_by: UUID | None
 
 
-class Outcomes(View):
-    outcomes: list[Outcome] = Field(description="Of those that are known.")
+class DeadLetterOutcomes(View):
+    outcomes: list[DeadLetterOutcome] = Field(description="Of those that are known.")
 
 
 class ReplayStarted(View):

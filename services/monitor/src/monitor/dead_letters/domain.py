@@ -16,7 +16,7 @@ waits, end much earlier."""
 ANNOUNCEMENT: Final = "dead_letter.recorded"
 
 
-class State(StrEnum):
+class DeadLetterState(StrEnum):
     OPEN = "open"
     """Waits for an operator."""
     REPLAYING = "replaying"
@@ -27,7 +27,7 @@ class State(StrEnum):
     """An operator decided that it is not to be handled."""
 
 
-class Problem(StrEnum):
+class RefusalKind(StrEnum):
     CONFLICT = "conflict"
     """Its state does not allow it, or does not allow it any more."""
     UNPROCESSABLE = "unprocessable"
@@ -35,19 +35,19 @@ class Problem(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class DeadLetterRefusal:
     """Why something may not be done, in a sentence that says what to do instead."""
 
-    problem: Problem
+    problem: RefusalKind
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class DeadLetterSnapshot:
     """Where a dead message stands: all that decisions about it need."""
 
     id: DeadMessageId
-    state: State
+    state: DeadLetterState
     replayable: bool
     replayed_at: datetime | None = None
     replay_event_id: UUID | None = None
@@ -57,58 +57,62 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
+class InitialState:
     """How a death enters the records."""
 
-    state: State
+    state: DeadLetterState
     resolution: str | None = None
     replay_of: DeadMessageId | None = None
     closes: DeadMessageId | None = None
     """The earlier death that this one stands for from now on."""
 
 
-def refuse_replay(dead: Standing) -> Refusal | None:
+def replay_refusal(dead: DeadLetterSnapshot) -> DeadLetterRefusal | None:
     """None if it may be replayed."""
     match dead.state:
-        case State.OPEN if dead.replayable:
+        case DeadLetterState.OPEN if dead.replayable:
             return None
-        case State.OPEN:
-            return Refusal(
-                Problem.UNPROCESSABLE,
+        case DeadLetterState.OPEN:
+            return DeadLetterRefusal(
+                RefusalKind.UNPROCESSABLE,
                 "its body is no envelope within the size limit, so no consumer can ever read it: correct the sender, "
                 "have it send the message anew, then discard this dead letter with a reason",
             )
-        case State.REPLAYING:
-            return Refusal(
-                Problem.CONFLICT,
+        case DeadLetterState.REPLAYING:
+            return DeadLetterRefusal(
+                RefusalKind.CONFLICT,
                 f"it is being replayed already, as {dead.replay_event_id}: wait until that is resolved or dead again",
             )
-        case State.RESOLVED | State.DISCARDED:
-            return Refusal(Problem.CONFLICT, _settled(dead, "replayed"))
+        case DeadLetterState.RESOLVED | DeadLetterState.DISCARDED:
+            return DeadLetterRefusal(RefusalKind.CONFLICT, _settled(dead, "replayed"))
         case _:
             assert_never(dead.state)
 
 
-def refuse_discard(dead: Standing, *, now: datetime) -> Refusal | None:
+def discard_refusal(dead: DeadLetterSnapshot, *, now: datetime) -> DeadLetterRefusal | None:
     """None if it may be discarded."""
     match dead.state:
-        case State.OPEN:
+        case DeadLetterState.OPEN:
             return None
-        case State.REPLAYING if dead.replayed_at is not None and now - dead.replayed_at >= SILENT_AFTER:
+        case DeadLetterState.REPLAYING if (
+            dead.replayed_at is not None and now - dead.replayed_at >= SILENT_AFTER
+        ):
             return None
-        case State.REPLAYING:
-            return Refusal(
-                Problem.CONFLICT,
+        case DeadLetterState.REPLAYING:
+            return DeadLetterRefusal(
+                RefusalKind.CONFLICT,
                 f"its replay {dead.replay_event_id} is on its way and may still be handled: wait until it is resolved "
                 f"or dead again; a replay unheard of for {SILENT_AFTER.total_seconds() / 3600:.0f} hours may be discarded",
             )
-        case State.RESOLVED | State.DISCARDED:
-            return Refusal(Problem.CONFLICT, _settled(dead, "discarded"))
+        case DeadLetterState.RESOLVED | DeadLetterState.DISCARDED:
+            return DeadLetterRefusal(RefusalKind.CONFLICT, _settled(dead, "discarded"))
         case _:
             assert_never(dead.state)
 
 
-def begin(*, handled_as: UUID | None, earlier: Standing | None, finished: str | None = None) -> Beginning:
+def initial_state(
+    *, handled_as: UUID | None, earlier: DeadLetterSnapshot | None, finished: str | None = None
+) -> InitialState:
     """How a new death is recorded.
 
     Args:
@@ -119,15 +123,15 @@ def begin(*, handled_as: UUID | None, earlier: Standing | None, finished: str | 
     replay_of = None if earlier is None else earlier.id
     if handled_as is not None:
         # A broker gives up on a message that it cannot get acknowledged, handled or not.
-        return Beginning(State.RESOLVED, handled_resolution(handled_as), replay_of)
-    state = State.OPEN if finished is None else State.RESOLVED
+        return InitialState(DeadLetterState.RESOLVED, handled_resolution(handled_as), replay_of)
+    state = DeadLetterState.OPEN if finished is None else DeadLetterState.RESOLVED
     if earlier is None:
-        return Beginning(state, finished)
+        return InitialState(state, finished)
     match earlier.state:
-        case State.OPEN | State.REPLAYING:
-            return Beginning(state, finished, replay_of=earlier.id, closes=earlier.id)
-        case State.RESOLVED | State.DISCARDED:
-            return Beginning(state, finished, replay_of=earlier.id)
+        case DeadLetterState.OPEN | DeadLetterState.REPLAYING:
+            return InitialState(state, finished, replay_of=earlier.id, closes=earlier.id)
+        case DeadLetterState.RESOLVED | DeadLetterState.DISCARDED:
+            return InitialState(state, finished, replay_of=earlier.id)
         case _:
             assert_never(earlier.state)
 
@@ -167,5 +171,5 @@ def failing_frame(stack: str | None) -> str | None:
     return f"{'/'.join(file.split('/')[-2:])}:{line} in {function}"[:300]
 
 
-def _settled(dead: Standing, wish: str) -> str:
+def _settled(dead: DeadLetterSnapshot, wish: str) -> str:
     return f"it is {dead.state.value} already ({dead.resolution}) and cannot be {wish} any more"

@@ -14,7 +14,7 @@ from envelope.brand.payloads import WorkFinished
 from envelope.brand.work import reporter_of, work_ids_in
 from messaging import Transaction
 from monitor.dead_letters.domain import finished_resolution
-from monitor.dead_letters.store import take_order
+from monitor.dead_letters.store import lock_exclusive
 
 log = structlog.get_logger(__name__)
 
@@ -39,7 +39,7 @@ async def close_finished(messages: Sequence[DomainMessage[WorkFinished]], tx: Tr
 
     One that is being replayed is left to its replay, and one that was discarded stays so.
     """
-    await take_order(tx.connection)
+    await lock_exclusive(tx.connection)
     reports: dict[UUID, FinishedWork] = {}
     for message in messages:
         payload = message.payload
@@ -48,7 +48,7 @@ async def close_finished(messages: Sequence[DomainMessage[WorkFinished]], tx: Tr
         known = reports.get(stored_id)
         if known is None or known.covers_until <= payload.covers_until:
             reports[stored_id] = FinishedWork(payload.covers_until, payload.finished_at, payload.finished_by)
-    await _note(tx.connection, reports)
+    await _store_reports(tx.connection, reports)
     closed = await _close(tx.connection, list(reports))
     if closed:
         log.info("dead_letters_closed_as_done", count=len(closed), dead_letter_ids=closed[:5])
@@ -76,11 +76,11 @@ def resolution_of(
     return finished_resolution(last.finished_by, last.finished_at)
 
 
-async def forget_finished(connection: Connection, older_than: timedelta) -> None:
+async def delete_finished(connection: Connection, older_than: timedelta) -> None:
     await connection.execute("delete from finished_work where noted_at < now() - $1::interval", older_than)
 
 
-async def _note(connection: Connection, reports: Mapping[UUID, FinishedWork]) -> None:
+async def _store_reports(connection: Connection, reports: Mapping[UUID, FinishedWork]) -> None:
     """A report that covers less than one before it changes nothing."""
     await connection.execute(
         """

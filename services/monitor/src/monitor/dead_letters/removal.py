@@ -4,7 +4,7 @@ from typing import Final
 from uuid import UUID
 
 from chassis import Connection
-from monitor.dead_letters.rewriting import read_head
+from monitor.dead_letters.replays import read_head
 from monitor.erased import brand_of
 
 _AT_ONCE: Final = 200

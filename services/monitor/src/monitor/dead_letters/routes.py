@@ -13,26 +13,26 @@ from chassis.http.problem_codes import INVALID_CURSOR, INVALID_REQUEST, RefusalE
 from envelope.brand import CATALOGUE
 from messaging import Database
 from monitor import problem_codes as codes
-from monitor.dead_letters import reading
+from monitor.dead_letters import queries
 from monitor.dead_letters.api_models import (
     BulkDiscarded,
     BulkDiscardRequest,
     BulkReplayRequest,
     BulkReplayStarted,
+    DeadLetterOutcomes,
     DeadLetterPage,
+    DeadLetterSummary,
     DeadLetterView,
     DiscardRequest,
     FullDeadLetterView,
-    Outcomes,
     OutcomesRequest,
     ReplayRequest,
     ReplayStarted,
-    Summary,
     Text,
 )
-from monitor.dead_letters.domain import Problem, Refusal, State
-from monitor.dead_letters.operations import Operations, Replayed, Unknown
-from monitor.dead_letters.store import Selection
+from monitor.dead_letters.domain import DeadLetterRefusal, DeadLetterState, RefusalKind
+from monitor.dead_letters.operations import DeadLetterOperations, ReplayResult, UnknownDeadLetter
+from monitor.dead_letters.store import DeadLetterSelection
 
 CONFLICT: Final = refusal(HTTPStatus.CONFLICT, "Its state does not allow this.")
 
@@ -40,12 +40,12 @@ OUTCOMES: Final = "/v1/dead-letters/outcomes"
 """Asks about more ids than an address has room for."""
 _MAX_GROUPS: Final = 200
 _CODES: Final = {
-    Problem.CONFLICT: codes.DEAD_LETTER_NOT_READY,
-    Problem.UNPROCESSABLE: codes.DEAD_LETTER_UNSUITABLE,
+    RefusalKind.CONFLICT: codes.DEAD_LETTER_NOT_READY,
+    RefusalKind.UNPROCESSABLE: codes.DEAD_LETTER_UNSUITABLE,
 }
 
 
-def routes(database: Database, operations: Operations) -> list[APIRouter]:
+def routes(database: Database, operations: DeadLetterOperations) -> list[APIRouter]:
     return [
         _reading_routes(database),
         _operating_routes(database, operations),
@@ -59,7 +59,7 @@ def _reading_routes(database: Database) -> APIRouter:
     @routes.get("", summary="Dead letters, newest first")
     async def list_dead_letters(
         caller: MayRead,
-        state: State | None = None,
+        state: DeadLetterState | None = None,
         queue: Annotated[Text | None, Query(description="The queue they died in, without -dlq.")] = None,
         type: Annotated[Text | None, Query(description="Message type.")] = None,  # noqa: A002 - the wire name
         correlation_id: Text | None = None,
@@ -84,7 +84,7 @@ def _reading_routes(database: Database) -> APIRouter:
                 INVALID_REQUEST,
                 f"{name}: only the messages of one chain are searched; give its correlation_id",
             )
-        wanted = reading.Filter(
+        wanted = queries.DeadLetterFilter(
             state,
             _source_queue(queue),
             type,
@@ -96,7 +96,7 @@ def _reading_routes(database: Database) -> APIRouter:
             content_id,
         )
         async with database.connection() as connection:
-            page = await reading.page(connection, wanted, limit=limit + 1, before=after or before)
+            page = await queries.fetch_page(connection, wanted, limit=limit + 1, before=after or before)
         if page is None:
             raise RefusalError(
                 INVALID_CURSOR,
@@ -110,12 +110,12 @@ def _reading_routes(database: Database) -> APIRouter:
 
     @routes.get("/summary", summary="Like failures, grouped")
     async def summarize_dead_letters(
-        caller: MayRead, state: State | None = State.OPEN, queue: Text | None = None
-    ) -> Summary:
-        wanted = reading.Filter(state, _source_queue(queue), brands=caller.brands)
+        caller: MayRead, state: DeadLetterState | None = DeadLetterState.OPEN, queue: Text | None = None
+    ) -> DeadLetterSummary:
+        wanted = queries.DeadLetterFilter(state, _source_queue(queue), brands=caller.brands)
         async with database.connection() as connection:
-            groups = await reading.alike(connection, wanted, limit=_MAX_GROUPS)
-        return Summary.model_validate({"groups": groups})
+            groups = await queries.failure_groups(connection, wanted, limit=_MAX_GROUPS)
+        return DeadLetterSummary.model_validate({"groups": groups})
 
     @routes.get(
         "/{dead_letter_id}",
@@ -128,7 +128,7 @@ def _reading_routes(database: Database) -> APIRouter:
     return routes
 
 
-def _operating_routes(database: Database, operations: Operations) -> APIRouter:
+def _operating_routes(database: Database, operations: DeadLetterOperations) -> APIRouter:
     routes = router("/dead-letters")
 
     @routes.post(
@@ -143,11 +143,11 @@ def _operating_routes(database: Database, operations: Operations) -> APIRouter:
         dead = _identity(dead_letter_id)
         asked = request or ReplayRequest()
         match await operations.replay(dead, asked.decision(asked.reason), caller.brands):
-            case Replayed():
+            case ReplayResult():
                 return await _read(database, dead, caller)
-            case Refusal() as refusal:
+            case DeadLetterRefusal() as refusal:
                 _refuse(dead, "replayed", refusal)
-            case Unknown():
+            case UnknownDeadLetter():
                 raise _not_found(dead_letter_id)
             case other:
                 assert_never(other)
@@ -164,9 +164,9 @@ def _operating_routes(database: Database, operations: Operations) -> APIRouter:
         match await operations.discard(dead, request.decision(request.reason), caller.brands):
             case None:
                 return await _read(database, dead, caller)
-            case Refusal() as refusal:
+            case DeadLetterRefusal() as refusal:
                 _refuse(dead, "discarded", refusal)
-            case Unknown():
+            case UnknownDeadLetter():
                 raise _not_found(dead_letter_id)
             case other:
                 assert_never(other)
@@ -174,7 +174,7 @@ def _operating_routes(database: Database, operations: Operations) -> APIRouter:
     return routes
 
 
-def _bulk_routes(database: Database, operations: Operations) -> APIRouter:
+def _bulk_routes(database: Database, operations: DeadLetterOperations) -> APIRouter:
     routes = router("/dead-letters")
 
     @routes.post(
@@ -198,17 +198,17 @@ def _bulk_routes(database: Database, operations: Operations) -> APIRouter:
         return BulkDiscarded(discarded=len(done.ids), ids=done.ids, next=done.last)
 
     @routes.post("/outcomes", summary="How several dead letters stand")
-    async def get_dead_letter_outcomes(caller: MayRead, request: OutcomesRequest) -> Outcomes:
+    async def get_dead_letter_outcomes(caller: MayRead, request: OutcomesRequest) -> DeadLetterOutcomes:
         async with database.connection() as connection:
-            rows = await reading.outcomes(connection, request.ids, caller.brands)
-        return Outcomes.model_validate({"outcomes": rows})
+            rows = await queries.fetch_outcomes(connection, request.ids, caller.brands)
+        return DeadLetterOutcomes.model_validate({"outcomes": rows})
 
     return routes
 
 
 async def _read(database: Database, dead: UUID, caller: Caller) -> FullDeadLetterView:
     async with database.connection() as connection:
-        row = await reading.one(connection, dead, caller.brands)
+        row = await queries.fetch_dead_letter(connection, dead, caller.brands)
     if row is None:
         raise _not_found(str(dead))
     return FullDeadLetterView.of(row)
@@ -221,8 +221,8 @@ def _identity(text: str) -> UUID:
         raise _not_found(text) from None
 
 
-def _selection(request: BulkReplayRequest | BulkDiscardRequest, caller: Caller) -> Selection:
-    return Selection(
+def _selection(request: BulkReplayRequest | BulkDiscardRequest, caller: Caller) -> DeadLetterSelection:
+    return DeadLetterSelection(
         queue=_source_queue(request.queue),
         type=request.type,
         group=request.group,
@@ -245,5 +245,5 @@ def _not_found(dead: str) -> RefusalError:
     )
 
 
-def _refuse(dead: UUID, wish: str, refusal: Refusal) -> NoReturn:
+def _refuse(dead: UUID, wish: str, refusal: DeadLetterRefusal) -> NoReturn:
     raise RefusalError(_CODES[refusal.problem], f"dead letter {dead} cannot be {wish}: {refusal.reason}")

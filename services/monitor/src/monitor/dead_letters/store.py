@@ -15,10 +15,10 @@ from envelope import DeadLetterResolved
 from messaging.headers import BAGGAGE, TRACEPARENT, TRACESTATE, Reason
 from monitor.dead_letters import groups
 from monitor.dead_letters.domain import (
-    Beginning,
+    DeadLetterSnapshot,
+    DeadLetterState,
     DeadMessageId,
-    Standing,
-    State,
+    InitialState,
     handled_resolution,
     replaced_resolution,
 )
@@ -39,7 +39,7 @@ _WRITTEN: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class NewDeath:
+class NewDeadLetter:
     """A row to be."""
 
     id: DeadMessageId
@@ -60,7 +60,7 @@ class NewDeath:
     first_failed_at: datetime | None
     failed_at: datetime
     replayable: bool
-    beginning: Beginning
+    beginning: InitialState
     brand: str | None = None
     """That it says it is about."""
     work_ids: Sequence[UUID] = ()
@@ -69,10 +69,10 @@ class NewDeath:
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class LockedDeadLetter:
     """A dead message under its row lock."""
 
-    standing: Standing
+    standing: DeadLetterSnapshot
     queue: str
     payload: bytes
     trace: dict[str, str]
@@ -82,7 +82,7 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class DeadLetterSelection:
     """Which open dead messages; None means any. They are gone through oldest first."""
 
     queue: str | None = None
@@ -98,18 +98,18 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class OperatorDecision:
     """Who asked for something, as they called themselves, and why; None if they did not say."""
 
     by: str | None = None
     why: str | None = None
 
 
-async def share_order(connection: Connection) -> None:
+async def lock_shared(connection: Connection) -> None:
     await connection.execute("select pg_advisory_xact_lock_shared($1)", _ORDER)
 
 
-async def take_order(connection: Connection) -> None:
+async def lock_exclusive(connection: Connection) -> None:
     await connection.execute("select pg_advisory_xact_lock($1)", _ORDER)
 
 
@@ -126,7 +126,9 @@ async def handled_messages(connection: Connection, event_ids: Sequence[UUID]) ->
     return {(row["event_id"], row["queue"]): row["replay_event_id"] for row in rows}
 
 
-async def replayed_as(connection: Connection, event_ids: Sequence[UUID]) -> dict[tuple[UUID, str], Standing]:
+async def earlier_dead_letters(
+    connection: Connection, event_ids: Sequence[UUID]
+) -> dict[tuple[UUID, str], DeadLetterSnapshot]:
     """(event_id, queue) of replays → the death each was made for, locked."""
     rows = await connection.fetch(
         f"select queue, {_STANDING} from dead_messages where replay_event_id = any($1)"  # noqa: S608 - constants
@@ -136,7 +138,7 @@ async def replayed_as(connection: Connection, event_ids: Sequence[UUID]) -> dict
     return {(row["replay_event_id"], row["queue"]): _standing(row) for row in rows}
 
 
-async def insert(connection: Connection, rows: Sequence[NewDeath]) -> set[UUID]:
+async def insert(connection: Connection, rows: Sequence[NewDeadLetter]) -> set[UUID]:
     """Writes deaths down; returns the ids of those that were not there already."""
     inserted = await connection.fetch(
         f"insert into dead_messages ({_WRITTEN}, work_ids, resolved_at)"  # noqa: S608 - constants
@@ -152,7 +154,7 @@ async def insert(connection: Connection, rows: Sequence[NewDeath]) -> set[UUID]:
     return {row["id"] for row in inserted}
 
 
-def _columns(rows: Sequence[NewDeath]) -> list[list[Any]]:
+def _columns(rows: Sequence[NewDeadLetter]) -> list[list[Any]]:
     return [
         [row.id for row in rows],
         [row.event_id for row in rows],
@@ -193,7 +195,7 @@ async def close_replaced(connection: Connection, successors: Mapping[DeadMessage
         )
 
 
-async def note_handled(connection: Connection, notices: Sequence[DeadLetterResolved]) -> None:
+async def record_handled(connection: Connection, notices: Sequence[DeadLetterResolved]) -> None:
     await connection.execute(
         "insert into handled_replays (replay_event_id, dead_event_id, queue)"
         " select * from unnest($1::uuid[], $2::uuid[], $3::text[]) on conflict do nothing",
@@ -257,13 +259,13 @@ def _settled(rows: Sequence[Any], words: Sequence[Any]) -> dict[UUID, UUID]:
     settled: dict[UUID, UUID] = {}
     for row in rows:
         by: UUID | None = None
-        match State(row["state"]):
-            case State.REPLAYING | State.DISCARDED:
+        match DeadLetterState(row["state"]):
+            case DeadLetterState.REPLAYING | DeadLetterState.DISCARDED:
                 by = replays.get((row["replay_event_id"], row["queue"]))
-            case State.OPEN:
+            case DeadLetterState.OPEN:
                 dead = (row["event_id"], row["queue"])
                 by = replays.get(dead) or originals.get(dead)
-            case State.RESOLVED:
+            case DeadLetterState.RESOLVED:
                 pass
             case other:
                 assert_never(other)
@@ -298,7 +300,9 @@ async def rename_queues(connection: Connection, names: Mapping[str, str]) -> lis
     ]
 
 
-async def claim(connection: Connection, dead: UUID, brands: Collection[str] | None = None) -> Claimed | None:
+async def lock_dead_letter(
+    connection: Connection, dead: UUID, brands: Collection[str] | None = None
+) -> LockedDeadLetter | None:
     """Locks one dead message, if it is about one of the brands, waiting for whoever works on it."""
     row = await connection.fetchrow(
         f"select {_CLAIMED} from dead_messages"  # noqa: S608 - constants
@@ -309,9 +313,9 @@ async def claim(connection: Connection, dead: UUID, brands: Collection[str] | No
     return None if row is None else _claimed(row)
 
 
-async def claim_open(
-    connection: Connection, selection: Selection, limit: int, most_bytes: int
-) -> tuple[list[Claimed], bool]:
+async def lock_open(
+    connection: Connection, selection: DeadLetterSelection, limit: int, most_bytes: int
+) -> tuple[list[LockedDeadLetter], bool]:
     """Locks up to `limit` of the selected open and replayable messages, the oldest first, past those at work.
 
     Those that claim what their sender may not are only among them if named by id or by group: their consumer would refuse most.
@@ -340,7 +344,7 @@ async def claim_open(
 
 
 async def discard_open(
-    connection: Connection, selection: Selection, limit: int, decision: Decision
+    connection: Connection, selection: DeadLetterSelection, limit: int, decision: OperatorDecision
 ) -> list[UUID]:
     """Closes up to `limit` of the selected open messages, the oldest first, past those at work; returns their ids."""
     where, values = await _selected(connection, selection)
@@ -360,7 +364,7 @@ async def discard_open(
     return [row["id"] for row in rows]
 
 
-async def _selected(connection: Connection, selection: Selection) -> tuple[str, list[Any]]:
+async def _selected(connection: Connection, selection: DeadLetterSelection) -> tuple[str, list[Any]]:
     """The condition of a row `d`, and the values of its parameters.
 
     Only what is asked for stands in it, so that one of the indexes fits and each piece goes on where the last one ended.
@@ -395,7 +399,7 @@ async def _selected(connection: Connection, selection: Selection) -> tuple[str, 
 
 
 async def mark_replaying(
-    connection: Connection, replays: Mapping[DeadMessageId, UUID], decision: Decision
+    connection: Connection, replays: Mapping[DeadMessageId, UUID], decision: OperatorDecision
 ) -> None:
     await connection.execute(
         "update dead_messages d set state = 'replaying', replayed_at = clock_timestamp(), replay_event_id = f.replay,"
@@ -407,7 +411,7 @@ async def mark_replaying(
     )
 
 
-async def mark_discarded(connection: Connection, dead: DeadMessageId, decision: Decision) -> None:
+async def mark_discarded(connection: Connection, dead: DeadMessageId, decision: OperatorDecision) -> None:
     await connection.execute(
         "update dead_messages set state = 'discarded', resolution = $2, resolved_at = clock_timestamp(),"
         " decided_by = $3, decided_why = $2 where id = $1",
@@ -417,7 +421,7 @@ async def mark_discarded(connection: Connection, dead: DeadMessageId, decision: 
     )
 
 
-async def forget_settled(connection: Connection, older_than: timedelta) -> None:
+async def delete_settled(connection: Connection, older_than: timedelta) -> None:
     await connection.execute(
         "delete from dead_messages where state in ('resolved', 'discarded') and resolved_at < now() - $1::interval",
         older_than,
@@ -430,15 +434,15 @@ async def forget_settled(connection: Connection, older_than: timedelta) -> None:
     )
 
 
-def _claimed(row: Any) -> Claimed:
+def _claimed(row: Any) -> LockedDeadLetter:
     trace = {name: row[name] for name in (TRACEPARENT, TRACESTATE, BAGGAGE) if row[name] is not None}
-    return Claimed(_standing(row), row["queue"], row["payload"], trace, row["now"])
+    return LockedDeadLetter(_standing(row), row["queue"], row["payload"], trace, row["now"])
 
 
-def _standing(row: Any) -> Standing:
-    return Standing(
+def _standing(row: Any) -> DeadLetterSnapshot:
+    return DeadLetterSnapshot(
         id=DeadMessageId(row["id"]),
-        state=State(row["state"]),
+        state=DeadLetterState(row["state"]),
         replayable=row["replayable"],
         replayed_at=row["replayed_at"],
         replay_event_id=row["replay_event_id"],

@@ -25,7 +25,7 @@ NEVER_SENT_FOR: Final = timedelta(days=1)
 _DAY: Final = timedelta(days=1)
 
 
-class Kind(StrEnum):
+class NotificationKind(StrEnum):
     """What a notification is about."""
 
     DEAD_LETTERS = "dead_letters"
@@ -53,7 +53,7 @@ class Severity(StrEnum):
         return list(Severity).index(self)
 
 
-class About(StrEnum):
+class NotificationEvent(StrEnum):
     """What is said of a notification."""
 
     NEW = "new"
@@ -76,7 +76,7 @@ class Weekday(StrEnum):
 class Condition:
     """Something that is so at the moment, or has happened, as a source sees it. No text of a secret or of a message's payload is in it."""
 
-    kind: Kind
+    kind: NotificationKind
     key: str
     """With kind and brand, what makes two the same."""
     severity: Severity
@@ -93,7 +93,7 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class NotificationSnapshot:
     """A notification as a route knows it."""
 
     notification_id: UUID
@@ -119,7 +119,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class SummarySchedule:
     """When a route gets the weekly summary: at a time of the day by the clocks of a zone."""
 
     weekday: Weekday
@@ -131,7 +131,7 @@ class Summary:
         """Raises chassis.time_zones.UntimelyError: there is no such zone."""
         return cls(Weekday(weekday), time.fromisoformat(at), zone_called(time_zone))
 
-    def told(self) -> dict[str, str]:
+    def as_json(self) -> dict[str, str]:
         return {"weekday": self.weekday.value, "at": f"{self.at:%H:%M}", "time_zone": self.zone.key}
 
     def next_after(self, now: datetime) -> datetime:
@@ -145,7 +145,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class NotificationRoute:
     """Who is told of what, and through which account."""
 
     name: str
@@ -157,22 +157,22 @@ class Route:
     """Empty: all."""
     quiet_hours: QuietHours | None = None
     group_seconds: int = 60
-    summary: Summary | None = None
+    summary: SummarySchedule | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class NotificationItem:
     """A line of a message."""
 
-    standing: Standing
-    about: About
+    standing: NotificationSnapshot
+    about: NotificationEvent
 
     @property
     def headline(self) -> str:
-        count = self.standing.told_count if self.about is About.RESOLVED else self.standing.count
+        count = self.standing.told_count if self.about is NotificationEvent.RESOLVED else self.standing.count
         return self.standing.title if count is None else f"{self.standing.title} ({count})"
 
-    def shown(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         standing = self.standing
         return {
             "id": str(standing.notification_id),
@@ -181,60 +181,67 @@ class Item:
             "severity": standing.severity.value,
             "brand": standing.brand,
             "title": self.headline,
-            "detail": "" if self.about is About.RESOLVED else standing.detail,
-            "command": "" if self.about is About.RESOLVED else standing.command,
-            "link": None if self.about is About.RESOLVED else standing.link,
+            "detail": "" if self.about is NotificationEvent.RESOLVED else standing.detail,
+            "command": "" if self.about is NotificationEvent.RESOLVED else standing.command,
+            "link": None if self.about is NotificationEvent.RESOLVED else standing.link,
             "count": standing.count,
         }
 
 
-def about(standing: Standing, now: datetime) -> About | None:
+def due_event(standing: NotificationSnapshot, now: datetime) -> NotificationEvent | None:
     """What a route is to be told of a notification now, if anything."""
     if standing.told_at is None:
         # What was over before anybody was told of it is not worth a word.
-        return None if standing.resolved_at or standing.acknowledged_at else About.NEW
+        return None if standing.resolved_at or standing.acknowledged_at else NotificationEvent.NEW
     if standing.is_event:
         return None
     told = standing.told_severity or standing.severity
     if standing.resolved_at is not None:
-        return None if told is Severity.INFO else About.RESOLVED
+        return None if told is Severity.INFO else NotificationEvent.RESOLVED
     if standing.acknowledged_at is not None:
         return None
     known, count = standing.told_count or 1, standing.count or 1
     grown = count > known and now - standing.told_at >= AGAIN_AFTER
     if standing.severity.rank > told.rank or count >= MANY_MORE * known or grown:
-        return About.MORE
+        return NotificationEvent.MORE
     return None
 
 
-def due_now(route: Route, items: Sequence[Item], now: datetime) -> list[Item]:
+def due_items(
+    route: NotificationRoute, items: Sequence[NotificationItem], now: datetime
+) -> list[NotificationItem]:
     """Of what is to be told, what goes out now, the most urgent first: none while it is still being gathered, in quiet hours the critical alone."""
     quiet = route.quiet_hours is not None and route.quiet_hours.holds(now)
     ready = [item for item in items if not quiet or item.standing.severity is Severity.CRITICAL]
     if not ready or now < min(map(_since, ready)) + timedelta(seconds=route.group_seconds):
         return []
     return sorted(
-        ready, key=lambda item: (list(About).index(item.about), -item.standing.severity.rank, _since(item))
+        ready,
+        key=lambda item: (
+            list(NotificationEvent).index(item.about),
+            -item.standing.severity.rank,
+            _since(item),
+        ),
     )
 
 
-def _since(item: Item) -> datetime:
+def _since(item: NotificationItem) -> datetime:
     standing = item.standing
     match item.about:
-        case About.NEW:
+        case NotificationEvent.NEW:
             return max(standing.noticed_at, standing.begun_at)
-        case About.MORE:
+        case NotificationEvent.MORE:
             return standing.changed_at
-        case About.RESOLVED:
+        case NotificationEvent.RESOLVED:
             return standing.resolved_at or standing.changed_at
 
 
-def content_of(items: Sequence[Item]) -> dict[str, Any]:
+def message_content(items: Sequence[NotificationItem]) -> dict[str, Any]:
     """A message with these items, as it is stored."""
     return {
         "title": _title(items),
         "paragraphs": [],
-        "items": [item.shown() for item in items[:MOST_IN_FULL]],
+        "items": [item.as_json() for item in items[:MOST_IN_FULL]],
         "more": max(0, len(items) - MOST_IN_FULL),
         "told": [
             {
@@ -248,10 +255,10 @@ def content_of(items: Sequence[Item]) -> dict[str, Any]:
     }
 
 
-def _title(items: Sequence[Item]) -> str:
+def _title(items: Sequence[NotificationItem]) -> str:
     if len(items) == 1:
-        return words(items[0].shown())
-    open_ones = [item for item in items if item.about is not About.RESOLVED]
+        return item_headline(items[0].as_json())
+    open_ones = [item for item in items if item.about is not NotificationEvent.RESOLVED]
     resolved = len(items) - len(open_ones)
     if not open_ones:
         return f"{resolved} notifications resolved"
@@ -260,19 +267,25 @@ def _title(items: Sequence[Item]) -> str:
     return ", ".join([f"{len(items)} notifications", *parts])
 
 
-_BEFORE: Final = {About.NEW: "", About.MORE: "Still: ", About.RESOLVED: "Resolved: "}
+_BEFORE: Final = {
+    NotificationEvent.NEW: "",
+    NotificationEvent.MORE: "Still: ",
+    NotificationEvent.RESOLVED: "Resolved: ",
+}
 
 
-def words(item: Mapping[str, Any]) -> str:
+def item_headline(item: Mapping[str, Any]) -> str:
     """The first line of an item that is stored in a message."""
     critical = (
-        "Critical: " if item["severity"] == Severity.CRITICAL and item["about"] != About.RESOLVED else ""
+        "Critical: "
+        if item["severity"] == Severity.CRITICAL and item["about"] != NotificationEvent.RESOLVED
+        else ""
     )
     brand = f"{item['brand']}: " if item["brand"] else ""
-    return f"{critical}{_BEFORE[About(item['about'])]}{brand}{item['title']}"
+    return f"{critical}{_BEFORE[NotificationEvent(item['about'])]}{brand}{item['title']}"
 
 
-def tried_again_after(attempts: int, *, is_failing: bool) -> timedelta | None:
+def retry_delay(attempts: int, *, is_failing: bool) -> timedelta | None:
     """When a message that did not arrive is sent again; None: it is parked. A route that is known to fail is not tried so often."""
     if is_failing or attempts > len(TRIED_AGAIN_AFTER):
         return None

@@ -10,8 +10,8 @@ from urllib.parse import quote
 from pydantic import SecretStr
 
 from chassis.http.client import PassingError, Peer, Reply, ServiceClient, UnusableAnswerError
-from monitor.notifications.channels import Ask, Channel, Mail
-from monitor.notifications.reading import read_json
+from monitor.notifications.channels import Mail, NotificationChannel, ProviderRequest
+from monitor.notifications.service_json import read_json
 
 _SECONDS: Final = 20.0
 """For the account's own side."""
@@ -26,7 +26,7 @@ _PASSING: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY})
 _LONGEST_REASON: Final = 500
 
 
-class NotNowError(Exception):
+class DeliveryPostponedError(Exception):
     """Nothing was tried: the gateway is away, or it is not its turn. Again after `after`."""
 
     def __init__(self, reason: str, after: timedelta = timedelta(minutes=1)) -> None:
@@ -34,16 +34,16 @@ class NotNowError(Exception):
         self.after = after
 
 
-class NotArrivedError(Exception):
+class DeliveryFailedError(Exception):
     """It did not arrive, or nobody knows whether it did; it may another time."""
 
 
-class RefusedError(Exception):
+class NotificationRefusedError(Exception):
     """It is not taken, whenever it is sent; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class NotifierAccount:
     """As the gateway tells of it."""
 
     name: str
@@ -60,7 +60,7 @@ class Account:
         return "*" in self.brands or (brand is not None and brand in self.brands)
 
 
-class Gateway:
+class NotifierGateway:
     """One for the life of the process."""
 
     def __init__(self, url: str, key: SecretStr) -> None:
@@ -73,7 +73,7 @@ class Gateway:
     async def aclose(self) -> None:
         await self._http.aclose()
 
-    async def accounts(self) -> dict[str, Account]:
+    async def accounts(self) -> dict[str, NotifierAccount]:
         """By name.
 
         Raises:
@@ -82,7 +82,7 @@ class Gateway:
         """
         document = await read_json(self._http, "/v1/accounts", "the accounts")
         return {
-            each["name"]: Account(
+            each["name"]: NotifierAccount(
                 each["name"],
                 each["kind"],
                 tuple(each["brands"]),
@@ -100,7 +100,9 @@ class Gateway:
         path = "/v1/spend" if since is None else f"/v1/spend?since={since}"
         return await read_json(self._http, path, "what was spent")
 
-    async def send(self, channel: Channel, account: str, brand: str | None, form: Ask | Mail) -> str | None:
+    async def send(
+        self, channel: NotificationChannel, account: str, brand: str | None, form: ProviderRequest | Mail
+    ) -> str | None:
         """Has a message sent by an account; what to know of it though it was taken, if anything.
 
         Raises:
@@ -111,7 +113,7 @@ class Gateway:
         path = f"/v1/accounts/{quote(account, safe='')}"
         body: dict[str, Any] = {} if brand is None else {"brand": brand}
         match form:
-            case Ask():
+            case ProviderRequest():
                 body |= {"method": "POST", "path": form.path, "json": dict(form.json), "seconds": _SECONDS}
                 body |= {"query": dict(form.query), "headers": dict(form.headers)}
                 path += "/requests"
@@ -122,9 +124,9 @@ class Gateway:
         try:
             reply = await self._http.ask("POST", path, json=body)
         except PassingError as error:
-            raise NotNowError(_short(str(error)), error.after or timedelta(minutes=1)) from error
+            raise DeliveryPostponedError(_short(str(error)), error.after or timedelta(minutes=1)) from error
         except UnusableAnswerError as error:
-            raise NotArrivedError(_short(str(error))) from error
+            raise DeliveryFailedError(_short(str(error))) from error
         _check_gateway(reply)
         return _of_mail(reply.document) if isinstance(form, Mail) else _of_account(channel, reply.document)
 
@@ -136,25 +138,25 @@ def _check_gateway(reply: Reply) -> None:
     document = reply.document
     detail = _short(str(document.get("detail") or f"the gateway answered {reply.status}"))
     if reply.problem in _LATER:
-        raise NotNowError(detail, _until(document.get("retry_at"), reply.after))
+        raise DeliveryPostponedError(detail, _until(document.get("retry_at"), reply.after))
     if reply.problem in _PERMANENT or reply.status in {HTTPStatus.NOT_FOUND, HTTPStatus.UNPROCESSABLE_ENTITY}:
-        raise RefusedError(detail)
-    raise NotArrivedError(detail)
+        raise NotificationRefusedError(detail)
+    raise DeliveryFailedError(detail)
 
 
-def _of_account(channel: Channel, answer: Mapping[str, Any]) -> str | None:
+def _of_account(channel: NotificationChannel, answer: Mapping[str, Any]) -> str | None:
     """What the account's own side says, which the gateway hands on whatever it is."""
     status = int(answer.get("status", 0))
     said = _short(_reason(answer))
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         if (refused := channel.refused(answer.get("json"))) is not None:
-            raise RefusedError(_short(refused))
+            raise NotificationRefusedError(_short(refused))
         return None
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        raise NotNowError(f"too many at once: {said}", _until(answer.get("retry_at"), None))
+        raise DeliveryPostponedError(f"too many at once: {said}", _until(answer.get("retry_at"), None))
     if status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        raise NotArrivedError(f"{channel.kind} answered {status}: {said}")
-    raise RefusedError(f"{channel.kind} answered {status}: {said}")
+        raise DeliveryFailedError(f"{channel.kind} answered {status}: {said}")
+    raise NotificationRefusedError(f"{channel.kind} answered {status}: {said}")
 
 
 def _reason(answer: Mapping[str, Any]) -> str:

@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import Any, Self
 from uuid import UUID
 
-from monitor.notifications.domain import words
+from monitor.notifications.domain import item_headline
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MessageItem:
     """One of the things that a message tells of."""
 
     headline: str
@@ -31,14 +31,16 @@ class Message:
     purpose: str
     title: str
     paragraphs: Sequence[str]
-    lines: Sequence[Line]
+    lines: Sequence[MessageItem]
     more: int
     """Things that it counts and does not tell of."""
 
     @classmethod
     def of(cls, message: UUID, made_at: datetime, purpose: str, content: Mapping[str, Any]) -> Self:
         lines = [
-            Line(words(item), item["detail"], item["command"], item["link"], item["severity"], item)
+            MessageItem(
+                item_headline(item), item["detail"], item["command"], item["link"], item["severity"], item
+            )
             for item in content["items"]
         ]
         return cls(message, made_at, purpose, content["title"], content["paragraphs"], lines, content["more"])

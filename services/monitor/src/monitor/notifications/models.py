@@ -9,7 +9,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from chassis.http.api import View
 from chassis.quiet_hours import QuietHours
 from envelope.brand.payloads import BrandSlug
-from monitor.notifications.domain import Kind, Route, Severity, Summary, Weekday
+from monitor.notifications.domain import (
+    NotificationKind,
+    NotificationRoute,
+    Severity,
+    SummarySchedule,
+    Weekday,
+)
 
 CLOCK_PATTERN: Final = "^([01][0-9]|2[0-3]):[0-5][0-9]$"
 NAME_PATTERN: Final = "^[a-z0-9]+([._-][a-z0-9]+)*$"
@@ -29,11 +35,11 @@ def _storable(value: str) -> str:
 By = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_storable)]
 
 
-class _Body(BaseModel):
+class _NotificationBody(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
-class QuietHoursModel(_Body):
+class QuietHoursModel(_NotificationBody):
     """From one time of the day to another one, over midnight if `end` is not later."""
 
     begin: Clock
@@ -49,7 +55,7 @@ class QuietHoursModel(_Body):
         return QuietHours.read(self.begin, self.end, self.time_zone)
 
 
-class SummaryModel(_Body):
+class SummaryModel(_NotificationBody):
     """When the summary of the week comes."""
 
     weekday: Weekday = Weekday.MONDAY
@@ -61,11 +67,11 @@ class SummaryModel(_Body):
         self.summary()
         return self
 
-    def summary(self) -> Summary:
-        return Summary.read(self.weekday, self.at, self.time_zone)
+    def summary(self) -> SummarySchedule:
+        return SummarySchedule.read(self.weekday, self.at, self.time_zone)
 
 
-class RouteRequest(_Body):
+class RouteRequest(_NotificationBody):
     """Who is told of what, and through which account. Fields left out take their defaults, also when the route exists."""
 
     account: RouteName
@@ -75,7 +81,8 @@ class RouteRequest(_Body):
     brand: BrandSlug | None = None
     """What is about this brand alone; left out: the operators' route, told of everything."""
     kinds: Annotated[
-        tuple[Kind, ...], Field(max_length=len(Kind), examples=[["dead_letters", "in_doubt"]])
+        tuple[NotificationKind, ...],
+        Field(max_length=len(NotificationKind), examples=[["dead_letters", "in_doubt"]]),
     ] = ()
     """Empty: all. A route of the operators is told of failing routes in any case."""
     quiet_hours: QuietHoursModel | None = None
@@ -85,8 +92,8 @@ class RouteRequest(_Body):
     summary: SummaryModel | None = None
     """Left out: there is no weekly summary."""
 
-    def route(self, name: str) -> Route:
-        return Route(
+    def route(self, name: str) -> NotificationRoute:
+        return NotificationRoute(
             name=name,
             account=self.account,
             addresses=self.to,
@@ -105,7 +112,7 @@ class RouteView(View):
     account: str
     to: tuple[str, ...]
     brand: str | None
-    kinds: tuple[Kind, ...]
+    kinds: tuple[NotificationKind, ...]
     quiet_hours: QuietHoursModel | None
     group_seconds: int
     summary: SummaryModel | None
@@ -120,16 +127,16 @@ class RouteView(View):
 
     @classmethod
     def of(cls, row: dict[str, Any]) -> Self:
-        route: Route = row["set"]
+        route: NotificationRoute = row["set"]
         return cls(
             name=route.name,
             account=route.account,
             to=route.addresses,
             brand=route.brand,
-            kinds=tuple(map(Kind, route.kinds)),
+            kinds=tuple(map(NotificationKind, route.kinds)),
             quiet_hours=None if route.quiet_hours is None else QuietHoursModel(**route.quiet_hours.told()),
             group_seconds=route.group_seconds,
-            summary=None if route.summary is None else SummaryModel.model_validate(route.summary.told()),
+            summary=None if route.summary is None else SummaryModel.model_validate(route.summary.as_json()),
             summary_due_at=row["summary_due_at"],
             state="working" if row["failing_since"] is None else "failing",
             problem=row["problem"],
@@ -145,7 +152,7 @@ class RouteList(View):
     """By name."""
 
 
-class Told(View):
+class DeliveryView(View):
     route: str
     told_at: datetime | None
     """Null: it is still to be told there."""
@@ -155,7 +162,7 @@ class NotificationView(View):
     """What was noticed. All times are UTC."""
 
     id: UUID
-    kind: Kind
+    kind: NotificationKind
     brand: str | None
     key: str
     """With kind and brand, what makes two of them the same."""
@@ -172,7 +179,7 @@ class NotificationView(View):
     resolved_at: datetime | None
     acknowledged_at: datetime | None
     acknowledged_by: str | None
-    told: list[Told]
+    told: list[DeliveryView]
 
     @classmethod
     def of(cls, row: dict[str, Any]) -> Self:
@@ -217,6 +224,6 @@ class MessagePage(View):
     """Send it as `after` to get the next page; null on the last one."""
 
 
-class AcknowledgeRequest(_Body):
+class AcknowledgeRequest(_NotificationBody):
     by: By | None = None
     """Who takes care of it; kept with it, and taken on trust."""

@@ -11,9 +11,9 @@ KEPT: Final = timedelta(days=90)
 _PAUSE_SECONDS: Final = 3600.0
 
 
-async def keep_log(database: Database) -> None:
+async def enforce_retention(database: Database) -> None:
     """Now, and every hour."""
     while True:
         async with database.transaction() as tx:
-            await store.forget(tx.connection, KEPT)
+            await store.delete_expired(tx.connection, KEPT)
         await asyncio.sleep(_PAUSE_SECONDS)

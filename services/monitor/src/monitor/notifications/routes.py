@@ -18,10 +18,10 @@ from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from monitor import problem_codes as codes
 from monitor.erased import ERASURES
-from monitor.notifications import outgoing, store
+from monitor.notifications import message_store, store
 from monitor.notifications.channels import CHANNELS
-from monitor.notifications.domain import Kind, Route
-from monitor.notifications.gateway import Gateway
+from monitor.notifications.domain import NotificationKind, NotificationRoute
+from monitor.notifications.gateway import NotifierGateway
 from monitor.notifications.models import (
     AcknowledgeRequest,
     MessagePage,
@@ -33,7 +33,7 @@ from monitor.notifications.models import (
     RouteRequest,
     RouteView,
 )
-from monitor.notifications.telling import Telling
+from monitor.notifications.notifier import Notifier
 
 MOST_ROUTES: Final = 200
 _NO_GATEWAY: Final = "this monitor has no gateway to send through: set GATEWAY_URL"
@@ -43,12 +43,12 @@ FormerAfter = Annotated[UUID | None, Query(description=FORMER_AFTER, deprecated=
 
 
 def notification_routes(
-    database: Database, gateway: Gateway | None, telling: Telling | None
+    database: Database, gateway: NotifierGateway | None, notifier: Notifier | None
 ) -> list[APIRouter]:
     return [
         _routes_told(database),
         _routing(database, gateway),
-        _testing(database, telling),
+        _testing(database, notifier),
         _log(database),
         _noticed(database),
     ]
@@ -60,7 +60,7 @@ def _routes_told(database: Database) -> APIRouter:
     @routes.get("", summary="Who is told of what")
     async def list_notification_routes(caller: MayRead) -> RouteList:
         async with database.connection() as connection:
-            found = await store.routes(connection, brands=caller.brands)
+            found = await store.fetch_routes(connection, brands=caller.brands)
         return RouteList(items=[RouteView.of(each) for each in found])
 
     @routes.get("/{name}", summary="One of them", responses=UNKNOWN)
@@ -70,7 +70,7 @@ def _routes_told(database: Database) -> APIRouter:
     return routes
 
 
-def _routing(database: Database, gateway: Gateway | None) -> APIRouter:
+def _routing(database: Database, gateway: NotifierGateway | None) -> APIRouter:
     """For callers who are bound to no brand: names of routes are nobody's own, and accounts are looked up for them."""
     routes = router("/notifications/routes", tags=["notifications"])
 
@@ -113,7 +113,7 @@ def _routing(database: Database, gateway: Gateway | None) -> APIRouter:
     return routes
 
 
-def _testing(database: Database, telling: Telling | None) -> APIRouter:
+def _testing(database: Database, notifier: Notifier | None) -> APIRouter:
     routes = router("/notifications/routes", tags=["notifications"])
 
     @routes.post(
@@ -124,15 +124,15 @@ def _testing(database: Database, telling: Telling | None) -> APIRouter:
     )
     async def test_notification_route(name: Name) -> MessageView:
         """The answer says whether it arrived; quiet hours do not hold it back. A route that failed works again once one has."""
-        if telling is None:
+        if notifier is None:
             raise RefusalError(codes.GATEWAY_NOT_CONFIGURED, _NO_GATEWAY)
         async with database.connection() as connection:
-            found = await store.routes(connection, name)
+            found = await store.fetch_routes(connection, name)
         if not found:
             raise _unknown_route(name)
-        sent = await telling.test(found[0]["set"])
+        sent = await notifier.send_test(found[0]["set"])
         async with database.connection() as connection:
-            message = await outgoing.message(connection, sent)
+            message = await message_store.fetch_message(connection, sent)
         if message is None:
             raise _unknown_route(name)
         return MessageView.of(message)
@@ -154,7 +154,7 @@ def _log(database: Database) -> APIRouter:
     ) -> MessagePage:
         """Kept for 90 days."""
         async with database.connection() as connection:
-            found = await outgoing.messages(
+            found = await message_store.fetch_messages(
                 connection,
                 route=route,
                 state=state,
@@ -177,7 +177,7 @@ def _noticed(database: Database) -> APIRouter:
         open: Annotated[  # noqa: A002 - the wire name
             bool | None, Query(description="Those that stand, or those that are over; left out: all.")
         ] = None,
-        kind: Kind | None = None,
+        kind: NotificationKind | None = None,
         brand: BrandSlug | None = None,
         after: After = None,
         limit: PageLimit = DEFAULT_PAGE,
@@ -185,7 +185,7 @@ def _noticed(database: Database) -> APIRouter:
     ) -> NotificationPage:
         """What is over is kept for 90 days. A caller who is bound to brands is told of these, and of routes of theirs."""
         async with database.connection() as connection:
-            found = await store.page(
+            found = await store.fetch_page(
                 connection,
                 is_open=open,
                 kind=kind,
@@ -209,7 +209,7 @@ def _noticed(database: Database) -> APIRouter:
         by = caller.name if request is None or request.by is None else request.by
         async with database.transaction() as tx:
             known = await store.acknowledge(tx.connection, notification_id, by, caller.brands)
-            row = await store.one(tx.connection, notification_id)
+            row = await store.fetch_notification(tx.connection, notification_id)
         if not known or row is None:
             raise RefusalError(
                 codes.UNKNOWN_NOTIFICATION,
@@ -222,7 +222,7 @@ def _noticed(database: Database) -> APIRouter:
 
 async def _route(database: Database, name: str, brands: Collection[str] | None = None) -> RouteView:
     async with database.connection() as connection:
-        found = await store.routes(connection, name, brands)
+        found = await store.fetch_routes(connection, name, brands)
     if not found:
         raise _unknown_route(name)
     return RouteView.of(found[0])
@@ -230,7 +230,7 @@ async def _route(database: Database, name: str, brands: Collection[str] | None =
 
 async def _check_number(connection: Connection, name: str) -> None:
     """Each route costs something with every look."""
-    known = {each["name"] for each in await store.routes(connection)}
+    known = {each["name"] for each in await store.fetch_routes(connection)}
     if name not in known and len(known) >= MOST_ROUTES:
         raise RefusalError(
             codes.TOO_MANY_NOTIFICATION_ROUTES,
@@ -238,7 +238,7 @@ async def _check_number(connection: Connection, name: str) -> None:
         )
 
 
-async def _check_account(gateway: Gateway, route: Route) -> None:
+async def _check_account(gateway: NotifierGateway, route: NotificationRoute) -> None:
     """Raises HTTPException: it cannot be sent through."""
 
     def refuse(why: str) -> RefusalError:

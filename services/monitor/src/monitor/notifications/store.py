@@ -10,7 +10,7 @@ from chassis import Connection
 from chassis.quiet_hours import QuietHours
 from envelope import new_event_id
 from monitor.erased import ERASURES
-from monitor.notifications.domain import Condition, Route, Summary
+from monitor.notifications.domain import Condition, NotificationRoute, SummarySchedule
 
 _EVENTS_FOR: Final = timedelta(days=7)
 """So long what has happened waits to be told on a route that fails."""
@@ -19,7 +19,9 @@ _EVENTS_FOR: Final = timedelta(days=7)
 # -- routes --------------------------------------------------------------------------------------------------------------
 
 
-async def put_route(connection: Connection, route: Route, summary_due_at: datetime | None) -> bool:
+async def put_route(
+    connection: Connection, route: NotificationRoute, summary_due_at: datetime | None
+) -> bool:
     """Whether there was none of this name. What failed is tried again at once: somebody may have mended it."""
     row = await connection.fetchrow(
         """
@@ -42,7 +44,7 @@ async def put_route(connection: Connection, route: Route, summary_due_at: dateti
         list(route.kinds),
         None if route.quiet_hours is None else json.dumps(route.quiet_hours.told()),
         route.group_seconds,
-        None if route.summary is None else json.dumps(route.summary.told()),
+        None if route.summary is None else json.dumps(route.summary.as_json()),
         summary_due_at,
     )
     assert row is not None
@@ -64,7 +66,7 @@ async def delete_route(connection: Connection, name: str) -> bool:
     return gone is not None
 
 
-async def routes(
+async def fetch_routes(
     connection: Connection, name: str | None = None, brands: Collection[str] | None = None
 ) -> list[dict[str, Any]]:
     """All of them by name, or that one: how it is set, and how it fares. Of `brands`, those that are a brand's own."""
@@ -96,10 +98,10 @@ async def routes_by_state(connection: Connection) -> dict[str, float]:
     return {name: float(count) for name, count in row.items()}
 
 
-def route_of(row: Any) -> Route:
+def route_of(row: Any) -> NotificationRoute:
     quiet = None if row["quiet_hours"] is None else json.loads(row["quiet_hours"])
     summary = None if row["summary"] is None else json.loads(row["summary"])
-    return Route(
+    return NotificationRoute(
         name=row["name"],
         account=row["account"],
         addresses=tuple(row["addresses"]),
@@ -107,7 +109,7 @@ def route_of(row: Any) -> Route:
         kinds=tuple(row["kinds"]),
         quiet_hours=None if quiet is None else QuietHours.read(**quiet),
         group_seconds=row["group_seconds"],
-        summary=None if summary is None else Summary.read(**summary),
+        summary=None if summary is None else SummarySchedule.read(**summary),
     )
 
 
@@ -131,7 +133,7 @@ async def claim_source(connection: Connection, name: str, every: timedelta) -> d
     return began
 
 
-async def note_look(connection: Connection, name: str, problem: str | None) -> timedelta:
+async def record_poll(connection: Connection, name: str, problem: str | None) -> timedelta:
     """Writes down whether something could be seen; for how long nothing has been."""
     away: timedelta = await connection.fetchval(
         """
@@ -214,7 +216,7 @@ def _values(source: str, seen: Condition) -> tuple[Any, ...]:
     )
 
 
-async def page(
+async def fetch_page(
     connection: Connection,
     *,
     is_open: bool | None,
@@ -266,7 +268,7 @@ async def acknowledge(
     return found is not None
 
 
-async def one(connection: Connection, notification: UUID) -> dict[str, Any] | None:
+async def fetch_notification(connection: Connection, notification: UUID) -> dict[str, Any] | None:
     rows = await connection.fetch("select *, '[]' as told from notifications where id = $1", notification)
     return {**rows[0], "told": []} if rows else None
 
@@ -278,7 +280,7 @@ async def open_by_kind(connection: Connection, kinds: Collection[str]) -> dict[s
     return dict.fromkeys(kinds, 0.0) | {row["kind"]: float(row["standing"]) for row in rows}
 
 
-async def forget(connection: Connection, older_than: timedelta) -> None:
+async def delete_expired(connection: Connection, older_than: timedelta) -> None:
     """What is over, and what was sent, or was not."""
     await connection.execute(
         "delete from notifications where resolved_at < clock_timestamp() - $1::interval", older_than

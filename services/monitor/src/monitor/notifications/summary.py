@@ -9,11 +9,11 @@ from typing import Any, Final
 from chassis import Connection
 from chassis.http.client import NotThereError, PassingError, UnusableAnswerError
 from messaging import Database
-from monitor.notifications.domain import Route
-from monitor.notifications.gateway import Gateway
-from monitor.notifications.orchestrator import Orchestrator
-from monitor.notifications.posts import Posts
-from monitor.notifications.sources import Receipts, dollars
+from monitor.notifications.brand_activity import BrandActivityClient
+from monitor.notifications.domain import NotificationRoute
+from monitor.notifications.gateway import NotifierGateway
+from monitor.notifications.post_activity import PostActivityClient
+from monitor.notifications.sources import ReceiptsSource, dollars
 
 WEEK: Final = timedelta(days=7)
 _MOST_BRANDS: Final = 20
@@ -44,7 +44,7 @@ class _Week:
 
 
 @dataclass
-class _Asked:
+class _ActivityAnswers:
     """What the others have told, by brand; and who could not."""
 
     brands: dict[str, _Week] = field(default_factory=dict)
@@ -56,16 +56,16 @@ class _Asked:
         return self.brands.setdefault(slug, _Week())
 
 
-class Summaries:
+class SummaryComposer:
     """`orchestrator`, `gateway`, `posts`: None where they are not set up; `receipts`: of services that have some."""
 
     def __init__(
         self,
         database: Database,
-        orchestrator: Orchestrator | None,
-        gateway: Gateway | None,
-        posts: Posts | None = None,
-        receipts: Sequence[Receipts] = (),
+        orchestrator: BrandActivityClient | None,
+        gateway: NotifierGateway | None,
+        posts: PostActivityClient | None = None,
+        receipts: Sequence[ReceiptsSource] = (),
     ) -> None:
         self._database = database
         self._orchestrator = orchestrator
@@ -73,7 +73,7 @@ class Summaries:
         self._posts = posts
         self._receipts = receipts
 
-    async def content(self, route: Route, until: datetime) -> dict[str, Any]:
+    async def content(self, route: NotificationRoute, until: datetime) -> dict[str, Any]:
         """The message of the week before `until`."""
         since = until - WEEK
         whose = "all brands" if route.brand is None else route.brand
@@ -92,7 +92,7 @@ class Summaries:
         }
 
     async def _of_brands(self, wanted: str | None, since: datetime) -> list[str]:
-        asked = _Asked()
+        asked = _ActivityAnswers()
         await self._ask_articles(asked, since)
         await self._ask_posts(asked, since)
         await self._ask_receipts(asked)
@@ -110,7 +110,7 @@ class Summaries:
         rest = [f"And {len(busy) - _MOST_BRANDS} more brands."] if len(busy) > _MOST_BRANDS else []
         return [f"{len(found)} brands. {' '.join(_lines(total, asked))}", *lines, *rest, *asked.missing]
 
-    async def _ask_articles(self, asked: _Asked, since: datetime) -> None:
+    async def _ask_articles(self, asked: _ActivityAnswers, since: datetime) -> None:
         asked.has_articles = False
         if self._orchestrator is None:
             asked.missing.append("What was published is not known here: ORCHESTRATOR_URL is not set.")
@@ -127,7 +127,7 @@ class Summaries:
                 | {"drafts_waiting": brand["drafts_waiting"]}
             )
 
-    async def _ask_posts(self, asked: _Asked, since: datetime) -> None:
+    async def _ask_posts(self, asked: _ActivityAnswers, since: datetime) -> None:
         asked.has_posts = False
         if self._posts is None:
             asked.missing.append("What was posted is not known here: SOCIAL_URL is not set.")
@@ -145,10 +145,10 @@ class Summaries:
                 week.failed[name] += channel["failed"]
                 week.posts.update({state: channel[state] for state in ("waiting", "planned")})
 
-    async def _ask_receipts(self, asked: _Asked) -> None:
+    async def _ask_receipts(self, asked: _ActivityAnswers) -> None:
         for receipts in self._receipts:
             try:
-                found = await receipts.look()
+                found = await receipts.fetch_conditions()
             except (PassingError, UnusableAnswerError):
                 asked.missing.append(f"What is in doubt at {receipts.service} is missing: it did not answer.")
                 continue
@@ -203,7 +203,7 @@ async def _deaths(connection: Connection, brand: str | None, since: datetime) ->
     return row["died"], row["waiting"]
 
 
-def _lines(week: _Week, asked: _Asked) -> list[str]:
+def _lines(week: _Week, asked: _ActivityAnswers) -> list[str]:
     lines = []
     if asked.has_articles:
         refused = week.articles["refused"]

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from monitor.notifications.channels import discord, mail, slack, telegram, webhook
-from monitor.notifications.channels.asking import Ask, Channel, Mail
+from monitor.notifications.channels.channel import Mail, NotificationChannel, ProviderRequest
 
-CHANNELS: Final[Mapping[str, Channel]] = {
+CHANNELS: Final[Mapping[str, NotificationChannel]] = {
     each.kind: each
     for each in (telegram.CHANNEL, slack.CHANNEL, discord.CHANNEL, mail.CHANNEL, webhook.CHANNEL)
 }
 """By the kind of the account."""
 
-__all__ = ["CHANNELS", "Ask", "Channel", "Mail"]
+__all__ = ["CHANNELS", "Mail", "NotificationChannel", "ProviderRequest"]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Final
 
-from monitor.notifications.channels.asking import Channel, Mail
+from monitor.notifications.channels.channel import Mail, NotificationChannel
 from monitor.notifications.message import Message, cut
 
 
@@ -58,4 +58,4 @@ def _html(message: Message) -> Iterator[str]:
     yield "</body></html>"
 
 
-CHANNEL: Final = Channel("smtp", form, "addresses of mail", 20)
+CHANNEL: Final = NotificationChannel("smtp", form, "addresses of mail", 20)

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any, Final
 
-from monitor.notifications.channels.asking import Ask, Channel
-from monitor.notifications.message import Line, Message, cut
+from monitor.notifications.channels.channel import NotificationChannel, ProviderRequest
+from monitor.notifications.message import Message, MessageItem, cut
 
 _MOST: Final = 4096
 _SPARE: Final = 200
 """For the line that counts what had no room."""
 
 
-def form(message: Message, addresses: Sequence[str]) -> Ask:
-    return Ask(
+def form(message: Message, addresses: Sequence[str]) -> ProviderRequest:
+    return ProviderRequest(
         "/sendMessage",
         {
             "chat_id": addresses[0],
@@ -41,7 +41,7 @@ def _text(message: Message) -> str:
     return "\n\n".join(blocks)
 
 
-def _block(line: Line, *, alone: bool) -> str:
+def _block(line: MessageItem, *, alone: bool) -> str:
     parts = [] if alone else [f"<b>{_plain(line.headline, 300)}</b>"]
     if line.detail:
         parts.append(_plain(line.detail, 500))
@@ -62,4 +62,6 @@ def _refused(document: Any) -> str | None:
     return None
 
 
-CHANNEL: Final = Channel("telegram", form, "a chat: its number, or @name of a channel", 1, _refused)
+CHANNEL: Final = NotificationChannel(
+    "telegram", form, "a chat: its number, or @name of a channel", 1, _refused
+)

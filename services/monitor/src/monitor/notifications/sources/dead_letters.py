@@ -4,26 +4,26 @@ from collections.abc import Sequence
 from typing import Final
 
 from messaging import Database
-from monitor.dead_letters import waiting_alike
-from monitor.notifications.domain import Condition, Kind, Severity
+from monitor.dead_letters import unsettled_groups
+from monitor.notifications.domain import Condition, NotificationKind, Severity
 
 _MOST_GROUPS: Final = 200
 """The largest; beyond that many kinds of failure, one more tells nobody anything."""
 _MOST_TYPES: Final = 5
 
 
-class DeadLetters:
+class DeadLettersSource:
     """They have a command and no link: the API takes a key in a header, which nobody can send by opening an address."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def look(self) -> Sequence[Condition]:
+    async def fetch_conditions(self) -> Sequence[Condition]:
         async with self._database.connection() as connection:
-            groups = await waiting_alike(connection, limit=_MOST_GROUPS)
+            groups = await unsettled_groups(connection, limit=_MOST_GROUPS)
         return [
             Condition(
-                Kind.DEAD_LETTERS,
+                NotificationKind.DEAD_LETTERS,
                 # The same failure strikes several brands, and each is told of its own.
                 key=each["group"],
                 severity=Severity.WARNING,

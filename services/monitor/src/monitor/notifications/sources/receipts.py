@@ -6,8 +6,8 @@ from typing import Any, Final
 from pydantic import SecretStr
 
 from chassis.http.client import NotThereError, Peer, ServiceClient
-from monitor.notifications.domain import Condition, Kind, Severity
-from monitor.notifications.reading import read_json
+from monitor.notifications.domain import Condition, NotificationKind, Severity
+from monitor.notifications.service_json import read_json
 
 _MOST: Final = 100
 """The newest; whoever has more has to look anyway."""
@@ -15,7 +15,7 @@ _SECONDS: Final = 15.0
 _MAX_BYTES: Final = 2_000_000
 
 
-class Receipts:
+class ReceiptsSource:
     """Of one service; one for the life of the process."""
 
     def __init__(self, service: str, url: str, key: SecretStr) -> None:
@@ -29,7 +29,7 @@ class Receipts:
     async def aclose(self) -> None:
         await self._http.aclose()
 
-    async def look(self) -> Sequence[Condition]:
+    async def fetch_conditions(self) -> Sequence[Condition]:
         try:
             page = await read_json(
                 self._http, f"/v1/receipts?state=in_doubt&limit={_MOST}", "what is in doubt"
@@ -41,7 +41,7 @@ class Receipts:
 
 def _in_doubt(receipt: Mapping[str, Any]) -> Condition:
     return Condition(
-        Kind.IN_DOUBT,
+        NotificationKind.IN_DOUBT,
         key=receipt["receipt_id"],
         severity=Severity.WARNING,
         title=f"In doubt, look whether it is there: {receipt['subject']}",

@@ -8,14 +8,14 @@ from urllib.parse import urlencode
 from pydantic import SecretStr
 
 from chassis.http.client import Peer, ServiceClient
-from monitor.notifications.reading import read_json
+from monitor.notifications.service_json import read_json
 
 _PAGE: Final = 200
 _SECONDS: Final = 20.0
 _MAX_BYTES: Final = 2_000_000
 
 
-class Posts:
+class PostActivityClient:
     """One for the life of the process."""
 
     def __init__(self, url: str, key: SecretStr) -> None:

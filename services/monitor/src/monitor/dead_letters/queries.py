@@ -11,7 +11,7 @@ from chassis import Connection
 from envelope.brand import CATALOGUE
 from messaging.topology import work_queues
 from monitor.dead_letters import groups
-from monitor.dead_letters.domain import State
+from monitor.dead_letters.domain import DeadLetterState
 
 _TYPES: Final = "array_remove(array_agg(d.type order by d.type), null)"
 READABLE_BYTES: Final = 256 * 1024
@@ -26,7 +26,7 @@ _SUMMARY: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class DeadLetterFilter:
     """Which dead letters; None means any."""
 
     state: str | None = None
@@ -48,7 +48,7 @@ class Filter:
         """
         conditions, values = list[str](), list[Any]()
         if self.state is not None:
-            conditions.append(f"d.state = '{State(self.state).value}'")
+            conditions.append(f"d.state = '{DeadLetterState(self.state).value}'")
         for column, wanted in (
             ("d.queue", self.queue),
             ("d.type", self.type),
@@ -82,7 +82,7 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class DeadLetterRows:
     items: list[dict[str, Any]]
     matching: int
     """All that match, on whatever page."""
@@ -100,7 +100,9 @@ async def open_by_queue(connection: Connection) -> dict[str, float]:
     return dict.fromkeys(work_queues(CATALOGUE), 0.0) | {row["queue"]: float(row["waiting"]) for row in rows}
 
 
-async def page(connection: Connection, wanted: Filter, *, limit: int, before: UUID | None) -> Page | None:
+async def fetch_page(
+    connection: Connection, wanted: DeadLetterFilter, *, limit: int, before: UUID | None
+) -> DeadLetterRows | None:
     """Up to `limit` dead letters, newest first, that come after `before` in that order; None if there is no `before`."""
     position = None
     if before is not None:
@@ -117,7 +119,7 @@ async def page(connection: Connection, wanted: Filter, *, limit: int, before: UU
         *values,
     )
     assert matching is not None
-    opened = Filter(State.OPEN, brands=wanted.brands)
+    opened = DeadLetterFilter(DeadLetterState.OPEN, brands=wanted.brands)
     n = len(values)
     rows = await connection.fetch(
         f"select {_SUMMARY} from dead_messages d where {where}"  # noqa: S608 - constants
@@ -128,17 +130,17 @@ async def page(connection: Connection, wanted: Filter, *, limit: int, before: UU
         *((position["recorded_at"], before) if position else ()),
     )
     waiting = matching["matching"] if wanted == opened else await _count(connection, opened)
-    return Page([dict(row) for row in rows], matching["matching"], waiting, matching["now"])
+    return DeadLetterRows([dict(row) for row in rows], matching["matching"], waiting, matching["now"])
 
 
-async def _count(connection: Connection, wanted: Filter) -> int:
+async def _count(connection: Connection, wanted: DeadLetterFilter) -> int:
     where, values = wanted.condition()
     return int(
         await connection.fetchval(f"select count(*) from dead_messages d where {where}", *values)  # noqa: S608 - constants
     )
 
 
-async def one(
+async def fetch_dead_letter(
     connection: Connection, dead: UUID, brands: Collection[str] | None = None
 ) -> Mapping[str, Any] | None:
     """A dead letter with stack, headers and the first `READABLE_BYTES` of its body."""
@@ -153,7 +155,7 @@ async def one(
     return None if row is None else {**row, "headers": json.loads(row["headers"])}
 
 
-async def outcomes(
+async def fetch_outcomes(
     connection: Connection, dead: Sequence[UUID], brands: Collection[str] | None = None
 ) -> list[dict[str, Any]]:
     """How these stand; unknown ones are left out."""
@@ -167,7 +169,9 @@ async def outcomes(
     return [dict(row) for row in rows]
 
 
-async def alike(connection: Connection, wanted: Filter, *, limit: int) -> list[dict[str, Any]]:
+async def failure_groups(
+    connection: Connection, wanted: DeadLetterFilter, *, limit: int
+) -> list[dict[str, Any]]:
     """Like failures together; the largest group first."""
     where, values = wanted.condition()
     # Counted by type first, which keeps a hundred thousand from being sorted; then the newest of those groups that are shown
@@ -190,7 +194,7 @@ async def alike(connection: Connection, wanted: Filter, *, limit: int) -> list[d
     return [dict(row) for row in rows]
 
 
-async def waiting_alike(connection: Connection, *, limit: int) -> list[dict[str, Any]]:
+async def unsettled_groups(connection: Connection, *, limit: int) -> list[dict[str, Any]]:
     """Like failures of a brand together that have not come to an end, those included that are sent again; the largest group first."""
     rows = await connection.fetch(
         f'select {groups.ID} as "group", {groups.FACTS}, d.brand_slug, sum(d.count)::bigint as count, {_TYPES} as types'  # noqa: S608

@@ -8,7 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from chassis import Connection
-from monitor.notifications.domain import About, Route, Severity, Standing
+from monitor.notifications.domain import NotificationEvent, NotificationRoute, NotificationSnapshot, Severity
 from monitor.notifications.store import route_of
 
 _MOST_AT_A_TIME: Final = 500
@@ -17,7 +17,7 @@ _SUMMARIES_FOR: Final = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class LeasedMessage:
     """A message under a lease, and the route as it is set now."""
 
     id: UUID
@@ -26,7 +26,7 @@ class Claimed:
     attempts: int
     made_at: datetime
     age: timedelta
-    route: Route
+    route: NotificationRoute
     is_failing: bool
 
 
@@ -43,7 +43,7 @@ _DUE: Final = "((m.state = 'waiting' and m.due_at <= clock_timestamp()) or (m.st
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PendingWork:
     """What there is to do."""
 
     summary: bool
@@ -54,7 +54,7 @@ class Wanted:
     """A message is due."""
 
 
-async def wanted(connection: Connection) -> Wanted:
+async def pending_work(connection: Connection) -> PendingWork:
     """By one statement, for whoever asks all the time; most of the time it is nothing."""
     row = await connection.fetchrow(
         f"""
@@ -66,10 +66,10 @@ async def wanted(connection: Connection) -> Wanted:
         """  # noqa: S608  (constants of this module)
     )
     assert row is not None
-    return Wanted(**row)
+    return PendingWork(**row)
 
 
-async def assign(connection: Connection) -> None:
+async def assign_to_routes(connection: Connection) -> None:
     """Every route is to be told of what it is for; what has happened before there was the route, it is not told of."""
     await connection.execute(
         f"insert into notification_tellings (notification_id, route) select n.id, r.name from {_FOR_A_ROUTE}"  # noqa: S608  (as above)
@@ -77,7 +77,7 @@ async def assign(connection: Connection) -> None:
     )
 
 
-async def hold_ready_route(connection: Connection, name: str) -> tuple[Route, datetime] | None:
+async def lock_ready_route(connection: Connection, name: str) -> tuple[NotificationRoute, datetime] | None:
     """The route, under its lock, if something may be composed for it now; with the database's time."""
     row = await connection.fetchrow(
         """
@@ -93,12 +93,14 @@ async def hold_ready_route(connection: Connection, name: str) -> tuple[Route, da
     return None if row is None else (route_of(row), row["now"])
 
 
-async def routes_with_something_open(connection: Connection) -> list[str]:
+async def routes_with_pending(connection: Connection) -> list[str]:
     rows = await connection.fetch(f"select distinct route from {_OPEN} order by route")  # noqa: S608  (as above)
     return [row["route"] for row in rows]
 
 
-async def to_tell(connection: Connection, route: Route) -> list[Standing]:
+async def pending_notifications(
+    connection: Connection, route: NotificationRoute
+) -> list[NotificationSnapshot]:
     """What is not on its way already. A route that was narrowed is not told of what it is not for any more."""
     rows = await connection.fetch(
         """
@@ -117,7 +119,7 @@ async def to_tell(connection: Connection, route: Route) -> list[Standing]:
         _MOST_AT_A_TIME,
     )
     return [
-        Standing(
+        NotificationSnapshot(
             **{
                 **row,
                 "severity": Severity(row["severity"]),
@@ -128,7 +130,7 @@ async def to_tell(connection: Connection, route: Route) -> list[Standing]:
     ]
 
 
-async def close(connection: Connection, route: str, notifications: Sequence[UUID]) -> None:
+async def close_tellings(connection: Connection, route: str, notifications: Sequence[UUID]) -> None:
     """There is nothing more to say of these."""
     await connection.execute(
         "update notification_tellings set closed_at = clock_timestamp() where route = $1 and notification_id = any ($2)",
@@ -138,7 +140,11 @@ async def close(connection: Connection, route: str, notifications: Sequence[UUID
 
 
 async def insert_message(
-    connection: Connection, message: UUID, route: Route, purpose: str, content: Mapping[str, Any] | None
+    connection: Connection,
+    message: UUID,
+    route: NotificationRoute,
+    purpose: str,
+    content: Mapping[str, Any] | None,
 ) -> None:
     """The same one again changes nothing."""
     await connection.execute(
@@ -163,7 +169,7 @@ async def insert_message(
 
 async def claim_message(
     connection: Connection, lease: timedelta, *, busy: Sequence[str], only: UUID | None = None
-) -> Claimed | None:
+) -> LeasedMessage | None:
     """The one that has been due the longest, of a route that is not among the `busy`; for whoever has the lease."""
     row = await connection.fetchrow(
         f"""
@@ -186,7 +192,7 @@ async def claim_message(
     )
     if row is None:
         return None
-    return Claimed(
+    return LeasedMessage(
         row["id"],
         row["purpose"],
         None if row["content"] is None else json.loads(row["content"]),
@@ -198,7 +204,7 @@ async def claim_message(
     )
 
 
-async def store_content(connection: Connection, claimed: Claimed, content: Mapping[str, Any]) -> bool:
+async def store_content(connection: Connection, claimed: LeasedMessage, content: Mapping[str, Any]) -> bool:
     """Of a summary that was put together; False if somebody else has it by now."""
     found = await connection.fetchval(
         """
@@ -212,7 +218,7 @@ async def store_content(connection: Connection, claimed: Claimed, content: Mappi
     return found is not None
 
 
-async def note_sent(connection: Connection, claimed: Claimed, remark: str | None) -> None:
+async def mark_sent(connection: Connection, claimed: LeasedMessage, remark: str | None) -> None:
     """It has arrived: so does the route work, and what waited for that is due."""
     if not await _end(connection, claimed, "sent", remark):
         return
@@ -227,7 +233,7 @@ async def note_sent(connection: Connection, claimed: Claimed, remark: str | None
         """,
         claimed.route.name,
         json.dumps(told),
-        About.RESOLVED.value,
+        NotificationEvent.RESOLVED.value,
     )
     await connection.execute(
         "update notification_routes set failing_since = null, problem = null, try_again_at = null where name = $1",
@@ -244,8 +250,8 @@ async def note_sent(connection: Connection, claimed: Claimed, remark: str | None
     )
 
 
-async def put_off(
-    connection: Connection, claimed: Claimed, problem: str, after: timedelta, *, counts: bool
+async def postpone(
+    connection: Connection, claimed: LeasedMessage, problem: str, after: timedelta, *, counts: bool
 ) -> None:
     """Sent again later; what was never tried does not count as an attempt."""
     await connection.execute(
@@ -263,7 +269,9 @@ async def put_off(
     )
 
 
-async def park(connection: Connection, claimed: Claimed, problem: str, try_again: timedelta | None) -> None:
+async def mark_failed(
+    connection: Connection, claimed: LeasedMessage, problem: str, try_again: timedelta | None
+) -> None:
     """It stays in the log as failed; what it told of waits for the next one. With `try_again`, the route counts as failing."""
     if not await _end(connection, claimed, "failed", problem):
         return
@@ -283,7 +291,7 @@ async def park(connection: Connection, claimed: Claimed, problem: str, try_again
         )
 
 
-async def _end(connection: Connection, claimed: Claimed, state: str, problem: str | None) -> bool:
+async def _end(connection: Connection, claimed: LeasedMessage, state: str, problem: str | None) -> bool:
     """False if the lease was over, and somebody else has sent it since: what he knows of it counts."""
     found = await connection.fetchval(
         """
@@ -298,7 +306,7 @@ async def _end(connection: Connection, claimed: Claimed, state: str, problem: st
     return found is not None
 
 
-async def due_summary(connection: Connection) -> tuple[Route, datetime, datetime] | None:
+async def due_summary(connection: Connection) -> tuple[NotificationRoute, datetime, datetime] | None:
     """A route whose summary is due, under its lock; when it was due, and the database's time."""
     row = await connection.fetchrow(
         """
@@ -315,7 +323,7 @@ async def set_summary_due(connection: Connection, route: str, due_at: datetime) 
     )
 
 
-async def messages(
+async def fetch_messages(
     connection: Connection,
     *,
     route: str | None,
@@ -344,7 +352,7 @@ async def messages(
     return [dict(row) for row in rows]
 
 
-async def message(connection: Connection, wanted: UUID) -> dict[str, Any] | None:
+async def fetch_message(connection: Connection, wanted: UUID) -> dict[str, Any] | None:
     rows = await connection.fetch(
         "select id, route, brand_slug, purpose, coalesce(content->>'title', '') as title, state, attempts, due_at, problem,"
         " made_at, ended_at from notification_messages where id = $1",

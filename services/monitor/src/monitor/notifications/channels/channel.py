@@ -8,7 +8,7 @@ from monitor.notifications.message import Message
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class ProviderRequest:
     """A request to the account's provider; the gateway puts the credentials on it."""
 
     path: str
@@ -26,7 +26,7 @@ class Mail:
     message_id: str
 
 
-Form: TypeAlias = Callable[[Message, Sequence[str]], Ask | Mail]
+Form: TypeAlias = Callable[[Message, Sequence[str]], ProviderRequest | Mail]
 
 
 def _nothing(_: Any) -> None:
@@ -34,7 +34,7 @@ def _nothing(_: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Channel:
+class NotificationChannel:
     """A kind of account that can take notifications.
 
     Args:

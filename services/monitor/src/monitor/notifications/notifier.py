@@ -20,12 +20,17 @@ from chassis.tasks import cancel_all
 from envelope import new_event_id
 from messaging import Database
 from monitor.erased import ERASURES
-from monitor.notifications import domain, outgoing, store
+from monitor.notifications import domain, message_store, store
 from monitor.notifications.channels import CHANNELS
-from monitor.notifications.domain import Item, Route
-from monitor.notifications.gateway import Gateway, NotArrivedError, NotNowError, RefusedError
+from monitor.notifications.domain import NotificationItem, NotificationRoute
+from monitor.notifications.gateway import (
+    DeliveryFailedError,
+    DeliveryPostponedError,
+    NotificationRefusedError,
+    NotifierGateway,
+)
 from monitor.notifications.message import Message
-from monitor.notifications.summary import Summaries
+from monitor.notifications.summary import SummaryComposer
 
 log = structlog.get_logger(__name__)
 
@@ -43,8 +48,8 @@ _TEST: Final[Mapping[str, Any]] = {
 }
 
 
-class Telling:
-    def __init__(self, database: Database, gateway: Gateway, summaries: Summaries) -> None:
+class Notifier:
+    def __init__(self, database: Database, gateway: NotifierGateway, summaries: SummaryComposer) -> None:
         self._database = database
         self._gateway = gateway
         self._summaries = summaries
@@ -56,7 +61,7 @@ class Telling:
         try:
             while True:
                 try:
-                    await self._tell()
+                    await self._run_once()
                 except DatabaseUnavailableError:
                     raise
                 except Exception:
@@ -65,21 +70,21 @@ class Telling:
         finally:
             await cancel_all(self._sending.values())
 
-    async def _tell(self) -> None:
+    async def _run_once(self) -> None:
         async with self._database.connection() as connection:
-            wanted = await outgoing.wanted(connection)
+            wanted = await message_store.pending_work(connection)
         if wanted.summary or wanted.news:
-            await self.compose()
+            await self.compose_due()
         if wanted.summary or wanted.news or wanted.sending:
-            await self._begin_sending()
+            await self._start_sending()
 
-    async def compose(self) -> None:
+    async def compose_due(self) -> None:
         """Makes messages of what is to be told now, on every route, and summaries that are due."""
-        while await self._begin_summary():
+        while await self._create_due_summary():
             pass
         async with self._database.transaction() as tx:
-            await outgoing.assign(tx.connection)
-            names = await outgoing.routes_with_something_open(tx.connection)
+            await message_store.assign_to_routes(tx.connection)
+            names = await message_store.routes_with_pending(tx.connection)
         for name in names:
             await self._compose_for(name)
 
@@ -87,49 +92,52 @@ class Telling:
         async with self._database.transaction() as tx:
             # What is composed of a brand that is erased at this moment would outlive it.
             await ERASURES.hold_off(tx.connection)
-            held = await outgoing.hold_ready_route(tx.connection, name)
+            held = await message_store.lock_ready_route(tx.connection, name)
             if held is None:
                 return
             route, now = held
-            found = [(each, domain.about(each, now)) for each in await outgoing.to_tell(tx.connection, route)]
+            found = [
+                (each, domain.due_event(each, now))
+                for each in await message_store.pending_notifications(tx.connection, route)
+            ]
             silent = [each.notification_id for each, what in found if what is None and each.resolved_at]
             if silent:
-                await outgoing.close(tx.connection, name, silent)
-            items = [Item(each, what) for each, what in found if what is not None]
-            now_due = domain.due_now(route, items, now)
+                await message_store.close_tellings(tx.connection, name, silent)
+            items = [NotificationItem(each, what) for each, what in found if what is not None]
+            now_due = domain.due_items(route, items, now)
             if now_due:
-                content = domain.content_of(now_due)
-                await outgoing.insert_message(tx.connection, new_event_id(), route, "news", content)
+                content = domain.message_content(now_due)
+                await message_store.insert_message(tx.connection, new_event_id(), route, "news", content)
 
-    async def _begin_summary(self) -> bool:
+    async def _create_due_summary(self) -> bool:
         """One message for a due time, whichever replica comes first; of several that were missed, the last."""
         async with self._database.transaction() as tx:
-            due = await outgoing.due_summary(tx.connection)
+            due = await message_store.due_summary(tx.connection)
             if due is None:
                 return False
             route, due_at, now = due
             assert route.summary is not None
             message = uuid5(_SUMMARY, f"{route.name} {due_at.isoformat()}")
-            await outgoing.insert_message(tx.connection, message, route, "summary", None)
-            await outgoing.set_summary_due(tx.connection, route.name, route.summary.next_after(now))
+            await message_store.insert_message(tx.connection, message, route, "summary", None)
+            await message_store.set_summary_due(tx.connection, route.name, route.summary.next_after(now))
         return True
 
-    async def _begin_sending(self) -> None:
+    async def _start_sending(self) -> None:
         while len(self._sending) < _AT_ONCE:
             async with self._database.transaction() as tx:
-                claimed = await outgoing.claim_message(tx.connection, _LEASE, busy=list(self._sending))
+                claimed = await message_store.claim_message(tx.connection, _LEASE, busy=list(self._sending))
             if claimed is None:
                 return
             route = claimed.route.name
             self._sending[route] = task = asyncio.create_task(
-                self._send_quietly(claimed), name=f"notify {route}"
+                self._send_or_log(claimed), name=f"notify {route}"
             )
-            task.add_done_callback(partial(self._sent_on, route))
+            task.add_done_callback(partial(self._forget_task, route))
 
-    def _sent_on(self, route: str, _: object) -> None:
+    def _forget_task(self, route: str, _: object) -> None:
         del self._sending[route]
 
-    async def _send_quietly(self, claimed: outgoing.Claimed) -> None:
+    async def _send_or_log(self, claimed: message_store.LeasedMessage) -> None:
         """Whatever happens, the lease ends and somebody tries again."""
         try:
             await self.send(claimed)
@@ -138,29 +146,29 @@ class Telling:
         except Exception:
             log.exception("notification_failed", message_id=str(claimed.id))
 
-    async def test(self, route: Route) -> UUID:
+    async def send_test(self, route: NotificationRoute) -> UUID:
         """Sends a test message now, and once; the log has what came of it."""
         message = new_event_id()
         async with self._database.transaction() as tx:
-            await outgoing.insert_message(tx.connection, message, route, "test", _TEST)
-            claimed = await outgoing.claim_message(tx.connection, _LEASE, busy=(), only=message)
+            await message_store.insert_message(tx.connection, message, route, "test", _TEST)
+            claimed = await message_store.claim_message(tx.connection, _LEASE, busy=(), only=message)
         if claimed is not None:
             await self.send(claimed)
         return message
 
-    async def send(self, claimed: outgoing.Claimed) -> None:
+    async def send(self, claimed: message_store.LeasedMessage) -> None:
         """Has a claimed message sent, and writes down what came of it."""
         try:
-            remark = await self._sent(claimed)
+            remark = await self._deliver(claimed)
         except (PassingError, UnusableAnswerError) as error:
-            outcome: Exception | None = NotNowError(str(error)[:500])
+            outcome: Exception | None = DeliveryPostponedError(str(error)[:500])
             remark = None
-        except (NotNowError, NotArrivedError, RefusedError) as error:
+        except (DeliveryPostponedError, DeliveryFailedError, NotificationRefusedError) as error:
             outcome, remark = error, None
         else:
             outcome = None
         async with self._database.transaction() as tx:
-            await self._write_down(tx.connection, claimed, outcome, remark)
+            await self._store_outcome(tx.connection, claimed, outcome, remark)
         log.info(
             "notification_sent" if outcome is None else "notification_not_sent",
             route=claimed.route.name,
@@ -170,23 +178,29 @@ class Telling:
             problem=None if outcome is None else str(outcome),
         )
 
-    async def _sent(self, claimed: outgoing.Claimed) -> str | None:
+    async def _deliver(self, claimed: message_store.LeasedMessage) -> str | None:
         route = claimed.route
         account = (await self._gateway.accounts()).get(route.account)
         if account is None:
-            raise RefusedError(f"no account {route.account} is connected: brandctl accounts connect")
+            raise NotificationRefusedError(
+                f"no account {route.account} is connected: brandctl accounts connect"
+            )
         channel = CHANNELS.get(account.kind)
         if channel is None:
-            raise RefusedError(f"{route.account} is a {account.kind} account, which takes no notifications")
+            raise NotificationRefusedError(
+                f"{route.account} is a {account.kind} account, which takes no notifications"
+            )
         content = claimed.content
         if content is None:
             began = await self._now()
             content = await self._summaries.content(route, claimed.made_at)
             async with self._database.transaction() as tx:
                 if await store.erased_since(tx.connection, began):
-                    raise NotNowError("a brand was erased while it was put together", timedelta(seconds=5))
-                if not await outgoing.store_content(tx.connection, claimed, content):
-                    raise NotNowError("another process sends it")
+                    raise DeliveryPostponedError(
+                        "a brand was erased while it was put together", timedelta(seconds=5)
+                    )
+                if not await message_store.store_content(tx.connection, claimed, content):
+                    raise DeliveryPostponedError("another process sends it")
         message = Message.of(claimed.id, claimed.made_at, claimed.purpose, content)
         return await self._gateway.send(
             channel, route.account, route.brand, channel.form(message, route.addresses or account.chats[:1])
@@ -198,24 +212,30 @@ class Telling:
             now: datetime = await connection.fetchval("select clock_timestamp()")
         return now
 
-    async def _write_down(
-        self, connection: Connection, claimed: outgoing.Claimed, outcome: Exception | None, remark: str | None
+    async def _store_outcome(
+        self,
+        connection: Connection,
+        claimed: message_store.LeasedMessage,
+        outcome: Exception | None,
+        remark: str | None,
     ) -> None:
         match outcome:
             case None:
-                await outgoing.note_sent(connection, claimed, remark)
+                await message_store.mark_sent(connection, claimed, remark)
             case _ if claimed.purpose == "test":
                 # Somebody waits for what came of it, and sees: it is not tried again.
-                await outgoing.park(connection, claimed, str(outcome), None)
-            case NotNowError() if claimed.age < domain.NEVER_SENT_FOR:
-                await outgoing.put_off(connection, claimed, str(outcome), outcome.after, counts=False)
-            case NotArrivedError():
-                after = domain.tried_again_after(claimed.attempts, is_failing=claimed.is_failing)
+                await message_store.mark_failed(connection, claimed, str(outcome), None)
+            case DeliveryPostponedError() if claimed.age < domain.NEVER_SENT_FOR:
+                await message_store.postpone(connection, claimed, str(outcome), outcome.after, counts=False)
+            case DeliveryFailedError():
+                after = domain.retry_delay(claimed.attempts, is_failing=claimed.is_failing)
                 if after is None:
-                    await outgoing.park(connection, claimed, str(outcome), domain.FAILING_TRIED_AFTER)
+                    await message_store.mark_failed(
+                        connection, claimed, str(outcome), domain.FAILING_TRIED_AFTER
+                    )
                 else:
-                    await outgoing.put_off(connection, claimed, str(outcome), after, counts=True)
-            case NotNowError() | RefusedError():
-                await outgoing.park(connection, claimed, str(outcome), domain.FAILING_TRIED_AFTER)
+                    await message_store.postpone(connection, claimed, str(outcome), after, counts=True)
+            case DeliveryPostponedError() | NotificationRefusedError():
+                await message_store.mark_failed(connection, claimed, str(outcome), domain.FAILING_TRIED_AFTER)
             case _:
                 raise AssertionError(outcome)

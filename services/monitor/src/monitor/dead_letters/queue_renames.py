@@ -15,7 +15,7 @@ async def run(database: Database) -> None:
     names = {name: CATALOGUE.name_today(name) for name in CATALOGUE.events_queue_formerly}
     while names:
         async with database.transaction() as tx:
-            await store.take_order(tx.connection)
+            await store.lock_exclusive(tx.connection)
             replays = await store.rename_queues(tx.connection, names)
             # Word of some of them may have come when the names did not match yet.
             await store.resolve_handled(tx.connection, replays)
