@@ -1,4 +1,4 @@
-"""The only place that wires the service together."""
+"""Composition root of the monitor."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -20,7 +20,7 @@ from monitor.settings import Settings
 
 OWN: Final = timedelta(seconds=15)
 OTHERS: Final = timedelta(minutes=2)
-"""Between two looks."""
+"""Intervals of the notification sources: the own database, and other services."""
 
 
 def build(settings: Settings) -> Service:
@@ -31,7 +31,7 @@ def build(settings: Settings) -> Service:
         on_batch(dead_letters.resolve, DeadLetterResolved),
         on_batch(dead_letters.close_finished, WorkFinished),
         on_batch(erase, DeadLettersErase),
-        # Nobody waits for it, and of a flood that is sent again word comes from each of its letters.
+        # No caller waits for these, and a bulk replay causes one report for each dead letter: large batches save time.
         policy=QueuePolicy(max_batch_size=300, max_batch_timeout=0.2),
     )
     operations = dead_letters.DeadLetterOperations(service.database)
@@ -58,7 +58,7 @@ def build(settings: Settings) -> Service:
     if notifier is not None:
         poller = notifications.NotificationPoller(service.database)
         for source in _sources(service, gateway, orchestrator, receipts):
-            # Each by itself: one that is slow to answer keeps none of the others.
+            # Each source has its own loop, so that a slow one does not delay the others.
             service.background(f"noticing {source.name}", partial(poller.run, source))
         service.background("telling", notifier.run)
     service.on_commit_loss(_tell_of_loss)
@@ -80,7 +80,7 @@ def build(settings: Settings) -> Service:
     )
     service.gauge(
         "notifications_open",
-        "What was noticed and stands, by kind.",
+        "Open notifications, by kind.",
         "kind",
         partial(notifications.open_by_kind, kinds=[kind.value for kind in notifications.NotificationKind]),
     )
@@ -96,7 +96,7 @@ def build(settings: Settings) -> Service:
 def _asked(
     settings: Settings,
 ) -> tuple[notifications.NotifierGateway | None, notifications.BrandActivityClient | None]:
-    """Others that are asked, as far as they are set up."""
+    """Clients of the gateway and the orchestrator; None for each without an address."""
     gateway = settings.gateway_url and notifications.NotifierGateway(
         settings.gateway_url, settings.key_for_gateway
     )
@@ -107,7 +107,7 @@ def _asked(
 
 
 def _receipts(service: Service, settings: Settings) -> list[notifications.ReceiptsSource]:
-    """Of the services that have some, as far as they are set up."""
+    """A source for each configured service that has receipts."""
     found = [
         notifications.ReceiptsSource(name, url, key)
         for name, url, key in (
@@ -127,7 +127,7 @@ def _sources(
     orchestrator: notifications.BrandActivityClient | None,
     receipts: Sequence[notifications.ReceiptsSource],
 ) -> list[notifications.NotificationSource]:
-    """What is looked at. What is in the own database costs little; others are asked as often as people need to know."""
+    """The notification sources. Those in the own database are cheap and polled more often than other services."""
     database = service.database
     found = [
         notifications.NotificationSource(

@@ -14,9 +14,9 @@ from monitor.dead_letters import DeadLetterOperations
 from monitor.notifications import Notifier, NotifierGateway, notification_routes
 
 DESCRIPTION: Final = (
-    "Messages that ended in a dead-letter queue, why, and what became of them. A replay is a new message; its dead "
-    "letter is resolved when its consumer has handled that one. Notifications tell people of these and of whatever else wants "
-    "their eye."
+    "Dead letters, with their reason and outcome, and notifications. A replay is a new message; the dead letter is "
+    "resolved once a consumer has handled the replay. Notifications tell people of dead letters and of other things "
+    "that need attention."
 )
 
 
@@ -27,7 +27,7 @@ def create_api(
     gateway: NotifierGateway | None = None,
     notifier: Notifier | None = None,
 ) -> FastAPI:
-    """Without a gateway nobody can be told of anything."""
+    """The API application; without a gateway, it refuses changes of notification routes and test messages."""
     app = api(
         "Brand Engine: monitor",
         authorise,

@@ -327,7 +327,7 @@ async def test_what_waits_and_what_an_audit_found_is_told_once(office: Office, o
         await office.turn()
     assert titles(outside, "ops") == [
         "2 notifications",
-        "acme: An audit was made: it found 2 dead link",
+        "acme: An audit found 2 dead link",
     ]
     # That somebody has decided, that one knows: it is not worth a word.
     assert await office.rows("select from notifications where resolved_at is null and not is_event") == []

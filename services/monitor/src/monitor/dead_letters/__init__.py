@@ -1,4 +1,4 @@
-"""Messages that died: recorded, shown, sent again or closed."""
+"""Dead letters: records them, lists them, and lets operators replay or discard them."""
 
 from monitor.dead_letters.finished_work import close_finished
 from monitor.dead_letters.handlers import record, resolve

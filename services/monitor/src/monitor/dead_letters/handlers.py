@@ -1,4 +1,4 @@
-"""What arrives: deaths, and word of replays that were handled. Both set-based: one statement per step for a whole batch."""
+"""Handlers for dead letters and for reports of handled replays; each step is one statement for the whole batch."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -37,7 +37,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _MessageWork:
-    """The pieces of work that a dead message was about, and when they were asked for."""
+    """The pieces of work that a message was about, and when they were first requested."""
 
     work_ids: tuple[UUID, ...] = ()
     asked_at: datetime | None = None
@@ -54,7 +54,7 @@ _SUBJECT: Final[Mapping[str, TypeAdapter[Any]]] = {
 
 
 async def record(messages: Sequence[DomainMessage[DeadLetter]], tx: Transaction) -> None:
-    """Deaths become rows, and each is announced once."""
+    """Stores dead letters, and announces each open one once."""
     await store.lock_shared(tx.connection)
     heads = {message.event_id: read_head(message.payload.body) for message in messages}
     messages = await _without_erased_brands(messages, heads, tx)
@@ -87,7 +87,7 @@ async def record(messages: Sequence[DomainMessage[DeadLetter]], tx: Transaction)
 
 
 async def resolve(messages: Sequence[DomainMessage[DeadLetterResolved]], tx: Transaction) -> None:
-    """Replays that were handled settle the deaths they were made for, in whatever order the two arrive."""
+    """Resolves the dead letters of handled replays; a report that arrives before its dead letter is kept."""
     notices = [
         message.payload.model_copy(update={"queue": CATALOGUE.name_today(message.payload.queue)})
         for message in messages
@@ -102,7 +102,7 @@ async def _without_erased_brands(
     heads: Mapping[UUID, EnvelopeHead | None],
     tx: Transaction,
 ) -> list[DomainMessage[DeadLetter]]:
-    """Those that are to be recorded: of a brand that was erased after a message was sent nothing is kept, however late it dies."""
+    """The messages to record: all but those that were sent before the erasure of their brand."""
     brands = {brand for head in heads.values() if (brand := brand_of(head)) is not None}
     known = await ERASURES.erased(tx.connection, brands) if brands else {}
     return [
@@ -132,7 +132,7 @@ def _work(
     head: EnvelopeHead | None,
     earlier: Mapping[tuple[UUID, str], DeadLetterSnapshot],
 ) -> _MessageWork:
-    """What it was about. A replay asks for what the first of its line asked for, since then."""
+    """The work of a message. A replay keeps the request time of the first message in its chain of replays."""
     letter = message.payload
     if head is None or not _is_subject_trusted(letter.message_type, letter.queue, letter.reason):
         return _MessageWork()
@@ -196,7 +196,7 @@ def _alert(row: store.NewDeadLetter) -> None:
 
 def _announcement(row: store.NewDeadLetter, head: EnvelopeHead | None) -> DeadLetterRecorded:
     believed = head if _is_subject_trusted(row.type, row.queue, row.reason) else None
-    # What is no envelope has no event_id of its own; its identity in the records stands in.
+    # A body that is not an envelope has no event_id; the id of the dead letter replaces it.
     return DeadLetterRecorded(
         dead_event_id=row.event_id or row.id,
         queue=row.queue,
@@ -211,19 +211,19 @@ def _announcement(row: store.NewDeadLetter, head: EnvelopeHead | None) -> DeadLe
 
 
 def _brand(head: EnvelopeHead | None) -> str | None:
-    """Whose it is, if that is a slug; whoever sent it may have written anything."""
+    """The slug of the message's brand; None if the payload names none or an invalid one."""
     brand = _subject(head).get("brand_slug")
     return None if brand is None else str(brand)
 
 
 def _is_subject_trusted(message_type: str | None, queue: str, reason: str) -> bool:
-    """Whether its death may cost what it names: not if its sender may not say so, or sent it where it was never handled."""
+    """Whether the payload's subject counts: the sender was allowed to send it, and to this queue."""
     entry = CATALOGUE.get(message_type or "")
     return reason != Reason.FALSE_CLAIM and (entry is None or entry.queue == queue)
 
 
 def _subject(head: EnvelopeHead | None) -> dict[str, Any]:
-    """What the message was about, as far as its payload says so in valid terms."""
+    """The valid ones among the payload's `brand_slug`, `keyword`, `content_id` and `target`."""
     subject: dict[str, Any] = {}
     for name, adapter in _SUBJECT.items():
         value = None if head is None else head.payload.get(name)

@@ -1,4 +1,4 @@
-"""What operators do with dead letters: replay and discard. One outcome each, however many ask at once."""
+"""Operators' replay and discard of dead letters. If several operators decide at once, one decision takes effect."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from monitor.dead_letters.replays import replay_of
 log = structlog.get_logger(__name__)
 
 _MOST_BYTES: Final = 8 * 1024 * 1024
-"""Of the bodies that one request sends again: they are in memory together, as they were and as they will be."""
+"""Total size of the bodies that one request replays: memory holds each twice, before and after rewriting."""
 _NOTHING_SAID: Final = store.OperatorDecision()
 
 
 @dataclass(frozen=True, slots=True)
 class UnknownDeadLetter:
-    """There is no such dead letter."""
+    """No dead letter of this id is visible to the caller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +33,14 @@ class ReplayResult:
 
     replays: dict[DeadMessageId, UUID]
     last: UUID | None = None
-    """Where to go on; None if no more of them are open."""
+    """Id after which the next request continues; None if no more are open."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiscardResult:
     ids: list[UUID]
     last: UUID | None
-    """Where to go on; None if no more of them are open."""
+    """Id after which the next request continues; None if no more are open."""
 
 
 class DeadLetterOperations:
@@ -53,7 +53,7 @@ class DeadLetterOperations:
         decision: store.OperatorDecision = _NOTHING_SAID,
         brands: Collection[str] | None = None,
     ) -> ReplayResult | DeadLetterRefusal | UnknownDeadLetter:
-        """Sends a dead message again, to the queue it died in; of one that is about none of the brands it is said that there is none."""
+        """Sends a dead letter's message to its queue again. `brands` limits the caller to these; others count as unknown."""
         async with self._database.transaction() as tx:
             claimed = await store.lock_dead_letter(tx.connection, dead, brands)
             if claimed is None:
@@ -82,9 +82,9 @@ class DeadLetterOperations:
         limit: int,
         decision: store.OperatorDecision = _NOTHING_SAID,
     ) -> ReplayResult:
-        """Replays the selected open ones, oldest first, up to `limit`; those that cannot be replayed stay as they are.
+        """Replays up to `limit` of the selected open dead letters, the oldest first; those that no consumer could read stay open.
 
-        Large ones are sent in smaller pieces: there may be more of them than were replayed, although those are fewer than `limit`.
+        The total size of one call is bounded: fewer than `limit` may be replayed although more are open.
         """
         async with self._database.transaction() as tx:
             claimed, is_more = await store.lock_open(tx.connection, selection, limit, _MOST_BYTES)
@@ -98,7 +98,7 @@ class DeadLetterOperations:
     async def discard(
         self, dead: UUID, decision: store.OperatorDecision, brands: Collection[str] | None = None
     ) -> DeadLetterRefusal | UnknownDeadLetter | None:
-        """Closes a dead letter for good; None if that was done. Of other brands', as above."""
+        """Closes a dead letter for good and returns None, or returns why not. `brands` as in `replay`."""
         async with self._database.transaction() as tx:
             claimed = await store.lock_dead_letter(tx.connection, dead, brands)
             if claimed is None:
@@ -114,7 +114,7 @@ class DeadLetterOperations:
     async def discard_all(
         self, selection: store.DeadLetterSelection, limit: int, decision: store.OperatorDecision
     ) -> DiscardResult:
-        """Closes the selected open ones for good, oldest first, up to `limit`."""
+        """Closes up to `limit` of the selected open dead letters for good, the oldest first."""
         async with self._database.transaction() as tx:
             ids = await store.discard_open(tx.connection, selection, limit, decision)
         if ids:

@@ -1,4 +1,4 @@
-"""Settled dead letters are kept for a while, and then go: their bodies may hold what nobody should keep."""
+"""Deletes settled dead letters after the retention period: their bodies may hold personal data."""
 
 import asyncio
 from datetime import timedelta

@@ -34,10 +34,10 @@ from monitor.dead_letters.domain import DeadLetterRefusal, DeadLetterState, Refu
 from monitor.dead_letters.operations import DeadLetterOperations, ReplayResult, UnknownDeadLetter
 from monitor.dead_letters.store import DeadLetterSelection
 
-CONFLICT: Final = refusal(HTTPStatus.CONFLICT, "Its state does not allow this.")
+CONFLICT: Final = refusal(HTTPStatus.CONFLICT, "The state of the dead letter does not allow this.")
 
 OUTCOMES: Final = "/v1/dead-letters/outcomes"
-"""Asks about more ids than an address has room for."""
+"""A POST, since a URL has no room for 500 ids; it changes nothing."""
 _MAX_GROUPS: Final = 200
 _CODES: Final = {
     RefusalKind.CONFLICT: codes.DEAD_LETTER_NOT_READY,
@@ -60,20 +60,24 @@ def _reading_routes(database: Database) -> APIRouter:
     async def list_dead_letters(
         caller: MayRead,
         state: DeadLetterState | None = None,
-        queue: Annotated[Text | None, Query(description="The queue they died in, without -dlq.")] = None,
+        queue: Annotated[
+            Text | None, Query(description="The queue in which they died, without -dlq.")
+        ] = None,
         type: Annotated[Text | None, Query(description="Message type.")] = None,  # noqa: A002 - the wire name
         correlation_id: Text | None = None,
         replayable: bool | None = None,
         group: Annotated[
-            Text | None, Query(description="Those that failed alike, as the summary names them.")
+            Text | None, Query(description="Only this failure group: `group` of the summary.")
         ] = None,
         keyword: Annotated[
             Text | None,
             Query(
-                description="Those whose message names this keyword or the article `content_id`; with `correlation_id` alone."
+                description="Only messages that name this keyword, or the article `content_id`; needs `correlation_id`."
             ),
         ] = None,
-        content_id: Annotated[UUID | None, Query(description="As `keyword`.")] = None,
+        content_id: Annotated[
+            UUID | None, Query(description="Only messages that name this article; needs `correlation_id`.")
+        ] = None,
         after: Annotated[UUID | None, Query(description=AFTER)] = None,
         limit: PageLimit = DEFAULT_PAGE,
         before: Annotated[UUID | None, Query(description=FORMER_AFTER, deprecated=True)] = None,
@@ -82,7 +86,7 @@ def _reading_routes(database: Database) -> APIRouter:
             name = "content_id" if keyword is None else "keyword"
             raise RefusalError(
                 INVALID_REQUEST,
-                f"{name}: only the messages of one chain are searched; give its correlation_id",
+                f"{name}: searches the messages of one chain only; give its correlation_id",
             )
         wanted = queries.DeadLetterFilter(
             state,
@@ -100,7 +104,7 @@ def _reading_routes(database: Database) -> APIRouter:
         if page is None:
             raise RefusalError(
                 INVALID_CURSOR,
-                f"after: there is no dead letter {after or before}; begin again without `after`",
+                f"after: there is no dead letter {after or before}; request the first page, without `after`",
             )
         items = [DeadLetterView.model_validate(item) for item in page.items[:limit]]
         following = items[-1].id if len(page.items) > limit else None
@@ -108,7 +112,7 @@ def _reading_routes(database: Database) -> APIRouter:
             items=items, next=following, matching=page.matching, open=page.open, now=page.now
         )
 
-    @routes.get("/summary", summary="Like failures, grouped")
+    @routes.get("/summary", summary="Dead letters grouped by failure")
     async def summarize_dead_letters(
         caller: MayRead, state: DeadLetterState | None = DeadLetterState.OPEN, queue: Text | None = None
     ) -> DeadLetterSummary:
@@ -134,7 +138,7 @@ def _operating_routes(database: Database, operations: DeadLetterOperations) -> A
     @routes.post(
         "/{dead_letter_id}/replay",
         status_code=202,
-        summary="Send it again to the queue it died in",
+        summary="Replay a dead letter to its queue",
         responses={**UNKNOWN, **CONFLICT},
     )
     async def replay_dead_letter(
@@ -154,7 +158,7 @@ def _operating_routes(database: Database, operations: DeadLetterOperations) -> A
 
     @routes.post(
         "/{dead_letter_id}/discard",
-        summary="Close it for good, unhandled",
+        summary="Discard a dead letter for good",
         responses={**UNKNOWN, **CONFLICT},
     )
     async def discard_dead_letter(
@@ -190,14 +194,14 @@ def _bulk_routes(database: Database, operations: DeadLetterOperations) -> APIRou
 
     @routes.post(
         "/discard",
-        summary="Close open dead letters for good, oldest first",
+        summary="Discard open dead letters for good, oldest first",
     )
     async def discard_dead_letters(caller: MayOperate, request: BulkDiscardRequest) -> BulkDiscarded:
         decision = request.decision(request.reason)
         done = await operations.discard_all(_selection(request, caller), request.limit, decision)
         return BulkDiscarded(discarded=len(done.ids), ids=done.ids, next=done.last)
 
-    @routes.post("/outcomes", summary="How several dead letters stand")
+    @routes.post("/outcomes", summary="States of several dead letters")
     async def get_dead_letter_outcomes(caller: MayRead, request: OutcomesRequest) -> DeadLetterOutcomes:
         async with database.connection() as connection:
             rows = await queries.fetch_outcomes(connection, request.ids, caller.brands)
@@ -234,7 +238,7 @@ def _selection(request: BulkReplayRequest | BulkDiscardRequest, caller: Caller) 
 
 
 def _source_queue(queue: str | None) -> str | None:
-    """People name either queue of the pair, by its name of today or a former one."""
+    """The current name of a queue; callers may give a former name, or that of its dead-letter queue."""
     return None if queue is None else CATALOGUE.name_today(queue.removesuffix("-dlq"))
 
 

@@ -1,4 +1,4 @@
-"""Notifications: what wants somebody's eye is noticed, and told where people are."""
+"""Notifications: polls services for conditions that need attention, and sends messages about them."""
 
 from monitor.notifications.brand_activity import BrandActivityClient
 from monitor.notifications.domain import NotificationKind

@@ -1,4 +1,4 @@
-"""The orchestrator, asked how brands fare."""
+"""Client of the orchestrator for the activity of brands."""
 
 from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
@@ -16,7 +16,7 @@ _MAX_BYTES: Final = 2_000_000
 
 
 class BrandActivityClient:
-    """One for the life of the process."""
+    """HTTP client of the orchestrator; one for each process."""
 
     def __init__(self, url: str, key: SecretStr) -> None:
         self._http = ServiceClient(
@@ -29,17 +29,19 @@ class BrandActivityClient:
         await self._http.aclose()
 
     async def activity(self, since: datetime | None = None) -> AsyncIterator[Mapping[str, Any]]:
-        """Each brand as `GET /v1/activity` has it.
+        """Yields the activity of each brand, as `GET /v1/activity` returns it.
 
         Raises:
             chassis.http.client.PassingError: the orchestrator does not answer.
-            chassis.http.client.UnusableAnswerError: it answers something else.
+            chassis.http.client.UnusableAnswerError: its answer is invalid.
         """
         asked: dict[str, Any] = {"limit": _PAGE} | ({} if since is None else {"since": since.isoformat()})
         after: str | None = None
         while True:
             page = asked if after is None else asked | {"after": after}
-            document = await read_json(self._http, f"/v1/activity?{urlencode(page)}", "how brands fare")
+            document = await read_json(
+                self._http, f"/v1/activity?{urlencode(page)}", "the activity of brands"
+            )
             for brand in document["items"]:
                 yield brand
             after = document["next"]

@@ -1,4 +1,4 @@
-"""The gateway, through whose accounts messages go out; it keeps their credentials."""
+"""Client of the gateway, which sends messages through its accounts and keeps their credentials."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from monitor.notifications.channels import Mail, NotificationChannel, ProviderRe
 from monitor.notifications.service_json import read_json
 
 _SECONDS: Final = 20.0
-"""For the account's own side."""
+"""Time for the provider's answer."""
 _PATIENCE: Final = 15.0
-"""Beyond that, for its turn."""
+"""Further time in the gateway's queue."""
 _MAX_BYTES: Final = 2_000_000
 _LATER: Final = frozenset({"limit.reached", "call.under_way"})
 _PERMANENT: Final = frozenset(
@@ -27,7 +27,7 @@ _LONGEST_REASON: Final = 500
 
 
 class DeliveryPostponedError(Exception):
-    """Nothing was tried: the gateway is away, or it is not its turn. Again after `after`."""
+    """The gateway is unreachable or limits the rate, so that nothing was sent; retry after `after`."""
 
     def __init__(self, reason: str, after: timedelta = timedelta(minutes=1)) -> None:
         super().__init__(reason)
@@ -35,16 +35,16 @@ class DeliveryPostponedError(Exception):
 
 
 class DeliveryFailedError(Exception):
-    """It did not arrive, or nobody knows whether it did; it may another time."""
+    """Sending failed, or its outcome is unknown; a retry may succeed."""
 
 
 class NotificationRefusedError(Exception):
-    """It is not taken, whenever it is sent; the message says what to do."""
+    """The account or its provider refuses the message for good; the text says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotifierAccount:
-    """As the gateway tells of it."""
+    """An account, as the gateway lists it."""
 
     name: str
     kind: str
@@ -54,14 +54,14 @@ class NotifierAccount:
     detail: str | None
     expires_at: str | None
     chats: tuple[str, ...] = ()
-    """Of a bot: those that it writes to, the usual one first."""
+    """The chats that a bot may write to, the default first."""
 
     def may_be_used_by(self, brand: str | None) -> bool:
         return "*" in self.brands or (brand is not None and brand in self.brands)
 
 
 class NotifierGateway:
-    """One for the life of the process."""
+    """HTTP client of the gateway; one for each process."""
 
     def __init__(self, url: str, key: SecretStr) -> None:
         self._http = ServiceClient(
@@ -74,11 +74,11 @@ class NotifierGateway:
         await self._http.aclose()
 
     async def accounts(self) -> dict[str, NotifierAccount]:
-        """By name.
+        """The accounts by name.
 
         Raises:
             chassis.http.client.PassingError: the gateway does not answer.
-            chassis.http.client.UnusableAnswerError: it answers something else.
+            chassis.http.client.UnusableAnswerError: its answer is invalid.
         """
         document = await read_json(self._http, "/v1/accounts", "the accounts")
         return {
@@ -96,19 +96,19 @@ class NotifierGateway:
         }
 
     async def spend(self, since: date | None = None) -> Mapping[str, Any]:
-        """What was spent and what may be, as `GET /v1/spend` has it."""
+        """Spending and budgets, as `GET /v1/spend` returns them."""
         path = "/v1/spend" if since is None else f"/v1/spend?since={since}"
-        return await read_json(self._http, path, "what was spent")
+        return await read_json(self._http, path, "spending")
 
     async def send(
         self, channel: NotificationChannel, account: str, brand: str | None, form: ProviderRequest | Mail
     ) -> str | None:
-        """Has a message sent by an account; what to know of it though it was taken, if anything.
+        """Sends a message through an account; returns a remark on a partial success, or None.
 
         Raises:
-            NotNowError: it was not tried.
-            NotArrivedError: it failed for a reason that may pass.
-            RefusedError: it will not be taken.
+            DeliveryPostponedError: nothing was sent.
+            DeliveryFailedError: sending failed for a reason that may pass.
+            NotificationRefusedError: the message is refused for good.
         """
         path = f"/v1/accounts/{quote(account, safe='')}"
         body: dict[str, Any] = {} if brand is None else {"brand": brand}
@@ -132,7 +132,7 @@ class NotifierGateway:
 
 
 def _check_gateway(reply: Reply) -> None:
-    """Raises what a refusal of the gateway itself means."""
+    """Raises the error that a refusal by the gateway itself means."""
     if reply.status < HTTPStatus.BAD_REQUEST:
         return
     document = reply.document
@@ -145,7 +145,7 @@ def _check_gateway(reply: Reply) -> None:
 
 
 def _of_account(channel: NotificationChannel, answer: Mapping[str, Any]) -> str | None:
-    """What the account's own side says, which the gateway hands on whatever it is."""
+    """Checks the provider's answer, which the gateway passes on unchanged."""
     status = int(answer.get("status", 0))
     said = _short(_reason(answer))
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
@@ -153,24 +153,24 @@ def _of_account(channel: NotificationChannel, answer: Mapping[str, Any]) -> str 
             raise NotificationRefusedError(_short(refused))
         return None
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        raise DeliveryPostponedError(f"too many at once: {said}", _until(answer.get("retry_at"), None))
+        raise DeliveryPostponedError(f"too many requests: {said}", _until(answer.get("retry_at"), None))
     if status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         raise DeliveryFailedError(f"{channel.kind} answered {status}: {said}")
     raise NotificationRefusedError(f"{channel.kind} answered {status}: {said}")
 
 
 def _reason(answer: Mapping[str, Any]) -> str:
-    """In the other side's words: Telegram's and Discord's JSON, Slack's plain text."""
+    """The provider's reason: from JSON (Telegram, Discord) or plain text (Slack)."""
     document = answer.get("json")
     if isinstance(document, dict):
         for name in ("description", "message", "detail", "error"):
             if isinstance(document.get(name), str):
                 return str(document[name])
-    return str(answer.get("text") or "it gives no reason")
+    return str(answer.get("text") or "no reason given")
 
 
 def _of_mail(answer: Mapping[str, Any]) -> str | None:
-    """Which of several addresses were refused, where others were taken."""
+    """The refused addresses, if the server accepted others; else None."""
     refused = answer.get("refused")
     if not refused:
         return None

@@ -1,4 +1,4 @@
-"""SQL over what is to be told on which route, and over the messages that tell it."""
+"""SQL over the notifications that routes have to send, and over their messages."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -13,12 +13,12 @@ from monitor.notifications.store import route_of
 
 _MOST_AT_A_TIME: Final = 500
 _SUMMARIES_FOR: Final = timedelta(days=7)
-"""So long a summary that could not be sent is worth sending."""
+"""Age up to which a failed summary is sent once its route works again."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeasedMessage:
-    """A message under a lease, and the route as it is set now."""
+    """A message that this replica sends until its lease ends, with the current route."""
 
     id: UUID
     purpose: str
@@ -33,7 +33,7 @@ class LeasedMessage:
 _FOR_A_ROUTE: Final = """
     notifications as n join notification_routes as r
         on (r.brand_slug is null or r.brand_slug = n.brand_slug)
-        -- Whatever operators asked to be told of: that others are not told is for each of them.
+        -- Each operators' route gets notifications about failing routes, without regard to its kinds.
         and (r.kinds = '{}' or n.kind = any (r.kinds) or (n.kind = 'routes' and r.brand_slug is null))
         and not (n.kind = 'routes' and n.key = r.name)
     where n.resolved_at is null and n.acknowledged_at is null and (not n.is_event or n.noticed_at >= r.created_at)
@@ -44,18 +44,18 @@ _DUE: Final = "((m.state = 'waiting' and m.due_at <= clock_timestamp()) or (m.st
 
 @dataclass(frozen=True, slots=True)
 class PendingWork:
-    """What there is to do."""
+    """Which work of the notifier is due."""
 
     summary: bool
     """A summary is due."""
     news: bool
-    """There may be something to tell on a route."""
+    """A route may have notifications to send."""
     sending: bool
     """A message is due."""
 
 
 async def pending_work(connection: Connection) -> PendingWork:
-    """By one statement, for whoever asks all the time; most of the time it is nothing."""
+    """Checks by one statement what is due; frequent polls mostly find nothing."""
     row = await connection.fetchrow(
         f"""
         select exists (select from notification_routes where summary_due_at <= clock_timestamp()) as summary,
@@ -70,7 +70,7 @@ async def pending_work(connection: Connection) -> PendingWork:
 
 
 async def assign_to_routes(connection: Connection) -> None:
-    """Every route is to be told of what it is for; what has happened before there was the route, it is not told of."""
+    """Assigns open notifications to their routes; a route gets no events from before its creation."""
     await connection.execute(
         f"insert into notification_tellings (notification_id, route) select n.id, r.name from {_FOR_A_ROUTE}"  # noqa: S608  (as above)
         " on conflict do nothing"
@@ -78,7 +78,7 @@ async def assign_to_routes(connection: Connection) -> None:
 
 
 async def lock_ready_route(connection: Connection, name: str) -> tuple[NotificationRoute, datetime] | None:
-    """The route, under its lock, if something may be composed for it now; with the database's time."""
+    """Locks a route that may get a new message now; returns it with the database's time, or None."""
     row = await connection.fetchrow(
         """
         select r.*, clock_timestamp() as now from notification_routes as r
@@ -101,7 +101,7 @@ async def routes_with_pending(connection: Connection) -> list[str]:
 async def pending_notifications(
     connection: Connection, route: NotificationRoute
 ) -> list[NotificationSnapshot]:
-    """What is not on its way already. A route that was narrowed is not told of what it is not for any more."""
+    """Notifications of a route that no message carries yet; those that its current brand and kinds exclude are left out."""
     rows = await connection.fetch(
         """
         select n.id as notification_id, n.kind, n.brand_slug as brand, n.key, n.severity, n.title, n.detail, n.command, n.link,
@@ -131,7 +131,7 @@ async def pending_notifications(
 
 
 async def close_tellings(connection: Connection, route: str, notifications: Sequence[UUID]) -> None:
-    """There is nothing more to say of these."""
+    """Ends the assignment of these notifications to the route."""
     await connection.execute(
         "update notification_tellings set closed_at = clock_timestamp() where route = $1 and notification_id = any ($2)",
         route,
@@ -146,7 +146,7 @@ async def insert_message(
     purpose: str,
     content: Mapping[str, Any] | None,
 ) -> None:
-    """The same one again changes nothing."""
+    """Stores a message to send; the same id again changes nothing."""
     await connection.execute(
         """
         insert into notification_messages (id, route, brand_slug, purpose, content, state)
@@ -170,7 +170,7 @@ async def insert_message(
 async def claim_message(
     connection: Connection, lease: timedelta, *, busy: Sequence[str], only: UUID | None = None
 ) -> LeasedMessage | None:
-    """The one that has been due the longest, of a route that is not among the `busy`; for whoever has the lease."""
+    """Leases the message that has been due the longest, on a route not in `busy`; None if no message is due."""
     row = await connection.fetchrow(
         f"""
         with due as (
@@ -205,7 +205,7 @@ async def claim_message(
 
 
 async def store_content(connection: Connection, claimed: LeasedMessage, content: Mapping[str, Any]) -> bool:
-    """Of a summary that was put together; False if somebody else has it by now."""
+    """Stores the content of a composed summary; False if another replica has the lease by now."""
     found = await connection.fetchval(
         """
         update notification_messages set content = $3::text::jsonb
@@ -219,7 +219,7 @@ async def store_content(connection: Connection, claimed: LeasedMessage, content:
 
 
 async def mark_sent(connection: Connection, claimed: LeasedMessage, remark: str | None) -> None:
-    """It has arrived: so does the route work, and what waited for that is due."""
+    """Stores that a message was sent. The route counts as working, and its failed summaries become due."""
     if not await _end(connection, claimed, "sent", remark):
         return
     told = [] if claimed.content is None else claimed.content["told"]
@@ -253,7 +253,7 @@ async def mark_sent(connection: Connection, claimed: LeasedMessage, remark: str 
 async def postpone(
     connection: Connection, claimed: LeasedMessage, problem: str, after: timedelta, *, counts: bool
 ) -> None:
-    """Sent again later; what was never tried does not count as an attempt."""
+    """Makes a message wait for `after`; with `counts` the attempt counts."""
     await connection.execute(
         """
         update notification_messages
@@ -272,7 +272,7 @@ async def postpone(
 async def mark_failed(
     connection: Connection, claimed: LeasedMessage, problem: str, try_again: timedelta | None
 ) -> None:
-    """It stays in the log as failed; what it told of waits for the next one. With `try_again`, the route counts as failing."""
+    """Ends a message as failed; its notifications wait for the next one. With `try_again`, the route counts as failing."""
     if not await _end(connection, claimed, "failed", problem):
         return
     await connection.execute(
@@ -292,7 +292,7 @@ async def mark_failed(
 
 
 async def _end(connection: Connection, claimed: LeasedMessage, state: str, problem: str | None) -> bool:
-    """False if the lease was over, and somebody else has sent it since: what he knows of it counts."""
+    """Ends a message; False if the lease ended and another replica has sent it since."""
     found = await connection.fetchval(
         """
         update notification_messages set state = $3, problem = $4, ended_at = clock_timestamp(), lease_until = null
@@ -307,7 +307,7 @@ async def _end(connection: Connection, claimed: LeasedMessage, state: str, probl
 
 
 async def due_summary(connection: Connection) -> tuple[NotificationRoute, datetime, datetime] | None:
-    """A route whose summary is due, under its lock; when it was due, and the database's time."""
+    """Locks a route with a due summary; returns it with the due time and the database's time, or None."""
     row = await connection.fetchrow(
         """
         select r.*, clock_timestamp() as now from notification_routes as r
@@ -332,7 +332,7 @@ async def fetch_messages(
     limit: int,
     brands: Collection[str] | None = None,
 ) -> list[dict[str, Any]]:
-    """The newest first; those made before `before`, if given. Of `brands`, those of routes of theirs."""
+    """Messages, the newest first, that follow `before` if given; with `brands`, only those of these brands' routes."""
     rows = await connection.fetch(
         """
         select id, route, brand_slug, purpose, coalesce(content->>'title', '') as title, state, attempts, due_at, problem, made_at, ended_at

@@ -1,4 +1,4 @@
-"""The shapes of requests and answers about notifications."""
+"""Requests and answers of the HTTP API for notifications."""
 
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal, Self
@@ -40,7 +40,7 @@ class _NotificationBody(BaseModel):
 
 
 class QuietHoursModel(_NotificationBody):
-    """From one time of the day to another one, over midnight if `end` is not later."""
+    """A daily period, over midnight if `end` is not later than `begin`."""
 
     begin: Clock
     end: Clock
@@ -56,7 +56,7 @@ class QuietHoursModel(_NotificationBody):
 
 
 class SummaryModel(_NotificationBody):
-    """When the summary of the week comes."""
+    """When the weekly summary is sent."""
 
     weekday: Weekday = Weekday.MONDAY
     at: Clock = "08:00"
@@ -72,25 +72,25 @@ class SummaryModel(_NotificationBody):
 
 
 class RouteRequest(_NotificationBody):
-    """Who is told of what, and through which account. Fields left out take their defaults, also when the route exists."""
+    """Which notifications go out through which account. Omitted fields take their defaults, also on an existing route."""
 
     account: RouteName
-    """Of the gateway: of kind telegram, slack, discord, smtp or webhook."""
+    """An account of the gateway: telegram, slack, discord, smtp or webhook."""
     to: Annotated[tuple[Address, ...], Field(max_length=20, examples=[["ops@example.org"]])] = ()
-    """The addresses (smtp), or another chat of the account than its first (telegram); the other kinds know where they go."""
+    """Addresses (smtp), or a chat of the account if not its first (telegram); other kinds take none."""
     brand: BrandSlug | None = None
-    """What is about this brand alone; left out: the operators' route, told of everything."""
+    """Only notifications of this brand; omitted: an operators' route, which gets all."""
     kinds: Annotated[
         tuple[NotificationKind, ...],
         Field(max_length=len(NotificationKind), examples=[["dead_letters", "in_doubt"]]),
     ] = ()
-    """Empty: all. A route of the operators is told of failing routes in any case."""
+    """Empty: all kinds. An operators' route always gets notifications about failing routes."""
     quiet_hours: QuietHoursModel | None = None
-    """What is noticed meanwhile comes afterwards, in one message; what is critical comes at once."""
+    """Notifications in this period wait for its end and share a message; critical ones go out at once."""
     group_seconds: Annotated[int, Field(ge=0, le=86_400)] = 60
-    """What is noticed within so many seconds comes in one message."""
+    """Notifications within so many seconds share a message."""
     summary: SummaryModel | None = None
-    """Left out: there is no weekly summary."""
+    """Omitted: no weekly summary."""
 
     def route(self, name: str) -> NotificationRoute:
         return NotificationRoute(
@@ -106,7 +106,7 @@ class RouteRequest(_NotificationBody):
 
 
 class RouteView(View):
-    """A route, and how it fares."""
+    """A notification route and its state."""
 
     name: str
     account: str
@@ -119,7 +119,7 @@ class RouteView(View):
     summary_due_at: datetime | None
     state: Literal["working", "failing"]
     problem: str | None
-    """Why nothing arrives."""
+    """Why the route fails."""
     failing_since: datetime | None
     last_sent_at: datetime | None
     created_at: datetime
@@ -149,30 +149,30 @@ class RouteView(View):
 
 class RouteList(View):
     items: list[RouteView]
-    """By name."""
+    """In the order of their names."""
 
 
 class DeliveryView(View):
     route: str
     told_at: datetime | None
-    """Null: it is still to be told there."""
+    """Null: the route has not sent it."""
 
 
 class NotificationView(View):
-    """What was noticed. All times are UTC."""
+    """A notification. All times are UTC."""
 
     id: UUID
     kind: NotificationKind
     brand: str | None
     key: str
-    """With kind and brand, what makes two of them the same."""
+    """Identifies the notification, together with kind and brand."""
     severity: Severity
     title: str
     detail: str
     command: str
     link: str | None
     count: int | None
-    """How many things it stands for."""
+    """Number of things it covers."""
     state: Literal["open", "acknowledged", "resolved"]
     noticed_at: datetime
     changed_at: datetime
@@ -195,21 +195,21 @@ class NotificationPage(View):
 
 
 class MessageView(View):
-    """What was sent, or was not."""
+    """A message of a route."""
 
     id: UUID
-    """Also in the `webhook-id` and the `Message-ID`: the same in every attempt."""
+    """Also part of `webhook-id` and `Message-ID`; the same in every attempt."""
     route: str
     brand: str | None
     purpose: Literal["news", "summary", "test"]
     title: str
-    """Empty: a summary that has not been put together."""
+    """Empty for a summary that is not composed yet."""
     state: Literal["waiting", "sending", "sent", "failed"]
     attempts: int
     due_at: datetime
-    """Of one that waits: when it is tried again."""
+    """Time of the next attempt, while it waits."""
     problem: str | None
-    """Why it did not arrive the last time; of one that was sent, which addresses refused it."""
+    """Why the last attempt failed; after a partial success, the refused addresses."""
     made_at: datetime
     ended_at: datetime | None
 
@@ -226,4 +226,4 @@ class MessagePage(View):
 
 class AcknowledgeRequest(_NotificationBody):
     by: By | None = None
-    """Who takes care of it; kept with it, and taken on trust."""
+    """Name of the person in charge; stored and not verified."""

@@ -1,7 +1,7 @@
-"""Telling: what was noticed is composed into messages, one on its way for a route at a time, and sent through the gateway.
+"""Composes notifications into messages, one at a time for each route, and sends them through the gateway.
 
-A message is composed once and sent at least once: who receives it twice can tell by its id. Each route is served by itself; one that
-hangs or fails keeps none of the others.
+A message is composed once and sent at least once; receivers recognize a duplicate by its id. Each route has its own task, so that
+one that hangs or fails does not delay the others.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ log = structlog.get_logger(__name__)
 
 _PAUSE_SECONDS: Final = 2.0
 _LEASE: Final = timedelta(seconds=90)
-"""Longer than the gateway may take, and a summary before that."""
+"""Longer than composing a summary and the gateway's answer take."""
 _AT_ONCE: Final = 16
 _SUMMARY: Final = uuid5(NAMESPACE_URL, "brand-engine:notifications:summary")
 _TEST: Final[Mapping[str, Any]] = {
@@ -54,10 +54,10 @@ class Notifier:
         self._gateway = gateway
         self._summaries = summaries
         self._sending: dict[str, asyncio.Task[None]] = {}
-        """By route."""
+        """Tasks by route."""
 
     async def run(self) -> None:
-        """Goes on until it is cancelled. What is being sent then is sent again by whoever comes next."""
+        """Composes and sends until cancelled. After a cancellation, the next process sends unfinished messages again."""
         try:
             while True:
                 try:
@@ -79,7 +79,7 @@ class Notifier:
             await self._start_sending()
 
     async def compose_due(self) -> None:
-        """Makes messages of what is to be told now, on every route, and summaries that are due."""
+        """Composes the due messages of every route, and creates due summaries."""
         while await self._create_due_summary():
             pass
         async with self._database.transaction() as tx:
@@ -90,7 +90,7 @@ class Notifier:
 
     async def _compose_for(self, name: str) -> None:
         async with self._database.transaction() as tx:
-            # What is composed of a brand that is erased at this moment would outlive it.
+            # Without this, a message about a brand that is erased at the same time would outlive the erasure.
             await ERASURES.hold_off(tx.connection)
             held = await message_store.lock_ready_route(tx.connection, name)
             if held is None:
@@ -110,7 +110,7 @@ class Notifier:
                 await message_store.insert_message(tx.connection, new_event_id(), route, "news", content)
 
     async def _create_due_summary(self) -> bool:
-        """One message for a due time, whichever replica comes first; of several that were missed, the last."""
+        """Creates one summary for a due time on the first replica; of several missed ones only the last. False if none is due."""
         async with self._database.transaction() as tx:
             due = await message_store.due_summary(tx.connection)
             if due is None:
@@ -138,7 +138,7 @@ class Notifier:
         del self._sending[route]
 
     async def _send_or_log(self, claimed: message_store.LeasedMessage) -> None:
-        """Whatever happens, the lease ends and somebody tries again."""
+        """Sends a message and logs errors; after an error the lease ends, and a replica tries again."""
         try:
             await self.send(claimed)
         except DatabaseUnavailableError as error:
@@ -147,7 +147,7 @@ class Notifier:
             log.exception("notification_failed", message_id=str(claimed.id))
 
     async def send_test(self, route: NotificationRoute) -> UUID:
-        """Sends a test message now, and once; the log has what came of it."""
+        """Sends a test message once, now; returns its id, under which its outcome is stored."""
         message = new_event_id()
         async with self._database.transaction() as tx:
             await message_store.insert_message(tx.connection, message, route, "test", _TEST)
@@ -157,7 +157,7 @@ class Notifier:
         return message
 
     async def send(self, claimed: message_store.LeasedMessage) -> None:
-        """Has a claimed message sent, and writes down what came of it."""
+        """Sends a leased message and stores the outcome."""
         try:
             remark = await self._deliver(claimed)
         except (PassingError, UnusableAnswerError) as error:
@@ -197,17 +197,17 @@ class Notifier:
             async with self._database.transaction() as tx:
                 if await store.erased_since(tx.connection, began):
                     raise DeliveryPostponedError(
-                        "a brand was erased while it was put together", timedelta(seconds=5)
+                        "a brand was erased during its composition", timedelta(seconds=5)
                     )
                 if not await message_store.store_content(tx.connection, claimed, content):
-                    raise DeliveryPostponedError("another process sends it")
+                    raise DeliveryPostponedError("another replica sends it")
         message = Message.of(claimed.id, claimed.made_at, claimed.purpose, content)
         return await self._gateway.send(
             channel, route.account, route.brand, channel.form(message, route.addresses or account.chats[:1])
         )
 
     async def _now(self) -> datetime:
-        """By the database's clock."""
+        """The database's time."""
         async with self._database.connection() as connection:
             now: datetime = await connection.fetchval("select clock_timestamp()")
         return now
@@ -223,7 +223,7 @@ class Notifier:
             case None:
                 await message_store.mark_sent(connection, claimed, remark)
             case _ if claimed.purpose == "test":
-                # Somebody waits for what came of it, and sees: it is not tried again.
+                # The caller sees the outcome at once, so there is no retry.
                 await message_store.mark_failed(connection, claimed, str(outcome), None)
             case DeliveryPostponedError() if claimed.age < domain.NEVER_SENT_FOR:
                 await message_store.postpone(connection, claimed, str(outcome), outcome.after, counts=False)

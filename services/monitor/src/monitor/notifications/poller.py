@@ -1,7 +1,6 @@
-"""Looking: each source every so often, by one replica; what is seen becomes notifications, and what is seen no more is resolved.
+"""Polls the notification sources, each on one replica at a time. New conditions open notifications, ended ones resolve them.
 
-Nobody has to tell this service of anything, so nothing is told twice or lost on the way, and whoever is away for an hour is looked at
-after that.
+Polling needs no messages from other services: nothing is lost or doubled on the way, and after an outage the next poll catches up.
 """
 
 import asyncio
@@ -24,7 +23,7 @@ log = structlog.get_logger(__name__)
 
 _PAUSE_SECONDS: Final = 5.0
 AWAY_FOR: Final = timedelta(minutes=10)
-"""Services are restarted, and their networks hiccup: nobody is told of less."""
+"""Shorter outages, such as restarts, cause no notification."""
 
 
 class NotificationPoller:
@@ -32,13 +31,13 @@ class NotificationPoller:
         self._database = database
 
     async def run(self, source: NotificationSource) -> None:
-        """Goes on until it is cancelled. Without a route nobody is told of anything, and nobody is asked."""
+        """Polls the source until cancelled; while there is no route, it skips the polls."""
         while True:
             await self.poll(source)
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def poll(self, source: NotificationSource) -> bool:
-        """Looks there if it is time and there is a route; whether it did."""
+        """Polls the source if it is due and a route exists; returns whether it did."""
         async with self._database.connection() as connection:
             began = await store.claim_source(connection, source.name, source.every)
         if began is None:
@@ -80,11 +79,11 @@ class NotificationPoller:
                     key=whom,
                     severity=Severity.WARNING,
                     title=f"{whom[0].upper()}{whom[1:]} does not answer",
-                    detail="what there would be to tell of it is told when it does",
+                    detail="notifications that depend on it come once it answers",
                 )
                 await store.reconcile(tx.connection, _outage_source(source), [condition])
 
 
 def _outage_source(source: NotificationSource) -> str:
-    """The source of that nothing can be seen there."""
+    """Name of the source of notifications about an outage of this source."""
     return f"{source.name} away"

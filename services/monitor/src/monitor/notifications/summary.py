@@ -1,4 +1,4 @@
-"""The weekly summary: what became of a week, of a brand or of all of them. What cannot be asked is said to be missing."""
+"""Composes the weekly summary of one brand or of all. It names data of services that did not answer as missing."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -17,19 +17,19 @@ from monitor.notifications.sources import ReceiptsSource, dollars
 
 WEEK: Final = timedelta(days=7)
 _MOST_BRANDS: Final = 20
-"""Told of one by one."""
+"""Brands with a line of their own."""
 _MOST_CHANNELS: Final = 12
 _AWAY: Final = (PassingError, UnusableAnswerError, NotThereError)
 
 
 @dataclass
 class _Week:
-    """What is told of one brand, or of several together."""
+    """Counts of one week, for a brand or a sum of brands."""
 
     articles: Counter[str] = field(default_factory=Counter)
     """`published`, `refused`, `failed` keywords; `drafts_waiting`."""
     posted: Counter[str] = field(default_factory=Counter)
-    """By account, or by channel where there is none."""
+    """By account, or by channel if the account is unknown."""
     failed: Counter[str] = field(default_factory=Counter)
     posts: Counter[str] = field(default_factory=Counter)
     """`waiting`, `planned`."""
@@ -45,7 +45,7 @@ class _Week:
 
 @dataclass
 class _ActivityAnswers:
-    """What the others have told, by brand; and who could not."""
+    """Answers of the other services by brand, and notes on missing ones."""
 
     brands: dict[str, _Week] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
@@ -57,7 +57,7 @@ class _ActivityAnswers:
 
 
 class SummaryComposer:
-    """`orchestrator`, `gateway`, `posts`: None where they are not set up; `receipts`: of services that have some."""
+    """Composes summaries. `orchestrator`, `gateway` and `posts` are None if not configured."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class SummaryComposer:
         self._receipts = receipts
 
     async def content(self, route: NotificationRoute, until: datetime) -> dict[str, Any]:
-        """The message of the week before `until`."""
+        """Content of the message about the week before `until`."""
         since = until - WEEK
         whose = "all brands" if route.brand is None else route.brand
         zone = route.summary.zone if route.summary else None
@@ -169,7 +169,7 @@ class SummaryComposer:
             return f"Nothing was spent since {day:%-d %b}, nor this month."
         month = scope["month"]
         cap = "" if month["cap"] is None else f" of the {dollars(month['cap'])} that may be spent"
-        # A gateway of the version before tells of the month alone.
+        # A gateway of the previous version reports the month only.
         week = scope.get("since")
         lately = "" if week is None else f"{dollars(week)} since {day:%-d %b}; "
         return f"Spent: {lately}{dollars(month['spent'])}{cap} this month."
@@ -183,7 +183,7 @@ class SummaryComposer:
 
 
 async def _all_of(pages: AsyncIterator[Mapping[str, Any]]) -> list[Mapping[str, Any]] | None:
-    """All of it, or nothing: of half of the brands the sum would be wrong."""
+    """All pages, or None if one fails: a sum over some of the brands would be wrong."""
     try:
         return [each async for each in pages]
     except _AWAY:
@@ -226,7 +226,7 @@ def _lines(week: _Week, asked: _ActivityAnswers) -> list[str]:
 
 
 def _by_channel(counts: Counter[str]) -> str:
-    """The busiest first."""
+    """The counts as text, the largest first."""
     told = [(name, count) for name, count in counts.items() if count]
     ordered = [f"{name} {count}" for name, count in sorted(told, key=lambda each: (-each[1], each[0]))]
     more = [f"{len(ordered) - _MOST_CHANNELS} more channels"] if len(ordered) > _MOST_CHANNELS else []

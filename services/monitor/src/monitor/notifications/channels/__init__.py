@@ -1,4 +1,4 @@
-"""How a message reads in each kind of account, one file each, and what its answers mean."""
+"""Formats of messages, one module for each kind of account, and the meaning of the providers' answers."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -10,6 +10,6 @@ CHANNELS: Final[Mapping[str, NotificationChannel]] = {
     each.kind: each
     for each in (telegram.CHANNEL, slack.CHANNEL, discord.CHANNEL, mail.CHANNEL, webhook.CHANNEL)
 }
-"""By the kind of the account."""
+"""Channels by kind of account."""
 
 __all__ = ["CHANNELS", "Mail", "NotificationChannel", "ProviderRequest"]

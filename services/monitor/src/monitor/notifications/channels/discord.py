@@ -9,7 +9,7 @@ from monitor.notifications.message import Message, MessageItem, cut
 
 _MOST_EMBEDS: Final = 10
 _MOST_CHARACTERS: Final = 5500
-"""With room for what is counted differently."""
+"""Below the limit of 6000, since Discord may count differently."""
 _COLOURS: Final = {"critical": 0xC0392B, "warning": 0xE67E22, "info": 0x2E86C1}
 _MARKS: Final = re.compile(r"([\\*_~`|>\[\]()#@<-])")
 
@@ -47,7 +47,7 @@ def _embed(line: MessageItem) -> dict[str, Any]:
 
 
 def _escaped(text: str) -> str:
-    """Without Markdown; mentions are switched off for the whole message besides."""
+    """The text with its Markdown escaped; `allowed_mentions` disables mentions."""
     return _MARKS.sub(r"\\\1", text)
 
 

@@ -1,4 +1,4 @@
-"""Mail: text, and the same as a little HTML. Its Message-ID is the same in every attempt."""
+"""Mail with a text and an HTML part. Its Message-ID is the same in every attempt."""
 
 from collections.abc import Iterator, Sequence
 from html import escape

@@ -39,9 +39,9 @@ def _text(line: MessageItem, *, alone: bool) -> str:
 
 
 def _escaped(text: str, most: int) -> str:
-    """Nobody is mentioned, nothing is a link by itself: https://api.slack.com/reference/surfaces/formatting#escaping.
+    """Escapes mentions and links (https://api.slack.com/reference/surfaces/formatting#escaping).
 
-    No longer than `most` as it is sent, and no entity is cut in two.
+    The result has at most `most` characters; a cut never splits an entity.
     """
     pieces = [_ENTITIES.get(character, character) for character in text]
     lengths = list(accumulate(map(len, pieces)))

@@ -1,4 +1,4 @@
-"""Telegram's sendMessage with parse_mode HTML, https://core.telegram.org/bots/api#sendmessage: at most 4096 characters after its tags are read."""
+"""Telegram's sendMessage with parse_mode HTML, https://core.telegram.org/bots/api#sendmessage: at most 4096 characters without tags."""
 
 from collections.abc import Sequence
 from html import escape
@@ -9,7 +9,7 @@ from monitor.notifications.message import Message, MessageItem, cut
 
 _MOST: Final = 4096
 _SPARE: Final = 200
-"""For the line that counts what had no room."""
+"""Room for the line that counts omitted items."""
 
 
 def form(message: Message, addresses: Sequence[str]) -> ProviderRequest:
@@ -25,7 +25,7 @@ def form(message: Message, addresses: Sequence[str]) -> ProviderRequest:
 
 
 def _text(message: Message) -> str:
-    # Whole blocks: a tag that is cut in two has the message refused. Escaped they are longer than counted, never shorter.
+    # Whole blocks only: Telegram refuses a message with a split tag. Escaped text is longer than Telegram counts, never shorter.
     blocks = [f"<b>{_plain(message.title, 300)}</b>", *(_plain(each, 1500) for each in message.paragraphs)]
     left_out = message.more
     size = sum(map(len, blocks))
@@ -58,7 +58,7 @@ def _plain(text: str, most: int) -> str:
 
 def _refused(document: Any) -> str | None:
     if isinstance(document, dict) and document.get("ok") is False:
-        return str(document.get("description", "Telegram says that it is not ok"))
+        return str(document.get("description", "Telegram refused it without a description"))
     return None
 
 

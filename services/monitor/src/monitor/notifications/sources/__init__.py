@@ -1,4 +1,4 @@
-"""What is looked at: each place tells what is so there, and what has happened of late."""
+"""Notification sources: each reports the current conditions and recent events of one place."""
 
 from monitor.notifications.sources.brands import BrandsSource
 from monitor.notifications.sources.dead_letters import DeadLettersSource

@@ -1,4 +1,4 @@
-"""What the orchestrator tells of brands: drafts and posts that a person has to decide about, and audits that were made."""
+"""Conditions of brands from the orchestrator: drafts and posts that wait for review, and finished audits."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -8,7 +8,7 @@ from monitor.notifications.brand_activity import BrandActivityClient
 from monitor.notifications.domain import Condition, NotificationKind, Severity
 
 NEWS_FOR: Final = timedelta(days=3)
-"""So long after it was made an audit may still be told of; the services may have been away."""
+"""Age up to which an audit is reported; longer than usual outages."""
 
 
 class BrandsSource:
@@ -37,7 +37,7 @@ def _waiting(brand: Mapping[str, Any]) -> list[Condition]:
                 key="drafts",
                 severity=Severity.WARNING if held_up else Severity.INFO,
                 title="Drafts wait for a person",
-                detail="nothing more is begun for the brand until somebody has looked" if held_up else "",
+                detail="the brand begins no further articles until a person reviews them" if held_up else "",
                 command=f"brandctl drafts list --brand {slug}",
                 brand=slug,
                 count=drafts,
@@ -65,7 +65,7 @@ def _audit(slug: str, audit: Mapping[str, Any]) -> Condition:
         NotificationKind.AUDITS,
         key=audit["audit_id"],
         severity=Severity.INFO,
-        title="An audit was made: it found " + (told or "nothing to do"),
+        title="An audit found " + (told or "nothing to do"),
         command=f"brandctl audits {slug}",
         brand=slug,
         is_event=True,

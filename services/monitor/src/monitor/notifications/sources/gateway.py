@@ -1,4 +1,4 @@
-"""What the gateway tells: accounts whose access ends, and budgets that are used up."""
+"""Conditions from the gateway: accounts that lose access, and budgets that run out."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -8,7 +8,7 @@ from monitor.notifications.domain import Condition, NotificationKind, Severity
 from monitor.notifications.gateway import NotifierAccount, NotifierGateway
 
 NEAR: Final = 0.8
-"""Of a cap that is spent: somebody may want to raise it before work waits."""
+"""Spent share of a budget that causes a warning, before work has to wait."""
 _MICROS: Final = 1_000_000
 
 
@@ -35,7 +35,7 @@ def _of_account(account: NotifierAccount) -> list[Condition]:
             title=f"Account {who} {'has to be connected again' if over else 'will have to be connected again'}",
             detail=account.detail or f"nothing goes out on it{ends}" if over else f"all is well so far{ends}",
             command=f"brandctl accounts show {account.name}",
-            # Who may use it with others, is not told of them.
+            # A shared account causes one notification for each brand, without the names of the others.
             brand=brand,
         )
         for brand in ([None] if "*" in account.brands else account.brands)
@@ -93,6 +93,6 @@ def _of_scope(scope: Mapping[str, Any]) -> list[Condition]:
 
 
 def dollars(micros: int) -> str:
-    """With cents, rounded up."""
+    """The amount in dollars, rounded up to cents."""
     cents = -(-micros // (_MICROS // 100))
     return f"${cents // 100}.{cents % 100:02d}"

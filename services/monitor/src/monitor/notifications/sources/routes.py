@@ -1,4 +1,4 @@
-"""Routes of notifications on which nothing arrives: told on the others."""
+"""Conditions for failing notification routes; the other routes report them."""
 
 from collections.abc import Sequence
 
