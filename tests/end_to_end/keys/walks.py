@@ -33,7 +33,7 @@ from research.http_api import create_api as research_api
 from research.index.files import FileState, IndexedFile, save_files
 from research.store import Inquiry, NewResearch, save_researches
 from social.api import create_api as social_api
-from social.calendar import Slots
+from social.calendar import SlotScheduler
 from social.handlers import Handlers as SocialHandlers
 from social.http_api import create_app as create_feeds
 from social.sending import DuePosts
@@ -344,7 +344,10 @@ def publisher(database: Database, receipts: Receipts) -> FastAPI:
 
 
 def social(database: Database, receipts: Receipts) -> FastAPI:
-    due, feeds = DuePosts(database, Slots(), at_once=1), create_feeds(database, FEEDS, posts_per_page=20)
+    due, feeds = (
+        DuePosts(database, SlotScheduler(), at_once=1),
+        create_feeds(database, FEEDS, posts_per_page=20),
+    )
     return social_api(database, authorise, FEEDS, due, feeds=feeds, receipts=receipts)
 
 

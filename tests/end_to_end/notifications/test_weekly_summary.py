@@ -29,7 +29,7 @@ from orchestrator.api import KnownCallers, http_api
 from orchestrator.app import READ_BY_MONITOR as OF_ORCHESTRATOR
 from social.api import create_api
 from social.app import READ_BY_MONITOR as OF_SOCIAL
-from social.calendar import Slots
+from social.calendar import SlotScheduler
 from social.http_api import create_app
 from social.sending import DuePosts
 from social.urls import FeedUrls
@@ -81,7 +81,7 @@ async def system(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterato
             of["social"],
             PairKeys(own, [Pair("monitor", SecretStr(PAIR), OF_SOCIAL)]),
             feeds,
-            DuePosts(of["social"], Slots(), at_once=1),
+            DuePosts(of["social"], SlotScheduler(), at_once=1),
             feeds=create_app(of["social"], feeds, posts_per_page=5),
         )
         settings = GatewaySettings.model_validate(

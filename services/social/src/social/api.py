@@ -13,7 +13,7 @@ from messaging import Database
 from receipts import Receipts, serve_receipts
 from social import calendar, problem_codes
 from social.activity import activity_routes
-from social.reach import reach_routes
+from social.reach import post_metrics_routes
 from social.review import answer_refusals, review_routes
 from social.sending import DuePosts, rule_routes
 from social.urls import FeedUrls
@@ -48,7 +48,7 @@ def create_api(
         rule_routes(database),
         *calendar.routes(database, due),
         activity_routes(database),
-        reach_routes(database),
+        post_metrics_routes(database),
     )
     answer_refusals(app)
     calendar.answer_refusals(app)

@@ -13,19 +13,19 @@ from envelope.brand.payloads import DatabaseFellBack, PostSend, SocialCreate, So
 from messaging import CommitLoss, QueuePolicy, Service, Transaction, on_batch, on_each
 from receipts import Door
 from social.api import create_api
-from social.calendar import Repeats, Slots
+from social.calendar import RepeatPlanner, SlotScheduler
 from social.channels import CHANNELS
 from social.erasure import erase
 from social.handlers import Handlers
 from social.http_api import create_app
-from social.reach import ReachLooks
-from social.review import Appointments, count_pending
+from social.reach import PostMetricsPoller
+from social.review import ScheduledPostPublisher, count_pending
 from social.sending import (
     DuePosts,
-    Patience,
+    PostSender,
     PublishedPictures,
-    Sender,
-    Standing,
+    SendingGate,
+    SendRetryPolicy,
     count_posts,
     note_loss,
 )
@@ -50,7 +50,7 @@ def build(settings: Settings) -> Service:
     service = Service("social", settings, CATALOGUE)
     urls = FeedUrls.under(settings.public_url)
     tick = timedelta(seconds=settings.post_tick_seconds)
-    due = DuePosts(service.database, Slots(), at_once=settings.posts_at_once, tick=tick)
+    due = DuePosts(service.database, SlotScheduler(), at_once=settings.posts_at_once, tick=tick)
     # Composing a long text takes milliseconds; batches that are not large keep the pages answering meanwhile.
     policy = QueuePolicy(
         max_batch_size=50,
@@ -59,7 +59,7 @@ def build(settings: Settings) -> Service:
         + _MORE_SECONDS,
     )
     orchestrator = _orchestrator(service, settings)
-    standing = Standing(orchestrator, service.dependency("orchestrator", outages=(UnavailableError,)))
+    standing = SendingGate(orchestrator, service.dependency("orchestrator", outages=(UnavailableError,)))
     most_attempts = settings.max_attempts or policy.max_attempts or 1
     door = _door(service, settings)
     sender = _sender(service, settings, door, due, standing, most_attempts)
@@ -76,11 +76,13 @@ def build(settings: Settings) -> Service:
     callers = PairKeys(_callers(orchestrator, settings), pairs)
     service.serve(create_api(service.database, callers, urls, due, feeds=feeds, receipts=sender.receipts))
     sender.receipts.watched_by(service)
-    service.background("appointments", Appointments(service.database, urls, standing, due.alarm).run)
+    service.background(
+        "appointments", ScheduledPostPublisher(service.database, urls, standing, due.alarm).run
+    )
     service.background("due_posts", due.run)
-    service.background("repeats", Repeats(service.database, due).run)
+    service.background("repeats", RepeatPlanner(service.database, due).run)
     if settings.gateway_url is not None:
-        service.background("reach", ReachLooks(service.database, door).run)
+        service.background("reach", PostMetricsPoller(service.database, door).run)
     service.gauge("posts", "Posts that a person has to decide about, by state.", "state", count_pending)
     service.gauge(
         "posts_elsewhere", "Posts on other platforms that are not out yet, by state.", "state", count_posts
@@ -131,10 +133,10 @@ def _sender(
     settings: Settings,
     door: Door,
     due: DuePosts,
-    standing: Standing,
+    standing: SendingGate,
     most_attempts: int,
-) -> Sender:
-    return Sender(
+) -> PostSender:
+    return PostSender(
         service.database,
         door,
         FeedUrls.under(settings.public_url),
@@ -143,5 +145,5 @@ def _sender(
             _pages(service, settings, _READING_SECONDS), _pages(service, settings, _CHECKING_SECONDS)
         ),
         due=due,
-        patience=Patience(settings.post_pauses, most_attempts),
+        patience=SendRetryPolicy(settings.post_pauses, most_attempts),
     )

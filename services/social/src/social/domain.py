@@ -81,25 +81,25 @@ class Story:
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class TextCount:
     unit: str
     used: int
     maximum: int
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class ChannelDraft:
     """`text` is what people copy; `api_text` what the channel's API wants instead, where that differs."""
 
     channel: str
     text: str
-    counts: tuple[Count, ...]
+    counts: tuple[TextCount, ...]
     facets: tuple[Facet, ...] = ()
     api_text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Post:
+class FeedPost:
     """A post of the brand's own feed."""
 
     post_id: PostId
@@ -112,17 +112,17 @@ class Post:
     link: str | None
     story: Story | None = None
     """What there was to say. None: it is not known any more."""
-    kept_drafts: tuple[Draft, ...] = ()
+    kept_drafts: tuple[ChannelDraft, ...] = ()
     """Where the story is not known."""
 
     @property
-    def drafts(self) -> tuple[Draft, ...]:
+    def drafts(self) -> tuple[ChannelDraft, ...]:
         """How it would read elsewhere: composed when it is asked for, as hardly anybody does."""
         return self.kept_drafts if self.story is None else _drafts(self.story)
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class PostRefusal:
     """Why there is no post on a channel: a code for programs, a sentence for people."""
 
     reason: str
@@ -130,11 +130,11 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PostPlan:
     """What a command comes to: the post to make, if any, and an outcome for each channel that was asked for."""
 
-    post: Post | None
-    outcomes: tuple[tuple[str, Refusal | None], ...]  # (channel as the command spelled it, None = posted)
+    post: FeedPost | None
+    outcomes: tuple[tuple[str, PostRefusal | None], ...]  # (channel as the command spelled it, None = posted)
     elsewhere: tuple[str, ...] = ()
     """Channels of which the gateway's accounts decide."""
 
@@ -143,7 +143,7 @@ class LinkTooLongError(ValueError):
     """The link alone is longer than the channel allows."""
 
 
-def plan(command: SocialCreate, *, has_gateway: bool = False) -> Plan:
+def plan(command: SocialCreate, *, has_gateway: bool = False) -> PostPlan:
     """Decide for each channel of a command; a channel named twice is decided once.
 
     With a gateway, what is no channel of ours is decided about when it has been asked for its accounts.
@@ -155,7 +155,7 @@ def plan(command: SocialCreate, *, has_gateway: bool = False) -> Plan:
         (name, link_problem or _problem_with_channel(name)) for name in asked if name not in elsewhere
     )
     wanted = any(problem is None for _, problem in outcomes)
-    return Plan(_post(command) if wanted else None, outcomes, elsewhere)
+    return PostPlan(_post(command) if wanted else None, outcomes, elsewhere)
 
 
 def is_known_in_feed(command: SocialCreate) -> bool:
@@ -167,13 +167,13 @@ def _is_feed(name: str) -> bool:
     return name.strip().casefold() == FEED
 
 
-def _problem_with_channel(name: str) -> Refusal | None:
+def _problem_with_channel(name: str) -> PostRefusal | None:
     channel = CHANNELS.get(name.strip().casefold())
     if channel is None:
         known = ", ".join(CHANNELS)
-        return Refusal("unknown_channel", f"there is no channel “{name}”; choose among: {known}")
+        return PostRefusal("unknown_channel", f"there is no channel “{name}”; choose among: {known}")
     if channel.name != FEED:
-        return Refusal(
+        return PostRefusal(
             "channel_not_connected",
             f"no {channel.label} account is connected, so nothing was posted there; "
             f"use the channel “{FEED}”, whose pages hold a draft for {channel.label} to copy",
@@ -181,10 +181,10 @@ def _problem_with_channel(name: str) -> Refusal | None:
     return None
 
 
-def _problem_with_link(link: str | None) -> Refusal | None:
+def _problem_with_link(link: str | None) -> PostRefusal | None:
     if link is None or is_web_address(link):
         return None
-    return Refusal(
+    return PostRefusal(
         "invalid_link", "published_url is no http(s) address, so no post could lead to the article"
     )
 
@@ -198,9 +198,9 @@ def post_id(content_id: UUID, channel: str) -> PostId:
     return PostId(uuid5(_POSTS, f"{content_id}/{channel}"))
 
 
-def _post(command: SocialCreate) -> Post:
+def _post(command: SocialCreate) -> FeedPost:
     story = story_of(command)
-    return Post(
+    return FeedPost(
         post_id=post_id(command.content_id, FEED),
         brand_slug=BrandSlug(command.brand_slug),
         content_id=command.content_id,
@@ -240,7 +240,7 @@ def brand_name(command: SocialCreate) -> str:
 # --- composing ------------------------------------------------------------------------------------------------------
 
 
-def drafts(story: Story) -> Iterator[Draft]:
+def drafts(story: Story) -> Iterator[ChannelDraft]:
     """One for each channel elsewhere, in the table's order; none where the link alone is too long."""
     for channel in REMOTE:
         if not channel.drafted:
@@ -252,13 +252,13 @@ def drafts(story: Story) -> Iterator[Draft]:
 
 
 @lru_cache(maxsize=32)
-def _drafts(story: Story) -> tuple[Draft, ...]:
+def _drafts(story: Story) -> tuple[ChannelDraft, ...]:
     # What is looked at again and again is not composed again and again: long texts take their time.
     return tuple(drafts(story))
 
 
 @dataclass(frozen=True, slots=True)
-class _Layout:
+class _PostLayout:
     channel: Channel
     link: str | None
     headline: str = ""
@@ -281,15 +281,15 @@ class _Layout:
         return all(limit.holds(text) for limit in self.channel.limits)
 
 
-def compose(channel: Channel, story: Story) -> Draft:
+def compose(channel: Channel, story: Story) -> ChannelDraft:
     """The post on `channel`: the link whole, the opening cut if it must be, the rest only where it fits whole.
 
     Raises:
         LinkTooLongError: there is no room for the link.
     """
-    layout = _Layout(channel, story.link)
+    layout = _PostLayout(channel, story.link)
     if not layout.fits():
-        layout = _Layout(replace(channel, invitation=""), story.link)
+        layout = _PostLayout(replace(channel, invitation=""), story.link)
     if not layout.fits():
         raise LinkTooLongError(channel.name)
     opening = story.opening(channel.opening)
@@ -300,7 +300,7 @@ def compose(channel: Channel, story: Story) -> Draft:
     return _draft(channel, _filled(layout, story, opening))
 
 
-def _filled(layout: _Layout, story: Story, opening: str) -> _Layout:
+def _filled(layout: _PostLayout, story: Story, opening: str) -> _PostLayout:
     """Hashtags, title and key points, in that order, as far as there is room."""
     for tag in story.tags[: layout.channel.hashtags]:
         layout = _grown(layout, replace(layout, tags=(*layout.tags, tag)))
@@ -314,7 +314,7 @@ def _filled(layout: _Layout, story: Story, opening: str) -> _Layout:
     return _grown(layout, replace(layout, points=tuple(sorted(layout.points, key=places.__getitem__))))
 
 
-def _needs_headline(layout: _Layout, story: Story, opening: str) -> bool:
+def _needs_headline(layout: _PostLayout, story: Story, opening: str) -> bool:
     """Short channels do without the title as long as their text names the subject."""
     if layout.channel.name == FEED:
         return False
@@ -325,22 +325,22 @@ def _needs_headline(layout: _Layout, story: Story, opening: str) -> bool:
     return layout.channel.headline or story.keyword_says not in says
 
 
-def _grown(layout: _Layout, larger: _Layout) -> _Layout:
+def _grown(layout: _PostLayout, larger: _PostLayout) -> _PostLayout:
     return larger if larger.fits() else layout
 
 
-def _draft(channel: Channel, layout: _Layout) -> Draft:
+def _draft(channel: Channel, layout: _PostLayout) -> ChannelDraft:
     text = layout.text()
-    return Draft(
+    return ChannelDraft(
         channel=channel.name,
         text=text,
-        counts=tuple(Count(limit.unit, limit.count(text), limit.maximum) for limit in channel.limits),
+        counts=tuple(TextCount(limit.unit, limit.count(text), limit.maximum) for limit in channel.limits),
         facets=tuple(_facets(text, layout)) if channel.name == "bluesky" else (),
         api_text=channel.escape(text) if channel.escape else None,
     )
 
 
-def _facets(text: str, layout: _Layout) -> Iterator[Facet]:
+def _facets(text: str, layout: _PostLayout) -> Iterator[Facet]:
     """Only what we put there ourselves is marked: link and hashtags, at the end of the text."""
     end = len(text)
     found = []

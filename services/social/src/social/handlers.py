@@ -9,9 +9,9 @@ from envelope.brand.payloads import SocialCreate, SocialFailed, SocialPosted
 from messaging import Transaction, Unprocessable
 from messaging.erasure import comes_too_late
 from social import domain, store
-from social.domain import BrandSlug, Plan, Refusal
+from social.domain import BrandSlug, PostPlan, PostRefusal
 from social.erasure import ERASURES
-from social.review import Held, Pending, hold, refused
+from social.review import HeldPost, PendingPost, hold, refusal_for
 from social.sending import elsewhere
 from social.urls import FeedUrls
 
@@ -74,13 +74,13 @@ class Handlers:
     async def _held(
         self,
         messages: Sequence[DomainMessage[SocialCreate]],
-        plans: Sequence[Plan],
+        plans: Sequence[PostPlan],
         names: Mapping[BrandSlug, str],
         tx: Transaction,
-    ) -> dict[UUID, Pending]:
+    ) -> dict[UUID, PendingPost]:
         """Posts that wait for a person, or that a person has rejected, by their article."""
         wanted = [
-            Held(
+            HeldPost(
                 post=plan.post,
                 display_name=names[plan.post.brand_slug],
                 asked_as=tuple(name for name, refusal in plan.outcomes if refusal is None),
@@ -105,7 +105,11 @@ def _of_another_brand(command: SocialCreate, brand: BrandSlug) -> Unprocessable:
 
 
 def _announce(
-    message: DomainMessage[SocialCreate], plan: Plan, address: str, waits: Pending | None, tx: Transaction
+    message: DomainMessage[SocialCreate],
+    plan: PostPlan,
+    address: str,
+    waits: PendingPost | None,
+    tx: Transaction,
 ) -> None:
     command = message.payload
     for channel, refusal in plan.outcomes:
@@ -127,9 +131,9 @@ def _announce(
         tx.send(event, caused_by=message)
 
 
-def _why(refusal: Refusal | None, waits: Pending | None) -> dict[str, str]:
+def _why(refusal: PostRefusal | None, waits: PendingPost | None) -> dict[str, str]:
     if refusal is not None:
         return {"reason": refusal.reason, "detail": refusal.detail}
     assert waits is not None
-    reason, detail = refused(waits)
+    reason, detail = refusal_for(waits)
     return {"reason": reason, "detail": detail}

@@ -18,7 +18,7 @@ from envelope.brand.payloads import SLUG_PATTERN
 from messaging import Database
 from social import rendering, store
 from social.domain import BrandSlug
-from social.rendering import Renderer
+from social.rendering import FeedRenderer
 from social.sending import addresses_elsewhere
 from social.store import Feed
 from social.urls import FeedUrls
@@ -33,7 +33,7 @@ _ATOM = "application/atom+xml; charset=utf-8"
 
 
 def create_app(database: Database, urls: FeedUrls, *, posts_per_page: int) -> Starlette:
-    pages = Pages(database, urls, Renderer(urls), posts_per_page)
+    pages = FeedPages(database, urls, FeedRenderer(urls), posts_per_page)
     app = Starlette(
         routes=[
             Route("/", pages.feeds),
@@ -51,8 +51,10 @@ def create_app(database: Database, urls: FeedUrls, *, posts_per_page: int) -> St
     return app
 
 
-class Pages:
-    def __init__(self, database: Database, urls: FeedUrls, renderer: Renderer, posts_per_page: int) -> None:
+class FeedPages:
+    def __init__(
+        self, database: Database, urls: FeedUrls, renderer: FeedRenderer, posts_per_page: int
+    ) -> None:
         self._database = database
         self._urls = urls
         self._renderer = renderer

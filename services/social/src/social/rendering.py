@@ -19,14 +19,14 @@ ASSETS: Final = Assets("social", "feed.css", otherwise="public, max-age=30")
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class FeedBlock:
     """A paragraph, or the items of a list."""
 
     kind: str  # "paragraph" | "list"
     lines: tuple[str, ...]
 
 
-class Renderer:
+class FeedRenderer:
     def __init__(self, urls: FeedUrls) -> None:
         self._urls = urls
         self._templates = templates("social", urls, ASSETS)
@@ -64,14 +64,14 @@ class Renderer:
         return self._templates.get_template(template).render(**context)
 
 
-def blocks(text: str) -> Iterator[Block]:
+def blocks(text: str) -> Iterator[FeedBlock]:
     """The paragraphs and lists of a post's plain text."""
     for paragraph in text.split("\n\n"):
         for bulleted, lines in groupby(paragraph.splitlines(), key=lambda line: line.startswith(BULLET)):
             if bulleted:
-                yield Block("list", tuple(line.removeprefix(BULLET) for line in lines))
+                yield FeedBlock("list", tuple(line.removeprefix(BULLET) for line in lines))
             else:
-                yield Block("paragraph", (" ".join(lines),))
+                yield FeedBlock("paragraph", (" ".join(lines),))
 
 
 def _summary(text: str) -> str:

@@ -11,7 +11,7 @@ import structlog
 
 from chassis import Connection
 from social.channels import FEED, Facet
-from social.domain import BrandSlug, Count, Draft, Post, PostId, Story
+from social.domain import BrandSlug, ChannelDraft, FeedPost, PostId, Story, TextCount
 
 log = structlog.get_logger(__name__)
 
@@ -26,13 +26,13 @@ class Feed:
 
 @dataclass(frozen=True, slots=True)
 class StoredPost:
-    post: Post
+    post: FeedPost
     posted_at: datetime
 
 
 async def publish(
     connection: Connection,
-    posts: Sequence[Post],
+    posts: Sequence[FeedPost],
     names: Mapping[BrandSlug, str],
     *,
     chains: Mapping[UUID, str | None],
@@ -158,7 +158,7 @@ def _feed(row: asyncpg.Record) -> Feed:
 
 def _post(row: asyncpg.Record) -> StoredPost:
     return StoredPost(
-        Post(
+        FeedPost(
             post_id=PostId(row["post_id"]),
             brand_slug=BrandSlug(row["brand_slug"]),
             content_id=row["content_id"],
@@ -174,11 +174,11 @@ def _post(row: asyncpg.Record) -> StoredPost:
     )
 
 
-def story_column(post: Post) -> str | None:
+def story_column(post: FeedPost) -> str | None:
     return None if post.story is None else json.dumps(post.story.as_json())
 
 
-def drafts_column(post: Post) -> str:
+def drafts_column(post: FeedPost) -> str:
     return json.dumps([asdict(draft) for draft in post.kept_drafts])
 
 
@@ -186,13 +186,13 @@ def story_of(stored: str | None) -> Story | None:
     return None if stored is None else Story.of_json(json.loads(stored))
 
 
-def drafts_of(stored: str) -> tuple[Draft, ...]:
+def drafts_of(stored: str) -> tuple[ChannelDraft, ...]:
     """How a post would read elsewhere, as it was stored until stories were."""
     return tuple(
-        Draft(
+        ChannelDraft(
             channel=draft["channel"],
             text=draft["text"],
-            counts=tuple(Count(**count) for count in draft["counts"]),
+            counts=tuple(TextCount(**count) for count in draft["counts"]),
             facets=tuple(Facet(**facet) for facet in draft["facets"]),
             api_text=draft["api_text"],
         )

@@ -33,7 +33,7 @@ from publisher.views import Views
 from services.social.tests.sending.conftest import KEY, Networks
 from services.social.tests.sending.test_sending_posts import told
 from services.social.tests.sending.test_sending_reach import CHANNELS, later
-from social.reach import ReachLooks
+from social.reach import PostMetricsPoller
 from tests.fixtures.commands.brandctl import Operator
 
 ORIGIN = "https://blog.daily-grind.example"
@@ -137,7 +137,7 @@ async def test_an_article_is_told_with_its_views_its_clicks_by_channel_and_how_i
     networks: Networks,
     new_command: Callable[..., SocialCreate],
     social_database: asyncpg.Connection,
-    looks: ReachLooks,
+    looks: PostMetricsPoller,
     tmp_path: Path,
 ) -> None:
     await networks.connect("mastodon", "bluesky")

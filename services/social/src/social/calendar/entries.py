@@ -12,8 +12,8 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
-from social.calendar.repeats import Repeat, repetition_id
-from social.calendar.slots import Rules
+from social.calendar.repeats import RepeatRule, repetition_id
+from social.calendar.slots import PostingRules
 
 EXPECTED: Final = "expected"
 """The state of a repetition that is not planned yet."""
@@ -41,7 +41,7 @@ _ON_THE_FEED: Final = """
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PostCalendarEntry:
     """A post with its time; what its fields say is told in `models.EntryView`."""
 
     post_id: UUID
@@ -72,7 +72,7 @@ async def page(
     *,
     after: tuple[datetime, UUID] | None = None,
     limit: int,
-) -> list[Entry]:
+) -> list[PostCalendarEntry]:
     """What a brand has posted, or is to, from one time to before another one, recurring posts included; the earliest first."""
     conditions = """
         where brand_slug = $1 and {at} >= $2 and {at} < $3 and ($4::timestamptz is null or ({at}, post_id) > ($4, $5::uuid))
@@ -101,7 +101,9 @@ async def page(
     return list(islice(merge(found, expected, key=lambda entry: (entry.at, entry.post_id)), limit))
 
 
-async def coming(connection: Connection, brand: str, begin: datetime, end: datetime) -> Iterator[Entry]:
+async def coming(
+    connection: Connection, brand: str, begin: datetime, end: datetime
+) -> Iterator[PostCalendarEntry]:
     """Repetitions of a brand's recurring posts that are not planned yet, from one time to before another one, in their order."""
     rows = await connection.fetch(
         """
@@ -125,15 +127,15 @@ async def coming(connection: Connection, brand: str, begin: datetime, end: datet
     return merge(*(_coming(row, begin, end) for row in rows), key=lambda entry: (entry.at, entry.post_id))
 
 
-def _coming(row: asyncpg.Record, begin: datetime, end: datetime) -> Iterator[Entry]:
-    repeat = Repeat.read(json.loads(row["rule"]))
-    rules = None if row["rules"] is None else Rules.read(json.loads(row["rules"]))
+def _coming(row: asyncpg.Record, begin: datetime, end: datetime) -> Iterator[PostCalendarEntry]:
+    repeat = RepeatRule.read(json.loads(row["rule"]))
+    rules = None if row["rules"] is None else PostingRules.read(json.loads(row["rules"]))
     numbers = range(row["number"] + 1, repeat.at_most + 1)
     for number, at in zip(numbers, repeat.times_after(row["last"], row["now"], rules), strict=False):
         if at >= end:
             return
         if at >= begin:
-            yield Entry(
+            yield PostCalendarEntry(
                 # That of the repetition once it is planned: who follows the calendar sees one event.
                 post_id=repetition_id(row["post_id"], number),
                 brand_slug=row["brand_slug"],
@@ -156,13 +158,15 @@ def _coming(row: asyncpg.Record, begin: datetime, end: datetime) -> Iterator[Ent
             )
 
 
-async def find(connection: Connection, post_id: UUID, brands: Collection[str] | None) -> Entry | None:
+async def find(
+    connection: Connection, post_id: UUID, brands: Collection[str] | None
+) -> PostCalendarEntry | None:
     """A post on another platform, of one of these brands or of any, that has a time."""
     found = await of_ids(connection, [post_id])
     return next((each for each in found if brands is None or each.brand_slug in brands), None)
 
 
-async def of_ids(connection: Connection, post_ids: Sequence[UUID]) -> list[Entry]:
+async def of_ids(connection: Connection, post_ids: Sequence[UUID]) -> list[PostCalendarEntry]:
     """Posts on other platforms, in this order; those of them that have a time."""
     rows = await connection.fetch(
         f"{_ELSEWHERE} where post_id = any ($1::uuid[]) and due_at is not null", list(post_ids)
@@ -171,5 +175,5 @@ async def of_ids(connection: Connection, post_ids: Sequence[UUID]) -> list[Entry
     return [known[each] for each in post_ids if each in known]
 
 
-def _entry(row: asyncpg.Record) -> Entry:
-    return Entry(**dict(row))
+def _entry(row: asyncpg.Record) -> PostCalendarEntry:
+    return PostCalendarEntry(**dict(row))

@@ -10,10 +10,10 @@ from zoneinfo import ZoneInfo
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
 from chassis.http.api import View, in_utc
-from social.calendar.entries import Entry
-from social.calendar.repeats import Repeat
-from social.calendar.slots import DAYS, LAST, ORDINALS, Account, Rules
-from social.calendar.store import MOST_QUEUED, StoredRepeat, StoredRules
+from social.calendar.entries import PostCalendarEntry
+from social.calendar.repeats import RepeatRule
+from social.calendar.slots import DAYS, LAST, ORDINALS, AccountSlots, PostingRules
+from social.calendar.store import MOST_QUEUED, StoredPostingRules, StoredRepeatRule
 
 CLOCK_PATTERN: Final = "^([01][0-9]|2[0-3]):[0-5][0-9]$"
 DAY_OF_MONTH_PATTERN: Final = (
@@ -29,13 +29,13 @@ Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 DayOfMonth = Annotated[str, Field(pattern=DAY_OF_MONTH_PATTERN)]
 
 
-class _Body(BaseModel):
+class _CalendarBody(BaseModel):
     """Takes no field that it does not know: a misspelt one would be lost without a word."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True, extra="forbid")
 
 
-class Times(_Body):
+class WeeklyTimes(_CalendarBody):
     """Times of the day on days of the week."""
 
     days: Annotated[tuple[Day, ...], Field(min_length=1, max_length=7)] = DAYS
@@ -44,7 +44,7 @@ class Times(_Body):
     """By the clocks of the time zone. A time that they skip, or show twice, is there once."""
 
 
-class MonthlyTimes(_Body):
+class MonthlyTimes(_CalendarBody):
     """Times of the day on days of each month that has them: the 31 of June, or a fifth Monday, is not there and nothing stands for it."""
 
     days: Annotated[
@@ -55,22 +55,22 @@ class MonthlyTimes(_Body):
     """By the clocks of the time zone. A time that they skip, or show twice, is there once."""
 
 
-class Quiet(_Body):
+class AccountQuietHours(_CalendarBody):
     """From one time of the day to another one; over midnight, if `end` is not later than `begin`."""
 
     begin: Annotated[str, Field(pattern=CLOCK_PATTERN, examples=["22:00"])]
     end: Annotated[str, Field(pattern=CLOCK_PATTERN, examples=["07:00"])]
 
 
-class SlotsRequest(_Body):
+class SlotsRequest(_CalendarBody):
     """When an account posts for a brand. What is left out takes its default, also where there were others."""
 
     time_zone: Annotated[str, Field(max_length=60, examples=["Europe/Berlin"])] = "UTC"
-    slots: Annotated[tuple[Times, ...], Field(max_length=MOST_LINES)] = ()
+    slots: Annotated[tuple[WeeklyTimes, ...], Field(max_length=MOST_LINES)] = ()
     """A new post goes out in the next free one. Without any, at once, unless that is too close to another one, or quiet."""
     spacing_minutes: Annotated[int, Field(ge=1, le=7 * 24 * 60)] = 10
     """How far apart posts are at least, also those that go out late because nothing ran at their time."""
-    quiet_hours: Quiet | None = None
+    quiet_hours: AccountQuietHours | None = None
     """When nothing goes out by itself, by the clocks of the time zone; a slot within them does not exist."""
     duplicates_days: Annotated[int, Field(ge=0, le=365)] = 30
     """For how long a post with the text or the link of another article's is refused; 0: never."""
@@ -80,8 +80,8 @@ class SlotsRequest(_Body):
         self.rules()
         return self
 
-    def rules(self) -> Rules:
-        return Rules.read(self.model_dump())
+    def rules(self) -> PostingRules:
+        return PostingRules.read(self.model_dump())
 
 
 class SlotsView(SlotsRequest):
@@ -98,8 +98,8 @@ class SlotsView(SlotsRequest):
     updated_at: datetime
 
     @classmethod
-    def of(cls, stored: StoredRules, taken: Sequence[datetime], queued: int, now: datetime) -> Self:
-        rules, account = stored.rules, Account(stored.rules, taken)
+    def of(cls, stored: StoredPostingRules, taken: Sequence[datetime], queued: int, now: datetime) -> Self:
+        rules, account = stored.rules, AccountSlots(stored.rules, taken)
         free = (slot for slot in rules.slots(now, timedelta(days=60)) if account.too_close(slot) is None)
         return cls(
             **stored.written,
@@ -123,7 +123,7 @@ def _showable(moment: datetime) -> datetime:
     return found
 
 
-class Moving(_Body):
+class MovePostRequest(_CalendarBody):
     """When a post is to go out."""
 
     at: Annotated[
@@ -141,7 +141,7 @@ class Moving(_Body):
         return self
 
 
-class Ordering(_Body):
+class ReorderQueueRequest(_CalendarBody):
     post_ids: Annotated[tuple[UUID, ...], Field(max_length=MOST_QUEUED)]
     """In this order, before those of the queue that are not named. The slots are given anew, the next free one first."""
 
@@ -152,7 +152,7 @@ class Ordering(_Body):
         return self
 
 
-class EntryView(View):
+class PostCalendarEntryView(View):
     """A post with its time."""
 
     post_id: UUID
@@ -183,19 +183,19 @@ class EntryView(View):
     """The same for people."""
 
     @classmethod
-    def of(cls, entry: Entry, zone: ZoneInfo) -> Self:
+    def of(cls, entry: PostCalendarEntry, zone: ZoneInfo) -> Self:
         fields: dict[str, Any] = {name: getattr(entry, name) for name in cls.model_fields}
         return cls(**{**fields, "at": entry.at.astimezone(zone)})
 
 
 class CalendarPage(View):
-    items: tuple[EntryView, ...]
+    items: tuple[PostCalendarEntryView, ...]
     """The earliest first."""
     next: str | None
     """The `after` of the page behind this one; null on the last."""
 
 
-class RepeatsRequest(_Body):
+class RepeatsRequest(_CalendarBody):
     """How often a post is made again, each time with another text of its article, as long as there is one."""
 
     kind: Annotated[Literal["evergreen", "recurring"], Field(examples=["evergreen"])]
@@ -204,7 +204,7 @@ class RepeatsRequest(_Body):
     """So many repetitions, then no more."""
     cool_down_days: Annotated[int | None, Field(ge=1, le=3650, examples=[60])] = None
     """Of `evergreen`: so long after the post, and after each repetition."""
-    times: Annotated[tuple[Times, ...], Field(max_length=MOST_LINES)] = ()
+    times: Annotated[tuple[WeeklyTimes, ...], Field(max_length=MOST_LINES)] = ()
     """Of `recurring`: of the week."""
     monthly: Annotated[tuple[MonthlyTimes, ...], Field(max_length=MOST_LINES)] = ()
     """Of `recurring`: of the month."""
@@ -218,7 +218,7 @@ class RepeatsRequest(_Body):
             raise ValueError("what is evergreen has cool_down_days, and neither times nor monthly")
         if self.kind == "recurring" and (self.cool_down_days is not None or not has_times):
             raise ValueError("what is recurring has times or monthly, and no cool_down_days")
-        Repeat.read(self.model_dump())
+        RepeatRule.read(self.model_dump())
         return self
 
 
@@ -236,7 +236,7 @@ class RepeatsView(RepeatsRequest):
     made_at: datetime
 
     @classmethod
-    def of(cls, stored: StoredRepeat) -> Self:
+    def of(cls, stored: StoredRepeatRule) -> Self:
         return cls(
             **stored.rule,
             brand_slug=stored.brand_slug,
@@ -248,6 +248,6 @@ class RepeatsView(RepeatsRequest):
         )
 
 
-class Queue(View):
-    items: tuple[EntryView, ...]
+class PostQueue(View):
+    items: tuple[PostCalendarEntryView, ...]
     """Planned posts that have a slot, in their order; a thousand at most."""

@@ -16,10 +16,10 @@ import structlog
 from chassis import Connection
 from messaging import Database
 from social.calendar import repeats, store
-from social.calendar.repeats import Repeat
-from social.domain import Refusal
+from social.calendar.repeats import RepeatRule
+from social.domain import PostRefusal
 from social.sending import DuePosts
-from social.sending.domain import EVERYTHING, Text
+from social.sending.domain import EVERYTHING, ChannelText
 from social.sending.store import channel_post, rules_of
 
 log = structlog.get_logger(__name__)
@@ -44,14 +44,14 @@ _SERIES: Final = """
 
 
 @dataclass(frozen=True, slots=True)
-class _Turn:
+class _RepeatablePost:
     """A post that may be made again."""
 
     post_id: UUID
     account: str
 
 
-class Repeats:
+class RepeatPlanner:
     def __init__(self, database: Database, due: DuePosts) -> None:
         self._database = database
         self._due = due
@@ -75,10 +75,10 @@ class Repeats:
                 AT_ONCE,
                 repeats.AHEAD,
             )
-        turns = [_Turn(row["post_id"], row["account"]) for row in rows]
+        turns = [_RepeatablePost(row["post_id"], row["account"]) for row in rows]
         return sum([await self._repeat(turn) for turn in turns])
 
-    async def _repeat(self, turn: _Turn) -> bool:
+    async def _repeat(self, turn: _RepeatablePost) -> bool:
         async with self._database.transaction() as tx:
             await store.lock_accounts(tx.connection, [turn.account])
             # The rule is held, too: it is not removed, nor its brand erased, before the repetition is there to be seen.
@@ -94,7 +94,7 @@ class Repeats:
 
 async def _plan(connection: Connection, row: asyncpg.Record) -> bool:
     """Whether there is another repetition now."""
-    post, repeat = channel_post(row), Repeat.read(json.loads(row["rule"]))
+    post, repeat = channel_post(row), RepeatRule.read(json.loads(row["rule"]))
     assert post.account is not None
     assert post.channel is not None
     stored = await store.find_rules(connection, post.brand_slug, post.account)
@@ -102,7 +102,7 @@ async def _plan(connection: Connection, row: asyncpg.Record) -> bool:
     at = repeats.next_time(
         repeat,
         None if stored is None else stored.rules,
-        await store.taken(connection, post.account, now),
+        await store.taken_times(connection, post.account, now),
         last=row["last"],
         now=now,
         newer_wait=await store.newer_wait(connection, post.account),
@@ -112,7 +112,7 @@ async def _plan(connection: Connection, row: asyncpg.Record) -> bool:
     number = row["made"] + 1
     wishes = await rules_of(connection, post.brand_slug, post.channel)
     text = repeats.variant(post.channel, post.material, wishes, row["texts"], number)
-    if isinstance(text, Refusal):
+    if isinstance(text, PostRefusal):
         log.debug("post_is_not_repeated", post_id=str(post.post_id), reason=text.reason)
         return False
     # Whoever wants to see posts before they go out wants to see this one, unless it says what was seen.
@@ -131,8 +131,8 @@ async def _insert(
     original: UUID,
     post_id: UUID,
     number: int,
-    text: Text,
-    repeat: Repeat,
+    text: ChannelText,
+    repeat: RepeatRule,
     at: datetime | None,
 ) -> bool:
     """Plans it, or has it wait for a person if it has no time. False if it is there already."""

@@ -7,11 +7,11 @@ from typing import Any, Final, Literal
 from uuid import UUID, uuid5
 
 from chassis.time_zones import zone_called
-from social.calendar.slots import Account, NoSlotError, Rules, month_of, week_of
+from social.calendar.slots import AccountSlots, NoSlotError, PostingRules, month_of, week_of
 from social.channels import CHANNELS
-from social.domain import PostId, Refusal
-from social.sending.domain import Material, Text, said
-from social.sending.domain import Rules as Wishes
+from social.domain import PostId, PostRefusal
+from social.sending.domain import ChannelRules as Wishes
+from social.sending.domain import ChannelText, PostMaterial, said
 
 EVERGREEN: Final = "evergreen"
 RECURRING: Final = "recurring"
@@ -20,16 +20,16 @@ AHEAD: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Repeat:
+class RepeatRule:
     """How often a post is made again: after a cool-down where there is room, or at times of the week or the month."""
 
     kind: Literal["evergreen", "recurring"]
     at_most: int
     cool_down: timedelta = timedelta()
-    times: Rules | None = None
+    times: PostingRules | None = None
 
     @classmethod
-    def read(cls, written: Mapping[str, Any]) -> "Repeat":
+    def read(cls, written: Mapping[str, Any]) -> "RepeatRule":
         """Of `{"kind", "at_most", "cool_down_days"}` or `{"kind", "at_most", "times": [{"days", "times"}], "monthly", "time_zone"}`.
 
         Raises:
@@ -38,10 +38,10 @@ class Repeat:
         if written["kind"] == EVERGREEN:
             return cls(EVERGREEN, written["at_most"], timedelta(days=written["cool_down_days"]))
         week, month = week_of(written["times"]), month_of(written.get("monthly", ()))
-        times = Rules(zone_called(written["time_zone"]), week, timedelta(minutes=1), month=month)
+        times = PostingRules(zone_called(written["time_zone"]), week, timedelta(minutes=1), month=month)
         return cls(RECURRING, written["at_most"], times=times)
 
-    def times_after(self, last: datetime, now: datetime, rules: Rules | None) -> Iterator[datetime]:
+    def times_after(self, last: datetime, now: datetime, rules: PostingRules | None) -> Iterator[datetime]:
         """When a recurring post comes again, as far as that follows from its rule: not in the account's quiet hours."""
         assert self.times is not None
         for at in self.times.slots(max(now, last)):
@@ -55,8 +55,8 @@ def repetition_id(post_id: UUID, number: int) -> PostId:
 
 
 def next_time(
-    repeat: Repeat,
-    rules: Rules | None,
+    repeat: RepeatRule,
+    rules: PostingRules | None,
     taken: Iterable[datetime],
     *,
     last: datetime,
@@ -78,24 +78,24 @@ def next_time(
             if rules is None or not rules.has_slots or newer_wait:
                 return None
             try:
-                at = Account(rules, taken).take(max(now, last + repeat.cool_down))
+                at = AccountSlots(rules, taken).take(max(now, last + repeat.cool_down))
             except NoSlotError:
                 return None
             return at if at <= now + AHEAD else None
         case "recurring":
             found = next(repeat.times_after(last, now, rules), None)
-            return found if found is None or rules is None else Account(rules, taken).free_from(found)
+            return found if found is None or rules is None else AccountSlots(rules, taken).free_from(found)
 
 
 def variant(
-    channel: str, material: Material, wishes: Wishes, used: Sequence[str], number: int
-) -> Text | Refusal:
+    channel: str, material: PostMaterial, wishes: Wishes, used: Sequence[str], number: int
+) -> ChannelText | PostRefusal:
     """What the `number`th repetition says: begun with something else of the article than those before, as long as there is something."""
     rules = CHANNELS[channel]
-    found: list[Text] = []
+    found: list[ChannelText] = []
     for turn in range(1 + len(material.story.points)):
         text = said(replace(rules, opening=rules.opening + number + turn), material, wishes)
-        if isinstance(text, Refusal) or text.text not in used:
+        if isinstance(text, PostRefusal) or text.text not in used:
             return text
         found.append(text)
     return found[0]

@@ -20,9 +20,9 @@ from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from social import problem_codes as codes
 from social.calendar import entries, moving
-from social.calendar.entries import Entry
-from social.calendar.models import CalendarPage, EntryView, Moving
-from social.calendar.moving import GoneByError, NotMovableError, UnknownEntryError
+from social.calendar.entries import PostCalendarEntry
+from social.calendar.models import CalendarPage, MovePostRequest, PostCalendarEntryView
+from social.calendar.moving import NotMovableError, PastPostTimeError, UnknownEntryError
 from social.sending import DuePosts
 
 LATE: Final = refusal(
@@ -45,7 +45,7 @@ def answer_refusals(app: FastAPI) -> None:
     for error, code in (
         (UnknownEntryError, codes.UNKNOWN_ENTRY),
         (NotMovableError, codes.NOT_MOVABLE),
-        (GoneByError, codes.PAST_TIME),
+        (PastPostTimeError, codes.PAST_TIME),
     ):
         app.add_exception_handler(error, _refused_with(code))
 
@@ -73,44 +73,46 @@ def entry_routes(database: Database, due: DuePosts) -> APIRouter:
     ) -> Response:
         """Posts that went out or are to, and when recurring ones come again; those that wait for a person are under `/v1/posts`."""
         clocks, place = calendars.clocks(zone), _place(after)
-        found: list[Entry] = []
+        found: list[PostCalendarEntry] = []
         if caller.may_see(brand):
             async with database.connection() as connection:
                 span = calendars.span(begin, to)
                 found = await entries.page(connection, brand, *span, after=place, limit=limit + 1)
         page = found[:limit]
         answer = CalendarPage(
-            items=tuple(EntryView.of(each, clocks) for each in page),
+            items=tuple(PostCalendarEntryView.of(each, clocks) for each in page),
             next=calendars.place(page[-1].at, str(page[-1].post_id)) if len(found) > limit else None,
         )
         return conditional(answer.model_dump_json(), if_none_match)
 
     @routes.get("/{post_id}", summary="Read the time of a post", responses=UNKNOWN)
-    async def get_calendar_entry(caller: MayRead, post_id: UUID, zone: calendars.Zone = "UTC") -> EntryView:
+    async def get_calendar_entry(
+        caller: MayRead, post_id: UUID, zone: calendars.Zone = "UTC"
+    ) -> PostCalendarEntryView:
         """One for another platform that has a time, or had."""
         clocks = calendars.clocks(zone)
         async with database.connection() as connection:
             entry = await entries.find(connection, post_id, caller.brands)
         if entry is None:
             raise UnknownEntryError(post_id)
-        return EntryView.of(entry, clocks)
+        return PostCalendarEntryView.of(entry, clocks)
 
     @routes.put("/{post_id}", summary="Move a post", responses={**UNKNOWN, **LATE})
-    async def move_post(caller: MayReview, post_id: UUID, request: Moving) -> EntryView:
+    async def move_post(caller: MayReview, post_id: UUID, request: MovePostRequest) -> PostCalendarEntryView:
         """To a time, now, or into the next free slot of its account; also one that was called off. The same again changes nothing."""
-        return EntryView.of(
+        return PostCalendarEntryView.of(
             await moving.move(database, due, post_id, request.at, caller, at_once=request.now), _UTC
         )
 
     @routes.post("/{post_id}/first", summary="Put a post first", responses={**UNKNOWN, **LATE})
-    async def move_post_first(caller: MayReview, post_id: UUID) -> EntryView:
+    async def move_post_first(caller: MayReview, post_id: UUID) -> PostCalendarEntryView:
         """It takes the next free slot, and the others of its queue follow it."""
-        return EntryView.of(await moving.put_first(database, post_id, caller), _UTC)
+        return PostCalendarEntryView.of(await moving.put_first(database, post_id, caller), _UTC)
 
     @routes.post("/{post_id}/call-off", summary="Call off a post", responses={**UNKNOWN, **LATE})
-    async def call_off_post(caller: MayReview, post_id: UUID) -> EntryView:
+    async def call_off_post(caller: MayReview, post_id: UUID) -> PostCalendarEntryView:
         """It is not sent, until it is moved to a time again. The others keep theirs."""
-        return EntryView.of(await moving.call_off(database, post_id, caller), _UTC)
+        return PostCalendarEntryView.of(await moving.call_off(database, post_id, caller), _UTC)
 
     return routes
 
@@ -132,7 +134,7 @@ def export_routes(database: Database) -> APIRouter:
         if_none_match: IfNoneMatch = None,
     ) -> Response:
         """The same posts, two thousand at most; one that is moved keeps its UID."""
-        found: list[Entry] = []
+        found: list[PostCalendarEntry] = []
         if caller.may_see(brand):
             async with database.connection() as connection:
                 found = await entries.page(
@@ -143,7 +145,7 @@ def export_routes(database: Database) -> APIRouter:
     return routes
 
 
-def _event(entry: Entry) -> icalendar.Event:
+def _event(entry: PostCalendarEntry) -> icalendar.Event:
     what = entry.state.replace("_", " ")
     return icalendar.Event(
         uid=f"{entry.post_id}@social.brand-engine",

@@ -27,15 +27,15 @@ from social import problem_codes as codes
 from social.calendar import moving, store
 from social.calendar.models import (
     NAME_PATTERN,
-    EntryView,
-    Ordering,
-    Queue,
+    PostCalendarEntryView,
+    PostQueue,
+    ReorderQueueRequest,
     SlotsList,
     SlotsRequest,
     SlotsView,
 )
 from social.calendar.routes import LATE, seen
-from social.calendar.store import StoredRules
+from social.calendar.store import StoredPostingRules
 from social.channels import FEED
 
 MOST_ACCOUNTS: Final = 100
@@ -134,27 +134,27 @@ def _queue(database: Database) -> APIRouter:
     routes = router("/brands/{slug}/accounts", tags=["slots"])
 
     @routes.get("/{account}/queue", summary="Read the queue of an account", responses=UNKNOWN)
-    async def get_account_queue(caller: MayRead, slug: Slug, account: AccountName) -> Queue:
+    async def get_account_queue(caller: MayRead, slug: Slug, account: AccountName) -> PostQueue:
         """The brand's posts that have a slot of the account, in their order."""
         brand = seen(caller, slug)
         async with database.connection() as connection:
             found = await moving.queue_of(connection, brand, account)
-        return Queue(items=tuple(EntryView.of(each, _UTC) for each in found))
+        return PostQueue(items=tuple(PostCalendarEntryView.of(each, _UTC) for each in found))
 
     @routes.put(
         "/{account}/queue", summary="Put the queue of an account into order", responses={**UNKNOWN, **LATE}
     )
     async def set_account_queue(
-        caller: MayReview, slug: Slug, account: AccountName, request: Ordering
-    ) -> Queue:
+        caller: MayReview, slug: Slug, account: AccountName, request: ReorderQueueRequest
+    ) -> PostQueue:
         """Gives the slots anew, in this order; with no names, only to close gaps, or after the slots have changed."""
         found = await moving.reorder(database, seen(caller, slug), account, request.post_ids, caller)
-        return Queue(items=tuple(EntryView.of(each, _UTC) for each in found))
+        return PostQueue(items=tuple(PostCalendarEntryView.of(each, _UTC) for each in found))
 
     return routes
 
 
-async def _known(connection: Connection, brand: str, account: str) -> StoredRules:
+async def _known(connection: Connection, brand: str, account: str) -> StoredPostingRules:
     stored = await store.find_rules(connection, brand, account)
     if stored is None:
         raise RefusalError(
@@ -164,8 +164,8 @@ async def _known(connection: Connection, brand: str, account: str) -> StoredRule
     return stored
 
 
-async def _shown(connection: Connection, stored: StoredRules) -> SlotsView:
+async def _shown(connection: Connection, stored: StoredPostingRules) -> SlotsView:
     now = await store.now(connection)
-    taken = await store.taken(connection, stored.account, now)
+    taken = await store.taken_times(connection, stored.account, now)
     queued = await store.count_queue(connection, stored.brand_slug, stored.account)
     return SlotsView.of(stored, taken, queued, now)

@@ -31,7 +31,7 @@ class NoSlotError(LookupError):
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class PostingRules:
     """When an account posts; without slots, at any time that is far enough from others and not within quiet hours."""
 
     zone: ZoneInfo
@@ -129,10 +129,10 @@ def falls_on(day: date, written: str) -> bool:
     return day.day > length - 7 if which == LAST else (day.day - 1) // 7 == ORDINALS.index(which)
 
 
-class Account:
+class AccountSlots:
     """An account's times that are taken, to which more are added."""
 
-    def __init__(self, rules: Rules, taken: Iterable[datetime]) -> None:
+    def __init__(self, rules: PostingRules, taken: Iterable[datetime]) -> None:
         self._rules = rules
         self._taken = sorted(taken)
 
@@ -170,7 +170,9 @@ class Account:
         raise NoSlotError
 
 
-def spaced_out(rules: Rules, last: datetime | None, due: Sequence[datetime], now: datetime) -> list[datetime]:
+def spaced_times(
+    rules: PostingRules, last: datetime | None, due: Sequence[datetime], now: datetime
+) -> list[datetime]:
     """When posts go out of which some may be overdue: in their order, and never closer to each other than they may be.
 
     Args:

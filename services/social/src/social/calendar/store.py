@@ -11,7 +11,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from chassis import Connection
-from social.calendar.slots import Rules
+from social.calendar.slots import PostingRules
 
 LONGEST_SPACING: Final = timedelta(days=7)
 MOST_QUEUED: Final = 1000
@@ -21,7 +21,7 @@ _OUT: Final = "('sending', 'posted', 'failed', 'in_doubt')"
 
 
 @dataclass(frozen=True, slots=True)
-class StoredRules:
+class StoredPostingRules:
     brand_slug: str
     account: str
     written: Mapping[str, Any]
@@ -29,8 +29,8 @@ class StoredRules:
     updated_at: datetime
 
     @property
-    def rules(self) -> Rules:
-        return Rules.read(self.written)
+    def rules(self) -> PostingRules:
+        return PostingRules.read(self.written)
 
     @property
     def apart(self) -> timedelta:
@@ -39,7 +39,7 @@ class StoredRules:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredRepeat:
+class StoredRepeatRule:
     brand_slug: str
     content_id: UUID
     account: str
@@ -53,7 +53,7 @@ class StoredRepeat:
 
 
 @dataclass(frozen=True, slots=True)
-class Queued:
+class QueuedPost:
     """A post that has a slot."""
 
     post_id: UUID
@@ -75,12 +75,14 @@ async def lock_accounts(connection: Connection, accounts: Collection[str]) -> No
         )
 
 
-async def find_rules(connection: Connection, brand: str, account: str) -> StoredRules | None:
+async def find_rules(connection: Connection, brand: str, account: str) -> StoredPostingRules | None:
     found = await rules_of(connection, brand, account=account)
     return found[0] if found else None
 
 
-async def rules_of(connection: Connection, brand: str, *, account: str | None = None) -> list[StoredRules]:
+async def rules_of(
+    connection: Connection, brand: str, *, account: str | None = None
+) -> list[StoredPostingRules]:
     """Those of a brand's accounts, by name."""
     rows = await connection.fetch(
         """
@@ -91,7 +93,7 @@ async def rules_of(connection: Connection, brand: str, *, account: str | None = 
         account,
     )
     return [
-        StoredRules(row["brand_slug"], row["account"], json.loads(row["rules"]), row["updated_at"])
+        StoredPostingRules(row["brand_slug"], row["account"], json.loads(row["rules"]), row["updated_at"])
         for row in rows
     ]
 
@@ -123,7 +125,7 @@ async def delete_rules(connection: Connection, brand: str, account: str) -> None
     )
 
 
-async def taken(
+async def taken_times(
     connection: Connection, account: str, now: datetime, *, but: Collection[UUID] = ()
 ) -> list[datetime]:
     """When posts of an account go out, or went out so lately that others must not follow at once; without those of these ids."""
@@ -139,7 +141,7 @@ async def taken(
     return [row["due_at"] for row in rows]
 
 
-async def queue(connection: Connection, brand: str, account: str) -> list[Queued]:
+async def queue(connection: Connection, brand: str, account: str) -> list[QueuedPost]:
     """A brand's posts that have a slot of an account, in their order."""
     rows = await connection.fetch(
         """
@@ -150,7 +152,7 @@ async def queue(connection: Connection, brand: str, account: str) -> list[Queued
         account,
         MOST_QUEUED,
     )
-    return [Queued(row["post_id"], row["due_at"]) for row in rows]
+    return [QueuedPost(row["post_id"], row["due_at"]) for row in rows]
 
 
 async def count_queue(connection: Connection, brand: str, account: str) -> int:
@@ -194,7 +196,7 @@ async def set_times(
     )
 
 
-async def push_back(connection: Connection, account: str) -> None:
+async def free_evergreen_slots(connection: Connection, account: str) -> None:
     """Takes evergreen posts out of their slots: newer ones come first. They come again when there is room."""
     await connection.execute(
         """
@@ -220,7 +222,7 @@ async def newer_wait(connection: Connection, account: str) -> bool:
 
 async def find_repeat(
     connection: Connection, brand: str, content_id: UUID, account: str
-) -> StoredRepeat | None:
+) -> StoredRepeatRule | None:
     """How an article's post on an account, or on each (empty), is made again; and how often it was."""
     row = await connection.fetchrow(
         """
@@ -235,7 +237,7 @@ async def find_repeat(
     )
     if row is None:
         return None
-    return StoredRepeat(
+    return StoredRepeatRule(
         brand, content_id, account, json.loads(row["rule"]), row["made"], row["made_by"], row["made_at"]
     )
 
@@ -280,7 +282,7 @@ async def delete_repeat(connection: Connection, brand: str, content_id: UUID, ac
         )
 
 
-async def alike(
+async def find_duplicate(
     connection: Connection, post_id: UUID, account: str, within: timedelta
 ) -> tuple[UUID, datetime, bool] | None:
     """Another article's post on the account that says the same, or leads to the same: its id, its time, and whether it is the text."""
@@ -315,7 +317,9 @@ async def overdue(connection: Connection) -> list[tuple[str, str]]:
     return [(row["brand_slug"], row["account"]) for row in rows]
 
 
-async def to_come(connection: Connection, brand: str, account: str) -> tuple[list[Queued], datetime | None]:
+async def to_come(
+    connection: Connection, brand: str, account: str
+) -> tuple[list[QueuedPost], datetime | None]:
     """A brand's planned posts of an account that nothing holds, in their order, and when the account's last one went out."""
     rows = await connection.fetch(
         """
@@ -331,4 +335,4 @@ async def to_come(connection: Connection, brand: str, account: str) -> tuple[lis
         f"select max(due_at) from channel_posts where account = $1 and state in {_OUT}",  # noqa: S608
         account,
     )
-    return [Queued(row["post_id"], row["due_at"]) for row in rows], last
+    return [QueuedPost(row["post_id"], row["due_at"]) for row in rows], last

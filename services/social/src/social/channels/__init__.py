@@ -21,14 +21,14 @@ from social.channels import (
 )
 from social.channels.channel import (
     Channel,
-    Composed,
+    ChannelSender,
+    ComposedPost,
     Facet,
-    Limit,
-    Picture,
-    Pictures,
+    PictureSource,
     Placement,
-    Reach,
-    Sending,
+    PostMetrics,
+    PostPicture,
+    TextLimit,
 )
 from social.channels.feed import FEED
 
@@ -45,12 +45,12 @@ __all__ = [
     "FEED",
     "REMOTE",
     "Channel",
-    "Composed",
+    "ChannelSender",
+    "ComposedPost",
     "Facet",
-    "Limit",
-    "Picture",
-    "Pictures",
+    "PictureSource",
     "Placement",
-    "Reach",
-    "Sending",
+    "PostMetrics",
+    "PostPicture",
+    "TextLimit",
 ]

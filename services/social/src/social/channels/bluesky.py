@@ -13,7 +13,15 @@ from uuid import UUID
 from receipts import Account, Answer, Content, Refused, Step, UnknownOutcome, Work
 from receipts.answers import expect, quoted
 from social import counting
-from social.channels.channel import Channel, Composed, Facet, Limit, Pictures, Reach, Sending
+from social.channels.channel import (
+    Channel,
+    ChannelSender,
+    ComposedPost,
+    Facet,
+    PictureSource,
+    PostMetrics,
+    TextLimit,
+)
 from social.cutting import cut
 
 POSTS: Final = "app.bsky.feed.post"
@@ -25,7 +33,7 @@ _SORTABLE: Final = "234567abcdefghijklmnopqrstuvwxyz"
 _CLOCK_BITS: Final = 10
 
 
-def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
+def prepare(post: ComposedPost, now: datetime) -> Mapping[str, Any]:
     moment = now.astimezone(UTC)
     picture = post.pictures[0] if post.pictures else None
     return {
@@ -63,7 +71,7 @@ def _facet(facet: Facet) -> Mapping[str, Any]:
     return {"index": {"byteStart": facet.start, "byteEnd": facet.end}, "features": [feature]}
 
 
-def _card(post: Composed) -> Mapping[str, Any] | None:
+def _card(post: ComposedPost) -> Mapping[str, Any] | None:
     """What a reader sees of the article below the text."""
     if post.link is None or post.placement != "in_text":
         return None
@@ -71,14 +79,14 @@ def _card(post: Composed) -> Mapping[str, Any] | None:
     return {"uri": post.link, "title": post.title, "description": description}
 
 
-def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
+def steps(prepared: Mapping[str, Any], pictures: PictureSource) -> Sequence[Step]:
     post = Step("post", _post, repeatable=True, seconds=30)
     if prepared["picture"] is None:
         return [post]
     return [Step("upload", partial(_upload, pictures), repeatable=True, unseen=True, seconds=50), post]
 
 
-async def _upload(pictures: Pictures, work: Work) -> Mapping[str, Any]:
+async def _upload(pictures: PictureSource, work: Work) -> Mapping[str, Any]:
     """A picture that cannot be had, or is too large, is left out: nobody waits for it."""
     picture = work.prepared["picture"]
     try:
@@ -127,7 +135,7 @@ def _embed(prepared: Mapping[str, Any], blob: Any) -> Mapping[str, Any] | None:
     return {"$type": "app.bsky.embed.images", "images": [image]}
 
 
-async def _reach(account: Account, uri: str) -> Reach:
+async def _reach(account: Account, uri: str) -> PostMetrics:
     """Likes and replies are in other people's records: the app view counts them, which the PDS asks for us if it has one."""
     path = "/xrpc/app.bsky.feed.getPosts"
     answer = await account.request("GET", path, query={"uris": uri}, seconds=_READ_SECONDS)
@@ -140,7 +148,7 @@ async def _reach(account: Account, uri: str) -> Reach:
     if post is None:
         raise Refused("gone", "the app view has no such post")
     shares = ("repostCount", "quoteCount")
-    return Reach.told(post, likes="likeCount", shares=shares, replies="replyCount")
+    return PostMetrics.told(post, likes="likeCount", shares=shares, replies="replyCount")
 
 
 def _expected(answer: Answer) -> Answer:
@@ -179,8 +187,8 @@ CHANNEL: Final = Channel(
     "bluesky",
     "Bluesky",
     (
-        Limit("graphemes", 300, counting.grapheme_count),
-        Limit("bytes", 3000, counting.utf8_bytes),
+        TextLimit("graphemes", 300, counting.grapheme_count),
+        TextLimit("bytes", 3000, counting.utf8_bytes),
     ),
     headline=False,
     points=1,
@@ -188,5 +196,5 @@ CHANNEL: Final = Channel(
     hashtags=2,
     opening=1,
     source="https://github.com/bluesky-social/atproto/blob/main/lexicons/app/bsky/feed/post.json",
-    sending=Sending(prepare, steps, ERRORS, seconds=120, reach=_reach),
+    sending=ChannelSender(prepare, steps, ERRORS, seconds=120, reach=_reach),
 )

@@ -18,7 +18,7 @@ READ: Final = "Read the article: "
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class TextLimit:
     unit: str
     maximum: int
     count: Callable[[str], int]
@@ -41,7 +41,7 @@ class Facet:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class PostPicture:
     """A picture of the article's; its addresses can be read by everybody, `alt` says what is to be seen. Width and height in pixels.
 
     `jpeg_url` has it as JPEG in upright format, for channels that take nothing else.
@@ -55,7 +55,7 @@ class Picture:
     jpeg_url: str | None = None
 
 
-class Pictures(Protocol):
+class PictureSource(Protocol):
     """Where steps that send a picture's bytes get them from, or learn whether a platform can fetch it."""
 
     async def read(self, url: str) -> bytes:
@@ -66,7 +66,7 @@ class Pictures(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Composed:
+class ComposedPost:
     """A post as it goes out: `text` is whole, with link and hashtags where the channel has them in its text.
 
     `post_id` is the same however often it is tried: what a channel needs of keys follows from it. `link` leads to the article, wherever
@@ -83,12 +83,12 @@ class Composed:
     placement: Placement = "in_text"
     facets: tuple[Facet, ...] = ()
     hashtags: tuple[str, ...] = ()
-    pictures: tuple[Picture, ...] = ()
+    pictures: tuple[PostPicture, ...] = ()
     language: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class PostMetrics:
     """How a post has been received so far; None: the platform does not say."""
 
     likes: int | None
@@ -112,7 +112,7 @@ def _count(document: Any, name: str) -> int | None:
     return min(value, MOST)
 
 
-AskReach = Callable[[Account, str], Awaitable[Reach]]
+FetchPostMetrics = Callable[[Account, str], Awaitable[PostMetrics]]
 """(the account, the `id` that the post's steps remember) → how it was received; asked at the platform, once.
 
 Raises:
@@ -122,7 +122,7 @@ Raises:
 
 
 @dataclass(frozen=True, slots=True)
-class Sending:
+class ChannelSender:
     """How a post goes out on a channel.
 
     Args:
@@ -137,13 +137,13 @@ class Sending:
         reach: asks how a post was received, where the platform tells that for nothing.
     """
 
-    prepare: Callable[[Composed, datetime], Mapping[str, Any]]
-    steps: Callable[[Mapping[str, Any], Pictures], Sequence[Step]]
+    prepare: Callable[[ComposedPost, datetime], Mapping[str, Any]]
+    steps: Callable[[Mapping[str, Any], PictureSource], Sequence[Step]]
     errors: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 60.0
     placements: tuple[Placement, ...] = ("in_text", "none")
     needs_picture: bool = False
-    reach: AskReach | None = None
+    reach: FetchPostMetrics | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class Channel:
 
     name: str
     label: str
-    limits: tuple[Limit, ...]
+    limits: tuple[TextLimit, ...]
     headline: bool
     points: int
     bulleted: bool
@@ -168,4 +168,4 @@ class Channel:
     escape: Callable[[str], str] | None = None
     opening: int = 0
     drafted: bool = True
-    sending: Sending | None = None
+    sending: ChannelSender | None = None

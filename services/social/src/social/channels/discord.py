@@ -15,7 +15,7 @@ import regex
 from receipts import Part, Refused, Step, Work
 from receipts.answers import Errors, expect, quoted
 from social import counting
-from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
+from social.channels.channel import READ, Channel, ChannelSender, ComposedPost, PictureSource, TextLimit
 from social.channels.uploads import bytes_of, picture_of, unseen
 
 _SECONDS: Final = 18.0
@@ -36,15 +36,15 @@ def _units(text: str) -> int:
     return counting.utf16_units(escaped(text))
 
 
-def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
+def prepare(post: ComposedPost, now: datetime) -> Mapping[str, Any]:
     return {"content": escaped(post.text), "picture": picture_of(post)}
 
 
-def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
+def steps(prepared: Mapping[str, Any], pictures: PictureSource) -> Sequence[Step]:
     return (Step("post", partial(_post, pictures), seconds=_SECONDS),)
 
 
-async def _post(pictures: Pictures, work: Work) -> Mapping[str, Any]:
+async def _post(pictures: PictureSource, work: Work) -> Mapping[str, Any]:
     guild = (await work.account.facts()).get("guild_id")
     picture = work.prepared["picture"]
     data = None if picture is None else await unseen(bytes_of(pictures, picture))
@@ -82,7 +82,7 @@ _ERRORS: Final[Errors] = {
 CHANNEL: Final = Channel(
     "discord",
     "Discord",
-    (Limit("characters", 2000, _units),),
+    (TextLimit("characters", 2000, _units),),
     headline=True,
     points=4,
     bulleted=True,
@@ -91,7 +91,7 @@ CHANNEL: Final = Channel(
     invitation=READ,
     note="Counted as sent to the API, where Markdown carries a backslash.",
     source="https://discord.com/developers/docs/resources/webhook#execute-webhook",
-    sending=Sending(
+    sending=ChannelSender(
         prepare,
         steps,
         errors={

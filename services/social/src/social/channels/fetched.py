@@ -7,12 +7,12 @@ the publisher itself tells.
 from typing import Final
 
 from receipts import NotSent, Refused
-from social.channels.channel import Pictures
+from social.channels.channel import PictureSource
 
 REASON: Final = "picture"
 
 
-async def wait_for_publisher(pictures: Pictures, url: str) -> None:
+async def wait_for_publisher(pictures: PictureSource, url: str) -> None:
     """Called before a platform is asked to fetch a picture: one that cannot be fetched now is not worth a request.
 
     Whatever else is wrong with the picture, the platform decides.
@@ -29,7 +29,7 @@ async def wait_for_publisher(pictures: Pictures, url: str) -> None:
         return
 
 
-async def explain_failed_fetch(pictures: Pictures, url: str, said: str) -> NotSent | Refused:
+async def explain_failed_fetch(pictures: PictureSource, url: str, said: str) -> NotSent | Refused:
     """Why a platform could not fetch a picture; `said`: what it says of that, as a clause.
 
     Returns:

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from receipts import Absent, Answer, Found, NotSent, Refused, Unclear, UnknownOutcome, Work
 from receipts.answers import expect, quoted
-from social.channels.channel import Pictures
+from social.channels.channel import PictureSource
 from social.channels.fetched import explain_failed_fetch, wait_for_publisher
-from social.channels.lost import PAGES, Time, Window, age, comparable, read
+from social.channels.lost import PAGES, LookupWindow, RelativeTime, age, comparable, read
 from social.channels.uploads import UPLOAD_SECONDS, unseen
 
 SECONDS: Final = 18.0
@@ -60,7 +60,7 @@ _NOT_READY_CODES: Final = frozenset({2207027, 4279009})
 
 
 @dataclass(frozen=True, slots=True)
-class Edges:
+class GraphEdges:
     """What the two call the same things."""
 
     make: str
@@ -84,7 +84,7 @@ class PictureNotFetchedError(Refused):
         super().__init__("picture", said)
 
 
-async def contain(work: Work, edges: Edges, form: Mapping[str, str], pictures: Pictures) -> str:
+async def contain(work: Work, edges: GraphEdges, form: Mapping[str, str], pictures: PictureSource) -> str:
     """The number of a new container; nobody sees it, and after a day it is gone.
 
     Raises:
@@ -104,7 +104,12 @@ async def contain(work: Work, edges: Edges, form: Mapping[str, str], pictures: P
 
 
 async def publish(
-    work: Work, edges: Edges, container: str, form: Mapping[str, str], posts: str, pictures: Pictures
+    work: Work,
+    edges: GraphEdges,
+    container: str,
+    form: Mapping[str, str],
+    posts: str,
+    pictures: PictureSource,
 ) -> Mapping[str, str]:
     """Publishes the container, once it is ready; a new one in its place, if it is too old.
 
@@ -133,7 +138,7 @@ async def publish(
     return {"id": str(answered(answer).json["id"])}
 
 
-async def address(work: Work, edges: Edges) -> Mapping[str, str]:
+async def address(work: Work, edges: GraphEdges) -> Mapping[str, str]:
     """Where the post is seen, which the answer to publishing it does not tell. It is out, and nobody waits for this for long.
 
     Raises:
@@ -167,7 +172,7 @@ async def _user(work: Work) -> str:
 
 
 async def _ready(
-    work: Work, edges: Edges, container: str, form: Mapping[str, str], pictures: Pictures
+    work: Work, edges: GraphEdges, container: str, form: Mapping[str, str], pictures: PictureSource
 ) -> str:
     """What has become of the container. Raises NotSent: it is still in progress."""
     status = ""
@@ -180,14 +185,16 @@ async def _ready(
     raise NotSent("not_ready", "the picture is still being fetched")
 
 
-async def _status(work: Work, edges: Edges, container: str) -> str:
+async def _status(work: Work, edges: GraphEdges, container: str) -> str:
     answer = await work.account.request(
         "GET", edges.node(container), query={"fields": edges.status}, seconds=_READ_SECONDS
     )
     return str(answered(answer).json[edges.status])
 
 
-async def find(work: Work, edges: Edges, container: str, text: str, posts: str) -> Found | Absent | Unclear:
+async def find(
+    work: Work, edges: GraphEdges, container: str, text: str, posts: str
+) -> Found | Absent | Unclear:
     """Looks among what was published since the first attempt, and what the container says of itself."""
     user = await _user(work)
     query = {"fields": f"id,permalink,timestamp,{edges.text}", "limit": str(_LISTED)}
@@ -197,12 +204,12 @@ async def find(work: Work, edges: Edges, container: str, text: str, posts: str) 
     is_near = False
     for _ in range(PAGES):
         answer = await read(partial(_page, work, edges.of(user, posts), dict(query)))
-        window, page = Window.of(work, answer.clock), answer.json["data"]
+        window, page = LookupWindow.of(work, answer.clock), answer.json["data"]
         recent = [each for each in page if _made(each) >= window.opens]
         for each in recent:
             if comparable(each.get(edges.text, "")) != comparable(text):
                 continue
-            if window.place(_made(each)) is Time.SINCE:
+            if window.place(_made(each)) is RelativeTime.SINCE:
                 return Found({"id": str(each["id"]), "url": each.get("permalink", "")})
             is_near = True
         following = answer.json.get("paging", {}).get("cursors", {}).get("after")

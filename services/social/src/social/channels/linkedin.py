@@ -24,8 +24,17 @@ from receipts import (
 )
 from receipts.answers import Errors, expect, quoted
 from social import counting
-from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
-from social.channels.lost import PAGES, READ_SECONDS, Time, Window, age, comparable, confirmed_id, read
+from social.channels.channel import READ, Channel, ChannelSender, ComposedPost, PictureSource, TextLimit
+from social.channels.lost import (
+    PAGES,
+    READ_SECONDS,
+    LookupWindow,
+    RelativeTime,
+    age,
+    comparable,
+    confirmed_id,
+    read,
+)
 from social.channels.uploads import UPLOAD_SECONDS, bytes_of, picture_of, unseen
 
 # https://learn.microsoft.com/linkedin/marketing/community-management/shares/little-text-format: an unescaped reserved
@@ -52,7 +61,7 @@ def _units(text: str) -> int:
     return counting.utf16_units(escaped(text))
 
 
-def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
+def prepare(post: ComposedPost, now: datetime) -> Mapping[str, Any]:
     return {
         "commentary": escaped(post.text),
         "title": post.title[:_MOST_TITLE],
@@ -63,7 +72,7 @@ def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
     }
 
 
-def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
+def steps(prepared: Mapping[str, Any], pictures: PictureSource) -> Sequence[Step]:
     post = Step("post", partial(_post, pictures), _find_post, seconds=_SECONDS)
     if not prepared["comment"]:
         return (post,)
@@ -73,7 +82,7 @@ def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
 # -- the post ----------------------------------------------------------------------------------------------------------
 
 
-async def _post(pictures: Pictures, work: Work) -> Mapping[str, Any]:
+async def _post(pictures: PictureSource, work: Work) -> Mapping[str, Any]:
     author = await _author(work)
     image = await unseen(_uploaded(pictures, work, author))
     body = {
@@ -104,7 +113,7 @@ def _content(prepared: Mapping[str, Any], image: str | None) -> dict[str, Any]:
     return {"content": {"media": {"id": image, "altText": alt}}} if image else {}
 
 
-async def _uploaded(pictures: Pictures, work: Work, owner: str) -> str | None:
+async def _uploaded(pictures: PictureSource, work: Work, owner: str) -> str | None:
     picture = work.prepared["picture"]
     data = None if picture is None else await bytes_of(pictures, picture)
     if picture is None or data is None:
@@ -144,12 +153,12 @@ async def _find_post(work: Work) -> Found | Absent | Unclear:
             if age(work) < _COMPARED:
                 return Absent(is_certain=False)
             return Unclear("LinkedIn does not let this account look its posts up; look at its page")
-        window = Window.of(work, answer.clock)
+        window = LookupWindow.of(work, answer.clock)
         recent = [each for each in answer.json["elements"] if _published(each) >= window.opens]
         for each in recent:
             if _comparable(each.get("commentary", "")) != wanted:
                 continue
-            if window.place(_published(each)) is Time.SINCE:
+            if window.place(_published(each)) is RelativeTime.SINCE:
                 return Found(_remote(each["id"]))
             is_near = True
         if len(recent) < _LISTED:
@@ -263,11 +272,11 @@ def _earlier(work: Work, answer: Answer, urn: str) -> Mapping[str, Any]:
     number = _URN.fullmatch(urn)
     assert number
     made = datetime.fromtimestamp((int(number[1]) >> 22) / 1000, UTC)
-    window = Window.of(work, answer.clock)
+    window = LookupWindow.of(work, answer.clock)
     time = window.place(made)
-    if time is Time.SINCE:
+    if time is RelativeTime.SINCE:
         return _remote(urn)
-    if time is Time.NEAR or window.doubt:
+    if time is RelativeTime.NEAR or window.doubt:
         raise DoubtfulOutcome(
             f"LinkedIn says that the same is there, from about the time when this was sent: {_remote(urn)['url']}"
         )
@@ -317,7 +326,7 @@ _ERRORS: Final[Errors] = {
 CHANNEL: Final = Channel(
     "linkedin",
     "LinkedIn",
-    (Limit("characters", 3000, _units),),
+    (TextLimit("characters", 3000, _units),),
     headline=True,
     points=5,
     bulleted=True,
@@ -327,7 +336,7 @@ CHANNEL: Final = Channel(
     note="Counted as sent to the API, where reserved characters carry a backslash.",
     source="https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api",
     escape=escaped,
-    sending=Sending(
+    sending=ChannelSender(
         prepare,
         steps,
         errors={

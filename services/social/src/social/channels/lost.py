@@ -39,7 +39,7 @@ async def read(ask: Callable[[], Awaitable[_T]]) -> _T:
     return await ask()
 
 
-class Time(Enum):
+class RelativeTime(Enum):
     """When a post was made, as seen from the first attempt at ours."""
 
     BEFORE = auto()
@@ -49,7 +49,7 @@ class Time(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class LookupWindow:
     """From when a post of an account may be the lost one, by the clock of its platform.
 
     The answers of the platform say what time it is there. A post that looks like ours and is a little too old is no proof that ours is
@@ -80,10 +80,10 @@ class Window:
         """Before, no post can be ours."""
         return self.begun - FARTHEST - CLOCKS
 
-    def place(self, made: datetime) -> Time:
+    def place(self, made: datetime) -> RelativeTime:
         if made >= self.begun - CLOCKS:
-            return Time.SINCE
-        return Time.NEAR if made >= self.opens else Time.BEFORE
+            return RelativeTime.SINCE
+        return RelativeTime.NEAR if made >= self.opens else RelativeTime.BEFORE
 
     def missing(self, *, is_near: bool) -> Absent | Unclear:
         """What it means that a whole list shows none; `is_near`: but one like ours that is a little too old."""

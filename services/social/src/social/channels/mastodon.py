@@ -25,8 +25,15 @@ from receipts import (
 )
 from receipts.answers import expect, quoted
 from social import counting
-from social.channels.channel import Channel, Composed, Limit, Pictures, Reach, Sending
-from social.channels.lost import PAGES, READ_SECONDS, Time, Window, read
+from social.channels.channel import (
+    Channel,
+    ChannelSender,
+    ComposedPost,
+    PictureSource,
+    PostMetrics,
+    TextLimit,
+)
+from social.channels.lost import PAGES, READ_SECONDS, LookupWindow, RelativeTime, read
 
 _CHARACTERS: Final = 500
 """What a server takes that does not say."""
@@ -39,7 +46,7 @@ _PROCESSING: Final = {HTTPStatus.ACCEPTED, HTTPStatus.PARTIAL_CONTENT}
 _MARKUP: Final = re.compile(r"<[^>]*>")
 
 
-def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
+def prepare(post: ComposedPost, now: datetime) -> Mapping[str, Any]:
     picture = post.pictures[0] if post.pictures else None
     return {
         "text": post.text,
@@ -52,7 +59,7 @@ def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
     }
 
 
-def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
+def steps(prepared: Mapping[str, Any], pictures: PictureSource) -> Sequence[Step]:
     asked = Step("room", _room, repeatable=True, unseen=True)
     sent = Step("post", _post, detect=_detect, seconds=_LOOK_SECONDS)
     if prepared["picture"] is None:
@@ -74,7 +81,7 @@ async def _room(work: Work) -> Mapping[str, Any]:
     return {}
 
 
-async def _upload(pictures: Pictures, work: Work) -> Mapping[str, Any]:
+async def _upload(pictures: PictureSource, work: Work) -> Mapping[str, Any]:
     picture = work.prepared["picture"]
     data = await pictures.read(picture["url"])
     file = Part("file", data, picture["type"], f"cover.{picture['type'].rpartition('/')[2]}")
@@ -104,7 +111,7 @@ async def _post(work: Work) -> Mapping[str, Any]:
 async def _detect(work: Work) -> Found | Absent | Unclear:
     me = await read(partial(_read, work, "/api/v1/accounts/verify_credentials", {}))
     path = f"/api/v1/accounts/{_field(me, 'id')}/statuses"
-    window = Window.of(work, me.clock)
+    window = LookupWindow.of(work, me.clock)
     query = {"limit": str(_A_PAGE)}
     is_near, seen = False, 0
     for _ in range(PAGES):
@@ -114,12 +121,14 @@ async def _detect(work: Work) -> Found | Absent | Unclear:
             raise UnknownOutcome("the list of the account's posts cannot be read")
         for each in page:
             time = window.place(_created(each))
-            if time is Time.BEFORE or not _says(each, work.prepared):
+            if time is RelativeTime.BEFORE or not _says(each, work.prepared):
                 continue
-            if time is Time.SINCE:
+            if time is RelativeTime.SINCE:
                 return Found({"id": str(each["id"]), "url": each.get("url") or each.get("uri")})
             is_near = True
-        if (page and window.place(_created(page[-1])) is Time.BEFORE) or not (page or answer.truncated):
+        if (page and window.place(_created(page[-1])) is RelativeTime.BEFORE) or not (
+            page or answer.truncated
+        ):
             return window.missing(is_near=is_near)
         # A server may ignore how many are asked for, and list all that it has; or where the page begins, and list the same again.
         if not page or query.get("max_id") == str(page[-1]["id"]):
@@ -135,14 +144,14 @@ async def _read(work: Work, path: str, query: Mapping[str, str]) -> Answer:
     )
 
 
-async def _reach(account: Account, status_id: str) -> Reach:
+async def _reach(account: Account, status_id: str) -> PostMetrics:
     path = f"/api/v1/statuses/{quote(status_id, safe='')}"
     answer = await account.request("GET", path, seconds=READ_SECONDS)
     if answer.status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
         raise Refused("gone", "the server has no such post any more")
     status = _expected(answer, {HTTPStatus.OK}).json
     shares = ("reblogs_count", "quotes_count")
-    return Reach.told(status, likes="favourites_count", shares=shares, replies="replies_count")
+    return PostMetrics.told(status, likes="favourites_count", shares=shares, replies="replies_count")
 
 
 def _expected(answer: Answer, ok: set[HTTPStatus]) -> Answer:
@@ -217,7 +226,7 @@ ERRORS: Final = {
 CHANNEL: Final = Channel(
     "mastodon",
     "Mastodon",
-    (Limit("characters", _CHARACTERS, counting.mastodon_characters),),
+    (TextLimit("characters", _CHARACTERS, counting.mastodon_characters),),
     headline=False,
     points=2,
     bulleted=True,
@@ -225,5 +234,5 @@ CHANNEL: Final = Channel(
     opening=2,
     note="Links count 23. A server may allow more than 500.",
     source="https://docs.joinmastodon.org/user/posting/#text",
-    sending=Sending(prepare, steps, ERRORS, seconds=120, reach=_reach),
+    sending=ChannelSender(prepare, steps, ERRORS, seconds=120, reach=_reach),
 )

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Mapping
 from typing import Any, Final, TypeVar
 
 from receipts import NotSent, Refused, UnknownOutcome
-from social.channels.channel import Composed, Pictures
+from social.channels.channel import ComposedPost, PictureSource
 
 _T = TypeVar("_T")
 
@@ -12,7 +12,7 @@ UPLOAD_SECONDS: Final = 8.0
 """For one request that goes before a post: what takes longer is tried again before the post is."""
 
 
-def picture_of(post: Composed) -> dict[str, str] | None:
+def picture_of(post: ComposedPost) -> dict[str, str] | None:
     """The picture of a post as it is kept in what was prepared; None: it has none."""
     if not post.pictures:
         return None
@@ -20,7 +20,7 @@ def picture_of(post: Composed) -> dict[str, str] | None:
     return {"url": first.url, "alt": first.alt, "media_type": first.media_type}
 
 
-async def bytes_of(pictures: Pictures, picture: Mapping[str, Any]) -> bytes | None:
+async def bytes_of(pictures: PictureSource, picture: Mapping[str, Any]) -> bytes | None:
     """None: it can never be had, and the post goes without it. Raises NotSent: it cannot be had now."""
     try:
         return await pictures.read(picture["url"])

@@ -10,8 +10,17 @@ from typing import Any, Final
 from receipts import Absent, Answer, DoubtfulOutcome, Found, NotSent, Part, Refused, Step, Unclear, Work
 from receipts.answers import Errors, expect, quoted
 from social import counting
-from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
-from social.channels.lost import PAGES, READ_SECONDS, Time, Window, comparable, confirmed_id, earliest, read
+from social.channels.channel import READ, Channel, ChannelSender, ComposedPost, PictureSource, TextLimit
+from social.channels.lost import (
+    PAGES,
+    READ_SECONDS,
+    LookupWindow,
+    RelativeTime,
+    comparable,
+    confirmed_id,
+    earliest,
+    read,
+)
 from social.channels.uploads import UPLOAD_SECONDS, bytes_of, picture_of, unseen
 
 _SECONDS: Final = 18.0
@@ -19,7 +28,7 @@ _LISTED: Final = 100
 _MOST_ALT: Final = 1000
 
 
-def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
+def prepare(post: ComposedPost, now: datetime) -> Mapping[str, Any]:
     return {
         "text": post.text,
         "link": post.link if post.placement == "in_text" else None,
@@ -29,7 +38,7 @@ def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
     }
 
 
-def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
+def steps(prepared: Mapping[str, Any], pictures: PictureSource) -> Sequence[Step]:
     post = Step("post", partial(_post, pictures), _find_post, seconds=_SECONDS)
     if not prepared["comment"]:
         return (post,)
@@ -39,7 +48,7 @@ def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
 # -- the post ----------------------------------------------------------------------------------------------------------
 
 
-async def _post(pictures: Pictures, work: Work) -> Mapping[str, Any]:
+async def _post(pictures: PictureSource, work: Work) -> Mapping[str, Any]:
     media = await unseen(_uploaded(pictures, work))
     body = {"text": work.prepared["text"]} | ({"media": {"media_ids": [media]}} if media else {})
     answer = await work.account.request("POST", "/2/tweets", json=body)
@@ -49,7 +58,7 @@ async def _post(pictures: Pictures, work: Work) -> Mapping[str, Any]:
     return {"id": made, "url": _address(made)}
 
 
-async def _uploaded(pictures: Pictures, work: Work) -> str | None:
+async def _uploaded(pictures: PictureSource, work: Work) -> str | None:
     picture = work.prepared["picture"]
     data = None if picture is None else await bytes_of(pictures, picture)
     if picture is None or data is None:
@@ -116,12 +125,12 @@ async def _find(work: Work, is_it: Callable[[Mapping[str, Any]], bool]) -> str |
     is_near = False
     for _ in range(PAGES):
         answer = await read(partial(_page, work, user, dict(query)))
-        window = Window.of(work, answer.clock)
+        window = LookupWindow.of(work, answer.clock)
         for post in filter(is_it, answer.json.get("data", ())):
             time = window.place(datetime.fromisoformat(post["created_at"]))
-            if time is Time.SINCE:
+            if time is RelativeTime.SINCE:
                 return str(post["id"])
-            is_near = is_near or time is Time.NEAR
+            is_near = is_near or time is RelativeTime.NEAR
         following = answer.json.get("meta", {}).get("next_token")
         if not following:
             return window.missing(is_near=is_near)
@@ -230,14 +239,14 @@ _ERRORS: Final[Errors] = {
 CHANNEL: Final = Channel(
     "x",
     "X",
-    (Limit("weighted characters", 280, counting.x_weight),),
+    (TextLimit("weighted characters", 280, counting.x_weight),),
     headline=False,
     points=1,
     bulleted=False,
     hashtags=1,
     note="Links count 23, emoji and CJK characters 2.",
     source="https://docs.x.com/fundamentals/counting-characters",
-    sending=Sending(
+    sending=ChannelSender(
         prepare,
         steps,
         errors={

@@ -1,6 +1,6 @@
 """How posts on other platforms are received, where a brand wants to know and the platform tells it for nothing."""
 
-from social.reach.looking import ReachLooks
-from social.reach.routes import reach_routes
+from social.reach.looking import PostMetricsPoller
+from social.reach.routes import post_metrics_routes
 
-__all__ = ["ReachLooks", "reach_routes"]
+__all__ = ["PostMetricsPoller", "post_metrics_routes"]

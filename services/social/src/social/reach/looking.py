@@ -9,10 +9,10 @@ import structlog
 
 from messaging import Database
 from receipts import Door, GatewayAway, NotSent, Refused, UnknownOutcome, remotes
-from social.channels import CHANNELS, Reach
-from social.domain import Refusal
+from social.channels import CHANNELS, PostMetrics
+from social.domain import PostRefusal
 from social.reach import store
-from social.reach.store import Look
+from social.reach.store import MetricsLookup
 
 log = structlog.get_logger(__name__)
 
@@ -28,7 +28,7 @@ _LEAST: Final = timedelta(minutes=1)
 _MOST_DETAIL: Final = 500
 
 
-class ReachLooks:
+class PostMetricsPoller:
     """Asks about what is due, the oldest first, a bounded number at a time.
 
     A question has no effect outside, and an answer replaces that of the same day: asked twice, it is as if once.
@@ -51,7 +51,7 @@ class ReachLooks:
             await store.follow_rules(tx.connection)
             looks = await store.claim_due(tx.connection, at_once=self._at_once)
             known = await remotes(tx.connection, [each.post_id for each in looks])
-        of_account: dict[tuple[str, str], list[Look]] = defaultdict(list)
+        of_account: dict[tuple[str, str], list[MetricsLookup]] = defaultdict(list)
         for each in looks:
             of_account[each.brand_slug, each.account].append(each)
         heard = await asyncio.gather(
@@ -62,7 +62,7 @@ class ReachLooks:
         )
         return sum(heard)
 
-    async def _of_account(self, looks: list[tuple[Look, object]]) -> int:
+    async def _of_account(self, looks: list[tuple[MetricsLookup, object]]) -> int:
         """One after the other; where one gets no answer, the others are asked later."""
         heard = 0
         for place, (look, remote_id) in enumerate(looks):
@@ -77,10 +77,10 @@ class ReachLooks:
             else:
                 heard += 1
                 async with self._database.transaction() as tx:
-                    await store.keep(tx.connection, look.post_id, reach)
+                    await store.store_metrics(tx.connection, look.post_id, reach)
         return heard
 
-    async def _ask(self, look: Look, remote_id: object) -> Reach:
+    async def _ask(self, look: MetricsLookup, remote_id: object) -> PostMetrics:
         """Raises as `social.channels.channel.AskReach`."""
         channel = CHANNELS.get(look.channel)
         if channel is None or channel.sending is None or channel.sending.reach is None:
@@ -88,11 +88,13 @@ class ReachLooks:
         if not remote_id:
             raise Refused("gone", "its id on the platform is not known, as a person has said where it is")
         reach = await channel.sending.reach(self._door.account(look.account, look.brand_slug), str(remote_id))
-        if reach == Reach(None, None, None):
+        if reach == PostMetrics(None, None, None):
             raise UnknownOutcome("the answer says nothing about likes, shares or replies")
         return reach
 
-    async def _put_off(self, look: Look, others: list[Look], error: NotSent | UnknownOutcome) -> None:
+    async def _put_off(
+        self, look: MetricsLookup, others: list[MetricsLookup], error: NotSent | UnknownOutcome
+    ) -> None:
         """What is asked to wait for, and outages of ours, count against no post."""
         counts = not isinstance(error, GatewayAway)
         pause = _AWAY if not counts else _after(look.failures)
@@ -102,10 +104,10 @@ class ReachLooks:
         reason = error.reason if isinstance(error, NotSent) else "no_answer"
         why = _said(reason, error.detail)
         async with self._database.transaction() as tx:
-            await store.put_off(tx.connection, [each.post_id for each in others], pause, why)
+            await store.postpone(tx.connection, [each.post_id for each in others], pause, why)
         await self._again(look, pause, why, counts=counts)
 
-    async def _refused(self, look: Look, error: Refused) -> bool:
+    async def _refused(self, look: MetricsLookup, error: Refused) -> bool:
         """Whether the account's other posts need not be asked about now."""
         why = _said(error.reason, error.detail)
         match error.reason:
@@ -115,7 +117,7 @@ class ReachLooks:
                 return False
             case "not_told":
                 async with self._database.transaction() as tx:
-                    rest = await store.rest(tx.connection, look, why)
+                    rest = await store.pause_account(tx.connection, look, why)
                 log.info("reach_is_not_told", account=look.account, posts=rest, detail=why.detail)
                 return True
             case _:
@@ -123,18 +125,18 @@ class ReachLooks:
                 await self._again(look, _after(look.failures), why, counts=True)
                 return False
 
-    async def _again(self, look: Look, pause: timedelta, why: Refusal, *, counts: bool) -> None:
+    async def _again(self, look: MetricsLookup, pause: timedelta, why: PostRefusal, *, counts: bool) -> None:
         async with self._database.transaction() as tx:
             if counts and look.failures + 1 >= MOST_FAILURES:
                 await store.give_up(tx.connection, look.post_id, why)
                 log.info("reach_is_given_up", post_id=str(look.post_id), reason=why.reason)
                 return
-            await store.put_off(tx.connection, [look.post_id], pause, why, counts=counts)
+            await store.postpone(tx.connection, [look.post_id], pause, why, counts=counts)
 
 
-def _said(reason: str, detail: str) -> Refusal:
+def _said(reason: str, detail: str) -> PostRefusal:
     """Quoted from others, there may be characters in it that a database does not take."""
-    return Refusal(reason, "".join(each for each in detail if each.isprintable())[:_MOST_DETAIL])
+    return PostRefusal(reason, "".join(each for each in detail if each.isprintable())[:_MOST_DETAIL])
 
 
 def _after(failures: int) -> timedelta:

@@ -12,14 +12,14 @@ from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
 from chassis.http.problem_codes import UNKNOWN_BRAND, RefusalError
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
-from social.channels import Reach
+from social.channels import PostMetrics
 from social.reach import store
-from social.reach.store import Received
+from social.reach.store import PostMetricsRow
 
 _MOST: Final = 200
 
 
-class ReachOnDay(View):
+class DailyPostMetrics(View):
     """Until then, not of that day alone; null: the platform does not say."""
 
     day: date
@@ -30,14 +30,14 @@ class ReachOnDay(View):
     replies: int | None
 
 
-class ReachOfPost(View):
+class PostMetricsView(View):
     post_id: UUID
     content_id: UUID
     channel: Annotated[str, Field(examples=["mastodon"])]
     account: str
     post_url: str | None
     posted_at: datetime
-    days: list[ReachOnDay]
+    days: list[DailyPostMetrics]
     """The oldest first; the last is how it stands."""
     next_at: datetime | None
     """When the platform is asked again; null: no more."""
@@ -47,14 +47,14 @@ class ReachOfPost(View):
     """The same for people."""
 
 
-class ReachList(View):
-    items: list[ReachOfPost]
+class PostMetricsList(View):
+    items: list[PostMetricsView]
     """The newest posts first."""
     next: int | None
     """Where the next page begins: send it as `after`."""
 
 
-def reach_routes(database: Database) -> APIRouter:
+def post_metrics_routes(database: Database) -> APIRouter:
     routes = router("/brands/{slug}/reach", tags=["posts"])
 
     @routes.get("", summary="How a brand's posts were received", responses=UNKNOWN)
@@ -69,15 +69,15 @@ def reach_routes(database: Database) -> APIRouter:
             int | None, Query(ge=0, le=2**63 - 1, description="`next` of the page before.")
         ] = None,
         limit: PageLimit = DEFAULT_PAGE,
-    ) -> ReachList:
+    ) -> PostMetricsList:
         """Of channels where the brand wants to know (`PUT …/channels/{channel}` with `reach`); asked daily for two weeks after a post."""
         if not caller.may_see(slug):
             raise RefusalError(UNKNOWN_BRAND, f"there is no brand '{slug}'")
         async with database.connection() as connection:
-            found = await store.received(connection, slug, article or (), before=after, limit=limit + 1)
+            found = await store.fetch_posts(connection, slug, article or (), before=after, limit=limit + 1)
             page = found[:limit]
-            told = await store.by_day(connection, [each.post_id for each in page])
-        return ReachList(
+            told = await store.metrics_by_day(connection, [each.post_id for each in page])
+        return PostMetricsList(
             items=[_shown(each, told.get(each.post_id, [])) for each in page],
             next=page[-1].number if len(found) > limit else None,
         )
@@ -85,8 +85,8 @@ def reach_routes(database: Database) -> APIRouter:
     return routes
 
 
-def _shown(post: Received, told: list[tuple[date, Reach]]) -> ReachOfPost:
-    return ReachOfPost(
+def _shown(post: PostMetricsRow, told: list[tuple[date, PostMetrics]]) -> PostMetricsView:
+    return PostMetricsView(
         post_id=post.post_id,
         content_id=post.content_id,
         channel=post.channel,
@@ -94,7 +94,7 @@ def _shown(post: Received, told: list[tuple[date, Reach]]) -> ReachOfPost:
         post_url=post.post_url,
         posted_at=post.posted_at,
         days=[
-            ReachOnDay(day=day, likes=reach.likes, shares=reach.shares, replies=reach.replies)
+            DailyPostMetrics(day=day, likes=reach.likes, shares=reach.shares, replies=reach.replies)
             for day, reach in told
         ],
         next_at=post.due_at,

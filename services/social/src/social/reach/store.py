@@ -7,8 +7,8 @@ from typing import Final
 from uuid import UUID
 
 from chassis import Connection
-from social.channels import Reach
-from social.domain import Refusal
+from social.channels import PostMetrics
+from social.domain import PostRefusal
 
 DAYS: Final = 14
 """After a post that it is asked about, and that an account rests that tells nothing."""
@@ -17,7 +17,7 @@ _MOST_FOLLOWED: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class MetricsLookup:
     """A post that is asked about."""
 
     post_id: UUID
@@ -29,7 +29,7 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class PostMetricsRow:
     """A post that is or was asked about."""
 
     post_id: UUID
@@ -78,7 +78,7 @@ async def follow_rules(connection: Connection) -> None:
     )
 
 
-async def claim_due(connection: Connection, *, at_once: int) -> list[Look]:
+async def claim_due(connection: Connection, *, at_once: int) -> list[MetricsLookup]:
     """What is due, the oldest first; nobody else has it for ten minutes. What another replica has in hand is passed over."""
     rows = await connection.fetch(
         """
@@ -95,12 +95,12 @@ async def claim_due(connection: Connection, *, at_once: int) -> list[Look]:
         at_once,
     )
     return [
-        Look(row["post_id"], row["brand_slug"], row["channel"], row["account"], row["failures"])
+        MetricsLookup(row["post_id"], row["brand_slug"], row["channel"], row["account"], row["failures"])
         for row in rows
     ]
 
 
-async def keep(connection: Connection, post_id: UUID, reach: Reach) -> None:
+async def store_metrics(connection: Connection, post_id: UUID, reach: PostMetrics) -> None:
     """Keeps what was told today, and has it asked again on the post's next day, if that is within the two weeks."""
     row = await connection.fetchrow(
         """
@@ -130,11 +130,11 @@ async def keep(connection: Connection, post_id: UUID, reach: Reach) -> None:
     )
 
 
-async def put_off(
+async def postpone(
     connection: Connection,
     post_ids: Sequence[UUID],
     pause: timedelta,
-    why: Refusal,
+    why: PostRefusal,
     *,
     counts: bool = False,
 ) -> None:
@@ -152,7 +152,7 @@ async def put_off(
     )
 
 
-async def give_up(connection: Connection, post_id: UUID, why: Refusal) -> None:
+async def give_up(connection: Connection, post_id: UUID, why: PostRefusal) -> None:
     """It is not asked about any more; what was told until now stays."""
     await connection.execute(
         """
@@ -165,7 +165,7 @@ async def give_up(connection: Connection, post_id: UUID, why: Refusal) -> None:
     )
 
 
-async def rest(connection: Connection, look: Look, why: Refusal) -> int:
+async def pause_account(connection: Connection, look: MetricsLookup, why: PostRefusal) -> int:
     """Has no post of the account asked about for two weeks; returns how many that are."""
     status = await connection.execute(
         """
@@ -180,9 +180,9 @@ async def rest(connection: Connection, look: Look, why: Refusal) -> int:
     return int(status.rpartition(" ")[2])
 
 
-async def received(
+async def fetch_posts(
     connection: Connection, brand: str, content_ids: Collection[UUID], *, before: int | None, limit: int
-) -> list[Received]:
+) -> list[PostMetricsRow]:
     """A page of a brand's posts that are or were asked about, about these articles or, if there are none, all; the newest first."""
     rows = await connection.fetch(
         """
@@ -199,16 +199,18 @@ async def received(
         before,
         limit,
     )
-    return [Received(**dict(row)) for row in rows]
+    return [PostMetricsRow(**dict(row)) for row in rows]
 
 
-async def by_day(connection: Connection, post_ids: Sequence[UUID]) -> dict[UUID, list[tuple[date, Reach]]]:
+async def metrics_by_day(
+    connection: Connection, post_ids: Sequence[UUID]
+) -> dict[UUID, list[tuple[date, PostMetrics]]]:
     """What was told of these posts, the oldest day first."""
     rows = await connection.fetch(
         "select * from reach where post_id = any ($1::uuid[]) order by post_id, day", list(post_ids)
     )
-    found: dict[UUID, list[tuple[date, Reach]]] = {}
+    found: dict[UUID, list[tuple[date, PostMetrics]]] = {}
     for row in rows:
-        told = Reach(row["likes"], row["shares"], row["replies"])
+        told = PostMetrics(row["likes"], row["shares"], row["replies"])
         found.setdefault(row["post_id"], []).append((row["day"], told))
     return found

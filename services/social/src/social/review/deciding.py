@@ -10,10 +10,10 @@ import structlog
 from chassis.http.callers import Caller
 from envelope.brand.payloads import SocialFailed, SocialPosted
 from messaging import Database, Transaction, WaitFor
-from social.domain import Refusal
+from social.domain import PostRefusal
 from social.review import domain, store
-from social.review.domain import Kind, Pending, PostState
-from social.sending import Alarm, DuePosts, Held, Standing, send_next, sleep_until
+from social.review.domain import PendingPost, PostDecisionKind, PostState
+from social.sending import Alarm, DuePosts, SendingGate, SendingHold, send_next, sleep_until
 from social.sending import store as sending
 from social.store import publish
 from social.urls import FeedUrls
@@ -44,14 +44,14 @@ class PastTimeError(ValueError):
         super().__init__("publish_at: lies in the past; leave it out to have it posted now")
 
 
-def refused(pending: Pending) -> tuple[str, str]:
+def refusal_for(pending: PendingPost) -> tuple[str, str]:
     """What is told of a post that is not posted, or not yet: a code for programs, a sentence for people."""
     if pending.ended is PostState.REJECTED and pending.last is not None:
         return REJECTED, f"{pending.last.by}: {pending.last.comment}"[: domain.MAX_COMMENT]
     return NEEDS_REVIEW, f"post {pending.post.post_id} waits for a person"
 
 
-async def look_at(database: Database, post_id: UUID, brands: Collection[str] | None) -> Pending:
+async def find_post(database: Database, post_id: UUID, brands: Collection[str] | None) -> PendingPost:
     """The post as it stands.
 
     Raises:
@@ -71,7 +71,7 @@ async def approve(
     *,
     publish_at: datetime | None,
     at_once: bool = False,
-) -> Pending:
+) -> PendingPost:
     """Posts exactly this version: at a time, in the next free slot of its account, or now if that has none or it is to be `at_once`.
 
     Raises:
@@ -86,7 +86,7 @@ async def approve(
             await store.note_decision(
                 tx.connection,
                 pending,
-                Kind.APPROVED,
+                PostDecisionKind.APPROVED,
                 version,
                 by=caller.name,
                 comment=domain.AT_ONCE if at_once else "",
@@ -99,7 +99,7 @@ async def approve(
             else:
                 refusal = await due.plan(tx.connection, pending.sent)
                 if refusal is not None:
-                    raise domain.DecidedOtherwiseError(
+                    raise domain.PostConflictError(
                         f"{refusal.detail}; give it a time, or say now, to post it all the same"
                     )
         else:
@@ -109,7 +109,7 @@ async def approve(
             await store.note_decision(
                 tx.connection,
                 pending,
-                Kind.SCHEDULED,
+                PostDecisionKind.SCHEDULED,
                 version,
                 by=caller.name,
                 comment=f"to be posted on {domain.told(publish_at)}",
@@ -117,7 +117,7 @@ async def approve(
         return await _as_it_is_now(tx, pending)
 
 
-async def unschedule(database: Database, post_id: UUID, caller: Caller) -> Pending:
+async def unschedule(database: Database, post_id: UUID, caller: Caller) -> PendingPost:
     """Calls off what was to be posted at a time: the post waits again.
 
     Raises:
@@ -128,13 +128,15 @@ async def unschedule(database: Database, post_id: UUID, caller: Caller) -> Pendi
         if not domain.unschedule(pending):
             return pending
         await store.set_time(tx.connection, pending, None)
-        await store.note_decision(tx.connection, pending, Kind.CALLED_OFF, pending.version, by=caller.name)
+        await store.note_decision(
+            tx.connection, pending, PostDecisionKind.CALLED_OFF, pending.version, by=caller.name
+        )
         return await _as_it_is_now(tx, pending)
 
 
 async def edit(
     database: Database, post_id: UUID, version: int, text: str, caller: Caller, *, comment: str
-) -> Pending:
+) -> PendingPost:
     """Has the post say this, as its next version, which waits.
 
     Raises:
@@ -147,12 +149,18 @@ async def edit(
             return pending
         await store.set_text(tx.connection, pending, fitting)
         await store.note_decision(
-            tx.connection, pending, Kind.EDITED, version + 1, by=caller.name, comment=comment, text=fitting
+            tx.connection,
+            pending,
+            PostDecisionKind.EDITED,
+            version + 1,
+            by=caller.name,
+            comment=comment,
+            text=fitting,
         )
         return await _as_it_is_now(tx, pending)
 
 
-async def retry(database: Database, due: DuePosts, post_id: UUID, caller: Caller) -> Pending:
+async def retry(database: Database, due: DuePosts, post_id: UUID, caller: Caller) -> PendingPost:
     """Has a post that could not be sent elsewhere tried once more, it alone.
 
     Raises:
@@ -172,7 +180,9 @@ async def retry(database: Database, due: DuePosts, post_id: UUID, caller: Caller
         return await _as_it_is_now(tx, pending)
 
 
-async def reject(database: Database, post_id: UUID, version: int, caller: Caller, *, reason: str) -> Pending:
+async def reject(
+    database: Database, post_id: UUID, version: int, caller: Caller, *, reason: str
+) -> PendingPost:
     """Ends the post; the article stays as it is.
 
     Raises:
@@ -183,13 +193,13 @@ async def reject(database: Database, post_id: UUID, version: int, caller: Caller
         if not domain.reject(pending, version, reason=reason, by=caller.name):
             return pending
         await store.note_decision(
-            tx.connection, pending, Kind.REJECTED, version, by=caller.name, comment=reason
+            tx.connection, pending, PostDecisionKind.REJECTED, version, by=caller.name, comment=reason
         )
         decided = await store.find(tx.connection, post_id)
         assert decided is not None
         await store.set_ended(tx.connection, decided, PostState.REJECTED)
         rejected = await _as_it_is_now(tx, pending)
-        code, detail = refused(rejected)
+        code, detail = refusal_for(rejected)
         for name in pending.asked_as:
             failed = SocialFailed(
                 brand_slug=pending.post.brand_slug,
@@ -202,10 +212,10 @@ async def reject(database: Database, post_id: UUID, version: int, caller: Caller
         return rejected
 
 
-class Appointments:
+class ScheduledPostPublisher:
     """Posts what was approved for a time. Every replica does; row locks share it out, and only the database's clock counts."""
 
-    def __init__(self, database: Database, urls: FeedUrls, standing: Standing, alarm: Alarm) -> None:
+    def __init__(self, database: Database, urls: FeedUrls, standing: SendingGate, alarm: Alarm) -> None:
         self._database = database
         self._urls = urls
         self._standing = standing
@@ -236,17 +246,22 @@ class Appointments:
                 return True
             by = "" if pending.last is None else pending.last.by
             await store.note_decision(
-                tx.connection, pending, Kind.APPROVED, pending.version, by=by, comment=AS_SCHEDULED
+                tx.connection,
+                pending,
+                PostDecisionKind.APPROVED,
+                pending.version,
+                by=by,
+                comment=AS_SCHEDULED,
             )
             await _post(tx, self._urls, pending)
             await _as_it_is_now(tx, pending)
         return True
 
-    async def _held(self, due: Pending) -> Held | None:
+    async def _held(self, due: PendingPost) -> SendingHold | None:
         try:
             return await self._standing.of(due.post.brand_slug, due.post.content_id)
         except WaitFor as away:
-            return Held(Refusal("orchestrator", str(away)), away.after or LONGEST_SLEEP)
+            return SendingHold(PostRefusal("orchestrator", str(away)), away.after or LONGEST_SLEEP)
 
     async def _rest(self) -> timedelta:
         async with self._database.connection() as connection:
@@ -256,19 +271,24 @@ class Appointments:
         return min(max(due, timedelta(milliseconds=20)), LONGEST_SLEEP)
 
 
-async def _keep_back(tx: Transaction, pending: Pending, held: Held) -> None:
+async def _keep_back(tx: Transaction, pending: PendingPost, held: SendingHold) -> None:
     """It keeps its time until nothing is in its way; if that never comes, it waits for a person again."""
     if held.pause is not None:
-        await store.keep_back(tx.connection, pending.post.post_id, held.pause)
+        await store.postpone(tx.connection, pending.post.post_id, held.pause)
     else:
         await store.set_time(tx.connection, pending, None)
         await store.note_decision(
-            tx.connection, pending, Kind.CALLED_OFF, pending.version, by=OURSELVES, comment=held.why.detail
+            tx.connection,
+            pending,
+            PostDecisionKind.CALLED_OFF,
+            pending.version,
+            by=OURSELVES,
+            comment=held.why.detail,
         )
     log.info("appointment_held", post_id=str(pending.post.post_id), why=held.why.detail)
 
 
-async def _post(tx: Transaction, urls: FeedUrls, pending: Pending) -> None:
+async def _post(tx: Transaction, urls: FeedUrls, pending: PendingPost) -> None:
     """Puts it into the feed, and says where it is; the post that was there first counts."""
     post = pending.post
     stands = await publish(
@@ -285,13 +305,13 @@ async def _post(tx: Transaction, urls: FeedUrls, pending: Pending) -> None:
         tx.send(posted, correlation_id=pending.correlation_id)
 
 
-def _seen(pending: Pending | None, post_id: UUID, brands: Collection[str] | None) -> Pending:
+def _seen(pending: PendingPost | None, post_id: UUID, brands: Collection[str] | None) -> PendingPost:
     if pending is None or (brands is not None and pending.post.brand_slug not in brands):
         raise UnknownPostError(post_id)
     return pending
 
 
-async def _as_it_is_now(tx: Transaction, before: Pending) -> Pending:
+async def _as_it_is_now(tx: Transaction, before: PendingPost) -> PendingPost:
     after = await store.find(tx.connection, before.post.post_id)
     assert after is not None
     log.info(

@@ -11,7 +11,7 @@ from typing import Final
 
 from social.channels import CHANNELS
 from social.cutting import clean_line
-from social.domain import Count, Post
+from social.domain import FeedPost, TextCount
 from social.sending.domain import ChannelPost
 
 MAX_COMMENT: Final = 2000
@@ -37,7 +37,7 @@ class PostState(StrEnum):
     REJECTED = "rejected"
 
 
-class Kind(StrEnum):
+class PostDecisionKind(StrEnum):
     """What was decided."""
 
     APPROVED = "approved"
@@ -48,8 +48,8 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
-    kind: Kind
+class PostDecision:
+    kind: PostDecisionKind
     version: int
     comment: str
     by: str
@@ -62,10 +62,10 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class PendingPost:
     """A post that waits for a person, or did."""
 
-    post: Post
+    post: FeedPost
     number: int
     display_name: str
     """The brand's, as its feed shows it."""
@@ -77,7 +77,7 @@ class Pending:
     """How it ended, if it has, or that it is being sent: nothing of it waits for a decision."""
     publish_at: datetime | None
     since: datetime
-    last: Decided | None
+    last: PostDecision | None
     sent: ChannelPost | None = None
     """What else there is to know of one on another platform."""
 
@@ -92,7 +92,7 @@ class Pending:
         return self.ended is None
 
 
-class DecidedOtherwiseError(ValueError):
+class PostConflictError(ValueError):
     """It is not as whoever decides believes; the message says what happened and what to do."""
 
 
@@ -104,7 +104,9 @@ class UnusableTextError(ValueError):
     """A person's text cannot be posted as it is; the message says what to change."""
 
 
-def approve(pending: Pending, version: int, publish_at: datetime | None, *, at_once: bool = False) -> bool:
+def approve(
+    pending: PendingPost, version: int, publish_at: datetime | None, *, at_once: bool = False
+) -> bool:
     """Whether this approval changes anything: it is posted at a time, or without one in a slot or `at_once`.
 
     Raises:
@@ -115,13 +117,17 @@ def approve(pending: Pending, version: int, publish_at: datetime | None, *, at_o
         return False
     _demand_open(pending)
     _demand_newest(pending, version)
-    if publish_at is None and pending.publish_at is not None and _is_last_kind(pending, Kind.APPROVED):
+    if (
+        publish_at is None
+        and pending.publish_at is not None
+        and _is_last_kind(pending, PostDecisionKind.APPROVED)
+    ):
         # It has its slot, or is about to be sent.
         return at_once and pending.last is not None and pending.last.comment != AT_ONCE
     return publish_at is None or publish_at != pending.publish_at
 
 
-def unschedule(pending: Pending) -> bool:
+def unschedule(pending: PendingPost) -> bool:
     """Whether calling off what is to be posted at a time changes anything.
 
     Raises:
@@ -131,21 +137,23 @@ def unschedule(pending: Pending) -> bool:
     return pending.publish_at is not None
 
 
-def reject(pending: Pending, version: int, *, reason: str, by: str) -> bool:
+def reject(pending: PendingPost, version: int, *, reason: str, by: str) -> bool:
     """Whether rejecting it changes anything.
 
     Raises:
         NoSuchVersionError: nobody can have seen that version.
         DecidedOtherwiseError: there is a newer version, it was posted, or rejected for another reason.
     """
-    if pending.ended is PostState.REJECTED and _is_last(pending, Kind.REJECTED, version, reason, by):
+    if pending.ended is PostState.REJECTED and _is_last(
+        pending, PostDecisionKind.REJECTED, version, reason, by
+    ):
         return False
     _demand_open(pending)
     _demand_newest(pending, version)
     return True
 
 
-def retry(pending: Pending) -> bool:
+def retry(pending: PendingPost) -> bool:
     """Whether trying once more changes anything.
 
     Raises:
@@ -155,11 +163,11 @@ def retry(pending: Pending) -> bool:
         return False
     if pending.state is not PostState.FAILED:
         hint = "; look at its receipt: brandctl receipts list" if pending.state is PostState.IN_DOUBT else ""
-        raise DecidedOtherwiseError(f"it is {pending.state.value.replace('_', ' ')}, it has not failed{hint}")
+        raise PostConflictError(f"it is {pending.state.value.replace('_', ' ')}, it has not failed{hint}")
     return True
 
 
-def edit(pending: Pending, version: int, text: str, *, comment: str, by: str) -> bool:
+def edit(pending: PendingPost, version: int, text: str, *, comment: str, by: str) -> bool:
     """Whether a new version comes of this text; an edit ends what was to be posted at a time.
 
     Raises:
@@ -167,7 +175,7 @@ def edit(pending: Pending, version: int, text: str, *, comment: str, by: str) ->
         DecidedOtherwiseError: there is a newer version, or it was posted or rejected.
     """
     same = text == pending.post.text
-    if same and pending.is_open and _is_last(pending, Kind.EDITED, version + 1, comment, by):
+    if same and pending.is_open and _is_last(pending, PostDecisionKind.EDITED, version + 1, comment, by):
         return False
     _demand_open(pending)
     _demand_newest(pending, version)
@@ -195,36 +203,36 @@ def fit(channel: str, text: str) -> str:
     return fitting
 
 
-def counts(channel: str, text: str) -> tuple[Count, ...]:
+def counts(channel: str, text: str) -> tuple[TextCount, ...]:
     """How long a text is by the rules of a channel."""
     limits = CHANNELS[channel].limits if channel in CHANNELS else ()
-    return tuple(Count(limit.unit, limit.count(text), limit.maximum) for limit in limits)
+    return tuple(TextCount(limit.unit, limit.count(text), limit.maximum) for limit in limits)
 
 
 def told(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def _demand_open(pending: Pending) -> None:
+def _demand_open(pending: PendingPost) -> None:
     if not pending.is_open:
         what = pending.last or f"it is {pending.state.value.replace('_', ' ')}"
-        raise DecidedOtherwiseError(f"{what}; nothing of it waits for a decision")
+        raise PostConflictError(f"{what}; nothing of it waits for a decision")
 
 
-def _demand_newest(pending: Pending, version: int) -> None:
+def _demand_newest(pending: PendingPost, version: int) -> None:
     if version > pending.version:
         raise NoSuchVersionError(
             f"there is no version {version} of post {pending.post.post_id}; the newest is {pending.version}"
         )
     if version < pending.version:
-        raise DecidedOtherwiseError(f"{pending.last}, after version {version}: look at that one first")
+        raise PostConflictError(f"{pending.last}, after version {version}: look at that one first")
 
 
-def _is_last_kind(pending: Pending, kind: Kind) -> bool:
+def _is_last_kind(pending: PendingPost, kind: PostDecisionKind) -> bool:
     return pending.last is not None and pending.last.kind is kind
 
 
-def _is_last(pending: Pending, kind: Kind, version: int, comment: str, by: str) -> bool:
+def _is_last(pending: PendingPost, kind: PostDecisionKind, version: int, comment: str, by: str) -> bool:
     last = pending.last
     return last is not None and (last.kind, last.version, last.comment, last.by) == (
         kind,

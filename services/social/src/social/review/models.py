@@ -8,7 +8,15 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from chassis.http.api import View, in_utc
 from social.cutting import clean_line
-from social.review.domain import MAX_COMMENT, MAX_TEXT, Decided, Kind, Pending, PostState, counts
+from social.review.domain import (
+    MAX_COMMENT,
+    MAX_TEXT,
+    PendingPost,
+    PostDecision,
+    PostDecisionKind,
+    PostState,
+    counts,
+)
 from social.urls import FeedUrls
 
 
@@ -33,13 +41,13 @@ Comment = Annotated[str, Field(max_length=MAX_COMMENT), AfterValidator(_line)]
 Reason = Annotated[str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(_telling)]
 
 
-class _Body(BaseModel):
+class _ReviewBody(BaseModel):
     """Takes no field that it does not know: a misspelt one would be lost without a word."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True, extra="forbid")
 
 
-class Approving(_Body):
+class ApprovePostRequest(_ReviewBody):
     """Says yes to exactly this version."""
 
     version: Version
@@ -58,7 +66,7 @@ class Approving(_Body):
         return self
 
 
-class Editing(_Body):
+class EditPostRequest(_ReviewBody):
     version: Version
     text: Annotated[str, Field(max_length=MAX_TEXT), AfterValidator(_without_nul)]
     """What it is to say, within the rules of its channel; the link and the hashtags stand beside it."""
@@ -66,27 +74,27 @@ class Editing(_Body):
     """Why; kept with the decision."""
 
 
-class Rejecting(_Body):
+class RejectPostRequest(_ReviewBody):
     version: Version
     reason: Reason
     """Kept with the decision, and shown with the keyword."""
 
 
-class CountView(View):
+class TextCountView(View):
     unit: Annotated[str, Field(examples=["characters"])]
     used: int
     maximum: int
 
 
-class DecisionView(View):
-    decision: Kind
+class PostDecisionView(View):
+    decision: PostDecisionKind
     version: int
     comment: str
     by: str
     at: datetime
 
     @classmethod
-    def of(cls, decided: Decided) -> Self:
+    def of(cls, decided: PostDecision) -> Self:
         return cls(
             decision=decided.kind,
             version=decided.version,
@@ -113,7 +121,7 @@ class PostView(View):
     tags: tuple[str, ...]
     link: str | None
     """Where it leads."""
-    counts: tuple[CountView, ...]
+    counts: tuple[TextCountView, ...]
     """How long the text is by the rules of its channel."""
     since: datetime
     """When it began to wait."""
@@ -121,7 +129,7 @@ class PostView(View):
     """When it is posted, if it was approved for a time."""
     post_url: str | None
     """Where it can be seen, once it is posted."""
-    decision: DecisionView | None
+    decision: PostDecisionView | None
     """The latest."""
     account: str | None = None
     """The gateway's account that it is for, once that is known; null: the built-in feed."""
@@ -133,7 +141,7 @@ class PostView(View):
     """When it is tried next."""
 
     @classmethod
-    def of(cls, pending: Pending, urls: FeedUrls) -> Self:
+    def of(cls, pending: PendingPost, urls: FeedUrls) -> Self:
         post, sent = pending.post, pending.sent
         address = sent.post_url if sent else urls.absolute(urls.post(post.brand_slug, post.post_id))
         return cls(
@@ -148,13 +156,13 @@ class PostView(View):
             tags=post.tags,
             link=post.link,
             counts=tuple(
-                CountView(unit=each.unit, used=each.used, maximum=each.maximum)
+                TextCountView(unit=each.unit, used=each.used, maximum=each.maximum)
                 for each in counts(post.channel, post.text)
             ),
             since=pending.since,
             publish_at=pending.publish_at,
             post_url=address if pending.state is PostState.POSTED else None,
-            decision=None if pending.last is None else DecisionView.of(pending.last),
+            decision=None if pending.last is None else PostDecisionView.of(pending.last),
             account=sent.account if sent else None,
             reason=sent.reason if sent else "",
             detail=sent.detail if sent else "",
@@ -168,6 +176,6 @@ class PostList(View):
     """The `after` of the page behind this one; null on the last."""
 
 
-class DecisionList(View):
-    items: tuple[DecisionView, ...]
+class PostDecisionList(View):
+    items: tuple[PostDecisionView, ...]
     """The latest first."""

@@ -16,15 +16,15 @@ from messaging import Database
 from social import problem_codes as codes
 from social.review import deciding, store
 from social.review.deciding import PastTimeError, UnknownPostError
-from social.review.domain import DecidedOtherwiseError, NoSuchVersionError, PostState, UnusableTextError
+from social.review.domain import NoSuchVersionError, PostConflictError, PostState, UnusableTextError
 from social.review.models import (
-    Approving,
-    DecisionList,
-    DecisionView,
-    Editing,
+    ApprovePostRequest,
+    EditPostRequest,
+    PostDecisionList,
+    PostDecisionView,
     PostList,
     PostView,
-    Rejecting,
+    RejectPostRequest,
 )
 from social.sending import DuePosts
 from social.urls import FeedUrls
@@ -40,7 +40,7 @@ def answer_refusals(app: FastAPI) -> None:
     for error, code in (
         (UnknownPostError, codes.UNKNOWN_POST),
         (NoSuchVersionError, codes.UNKNOWN_VERSION),
-        (DecidedOtherwiseError, codes.DECIDED_OTHERWISE),
+        (PostConflictError, codes.DECIDED_OTHERWISE),
         (UnusableTextError, codes.UNUSABLE_TEXT),
         (PastTimeError, codes.PAST_TIME),
     ):
@@ -82,17 +82,17 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
     @routes.get("/{post_id}", summary="Read a post", response_model=PostView, responses=UNKNOWN)
     async def get_post(caller: MayRead, post_id: UUID) -> PostView:
         """One that waits for a person, or did, or one for another platform."""
-        return PostView.of(await deciding.look_at(database, post_id, caller.brands), urls)
+        return PostView.of(await deciding.find_post(database, post_id, caller.brands), urls)
 
     @routes.get(
-        "/{post_id}/decisions", summary="Who decided what", response_model=DecisionList, responses=UNKNOWN
+        "/{post_id}/decisions", summary="Who decided what", response_model=PostDecisionList, responses=UNKNOWN
     )
-    async def list_post_decisions(caller: MayRead, post_id: UUID) -> DecisionList:
+    async def list_post_decisions(caller: MayRead, post_id: UUID) -> PostDecisionList:
         """The latest hundred, edits included."""
-        await deciding.look_at(database, post_id, caller.brands)
+        await deciding.find_post(database, post_id, caller.brands)
         async with database.connection() as connection:
             found = await store.decisions_of(connection, post_id, MAX_DECISIONS)
-        return DecisionList(items=tuple(map(DecisionView.of, found)))
+        return PostDecisionList(items=tuple(map(PostDecisionView.of, found)))
 
     @routes.post(
         "/{post_id}/approve",
@@ -100,7 +100,7 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
         response_model=PostView,
         responses={**UNKNOWN, **OVERTAKEN},
     )
-    async def approve_post(caller: MayReview, post_id: UUID, request: Approving) -> PostView:
+    async def approve_post(caller: MayReview, post_id: UUID, request: ApprovePostRequest) -> PostView:
         """Exactly this version, at `publish_at` of the answer: the time given, the next free slot, or now. Again, it changes nothing."""
         return PostView.of(
             await deciding.approve(
@@ -129,7 +129,7 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
     @routes.post(
         "/{post_id}/edit", summary="Edit a post", response_model=PostView, responses={**UNKNOWN, **OVERTAKEN}
     )
-    async def edit_post(caller: MayReview, post_id: UUID, request: Editing) -> PostView:
+    async def edit_post(caller: MayReview, post_id: UUID, request: EditPostRequest) -> PostView:
         """Makes a new version, which waits to be approved, also if the one before had a time. The same again makes no other."""
         return PostView.of(
             await deciding.edit(
@@ -144,7 +144,7 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
         response_model=PostView,
         responses={**UNKNOWN, **OVERTAKEN},
     )
-    async def reject_post(caller: MayReview, post_id: UUID, request: Rejecting) -> PostView:
+    async def reject_post(caller: MayReview, post_id: UUID, request: RejectPostRequest) -> PostView:
         """Nothing is posted about the article on this channel, for good."""
         return PostView.of(
             await deciding.reject(database, post_id, request.version, caller, reason=request.reason), urls

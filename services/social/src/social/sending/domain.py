@@ -11,14 +11,14 @@ from uuid import UUID
 import regex
 
 from envelope.brand.payloads import SocialCreate
-from social.channels import CHANNELS, Channel, Composed, Facet, Picture, Placement, Sending
+from social.channels import CHANNELS, Channel, ChannelSender, ComposedPost, Facet, Placement, PostPicture
 from social.counting import utf8_bytes
 from social.cutting import hashtag
 from social.domain import (
     BrandSlug,
     LinkTooLongError,
     PostId,
-    Refusal,
+    PostRefusal,
     Story,
     compose,
     is_web_address,
@@ -31,7 +31,7 @@ _LINK = regex.compile(r"https?://[^\s<>\"]+[^\s<>\".,;:!?)\]}'’”]")  # noqa:
 _TAG = regex.compile(r"(?<![\p{L}\p{N}_&/#])#([\p{L}\p{M}\p{N}_]*\p{L}[\p{L}\p{M}\p{N}_]*)")
 
 
-class State(StrEnum):
+class ChannelPostState(StrEnum):
     NEW = "new"
     """Nobody has looked yet which account it is for."""
     WAITING = "waiting"
@@ -49,16 +49,24 @@ class State(StrEnum):
     REJECTED = "rejected"
 
 
-ENDED: Final = frozenset({State.POSTED, State.FAILED, State.IN_DOUBT, State.CALLED_OFF, State.REJECTED})
+ENDED: Final = frozenset(
+    {
+        ChannelPostState.POSTED,
+        ChannelPostState.FAILED,
+        ChannelPostState.IN_DOUBT,
+        ChannelPostState.CALLED_OFF,
+        ChannelPostState.REJECTED,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class PostMaterial:
     """What there is to say of an article, and to show."""
 
     story: Story
     """Its link is where the post leads: the article's own address, or by then the post's short link."""
-    pictures: tuple[Picture, ...]
+    pictures: tuple[PostPicture, ...]
     language: str | None
     short_link: str | None = None
     """The article's, if posts are to lead there by short links."""
@@ -70,7 +78,7 @@ class Material:
         """The article's own address."""
         return self.article_link or self.story.link
 
-    def leading_by(self, mark: str) -> "Material":
+    def leading_by(self, mark: str) -> "PostMaterial":
         """The same with the short link of the post that has this mark, if it is to have one."""
         if self.short_link is None or self.story.link is None:
             return self
@@ -83,23 +91,23 @@ class Material:
         return {**self.story.as_json(), "pictures": pictures, "language": self.language, **links}
 
     @classmethod
-    def of_json(cls, stored: Mapping[str, Any]) -> "Material":
+    def of_json(cls, stored: Mapping[str, Any]) -> "PostMaterial":
         return cls(
             story=Story.of_json(stored),
-            pictures=tuple(Picture(**each) for each in stored["pictures"]),
+            pictures=tuple(PostPicture(**each) for each in stored["pictures"]),
             language=stored["language"],
             short_link=stored.get("short_link"),
             article_link=stored.get("article_link"),
         )
 
     @classmethod
-    def of(cls, command: SocialCreate) -> "Material":
+    def of(cls, command: SocialCreate) -> "PostMaterial":
         shown = command.picture
         picture = (
             ()
             if shown is None
             else (
-                Picture(
+                PostPicture(
                     url=shown.url,
                     alt=shown.alt,
                     media_type=shown.media_type,
@@ -121,7 +129,7 @@ def mark_of(post_id: UUID) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class ChannelRules:
     """What a brand wants of its posts on a channel; None: as is usual there. Hashtags are without their #."""
 
     link: Placement | None = None
@@ -132,7 +140,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class SendingAccount:
     """One at the gateway, that the brand may use."""
 
     name: str
@@ -142,7 +150,7 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class Time:
+class PostTime:
     """When a post goes out; None: now. `in_queue`: that is a slot of its account, which may become another post's."""
 
     due_at: datetime | None = None
@@ -150,7 +158,7 @@ class Time:
 
 
 @dataclass(frozen=True, slots=True)
-class New:
+class NewChannelPost:
     """A post that a command asks for."""
 
     post_id: PostId
@@ -159,7 +167,7 @@ class New:
     asked_as: str
     entry: str
     correlation_id: str | None
-    material: Material
+    material: PostMaterial
     approval: str
     posted_as: str | None = None
     """Where it can be seen, if it was announced before the database lost its row."""
@@ -168,7 +176,7 @@ class New:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class ChannelText:
     """What is said on a channel."""
 
     text: str
@@ -188,7 +196,7 @@ class ChannelPost:
     entry: str
     occurrence: int
     correlation_id: str | None
-    material: Material
+    material: PostMaterial
     approval: str
     channel: str | None
     account: str | None
@@ -196,7 +204,7 @@ class ChannelPost:
     tags: tuple[str, ...]
     placement: Placement
     version: int
-    state: State
+    state: ChannelPostState
     due_at: datetime | None
     held_until: datetime | None
     retry_at: datetime | None
@@ -221,19 +229,19 @@ def new_posts(
     correlation_id: str | None,
     *,
     lost_until: datetime | None = None,
-) -> list[New]:
+) -> list[NewChannelPost]:
     """One for each channel; two spellings of a name are one.
 
     `lost_until`: when the database was last found to have lost rows; None: it has lost none.
     """
-    material = Material.of(command)
+    material = PostMaterial.of(command)
     known = {entry_of(post.platform): post.post_url for post in command.known_posts}
     asked_since = command.asked_since
     if asked_since is not None and (lost_until is None or lost_until < asked_since):
         asked_since = None  # a post that is not there was not made
     by_entry = {entry_of(name): name for name in reversed(names)}
     return [
-        New(
+        NewChannelPost(
             post_id=post_id(command.content_id, entry),
             brand_slug=BrandSlug(command.brand_slug),
             content_id=command.content_id,
@@ -249,7 +257,7 @@ def new_posts(
     ]
 
 
-def account_for(entry: str, accounts: Sequence[Account]) -> Account | Refusal:
+def account_for(entry: str, accounts: Sequence[SendingAccount]) -> SendingAccount | PostRefusal:
     """The account that a channel's name means: the one of that name, or the only one of that kind."""
     named = next((each for each in accounts if entry_of(each.name) == entry), None)
     if named is not None:
@@ -259,12 +267,12 @@ def account_for(entry: str, accounts: Sequence[Account]) -> Account | Refusal:
         return of_kind[0]
     if of_kind:
         names = ", ".join(sorted(each.name for each in of_kind))
-        return Refusal(
+        return PostRefusal(
             "channel_ambiguous",
             f"several {CHANNELS[entry].label} accounts are connected: name one of them as the channel: {names}",
         )
     if entry in CHANNELS:
-        return Refusal(
+        return PostRefusal(
             "channel_not_connected",
             f"no {CHANNELS[entry].label} account is connected for this brand, so nothing was posted there;"
             f" connect one: brandctl accounts connect {entry}",
@@ -272,25 +280,25 @@ def account_for(entry: str, accounts: Sequence[Account]) -> Account | Refusal:
     return _unknown(entry)
 
 
-def _unknown(entry: str) -> Refusal:
+def _unknown(entry: str) -> PostRefusal:
     known = ", ".join(CHANNELS)
-    return Refusal(
+    return PostRefusal(
         "unknown_channel",
         f"there is no channel “{entry}”, and no account of that name to post with; choose among: {known}",
     )
 
 
-def way_out(kind: str) -> Sending | None:
+def way_out(kind: str) -> ChannelSender | None:
     """How posts go out on a channel; None if they do not."""
     channel = CHANNELS.get(kind)
     return None if channel is None else channel.sending
 
 
-def said(channel: Channel, material: Material, rules: Rules) -> Text | Refusal:
+def said(channel: Channel, material: PostMaterial, rules: ChannelRules) -> ChannelText | PostRefusal:
     """What is said about an article on a channel, as the brand wants it."""
     assert channel.sending is not None
     if channel.sending.needs_picture and not material.pictures:
-        return Refusal(
+        return PostRefusal(
             "needs_picture", f"{channel.label} takes no post without a picture, and the article has none"
         )
     placements = channel.sending.placements
@@ -302,17 +310,17 @@ def said(channel: Channel, material: Material, rules: Rules) -> Text | Refusal:
     try:
         draft = compose(replace(channel, hashtags=most), story)
     except LinkTooLongError:
-        return Refusal(
+        return PostRefusal(
             "link_too_long", f"the article's address alone is longer than {channel.label} allows a post to be"
         )
-    return Text(draft.text, tuple(tag for tag in tags[:most] if tag in draft.text), placement)
+    return ChannelText(draft.text, tuple(tag for tag in tags[:most] if tag in draft.text), placement)
 
 
-def composed(post: ChannelPost) -> Composed:
+def composed(post: ChannelPost) -> ComposedPost:
     """What goes out."""
     assert post.text is not None
     story = post.material.story
-    return Composed(
+    return ComposedPost(
         post_id=post.post_id,
         brand_slug=post.brand_slug,
         content_id=post.content_id,
@@ -357,11 +365,11 @@ def _apart(found: Sequence[tuple[int, str, str, str]]) -> Sequence[tuple[int, st
     return kept
 
 
-def but_out(why: Refusal, address: str | None) -> Refusal:
+def but_out(why: PostRefusal, address: str | None) -> PostRefusal:
     """Of a post whose first step went out, at that address, and of which a later one, such as a comment, was refused."""
     if address is None:
         return why
-    return Refusal(
+    return PostRefusal(
         why.reason, f"the post is out at {address}, and what was to follow it is not: {why.detail}"
     )
 
@@ -373,14 +381,19 @@ SCHEDULED: Final = "scheduled"
 IN_DOUBT: Final = "in_doubt"
 
 
-def told(post: ChannelPost, now: datetime) -> Refusal | None:
+def told(post: ChannelPost, now: datetime) -> PostRefusal | None:
     """What is answered about a post that is not out; None while an answer is still to come, or if it is out."""
     match post.state:
-        case State.WAITING:
-            return Refusal(NEEDS_REVIEW, f"post {post.post_id} waits for a person")
-        case State.PLANNED if post.due_at is not None and post.due_at > now:
-            return Refusal(SCHEDULED, f"post {post.post_id} is sent on {post.due_at:%Y-%m-%d %H:%M} UTC")
-        case State.FAILED | State.IN_DOUBT | State.CALLED_OFF | State.REJECTED:
-            return Refusal(post.reason, post.detail)
+        case ChannelPostState.WAITING:
+            return PostRefusal(NEEDS_REVIEW, f"post {post.post_id} waits for a person")
+        case ChannelPostState.PLANNED if post.due_at is not None and post.due_at > now:
+            return PostRefusal(SCHEDULED, f"post {post.post_id} is sent on {post.due_at:%Y-%m-%d %H:%M} UTC")
+        case (
+            ChannelPostState.FAILED
+            | ChannelPostState.IN_DOUBT
+            | ChannelPostState.CALLED_OFF
+            | ChannelPostState.REJECTED
+        ):
+            return PostRefusal(post.reason, post.detail)
         case _:
             return None

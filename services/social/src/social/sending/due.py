@@ -9,18 +9,18 @@ from chassis import Connection
 from envelope import Message
 from envelope.brand.payloads import PostSend
 from messaging import Database, Transaction
-from social.domain import Refusal
+from social.domain import PostRefusal
 from social.sending import store
-from social.sending.domain import ChannelPost, Time
+from social.sending.domain import ChannelPost, PostTime
 
 SHORTEST_SLEEP: Final = timedelta(milliseconds=100)
 """Between two looks while more is due than may be sent at once."""
 
 
-class Times(Protocol):
+class PostScheduler(Protocol):
     """When posts go out whose time no person sets."""
 
-    async def place(self, connection: Connection, post: ChannelPost) -> Time | Refusal:
+    async def place(self, connection: Connection, post: ChannelPost) -> PostTime | PostRefusal:
         """When a post goes out whose account and text are known, or why it does not; the caller has its row locked, and plans it."""
 
     async def space_out(self, connection: Connection) -> None:
@@ -62,7 +62,12 @@ class DuePosts:
     """
 
     def __init__(
-        self, database: Database, times: Times, *, at_once: int, tick: timedelta = timedelta(seconds=5)
+        self,
+        database: Database,
+        times: PostScheduler,
+        *,
+        at_once: int,
+        tick: timedelta = timedelta(seconds=5),
     ) -> None:
         self._database = database
         self._times = times
@@ -74,10 +79,10 @@ class DuePosts:
         """Something has become due, here and now."""
         self.alarm.ring()
 
-    async def plan(self, connection: Connection, post: ChannelPost) -> Refusal | None:
+    async def plan(self, connection: Connection, post: ChannelPost) -> PostRefusal | None:
         """Gives a post its time, now or later; or says why it is not posted. The caller has its row locked."""
         time = await self._times.place(connection, post)
-        if isinstance(time, Refusal):
+        if isinstance(time, PostRefusal):
             return time
         await store.plan(connection, post.post_id, time.due_at, in_queue=time.in_queue)
         self._database.once_committed(self.call)

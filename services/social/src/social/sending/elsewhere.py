@@ -8,7 +8,7 @@ from envelope.brand.payloads import SocialCreate
 from messaging import Transaction, last_commit_loss
 from social.domain import BrandSlug
 from social.sending import domain, store
-from social.sending.domain import State
+from social.sending.domain import ChannelPostState
 from social.sending.due import send_next
 from social.sending.handlers import failed, posted
 from social.urls import FeedUrls
@@ -57,11 +57,11 @@ async def ask(
                 send_next(tx, post, caused_by=message)
             elif post.post_id in begun:
                 continue
-            elif post.state in {State.NEW, State.SENDING}:
+            elif post.state in {ChannelPostState.NEW, ChannelPostState.SENDING}:
                 # Whoever asks again has waited for hours: the command that was to bring it on its way may be lost. A second one
                 # does nothing twice.
                 send_next(tx, post, caused_by=message)
-            elif post.state is State.POSTED:
+            elif post.state is ChannelPostState.POSTED:
                 tx.send(posted(urls, post, post.post_url), caused_by=message)
             elif (why := domain.told(post, now)) is not None:
                 tx.send(failed(post, why), caused_by=message)

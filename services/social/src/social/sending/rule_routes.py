@@ -15,7 +15,7 @@ from social import problem_codes as codes
 from social.channels import CHANNELS, REMOTE, Channel, Placement
 from social.cutting import hashtag
 from social.sending import store
-from social.sending.domain import Rules
+from social.sending.domain import ChannelRules
 
 _MOST_TAGS: Final = 30
 
@@ -67,9 +67,9 @@ class RulesView(View):
     """Whether the brand says anything about the channel."""
 
     @classmethod
-    def of(cls, channel: Channel, rules: Rules | None) -> Self:
+    def of(cls, channel: Channel, rules: ChannelRules | None) -> Self:
         assert channel.sending is not None
-        said = rules or Rules()
+        said = rules or ChannelRules()
         return cls(
             channel=channel.name,
             link=said.link or channel.sending.placements[0],
@@ -122,7 +122,7 @@ def rule_routes(database: Database) -> APIRouter:
                 f"reach: {known.label} is not asked how posts were received; leave it out",
             )
         hashtags = tuple(dict.fromkeys(request.hashtags))
-        rules = Rules(request.link, hashtags, request.most_hashtags, request.reach)
+        rules = ChannelRules(request.link, hashtags, request.most_hashtags, request.reach)
         async with database.transaction() as tx:
             await store.put_rules(tx.connection, brand, channel, rules)
         return RulesView.of(known, rules)

@@ -8,11 +8,19 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
-from social.domain import BrandSlug, PostId, Refusal
-from social.sending.domain import Account, ChannelPost, Material, New, Rules, State, Text
+from social.domain import BrandSlug, PostId, PostRefusal
+from social.sending.domain import (
+    ChannelPost,
+    ChannelPostState,
+    ChannelRules,
+    ChannelText,
+    NewChannelPost,
+    PostMaterial,
+    SendingAccount,
+)
 
 
-async def add(connection: Connection, posts: Sequence[New]) -> set[UUID]:
+async def add(connection: Connection, posts: Sequence[NewChannelPost]) -> set[UUID]:
     """Stores those that do not exist yet; returns the ids of those that are to be brought on their way.
 
     One that was announced before its row was lost is stored as posted.
@@ -48,7 +56,7 @@ async def add(connection: Connection, posts: Sequence[New]) -> set[UUID]:
     return {row["post_id"] for row in rows if row["state"] == "new"}
 
 
-async def note_known(connection: Connection, posts: Sequence[New]) -> None:
+async def note_known(connection: Connection, posts: Sequence[NewChannelPost]) -> None:
     """Ends those that were announced as posted, and whose rows have forgotten it, as posted."""
     known = sorted((post for post in posts if post.posted_as is not None), key=lambda post: post.post_id)
     if known:
@@ -113,7 +121,7 @@ async def addresses_elsewhere(connection: Connection, content_id: UUID) -> dict[
 
 
 async def settle(
-    connection: Connection, post_id: UUID, account: Account, text: Text, material: Material
+    connection: Connection, post_id: UUID, account: SendingAccount, text: ChannelText, material: PostMaterial
 ) -> bool:
     """Notes the account, what is said there and of what. False, and nothing is changed, if another post about the article is that account's."""
     status = await connection.execute(
@@ -182,7 +190,7 @@ async def plan(
     )
 
 
-async def hold(connection: Connection, post_id: UUID, pause: timedelta, why: Refusal) -> None:
+async def hold(connection: Connection, post_id: UUID, pause: timedelta, why: PostRefusal) -> None:
     """Has one that was about to be sent wait so long, and be looked at then; it stays due."""
     await connection.execute(
         """
@@ -209,7 +217,7 @@ async def begin(connection: Connection, post_id: UUID) -> datetime:
     return begun_at
 
 
-async def retry(connection: Connection, post_id: UUID, pause: timedelta, why: Refusal) -> None:
+async def retry(connection: Connection, post_id: UUID, pause: timedelta, why: PostRefusal) -> None:
     """Notes why it is not out yet, and when it is tried again."""
     await connection.execute(
         """
@@ -226,9 +234,9 @@ async def retry(connection: Connection, post_id: UUID, pause: timedelta, why: Re
 async def end(
     connection: Connection,
     post_id: UUID,
-    state: State,
+    state: ChannelPostState,
     *,
-    why: Refusal | None = None,
+    why: PostRefusal | None = None,
     url: str | None = None,
     ended_by: UUID | None = None,
 ) -> None:
@@ -303,22 +311,22 @@ async def count_posts(connection: Connection) -> dict[str, float]:
     return counted | {row["state"]: float(row["count"]) for row in rows}
 
 
-async def rules_of(connection: Connection, brand: str, channel: str) -> Rules:
+async def rules_of(connection: Connection, brand: str, channel: str) -> ChannelRules:
     row = await connection.fetchrow(
         "select * from channel_rules where brand_slug = $1 and channel = $2",
         brand,
         channel,
     )
-    return Rules() if row is None else _rules(row)
+    return ChannelRules() if row is None else _rules(row)
 
 
-async def all_rules_of(connection: Connection, brand: str) -> dict[str, Rules]:
+async def all_rules_of(connection: Connection, brand: str) -> dict[str, ChannelRules]:
     """Those of a brand, by channel."""
     rows = await connection.fetch("select * from channel_rules where brand_slug = $1", brand)
     return {row["channel"]: _rules(row) for row in rows}
 
 
-async def put_rules(connection: Connection, brand: str, channel: str, rules: Rules) -> None:
+async def put_rules(connection: Connection, brand: str, channel: str, rules: ChannelRules) -> None:
     await connection.execute(
         """
         insert into channel_rules (brand_slug, channel, link, hashtags, most_tags, reach) values ($1, $2, $3, $4, $5, $6)
@@ -340,8 +348,8 @@ async def delete_rules(connection: Connection, brand: str, channel: str) -> None
     )
 
 
-def _rules(row: asyncpg.Record) -> Rules:
-    return Rules(row["link"], tuple(row["hashtags"]), row["most_tags"], row["reach"])
+def _rules(row: asyncpg.Record) -> ChannelRules:
+    return ChannelRules(row["link"], tuple(row["hashtags"]), row["most_tags"], row["reach"])
 
 
 def channel_post(row: asyncpg.Record) -> ChannelPost:
@@ -354,7 +362,7 @@ def channel_post(row: asyncpg.Record) -> ChannelPost:
         entry=row["entry"],
         occurrence=row["occurrence"],
         correlation_id=row["correlation_id"],
-        material=Material.of_json(json.loads(row["material"])),
+        material=PostMaterial.of_json(json.loads(row["material"])),
         approval=row["approval"],
         channel=row["channel"],
         account=row["account"],
@@ -362,7 +370,7 @@ def channel_post(row: asyncpg.Record) -> ChannelPost:
         tags=tuple(json.loads(row["tags"])),
         placement=row["placement"],
         version=row["version"],
-        state=State(row["state"]),
+        state=ChannelPostState(row["state"]),
         due_at=row["due_at"],
         held_until=row["held_until"],
         retry_at=row["retry_at"],
