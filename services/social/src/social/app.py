@@ -33,17 +33,17 @@ from social.settings import Settings
 from social.urls import FeedUrls
 
 _ASKING_SECONDS: Final = 5.0
-"""For whose an API key is: somebody waits for the answer."""
+"""Timeout for the orchestrator's check of an API key; a caller waits meanwhile."""
 _MOST_ANSWERED: Final = 2_000_000
 _READING_SECONDS: Final = 10.0
 _CHECKING_SECONDS: Final = 3.0
-"""For whether a picture is there: the step that wants to know has little time."""
+"""Timeout for the check that the publisher serves a picture; the calling step has little time."""
 _MOST_BYTES_OF_A_PICTURE: Final = 10_000_000
 _MORE_SECONDS: Final = 30.0
-"""That a post may take beyond the time of its channel: who it is for, and whether it may go out."""
+"""Time for a post beyond that of its channel: to find its account and check that it may go out."""
 
 READ_BY_MONITOR: Final = frozenset({"GET /v1/receipts", "GET /v1/activity"})
-"""What the monitor's key opens."""
+"""Routes that the monitor's key allows."""
 
 
 def build(settings: Settings) -> Service:
@@ -51,7 +51,7 @@ def build(settings: Settings) -> Service:
     urls = FeedUrls.under(settings.public_url)
     tick = timedelta(seconds=settings.post_tick_seconds)
     due = DuePosts(service.database, SlotScheduler(), at_once=settings.posts_at_once, tick=tick)
-    # Composing a long text takes milliseconds; batches that are not large keep the pages answering meanwhile.
+    # Composing a long text takes milliseconds; small batches let the pages answer meanwhile.
     policy = QueuePolicy(
         max_batch_size=50,
         max_concurrency=16,
@@ -83,7 +83,7 @@ def build(settings: Settings) -> Service:
     service.background("repeats", RepeatPlanner(service.database, due).run)
     if settings.gateway_url is not None:
         service.background("reach", PostMetricsPoller(service.database, door).run)
-    service.gauge("posts", "Posts that a person has to decide about, by state.", "state", count_pending)
+    service.gauge("posts", "Posts that wait for a person, by state.", "state", count_pending)
     service.gauge(
         "posts_elsewhere", "Posts on other platforms that are not out yet, by state.", "state", count_posts
     )
@@ -96,7 +96,7 @@ async def _tell_of_loss(loss: CommitLoss, tx: Transaction) -> None:
 
 
 def _callers(orchestrator: ServiceClient | None, settings: Settings) -> Authorise:
-    """Who has the service key, and who has an API key, if there is an orchestrator to ask."""
+    """Authorises the service key, and API keys if an orchestrator is configured."""
     with_service_key = ServiceKey(settings.service_key)
     return with_service_key if orchestrator is None else KeysKeptElsewhere(orchestrator, with_service_key)
 

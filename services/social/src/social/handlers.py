@@ -1,4 +1,4 @@
-"""Commands made into posts and announcements."""
+"""Handles `social.create`: stores posts and publishes their outcomes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -16,7 +16,7 @@ from social.sending import elsewhere
 from social.urls import FeedUrls
 
 EVERYTHING: Final = "everything"
-"""What the brand wants to see of its posts before they go out."""
+"""Value of `approval`: a person reviews every post before it goes out."""
 
 
 class Handlers:
@@ -25,9 +25,9 @@ class Handlers:
         self._has_gateway = has_gateway
 
     async def social_create(self, messages: Sequence[DomainMessage[SocialCreate]], tx: Transaction) -> None:
-        """One outcome for each channel: posted, with the address of the post that stands, or failed, with the reason.
+        """Publishes one outcome for each channel: posted, with the address, or failed, with the reason.
 
-        Where the brand wants to see its posts first, they wait for a person, and are not posted until then.
+        If the brand reviews its posts, they wait for a person.
         """
         known = await ERASURES.erased(tx.connection, {message.payload.brand_slug for message in messages})
         messages = [
@@ -54,7 +54,7 @@ class Handlers:
             address, waits = "", None
             if plan.post is not None:
                 waits = held.get(plan.post.content_id)
-                # The post that was there first counts.
+                # An existing post of the article counts.
                 brand, post_id = (
                     (waits.post.brand_slug, waits.post.post_id) if waits else posts[plan.post.content_id]
                 )
@@ -78,7 +78,7 @@ class Handlers:
         names: Mapping[BrandSlug, str],
         tx: Transaction,
     ) -> dict[UUID, PendingPost]:
-        """Posts that wait for a person, or that a person has rejected, by their article."""
+        """Posts that wait for review or were rejected, by article."""
         wanted = [
             HeldPost(
                 post=plan.post,
@@ -89,7 +89,7 @@ class Handlers:
             for message, plan in zip(messages, plans, strict=True)
             if plan.post is not None
             and message.payload.approval == EVERYTHING
-            # A person has seen it, and it was out, before the database lost it.
+            # A post that the database lost was reviewed and out before.
             and not domain.is_known_in_feed(message.payload)
         ]
         return await hold(

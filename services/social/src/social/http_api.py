@@ -1,4 +1,4 @@
-"""The public feeds: pages and Atom. Everything is read-only and open to everybody."""
+"""The public feeds, as pages and Atom: read-only and without authentication."""
 
 import re
 from uuid import UUID
@@ -46,7 +46,7 @@ def create_app(database: Database, urls: FeedUrls, *, posts_per_page: int) -> St
         middleware=[Middleware(SecurityHeaders), Middleware(GZipMiddleware, minimum_size=1024)],
         exception_handlers={404: pages.not_found, DatabaseUnavailableError: pages.unavailable},
     )
-    # Its address would be made of the Host header, which says what the client likes.
+    # Such a redirect would use the Host header, which the client controls.
     app.router.redirect_slashes = False
     return app
 

@@ -1,4 +1,4 @@
-"""Pages and feeds as text. Deterministic: the same rows and settings give the same bytes."""
+"""Renders pages and Atom feeds. Deterministic: the same rows and settings give the same bytes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class FeedRenderer:
         return self._render("feed.html.j2", feed=feed, posts=posts, is_first=is_first, has_more=has_more)
 
     def post(self, feed: Feed, stored: StoredPost, elsewhere: Mapping[str, Sequence[str]]) -> str:
-        """`elsewhere`: the addresses at which it is out on other channels, by channel."""
+        """The page of a post; `elsewhere`: its addresses on other channels, by channel."""
         return self._render("post.html.j2", feed=feed, stored=stored, elsewhere=elsewhere)
 
     def atom(self, feed: Feed, posts: Sequence[StoredPost]) -> str:

@@ -1,4 +1,4 @@
-"""The rows of accounts and posts, and the statements on them."""
+"""SQL over feeds and their posts."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -37,14 +37,13 @@ async def publish(
     *,
     chains: Mapping[UUID, str | None],
 ) -> dict[UUID, tuple[BrandSlug, PostId]]:
-    """Stores the posts that do not exist yet; returns for each `content_id` the brand and id of the post that stands.
+    """Stores new posts; returns for each `content_id` the brand and id of its post.
 
-    `names` has the name of each brand that posts, as its feed shows it; `chains` has for each `content_id` the correlation id of the
-    command, for the log.
+    `names`: display name of each brand; `chains`: correlation id of the command by `content_id`, for the log.
     """
     if not posts:
         return {}
-    # In one order everywhere, so that two batches wait for each other instead of locking each other out.
+    # All batches lock rows in this order, so that two of them cannot deadlock.
     posts = sorted(posts, key=lambda post: post.post_id)
     slugs = sorted(names)
     rows = await connection.fetch(
@@ -95,7 +94,7 @@ async def publish(
 
 
 async def feeds(connection: Connection, limit: int) -> list[Feed]:
-    """Feeds with at least one post, the most recently changed first."""
+    """Feeds with at least one post, the latest change first."""
     rows = await connection.fetch(
         """
         select brand_slug, display_name, count(*) as posts, max(posted_at) as changed_at
@@ -187,7 +186,7 @@ def story_of(stored: str | None) -> Story | None:
 
 
 def drafts_of(stored: str) -> tuple[ChannelDraft, ...]:
-    """How a post would read elsewhere, as it was stored until stories were."""
+    """Stored drafts of a post from a version that did not store stories."""
     return tuple(
         ChannelDraft(
             channel=draft["channel"],

@@ -1,4 +1,4 @@
-"""How posts on other platforms are received, where a brand wants to know and the platform tells it for nothing."""
+"""Post metrics: likes, shares and replies of posts, for brands that enable them and platforms that report them free of charge."""
 
 from social.reach.looking import PostMetricsPoller
 from social.reach.routes import post_metrics_routes

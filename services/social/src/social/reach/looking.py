@@ -1,4 +1,4 @@
-"""The loop that asks how posts were received: a day after each, then daily for two weeks. Every replica runs it; row locks share out what there is."""
+"""Polls platforms for the metrics of posts: daily for two weeks after each. Every replica runs it; row locks divide the work."""
 
 import asyncio
 from collections import defaultdict
@@ -18,9 +18,9 @@ log = structlog.get_logger(__name__)
 
 PAUSE: Final = timedelta(minutes=1)
 AT_ONCE: Final = 20
-"""Posts that are asked about in one round."""
+"""Posts in one round."""
 MOST_FAILURES: Final = 6
-"""In a row: then it is given up, a day and a quarter after the first."""
+"""Consecutive failures until a post is given up, a day and a quarter after the first."""
 _FIRST_PAUSE: Final = timedelta(hours=1)
 _LONGEST_PAUSE: Final = timedelta(days=1)
 _AWAY: Final = timedelta(minutes=5)
@@ -29,9 +29,9 @@ _MOST_DETAIL: Final = 500
 
 
 class PostMetricsPoller:
-    """Asks about what is due, the oldest first, a bounded number at a time.
+    """Requests due metrics, the oldest first, a bounded number at a time.
 
-    A question has no effect outside, and an answer replaces that of the same day: asked twice, it is as if once.
+    Requests only read, and an answer replaces that of the same day, so that repeated requests do no harm.
     """
 
     def __init__(self, database: Database, door: Door, *, at_once: int = AT_ONCE) -> None:
@@ -40,13 +40,13 @@ class PostMetricsPoller:
         self._at_once = at_once
 
     async def run(self) -> None:
-        """Goes on until it is cancelled."""
+        """Polls until cancelled."""
         while True:
             await self.tick()
             await asyncio.sleep(PAUSE.total_seconds())
 
     async def tick(self) -> int:
-        """Asks about what is due; returns of how many posts it has heard."""
+        """Requests due metrics; returns the number of answers."""
         async with self._database.transaction() as tx:
             await store.follow_rules(tx.connection)
             looks = await store.claim_due(tx.connection, at_once=self._at_once)
@@ -63,7 +63,7 @@ class PostMetricsPoller:
         return sum(heard)
 
     async def _of_account(self, looks: list[tuple[MetricsLookup, object]]) -> int:
-        """One after the other; where one gets no answer, the others are asked later."""
+        """Requests the metrics of an account's posts one by one; after a request without an answer, the others wait."""
         heard = 0
         for place, (look, remote_id) in enumerate(looks):
             try:
@@ -81,12 +81,14 @@ class PostMetricsPoller:
         return heard
 
     async def _ask(self, look: MetricsLookup, remote_id: object) -> PostMetrics:
-        """Raises as `social.channels.channel.AskReach`."""
+        """Raises the errors of `social.channels.channel.FetchPostMetrics`."""
         channel = CHANNELS.get(look.channel)
         if channel is None or channel.sending is None or channel.sending.reach is None:
-            raise Refused("not_told", f"this version asks {look.channel} for nothing")
+            raise Refused("not_told", f"this version requests no metrics from {look.channel}")
         if not remote_id:
-            raise Refused("gone", "its id on the platform is not known, as a person has said where it is")
+            raise Refused(
+                "gone", "its id on the platform is unknown, since a person confirmed its address only"
+            )
         reach = await channel.sending.reach(self._door.account(look.account, look.brand_slug), str(remote_id))
         if reach == PostMetrics(None, None, None):
             raise UnknownOutcome("the answer says nothing about likes, shares or replies")
@@ -95,7 +97,7 @@ class PostMetricsPoller:
     async def _put_off(
         self, look: MetricsLookup, others: list[MetricsLookup], error: NotSent | UnknownOutcome
     ) -> None:
-        """What is asked to wait for, and outages of ours, count against no post."""
+        """Postpones the requests. Rate limits and the gateway's outages do not count as failures of a post."""
         counts = not isinstance(error, GatewayAway)
         pause = _AWAY if not counts else _after(look.failures)
         if isinstance(error, NotSent) and error.retry_at is not None:
@@ -108,7 +110,7 @@ class PostMetricsPoller:
         await self._again(look, pause, why, counts=counts)
 
     async def _refused(self, look: MetricsLookup, error: Refused) -> bool:
-        """Whether the account's other posts need not be asked about now."""
+        """Stores a refusal; returns whether it affects the account's other posts, too."""
         why = _said(error.reason, error.detail)
         match error.reason:
             case "gone":
@@ -121,7 +123,7 @@ class PostMetricsPoller:
                 log.info("reach_is_not_told", account=look.account, posts=rest, detail=why.detail)
                 return True
             case _:
-                # Connected again, the account may be asked.
+                # The account may work again once it is reconnected.
                 await self._again(look, _after(look.failures), why, counts=True)
                 return False
 
@@ -135,7 +137,7 @@ class PostMetricsPoller:
 
 
 def _said(reason: str, detail: str) -> PostRefusal:
-    """Quoted from others, there may be characters in it that a database does not take."""
+    """A reason without characters that the database does not accept; platforms may send any."""
     return PostRefusal(reason, "".join(each for each in detail if each.isprintable())[:_MOST_DETAIL])
 
 

@@ -1,4 +1,4 @@
-"""`/v1/brands/{slug}/reach`: how a brand's posts on other platforms were received."""
+"""`/v1/brands/{slug}/reach`: metrics of a brand's posts on other platforms."""
 
 from datetime import date, datetime
 from typing import Annotated, Final
@@ -20,13 +20,13 @@ _MOST: Final = 200
 
 
 class DailyPostMetrics(View):
-    """Until then, not of that day alone; null: the platform does not say."""
+    """Totals up to a day; null: the platform does not report it."""
 
     day: date
     """In UTC."""
     likes: int | None
     shares: int | None
-    """Passed on to others, with words of their own or without."""
+    """Reposts and quotes."""
     replies: int | None
 
 
@@ -38,11 +38,11 @@ class PostMetricsView(View):
     post_url: str | None
     posted_at: datetime
     days: list[DailyPostMetrics]
-    """The oldest first; the last is how it stands."""
+    """The oldest first; the last has the current totals."""
     next_at: datetime | None
-    """When the platform is asked again; null: no more."""
+    """Time of the next request; null: none follows."""
     reason: str
-    """Why the platform told nothing when it was asked last: `gone`, `not_told`, `limit`, `needs_reconnecting` …; empty: it did."""
+    """Why the last request gave no metrics: `gone`, `not_told`, `limit`, `needs_reconnecting` …; empty: it succeeded."""
     detail: str
     """The same for people."""
 
@@ -51,26 +51,26 @@ class PostMetricsList(View):
     items: list[PostMetricsView]
     """The newest posts first."""
     next: int | None
-    """Where the next page begins: send it as `after`."""
+    """`after` of the next page; null on the last."""
 
 
 def post_metrics_routes(database: Database) -> APIRouter:
     routes = router("/brands/{slug}/reach", tags=["posts"])
 
-    @routes.get("", summary="How a brand's posts were received", responses=UNKNOWN)
+    @routes.get("", summary="List metrics of a brand's posts", responses=UNKNOWN)
     async def list_reach(
         caller: MayRead,
         slug: Annotated[BrandSlug, Path(description="The brand.")],
         article: Annotated[
             list[UUID] | None,
-            Query(max_length=_MOST, description="Of posts about these articles alone."),
+            Query(max_length=_MOST, description="Only posts about these articles."),
         ] = None,
         after: Annotated[
             int | None, Query(ge=0, le=2**63 - 1, description="`next` of the page before.")
         ] = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> PostMetricsList:
-        """Of channels where the brand wants to know (`PUT …/channels/{channel}` with `reach`); asked daily for two weeks after a post."""
+        """For channels with `reach` enabled (`PUT …/channels/{channel}`); requested daily for two weeks after a post."""
         if not caller.may_see(slug):
             raise RefusalError(UNKNOWN_BRAND, f"there is no brand '{slug}'")
         async with database.connection() as connection:

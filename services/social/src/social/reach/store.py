@@ -1,4 +1,4 @@
-"""SQL over how posts were received, and when that is asked next. Only the database's clock counts."""
+"""SQL over post metrics and the times of their requests. Only the database's clock counts."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -11,26 +11,26 @@ from social.channels import PostMetrics
 from social.domain import PostRefusal
 
 DAYS: Final = 14
-"""After a post that it is asked about, and that an account rests that tells nothing."""
+"""Days for which metrics are requested, and for which an account without metrics is left alone."""
 _MOST_FOLLOWED: Final = 500
-"""New posts in one round."""
+"""Most new posts in one round."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetricsLookup:
-    """A post that is asked about."""
+    """A post with a due request for metrics."""
 
     post_id: UUID
     brand_slug: str
     channel: str
     account: str
     failures: int
-    """In a row, until now."""
+    """Consecutive failures so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class PostMetricsRow:
-    """A post that is or was asked about."""
+    """A post with the state of its metric requests."""
 
     post_id: UUID
     number: int
@@ -45,7 +45,7 @@ class PostMetricsRow:
 
 
 async def follow_rules(connection: Connection) -> None:
-    """Has posts asked about whose brand wants that, and others no more; forgets of what is over why it is."""
+    """Schedules requests for posts on channels with metrics, and deletes those of other channels and expired ones."""
     await connection.execute(
         """
         delete from reach_looks as l using channel_posts as p
@@ -69,7 +69,7 @@ async def follow_rules(connection: Connection) -> None:
               where silent.brand_slug = p.brand_slug and silent.account = p.account and silent.reason = 'not_told'
                 and silent.changed_at > clock_timestamp() - make_interval(days => $1))
         order by p.number limit $2
-        -- What is being erased is passed over.
+        -- Skips posts that are being erased.
         for key share of p skip locked
         on conflict do nothing
         """,
@@ -79,7 +79,7 @@ async def follow_rules(connection: Connection) -> None:
 
 
 async def claim_due(connection: Connection, *, at_once: int) -> list[MetricsLookup]:
-    """What is due, the oldest first; nobody else has it for ten minutes. What another replica has in hand is passed over."""
+    """Claims due requests for ten minutes, the oldest first; skips rows that other replicas hold."""
     rows = await connection.fetch(
         """
         with found as (
@@ -101,7 +101,7 @@ async def claim_due(connection: Connection, *, at_once: int) -> list[MetricsLook
 
 
 async def store_metrics(connection: Connection, post_id: UUID, reach: PostMetrics) -> None:
-    """Keeps what was told today, and has it asked again on the post's next day, if that is within the two weeks."""
+    """Stores today's metrics, and schedules the next daily request within the two weeks."""
     row = await connection.fetchrow(
         """
         update reach_looks as l set failures = 0, reason = '', detail = '', changed_at = clock_timestamp(),
@@ -116,7 +116,7 @@ async def store_metrics(connection: Connection, post_id: UUID, reach: PostMetric
         DAYS,
     )
     if row is None:
-        return  # erased, or nobody wants to know any more
+        return  # erased, or metrics were disabled
     await connection.execute(
         """
         insert into reach (post_id, day, likes, shares, replies)
@@ -153,7 +153,7 @@ async def postpone(
 
 
 async def give_up(connection: Connection, post_id: UUID, why: PostRefusal) -> None:
-    """It is not asked about any more; what was told until now stays."""
+    """Ends the requests for a post; stored metrics stay."""
     await connection.execute(
         """
         update reach_looks set due_at = null, reason = $2, detail = $3, changed_at = clock_timestamp()
@@ -166,7 +166,7 @@ async def give_up(connection: Connection, post_id: UUID, why: PostRefusal) -> No
 
 
 async def pause_account(connection: Connection, look: MetricsLookup, why: PostRefusal) -> int:
-    """Has no post of the account asked about for two weeks; returns how many that are."""
+    """Ends the requests for all posts of the account; returns their number. New ones start after two weeks."""
     status = await connection.execute(
         """
         update reach_looks set due_at = null, reason = $3, detail = $4, changed_at = clock_timestamp()
@@ -183,7 +183,7 @@ async def pause_account(connection: Connection, look: MetricsLookup, why: PostRe
 async def fetch_posts(
     connection: Connection, brand: str, content_ids: Collection[UUID], *, before: int | None, limit: int
 ) -> list[PostMetricsRow]:
-    """A page of a brand's posts that are or were asked about, about these articles or, if there are none, all; the newest first."""
+    """A page of a brand's posts with metric requests, the newest first; `content_ids`, if any, selects articles."""
     rows = await connection.fetch(
         """
         select p.post_id, p.number, p.content_id, p.channel, p.account, p.post_url, p.posted_at, l.due_at,
@@ -205,7 +205,7 @@ async def fetch_posts(
 async def metrics_by_day(
     connection: Connection, post_ids: Sequence[UUID]
 ) -> dict[UUID, list[tuple[date, PostMetrics]]]:
-    """What was told of these posts, the oldest day first."""
+    """Daily metrics of these posts, the oldest day first."""
     rows = await connection.fetch(
         "select * from reach where post_id = any ($1::uuid[]) order by post_id, day", list(post_ids)
     )
