@@ -1,4 +1,4 @@
-"""When posts go out: slots of accounts, the queue, repetitions, and what a person moves."""
+"""The calendar of posts: slots of accounts, queues, repetitions, and moves by people."""
 
 from fastapi import APIRouter
 
@@ -14,7 +14,7 @@ __all__ = ["RepeatPlanner", "SlotScheduler", "answer_refusals", "routes"]
 
 
 def routes(database: Database, due: DuePosts) -> tuple[APIRouter, ...]:
-    """All of this room."""
+    """All HTTP routes of the calendar."""
     return (
         entry_routes(database, due),
         export_routes(database),

@@ -1,4 +1,4 @@
-"""SQL that reads calendars: posts with their times, of the built-in feed and of other platforms."""
+"""SQL that reads the calendar: posts with times, in the built-in feed and on other platforms."""
 
 import json
 from collections.abc import Collection, Iterator, Sequence
@@ -16,7 +16,7 @@ from social.calendar.repeats import RepeatRule, repetition_id
 from social.calendar.slots import PostingRules
 
 EXPECTED: Final = "expected"
-"""The state of a repetition that is not planned yet."""
+"""State of a repetition that is not planned yet."""
 _ELSEWHERE: Final = """
     select post_id, brand_slug, content_id, coalesce(channel, entry) as channel, account, state,
            coalesce(posted_at, due_at) as at, in_queue, occurrence as repetition, repeats, material ->> 'title' as title, text,
@@ -42,7 +42,7 @@ _ON_THE_FEED: Final = """
 
 @dataclass(frozen=True, slots=True)
 class PostCalendarEntry:
-    """A post with its time; what its fields say is told in `models.EntryView`."""
+    """A post with its time; `models.PostCalendarEntryView` documents the fields."""
 
     post_id: UUID
     brand_slug: str
@@ -73,7 +73,7 @@ async def page(
     after: tuple[datetime, UUID] | None = None,
     limit: int,
 ) -> list[PostCalendarEntry]:
-    """What a brand has posted, or is to, from one time to before another one, recurring posts included; the earliest first."""
+    """A brand's past and future posts from `begin` to before `end`, the earliest first, with expected repetitions."""
     conditions = """
         where brand_slug = $1 and {at} >= $2 and {at} < $3 and ($4::timestamptz is null or ({at}, post_id) > ($4, $5::uuid))
           and {shown} order by {at}, post_id limit $6
@@ -104,7 +104,7 @@ async def page(
 async def coming(
     connection: Connection, brand: str, begin: datetime, end: datetime
 ) -> Iterator[PostCalendarEntry]:
-    """Repetitions of a brand's recurring posts that are not planned yet, from one time to before another one, in their order."""
+    """Repetitions of a brand's recurring posts that are not planned yet, from one time to before another, in order."""
     rows = await connection.fetch(
         """
         select p.post_id, p.brand_slug, p.content_id, p.channel, p.account, p.material ->> 'title' as title,
@@ -136,7 +136,7 @@ def _coming(row: asyncpg.Record, begin: datetime, end: datetime) -> Iterator[Pos
             return
         if at >= begin:
             yield PostCalendarEntry(
-                # That of the repetition once it is planned: who follows the calendar sees one event.
+                # The id of the later repetition, so that calendar subscribers see one event.
                 post_id=repetition_id(row["post_id"], number),
                 brand_slug=row["brand_slug"],
                 content_id=row["content_id"],
@@ -161,13 +161,13 @@ def _coming(row: asyncpg.Record, begin: datetime, end: datetime) -> Iterator[Pos
 async def find(
     connection: Connection, post_id: UUID, brands: Collection[str] | None
 ) -> PostCalendarEntry | None:
-    """A post on another platform, of one of these brands or of any, that has a time."""
+    """A post with a time on another platform, of these brands or of any; None if unknown."""
     found = await of_ids(connection, [post_id])
     return next((each for each in found if brands is None or each.brand_slug in brands), None)
 
 
 async def of_ids(connection: Connection, post_ids: Sequence[UUID]) -> list[PostCalendarEntry]:
-    """Posts on other platforms, in this order; those of them that have a time."""
+    """Posts on other platforms in this order; those without a time are left out."""
     rows = await connection.fetch(
         f"{_ELSEWHERE} where post_id = any ($1::uuid[]) and due_at is not null", list(post_ids)
     )

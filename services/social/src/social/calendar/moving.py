@@ -1,6 +1,6 @@
-"""What a person does to the times of posts: moves one, puts it first, takes it out of the queue, puts the queue into another order.
+"""Moves posts, puts them first, calls them off, and reorders queues.
 
-Each in one transaction, which holds the account's lock. The same again changes nothing.
+Each change is one transaction with the account's lock; the same request again changes nothing.
 """
 
 from collections.abc import Sequence
@@ -23,13 +23,13 @@ from social.sending.store import plan
 log = structlog.get_logger(__name__)
 
 CALLED_OFF: Final = "called_off"
-"""The state of a post that a person has taken out, and why it is so."""
+"""State and reason of a post that a person called off."""
 _MOVABLE: Final = {"planned": "", "called_off": CALLED_OFF}
-"""States with what must be the reason for them, if anything."""
+"""Movable states, with the reason that they need, if any."""
 
 
 class UnknownEntryError(LookupError):
-    """There is no such post with a time, or none that the caller may see."""
+    """The caller may see no such post with a time."""
 
     def __init__(self, post_id: UUID) -> None:
         super().__init__(
@@ -39,11 +39,11 @@ class UnknownEntryError(LookupError):
 
 
 class NotMovableError(ValueError):
-    """It is too late for that, or the time is taken; the message says what happened and what to do."""
+    """It is too late for the move, or the time is taken; the message says what happened and what to do."""
 
 
 class PastPostTimeError(ValueError):
-    """The time has gone by."""
+    """The requested time lies in the past."""
 
 
 async def move(
@@ -55,12 +55,12 @@ async def move(
     *,
     at_once: bool = False,
 ) -> PostCalendarEntry:
-    """Has a post go out at a time, `at_once`, or in the next free slot of its account, also if it had been called off.
+    """Moves a post to a time, to now (`at_once`), or to its account's next free slot; restores one that was called off.
 
     Raises:
-        UnknownEntryError: see there.
-        NotMovableError: it is sent, or being sent; the time is taken, quiet, or there is no slot.
-        GoneByError: the time has gone by.
+        UnknownEntryError: the caller may see no such post.
+        NotMovableError: it is out or being sent; the time is taken or quiet, or there is no slot.
+        PastPostTimeError: the time lies in the past.
     """
     async with database.transaction() as tx:
         entry = await _locked(tx.connection, post_id, caller)
@@ -93,7 +93,7 @@ async def move(
 
 
 async def put_first(database: Database, post_id: UUID, caller: Caller) -> PostCalendarEntry:
-    """Has a planned post go out in the next free slot, and the others of its queue behind it.
+    """Gives a planned post the next free slot; the others of its queue follow.
 
     Raises:
         UnknownEntryError, NotMovableError: see `move`.
@@ -109,7 +109,7 @@ async def put_first(database: Database, post_id: UUID, caller: Caller) -> PostCa
 
 
 async def call_off(database: Database, post_id: UUID, caller: Caller) -> PostCalendarEntry:
-    """Takes a post out: it is not sent, until it is given a time again.
+    """Calls a post off: it does not go out unless it gets a time again.
 
     Raises:
         UnknownEntryError, NotMovableError: see `move`.
@@ -145,7 +145,7 @@ async def call_off(database: Database, post_id: UUID, caller: Caller) -> PostCal
 async def reorder(
     database: Database, brand: str, account: str, post_ids: Sequence[UUID], caller: Caller
 ) -> list[PostCalendarEntry]:
-    """Puts the queue of a brand's account into this order, those that are not named behind; returns it.
+    """Reorders the queue of a brand's account, unnamed posts last; returns the queue.
 
     Raises:
         NotMovableError: one of them is not in the queue, or the account has no slots.
@@ -164,13 +164,13 @@ async def reorder(
 
 
 async def queue_of(connection: Connection, brand: str, account: str) -> list[PostCalendarEntry]:
-    """Posts that have a slot of an account, in their order."""
+    """Posts with a slot of an account, in order."""
     queued = await store.queue(connection, brand, account)
     return await entries.of_ids(connection, [each.post_id for each in queued])
 
 
 async def _requeue(connection: Connection, brand: str, account: str, first: Sequence[UUID]) -> None:
-    """Gives the slots anew, to these first."""
+    """Assigns all slots of the queue anew, to these posts first."""
     stored = await store.find_rules(connection, brand, account)
     if stored is None or not stored.rules.has_slots:
         raise _without_slots(brand, account)
@@ -229,7 +229,7 @@ def _told(moment: datetime) -> str:
 
 
 async def _locked(connection: Connection, post_id: UUID, caller: Caller) -> PostCalendarEntry:
-    """The post, and its account, until the transaction ends: the account first, as whoever gives slots has it."""
+    """Locks the account and then the post until the transaction ends; slot assignment locks in the same order."""
     before = await entries.find(connection, post_id, caller.brands)
     if before is None or before.account is None:
         raise UnknownEntryError(post_id)

@@ -1,4 +1,4 @@
-"""The times at which posts go out, given by the slots of their accounts: to a new post, and to those that were missed."""
+"""Assigns times to new and to missed posts, from the slots of their accounts."""
 
 from datetime import UTC, timedelta
 from typing import Final
@@ -14,23 +14,23 @@ from social.sending.domain import ChannelPost, PostTime
 log = structlog.get_logger(__name__)
 
 APART: Final = timedelta(days=30)
-"""How long posts of an account with the same text or link are kept apart, unless its rules say otherwise."""
+"""Default time between posts of an account with the same text or link."""
 
 
 class SlotScheduler:
-    """Gives posts their times. What an account without rules posts goes out at once."""
+    """Assigns times to posts; those of an account without rules go out at once."""
 
     async def place(self, connection: Connection, post: ChannelPost) -> PostTime | PostRefusal:
-        """The next free slot, or now; or why the post, whose account and text are known, does not go out at all.
+        """The next free slot or now, or why the post does not go out; its account and text are set.
 
-        The caller has the post's row locked, and plans it in this transaction.
+        The caller holds the post's row lock, and plans the post in this transaction.
         """
         assert post.account is not None
         await store.lock_accounts(connection, [post.account])
         stored = await store.find_rules(connection, post.brand_slug, post.account)
         if refusal := await _duplicate(connection, post, APART if stored is None else stored.apart):
             return refusal
-        # What is posted once more gives way to what is new.
+        # Repetitions give their slots to new posts.
         await store.free_evergreen_slots(connection, post.account)
         if stored is None:
             return PostTime()
@@ -44,9 +44,9 @@ class SlotScheduler:
         return PostTime(at if at > now else None, in_queue=rules.has_slots)
 
     async def space_out(self, connection: Connection) -> None:
-        """Has posts that were missed go out one after the other, in their order, instead of all at once.
+        """Spaces overdue posts out, so that they do not go out all at once.
 
-        To be asked before what is due is claimed, in that transaction.
+        Call it before claiming due posts, in the same transaction.
         """
         late = await store.overdue(connection)
         await store.lock_accounts(connection, [account for _, account in late])

@@ -1,4 +1,4 @@
-"""Whether a post is made once more, and when. Pure: no I/O, no clock, no randomness."""
+"""Repeat rules of posts: whether and when the next repetition goes out. Pure: no I/O, no clock, no randomness."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,12 +16,12 @@ from social.sending.domain import ChannelText, PostMaterial, said
 EVERGREEN: Final = "evergreen"
 RECURRING: Final = "recurring"
 AHEAD: Final = timedelta(days=1)
-"""How long before its slot an evergreen post is planned: whatever is new until then comes first."""
+"""How long before its slot an evergreen post is planned; new posts come first until then."""
 
 
 @dataclass(frozen=True, slots=True)
 class RepeatRule:
-    """How often a post is made again: after a cool-down where there is room, or at times of the week or the month."""
+    """How often a post is repeated: after a cool-down in free slots, or at times of the week or the month."""
 
     kind: Literal["evergreen", "recurring"]
     at_most: int
@@ -30,10 +30,10 @@ class RepeatRule:
 
     @classmethod
     def read(cls, written: Mapping[str, Any]) -> "RepeatRule":
-        """Of `{"kind", "at_most", "cool_down_days"}` or `{"kind", "at_most", "times": [{"days", "times"}], "monthly", "time_zone"}`.
+        """Parses `{"kind", "at_most", "cool_down_days"}` or `{"kind", "at_most", "times": [{"days", "times"}], "monthly", "time_zone"}`.
 
         Raises:
-            UntimelyError: there is no such zone.
+            UntimelyError: the zone is unknown.
         """
         if written["kind"] == EVERGREEN:
             return cls(EVERGREEN, written["at_most"], timedelta(days=written["cool_down_days"]))
@@ -42,7 +42,7 @@ class RepeatRule:
         return cls(RECURRING, written["at_most"], times=times)
 
     def times_after(self, last: datetime, now: datetime, rules: PostingRules | None) -> Iterator[datetime]:
-        """When a recurring post comes again, as far as that follows from its rule: not in the account's quiet hours."""
+        """Times of a recurring post's repetitions by its rule, without the account's quiet hours."""
         assert self.times is not None
         for at in self.times.slots(max(now, last)):
             if rules is None or not rules.is_quiet(at):
@@ -50,7 +50,7 @@ class RepeatRule:
 
 
 def repetition_id(post_id: UUID, number: int) -> PostId:
-    """Of the `number`th repetition of a post: the same whoever makes it, and so are the receipt and the keys that follow from it."""
+    """The id of a post's `number`th repetition: every replica derives the same id, and so the same receipt and keys."""
     return PostId(uuid5(post_id, str(number)))
 
 
@@ -63,15 +63,15 @@ def next_time(
     now: datetime,
     newer_wait: bool,
 ) -> datetime | None:
-    """When the next repetition goes out; None: not yet.
+    """The time of the next repetition; None if it is not due yet.
 
     Args:
-        repeat: how often.
-        rules: of the account, if it has some.
-        taken: when other posts of the account go out.
-        last: when the post, or its last repetition, was to go out.
-        now: of the database.
-        newer_wait: whether posts of the account wait that are no repetitions.
+        repeat: the rule.
+        rules: posting rules of the account, if any.
+        taken: times of the account's other posts.
+        last: time of the post or its last repetition.
+        now: the database's time.
+        newer_wait: whether new posts of the account wait.
     """
     match repeat.kind:
         case "evergreen":
@@ -90,7 +90,7 @@ def next_time(
 def variant(
     channel: str, material: PostMaterial, wishes: Wishes, used: Sequence[str], number: int
 ) -> ChannelText | PostRefusal:
-    """What the `number`th repetition says: begun with something else of the article than those before, as long as there is something."""
+    """The text of the `number`th repetition, with an opening that earlier texts do not have, if there is one."""
     rules = CHANNELS[channel]
     found: list[ChannelText] = []
     for turn in range(1 + len(material.story.points)):

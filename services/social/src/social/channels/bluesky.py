@@ -1,6 +1,6 @@
 """Bluesky, and other servers of the AT protocol.
 
-A post is a record under a key that we choose: sent twice, it is one, and nothing has to be looked up.
+A post is a record under a key that we choose, so that a repeated request makes no second post and needs no look-up.
 """
 
 from collections.abc import Mapping, Sequence
@@ -59,7 +59,7 @@ def prepare(post: ComposedPost, now: datetime) -> Mapping[str, Any]:
 
 
 def record_key(moment: datetime, post_id: UUID) -> str:
-    """A TID, https://atproto.com/specs/tid: microseconds, and 10 bits that keep two posts of a moment apart."""
+    """A TID, https://atproto.com/specs/tid: microseconds, and 10 bits that distinguish posts of the same moment."""
     microseconds = int(moment.timestamp() * 1_000_000)
     number = (microseconds << _CLOCK_BITS) | (post_id.int & (1 << _CLOCK_BITS) - 1)
     return "".join(_SORTABLE[number >> shift & 31] for shift in range(60, -1, -5))
@@ -72,7 +72,7 @@ def _facet(facet: Facet) -> Mapping[str, Any]:
 
 
 def _card(post: ComposedPost) -> Mapping[str, Any] | None:
-    """What a reader sees of the article below the text."""
+    """The link card with title, description and picture below the text."""
     if post.link is None or post.placement != "in_text":
         return None
     description = cut(post.description, lambda text: len(text) <= _MOST_DESCRIPTION)
@@ -87,7 +87,7 @@ def steps(prepared: Mapping[str, Any], pictures: PictureSource) -> Sequence[Step
 
 
 async def _upload(pictures: PictureSource, work: Work) -> Mapping[str, Any]:
-    """A picture that cannot be had, or is too large, is left out: nobody waits for it."""
+    """Uploads the card's picture; a missing or too large one is left out without a retry."""
     picture = work.prepared["picture"]
     try:
         data = await pictures.read(picture["url"])
@@ -115,7 +115,7 @@ async def _post(work: Work) -> Mapping[str, Any]:
 
 
 async def _account(work: Work) -> tuple[str, str]:
-    """DID and handle; the gateway knows them as soon as it has looked at the account."""
+    """DID and handle, which the gateway knows once it has checked the account."""
     facts = await work.account.facts()
     if facts.get("did"):
         return facts["did"], facts.get("handle", "")
@@ -136,7 +136,7 @@ def _embed(prepared: Mapping[str, Any], blob: Any) -> Mapping[str, Any] | None:
 
 
 async def _reach(account: Account, uri: str) -> PostMetrics:
-    """Likes and replies are in other people's records: the app view counts them, which the PDS asks for us if it has one."""
+    """The metrics of a post from the app view, which the PDS calls for us if it has one; the PDS itself has no counts."""
     path = "/xrpc/app.bsky.feed.getPosts"
     answer = await account.request("GET", path, query={"uris": uri}, seconds=_READ_SECONDS)
     if answer.status in _NO_APP_VIEW and not _is_over(answer):
@@ -163,7 +163,7 @@ def _refused(answer: Answer) -> Exception:
 
 
 def _is_over(answer: Answer) -> bool:
-    """Whether it is the session that the server does not take."""
+    """Whether the server refuses the session."""
     error = answer.json.get("error") if isinstance(answer.json, Mapping) else None
     return error in {"ExpiredToken", "InvalidToken"}
 

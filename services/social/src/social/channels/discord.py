@@ -1,6 +1,6 @@
 """Discord: a webhook of one channel.
 
-A webhook's messages can be looked up by their id alone, which only an answer tells: what was sent without one is in doubt.
+A webhook finds messages by id only, and the id is in the answer: a message without an answer is in doubt.
 """
 
 import json
@@ -28,7 +28,7 @@ _MARKS = regex.compile(r"(?<address>https?://\S+)|[\\*_~`|<\[]|^(?:#{1,3}|-#|>)(
 
 
 def escaped(text: str) -> str:
-    """The text as Discord's API takes it, so that it reads as it was written."""
+    """The text with Discord's Markdown escaped."""
     return _MARKS.sub(lambda found: found["address"] or f"\\{found[0]}", text)
 
 

@@ -1,4 +1,4 @@
-"""The page of our own: the link and the hashtags stand beside the text there, not in it."""
+"""The built-in feed, which shows link and hashtags separately from the text."""
 
 from typing import Final
 

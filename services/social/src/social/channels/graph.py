@@ -1,7 +1,7 @@
-"""What Instagram and Threads have in common: a post is put into a container that nobody sees, which is then published.
+"""Common code of Instagram and Threads: create an invisible container of a post, then publish it.
 
-The number of the container is what makes two attempts one: it is written down before anything is published, and tells afterwards
-whether it was.
+The container's number is stored before the publication. Later attempts use the same container, and its status says whether it was
+published.
 """
 
 import asyncio
@@ -21,18 +21,18 @@ from social.channels.uploads import UPLOAD_SECONDS, unseen
 
 SECONDS: Final = 18.0
 CONTAIN_SECONDS: Final = 22.0
-"""A container's request, and a look at the publisher before and after it."""
+"""Timeout of a container's request, with checks of the publisher before and after it."""
 _POLLS: Final = (0.0, 0.4, 0.8, 1.6, 3.2)
-"""Pauses before a container is asked about, in seconds: together well below the time of a step."""
+"""Pauses before requests for a container's status, in seconds; in total well below the time of a step."""
 _PICTURE_URL: Final = "image_url"
 _LIMITED: Final = timedelta(minutes=15)
 _LIMITED_FOR_TODAY: Final = timedelta(hours=1)
 _REFUSING: Final = 4
-"""Hundreds of statuses that say that nothing was done."""
+"""Status classes, in hundreds, after which nothing was done."""
 _LISTED: Final = 50
 _READ_SECONDS: Final = 4.0
 _ADDRESS_WITHIN: Final = timedelta(minutes=15)
-"""From the first attempt: then a post that is out counts as posted, wherever it is seen."""
+"""Time since the first attempt after which a published post counts as posted without its address."""
 _ADDRESS_AGAIN: Final = timedelta(seconds=10)
 
 ERRORS: Final = {
@@ -49,10 +49,10 @@ _RECONNECT: Final = frozenset({102, 190})
 _TOO_MANY: Final = frozenset({4, 17, 32, 341, 613, 80001, 80002, 80004})
 _PERMISSION: Final = frozenset({3, 10, *range(200, 300)})
 _PICTURE: Final = frozenset({36000, 36001, 36003})
-"""Fetched, and unfit: too large, no JPEG, too narrow."""
+"""The fetched picture is unfit: too large, not JPEG, too narrow."""
 _UNFETCHED: Final = 9004
 _UNFETCHED_SUBCODES: Final = frozenset({2207003, 2207052})
-"""Fetching took too long; it came to nothing."""
+"""Fetching took too long and failed."""
 _LONG: Final = frozenset({36004})
 _FULL_FOR_TODAY: Final = 2207042
 _SPAM: Final = 2207051
@@ -61,7 +61,7 @@ _NOT_READY_CODES: Final = frozenset({2207027, 4279009})
 
 @dataclass(frozen=True, slots=True)
 class GraphEdges:
-    """What the two call the same things."""
+    """Names in the API of Instagram or Threads."""
 
     make: str
     publish: str
@@ -78,17 +78,17 @@ class GraphEdges:
 
 
 class PictureNotFetchedError(Refused):
-    """The platform could not fetch the picture from its address; nothing was made."""
+    """The platform could not fetch the picture, and created nothing."""
 
     def __init__(self, said: str) -> None:
         super().__init__("picture", said)
 
 
 async def contain(work: Work, edges: GraphEdges, form: Mapping[str, str], pictures: PictureSource) -> str:
-    """The number of a new container; nobody sees it, and after a day it is gone.
+    """Creates a container, which is invisible and expires after a day; returns its number.
 
     Raises:
-        NotSent: also where the publisher is away, so that the picture cannot be fetched; then no attempt counts.
+        NotSent: also if the publisher is away, so that the picture is unavailable; then no attempt counts.
     """
     user = await _user(work)
     url = form.get(_PICTURE_URL)
@@ -111,13 +111,13 @@ async def publish(
     posts: str,
     pictures: PictureSource,
 ) -> Mapping[str, str]:
-    """Publishes the container, once it is ready; a new one in its place, if it is too old.
+    """Publishes the container once it is ready, or a new one if it has expired.
 
-    `form` is what the container was made of; `posts` the edge that lists what was published.
+    `form` is the request that created the container; `posts` the edge that lists published posts.
 
     Raises:
         NotSent: it is not ready yet, or its picture cannot be fetched now.
-        Refused: nothing will come of it.
+        Refused: the container failed for good.
     """
     user = await _user(work)
     status = await unseen(_ready(work, edges, container, form, pictures))
@@ -139,10 +139,10 @@ async def publish(
 
 
 async def address(work: Work, edges: GraphEdges) -> Mapping[str, str]:
-    """Where the post is seen, which the answer to publishing it does not tell. It is out, and nobody waits for this for long.
+    """Requests the address of a published post, which the answer to the publication lacks.
 
     Raises:
-        NotSent: it could not be asked; no attempt counts.
+        NotSent: the request failed; no attempt counts.
     """
     number = work.remote.get("id")
     if not number or work.remote.get("url"):
@@ -165,7 +165,7 @@ async def _permalink(work: Work, path: str) -> str:
 
 
 async def _user(work: Work) -> str:
-    """Raises Refused: the gateway does not know the account's number."""
+    """The account's number; raises Refused if the gateway does not know it."""
     if number := (await work.account.facts()).get("id"):
         return number
     raise Refused("no_user", f"its number is not known: brandctl accounts check {work.account.name}")
@@ -174,7 +174,7 @@ async def _user(work: Work) -> str:
 async def _ready(
     work: Work, edges: GraphEdges, container: str, form: Mapping[str, str], pictures: PictureSource
 ) -> str:
-    """What has become of the container. Raises NotSent: it is still in progress."""
+    """The container's final status; raises NotSent while it is in progress."""
     status = ""
     for pause in _POLLS:
         await asyncio.sleep(pause)
@@ -195,7 +195,7 @@ async def _status(work: Work, edges: GraphEdges, container: str) -> str:
 async def find(
     work: Work, edges: GraphEdges, container: str, text: str, posts: str
 ) -> Found | Absent | Unclear:
-    """Looks among what was published since the first attempt, and what the container says of itself."""
+    """Looks for the post among those since the first attempt, and checks the container's status."""
     user = await _user(work)
     query = {"fields": f"id,permalink,timestamp,{edges.text}", "limit": str(_LISTED)}
     missing: Absent | Unclear = Unclear(
@@ -230,11 +230,11 @@ async def _page(work: Work, path: str, query: Mapping[str, str]) -> Answer:
     return answered(await work.account.request("GET", path, query=query, seconds=_READ_SECONDS))
 
 
-# -- what Meta says ----------------------------------------------------------------------------------------------------
+# -- Meta's errors -----------------------------------------------------------------------------------------------------
 
 
 def answered(answer: Answer) -> Answer:
-    """The answer, if it is no error. Raises NotSent, Refused, UnknownOutcome."""
+    """The answer unless it is an error; raises NotSent, Refused or UnknownOutcome for errors."""
     error = answer.json.get("error") if isinstance(answer.json, dict) else None
     if not isinstance(error, dict) or answer.status // 100 != _REFUSING:
         return expect(answer)

@@ -45,7 +45,7 @@ _HASHTAG = regex.compile(r"\{hashtag\|\\?#\|([^}]*)\}")
 _HEADERS: Final = {"LinkedIn-Version": "202606", "X-Restli-Protocol-Version": "2.0.0"}
 _SECONDS: Final = 18.0
 _COMPARED: Final = timedelta(hours=1)
-"""So long after the first attempt a second one is sure to be refused as a duplicate; others have seen it so for days."""
+"""Time after the first attempt within which LinkedIn surely refuses a second as a duplicate; observed for days."""
 _URN = regex.compile(r"urn:li:(?:share|ugcPost|activity):(\d+)")
 _LISTED: Final = 50
 _MOST_TITLE: Final = 400
@@ -104,7 +104,7 @@ async def _post(pictures: PictureSource, work: Work) -> Mapping[str, Any]:
 
 
 def _content(prepared: Mapping[str, Any], image: str | None) -> dict[str, Any]:
-    """A card for the link, since LinkedIn makes none of its own for what comes over the API; else the picture."""
+    """A card for the link, since LinkedIn makes none for posts over the API; else the picture."""
     alt = (prepared["picture"] or {}).get("alt", "")[:_MOST_ALT]
     if prepared["link"]:
         article = {"source": prepared["link"], "title": prepared["title"]}
@@ -234,7 +234,7 @@ def _comments(post: str) -> str:
 
 
 async def _author(work: Work) -> str:
-    """Raises Refused: the gateway does not know for whom the account posts."""
+    """The author of the account's posts; raises Refused if the gateway does not know it."""
     facts = await work.account.facts()
     if author := facts.get("author") or (f"urn:li:person:{facts['id']}" if facts.get("id") else None):
         return author
@@ -244,7 +244,7 @@ async def _author(work: Work) -> str:
 
 
 def _made(answer: Answer) -> str:
-    """Raises UnknownOutcome: it was made, and nobody says which it is."""
+    """The id of the new post; raises UnknownOutcome if the answer lacks it."""
     made = answer.headers.get("x-restli-id") or answer.headers.get("x-linkedin-id")
     if not made:
         raise UnknownOutcome("LinkedIn made it and did not say under which id")
@@ -252,7 +252,7 @@ def _made(answer: Answer) -> str:
 
 
 def _named(answer: Answer) -> str | None:
-    """The post of which LinkedIn says that this one repeats it."""
+    """The earlier post that LinkedIn's duplicate error names."""
     said = str(answer.json)
     if answer.status != HTTPStatus.UNPROCESSABLE_ENTITY or "duplicate" not in said.lower():
         return None
@@ -288,7 +288,7 @@ def _remote(urn: str) -> Mapping[str, Any]:
 
 
 def _comparable(commentary: str) -> str:
-    """LinkedIn may tell a hashtag as a template, and escapes otherwise than they were sent."""
+    """The text in comparable form: LinkedIn may return hashtags as templates, and other escapes than ours."""
     return comparable(_HASHTAG.sub(r"#\1", commentary).replace("\\", ""))
 
 
@@ -296,7 +296,7 @@ def _comparable(commentary: str) -> str:
 
 
 def _limited(answer: Answer) -> NotSent:
-    """Limits are of a day, which begins at midnight UTC; no answer says when there is room again."""
+    """A rate limit: until midnight UTC for a daily one, else for five minutes; answers do not give the time."""
     now = datetime.now(UTC)
     midnight = (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
     by_day = " DAY " in quoted(answer).upper()

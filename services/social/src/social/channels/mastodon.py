@@ -36,12 +36,12 @@ from social.channels.channel import (
 from social.channels.lost import PAGES, READ_SECONDS, LookupWindow, RelativeTime, read
 
 _CHARACTERS: Final = 500
-"""What a server takes that does not say."""
+"""Limit of a server that reports none."""
 _MOST_ALTERNATIVE: Final = 1500
 _A_PAGE: Final = 40
 _LOOK_SECONDS: Final = 40.0
 _PAGE_SECONDS: Final = 15.0
-"""For a page of posts, of which some servers give all that they have."""
+"""Most bytes of a page of posts; some servers ignore the limit."""
 _PROCESSING: Final = {HTTPStatus.ACCEPTED, HTTPStatus.PARTIAL_CONTENT}
 _MARKUP: Final = re.compile(r"<[^>]*>")
 
@@ -68,7 +68,7 @@ def steps(prepared: Mapping[str, Any], pictures: PictureSource) -> Sequence[Step
 
 
 async def _room(work: Work) -> Mapping[str, Any]:
-    """How long posts may be is the server's to say."""
+    """Requests the server's limit for the length of posts."""
     most = _CHARACTERS
     for path in ("/api/v2/instance", "/api/v1/instance"):
         answer = await work.account.request("GET", path)
@@ -180,7 +180,7 @@ def _reset(answer: Answer) -> datetime | None:
 
 
 def _most(instance: Mapping[str, Any]) -> int:
-    """`configuration.statuses.max_characters`, and what older servers call it."""
+    """`configuration.statuses.max_characters`, or its name on older servers."""
     configured = instance.get("configuration") or {}
     for found in ((configured.get("statuses") or {}).get("max_characters"), instance.get("max_toot_chars")):
         if isinstance(found, int) and found > 0:
@@ -199,7 +199,7 @@ def _field(answer: Answer, name: str) -> Any:
 
 
 def _says(status: Any, prepared: Mapping[str, Any]) -> bool:
-    """Whether its link is in it, or its first line."""
+    """Whether the status contains our link, or our first line."""
     content = html.unescape(str(status.get("content", "")))
     wanted = prepared["link"] or prepared["text"].splitlines()[0]
     return wanted in content or wanted in _MARKUP.sub("", content)

@@ -1,6 +1,6 @@
 """Slack: an incoming webhook of one channel.
 
-Slack answers `ok` and tells no id, and a webhook can look nothing up: what was sent without an answer is in doubt.
+Slack answers `ok` without an id, and a webhook cannot read messages: a message without an answer is in doubt.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ _LINK = regex.compile(r"https?://[^\s<>|]+")
 
 
 def escaped(text: str) -> str:
-    """As Slack takes text that is no markup: https://docs.slack.dev/messaging/formatting-message-text#escaping."""
+    """Escapes text for Slack: https://docs.slack.dev/messaging/formatting-message-text#escaping."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -41,7 +41,7 @@ def prepare(post: ComposedPost, now: datetime) -> Mapping[str, Any]:
 
 
 def _elements(post: ComposedPost) -> list[dict[str, Any]]:
-    """Rich text says what is text and what a link, so that nothing in a text is taken for markup or calls anybody."""
+    """Rich text elements for texts and links, so that a text contains no markup and no mentions."""
     headline = post.title if post.text.startswith(f"{post.title}\n") else ""
     elements: list[dict[str, Any]] = []
     if headline:

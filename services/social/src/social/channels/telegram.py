@@ -1,6 +1,6 @@
-"""Telegram: a bot posts to a channel of which it is an administrator.
+"""Telegram: a bot posts to a channel as its administrator.
 
-A bot cannot look up what it has posted: what was sent without an answer is in doubt.
+A bot cannot read its posts: a post without an answer is in doubt.
 """
 
 import html
@@ -75,7 +75,7 @@ def _address(message: Mapping[str, Any]) -> str:
 
 
 def _marked_up(post: ComposedPost) -> str:
-    """With the headline in bold, if the text begins with one."""
+    """The text as HTML, with a leading headline in bold."""
     text = html.escape(post.text, quote=False)
     headline = html.escape(post.title, quote=False)
     if headline and text.startswith(f"{headline}\n"):

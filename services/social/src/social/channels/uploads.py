@@ -1,4 +1,4 @@
-"""What goes before a post and is seen by nobody: its picture, and what else has to be there first."""
+"""Uploads before a post, such as its picture, which stay invisible without the post."""
 
 from collections.abc import Awaitable, Mapping
 from typing import Any, Final, TypeVar
@@ -9,11 +9,11 @@ from social.channels.channel import ComposedPost, PictureSource
 _T = TypeVar("_T")
 
 UPLOAD_SECONDS: Final = 8.0
-"""For one request that goes before a post: what takes longer is tried again before the post is."""
+"""Timeout, in seconds, of one request before a post."""
 
 
 def picture_of(post: ComposedPost) -> dict[str, str] | None:
-    """The picture of a post as it is kept in what was prepared; None: it has none."""
+    """The picture of a post as prepared JSON; None if it has none."""
     if not post.pictures:
         return None
     first = post.pictures[0]
@@ -21,7 +21,7 @@ def picture_of(post: ComposedPost) -> dict[str, str] | None:
 
 
 async def bytes_of(pictures: PictureSource, picture: Mapping[str, Any]) -> bytes | None:
-    """None: it can never be had, and the post goes without it. Raises NotSent: it cannot be had now."""
+    """The picture's bytes; None if it is gone for good, so that the post goes without it. Raises NotSent if it is unavailable now."""
     try:
         return await pictures.read(picture["url"])
     except Refused:
@@ -29,10 +29,10 @@ async def bytes_of(pictures: PictureSource, picture: Mapping[str, Any]) -> bytes
 
 
 async def unseen(preparing: Awaitable[_T]) -> _T:
-    """Of requests before the one that counts: whatever became of them, the post itself was not sent.
+    """Awaits requests before the post itself; their errors mean that the post was not sent.
 
     Raises:
-        NotSent: also where it is not known whether they arrived, or where their answer cannot be read.
+        NotSent: a request failed, its outcome is unknown, or its answer is unreadable.
     """
     try:
         return await preparing

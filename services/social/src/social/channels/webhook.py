@@ -1,6 +1,6 @@
-"""Any system that takes signed messages, https://www.standardwebhooks.com: a newsletter, a chat of one's own, another scheduler.
+"""Any receiver of signed messages, https://www.standardwebhooks.com: a newsletter, a chat, another scheduler.
 
-The gateway signs. `webhook-id` is the same however often a message comes: a receiver keeps it, and takes each once.
+The gateway signs. `webhook-id` is the same in every attempt, so that receivers can drop duplicates.
 """
 
 from collections.abc import Mapping, Sequence

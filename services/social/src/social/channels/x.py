@@ -1,4 +1,4 @@
-"""X. A post with a link in it costs thirteen times as much, wherever in the thread the link stands."""
+"""X. A post with a link costs thirteen times as much, anywhere in the thread."""
 
 import html
 from collections.abc import Callable, Mapping, Sequence
@@ -149,11 +149,11 @@ async def _user(work: Work) -> str:
 
 
 async def _earlier(work: Work, find: Any) -> Mapping[str, Any]:
-    """What X means by a duplicate, if we have sent it: an attempt before has arrived after all.
+    """Finds the post that X reports as a duplicate, which an earlier attempt of ours may have made.
 
     Raises:
-        DoubtfulOutcome: it may be ours.
-        Refused: it was somebody else, or another time.
+        DoubtfulOutcome: the duplicate may be ours.
+        Refused: the duplicate is not ours.
     """
     found = await unseen(find(work))
     if isinstance(found, Found):
@@ -168,7 +168,7 @@ def _is_repeated(answer: Answer) -> bool:
 
 
 def _says(post: Mapping[str, Any]) -> str:
-    """The text as it was sent: X tells addresses shortened, `&<>` as entities, and pictures as an address at the end."""
+    """The text as we sent it: X returns short links, `&<>` as entities, and pictures as a link at the end."""
     text = str(post["text"])
     for each in _urls(post):
         meant = (
@@ -206,7 +206,7 @@ def _too_many() -> Unclear:
 
 
 def _limited(answer: Answer) -> NotSent:
-    """For the window of fifteen minutes, or for the day."""
+    """A rate limit, until the end of the fifteen minutes or of the day."""
     headers = answer.headers
     whole_day = headers.get("x-user-limit-24hour-remaining") == "0"
     reset = headers.get("x-user-limit-24hour-reset" if whole_day else "x-rate-limit-reset", "")

@@ -1,4 +1,4 @@
-"""Posts that a person sees before they go out: what waits, and what becomes of it."""
+"""Review of posts: approve, edit, reject, schedule and retry."""
 
 from social.review.deciding import ScheduledPostPublisher, refusal_for
 from social.review.domain import PendingPost

@@ -1,4 +1,4 @@
-"""What a person decides about a post, carried out: each decision with all that follows from it in one transaction."""
+"""Carries out decisions about posts, each with its consequences in one transaction."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
@@ -21,41 +21,41 @@ from social.urls import FeedUrls
 log = structlog.get_logger(__name__)
 
 NEEDS_REVIEW: Final = "needs_review"
-"""The reason of `social.failed` for a post that waits: it may be posted yet."""
+"""The reason of `social.failed` for a post under review; it may still go out."""
 REJECTED: Final = "rejected"
 AS_SCHEDULED: Final = "as scheduled"
 OURSELVES: Final = "social"
-"""Who decides where nobody did."""
+"""Name in decisions that the service makes."""
 LONGEST_SLEEP: Final = timedelta(seconds=15)
-"""How late a time that was set on another replica may be seen, and how soon one that could not be kept is tried again."""
+"""Longest delay until this replica sees a time from another one, and pause before a held post is tried again."""
 
 
 class UnknownPostError(LookupError):
-    """There is no such post, or none that the caller may see."""
+    """The caller may see no such post."""
 
     def __init__(self, post_id: UUID) -> None:
         super().__init__(f"no post {post_id} waits for a person, or did; GET /v1/posts lists those that wait")
 
 
 class PastTimeError(ValueError):
-    """The time has gone by."""
+    """The requested time lies in the past."""
 
     def __init__(self) -> None:
         super().__init__("publish_at: lies in the past; leave it out to have it posted now")
 
 
 def refusal_for(pending: PendingPost) -> tuple[str, str]:
-    """What is told of a post that is not posted, or not yet: a code for programs, a sentence for people."""
+    """Why a post is not out: a code for programs and a sentence for people."""
     if pending.ended is PostState.REJECTED and pending.last is not None:
         return REJECTED, f"{pending.last.by}: {pending.last.comment}"[: domain.MAX_COMMENT]
     return NEEDS_REVIEW, f"post {pending.post.post_id} waits for a person"
 
 
 async def find_post(database: Database, post_id: UUID, brands: Collection[str] | None) -> PendingPost:
-    """The post as it stands.
+    """Reads a post.
 
     Raises:
-        UnknownPostError: there is none, or it is of none of these brands.
+        UnknownPostError: it does not exist, or belongs to another brand.
     """
     async with database.connection() as connection:
         return _seen(await store.find(connection, post_id), post_id, brands)
@@ -72,11 +72,11 @@ async def approve(
     publish_at: datetime | None,
     at_once: bool = False,
 ) -> PendingPost:
-    """Posts exactly this version: at a time, in the next free slot of its account, or now if that has none or it is to be `at_once`.
+    """Approves exactly this version: for a time, else `at_once`, else for the account's next free slot, or now without slots.
 
     Raises:
-        UnknownPostError, NoSuchVersionError, DecidedOtherwiseError: see domain.py.
-        PastTimeError: it can be posted now, but not then.
+        UnknownPostError, NoSuchVersionError, PostConflictError: see domain.py.
+        PastTimeError: `publish_at` lies in the past.
     """
     async with database.transaction() as tx:
         pending = _seen(await store.lock(tx.connection, post_id), post_id, caller.brands)
@@ -118,10 +118,10 @@ async def approve(
 
 
 async def unschedule(database: Database, post_id: UUID, caller: Caller) -> PendingPost:
-    """Calls off what was to be posted at a time: the post waits again.
+    """Cancels the set time of a post, which waits for review again.
 
     Raises:
-        UnknownPostError, DecidedOtherwiseError: see domain.py.
+        UnknownPostError, PostConflictError: see domain.py.
     """
     async with database.transaction() as tx:
         pending = _seen(await store.lock(tx.connection, post_id), post_id, caller.brands)
@@ -140,7 +140,7 @@ async def edit(
     """Has the post say this, as its next version, which waits.
 
     Raises:
-        UnknownPostError, NoSuchVersionError, DecidedOtherwiseError, UnusableTextError: see domain.py.
+        UnknownPostError, NoSuchVersionError, PostConflictError, UnusableTextError: see domain.py.
     """
     async with database.transaction() as tx:
         pending = _seen(await store.lock(tx.connection, post_id), post_id, caller.brands)
@@ -161,10 +161,10 @@ async def edit(
 
 
 async def retry(database: Database, due: DuePosts, post_id: UUID, caller: Caller) -> PendingPost:
-    """Has a post that could not be sent elsewhere tried once more, it alone.
+    """Sends a failed post on another platform again.
 
     Raises:
-        UnknownPostError, DecidedOtherwiseError: see domain.py.
+        UnknownPostError, PostConflictError: see domain.py.
     """
     async with database.transaction() as tx:
         pending = _seen(await store.lock(tx.connection, post_id), post_id, caller.brands)
@@ -183,10 +183,10 @@ async def retry(database: Database, due: DuePosts, post_id: UUID, caller: Caller
 async def reject(
     database: Database, post_id: UUID, version: int, caller: Caller, *, reason: str
 ) -> PendingPost:
-    """Ends the post; the article stays as it is.
+    """Rejects a post for good; its article does not change.
 
     Raises:
-        UnknownPostError, NoSuchVersionError, DecidedOtherwiseError: see domain.py.
+        UnknownPostError, NoSuchVersionError, PostConflictError: see domain.py.
     """
     async with database.transaction() as tx:
         pending = _seen(await store.lock(tx.connection, post_id), post_id, caller.brands)
@@ -213,7 +213,7 @@ async def reject(
 
 
 class ScheduledPostPublisher:
-    """Posts what was approved for a time. Every replica does; row locks share it out, and only the database's clock counts."""
+    """Publishes posts to the feed at their set times. Every replica runs it; row locks divide the work, and the database's clock counts."""
 
     def __init__(self, database: Database, urls: FeedUrls, standing: SendingGate, alarm: Alarm) -> None:
         self._database = database
@@ -222,7 +222,7 @@ class ScheduledPostPublisher:
         self._alarm = alarm
 
     async def run(self) -> None:
-        """Goes on until it is cancelled, asleep until the next is due, or the alarm rings."""
+        """Publishes due posts until cancelled; sleeps until the next is due or the alarm rings."""
         while True:
             rung = self._alarm.next()
             while await self.keep():
@@ -230,12 +230,12 @@ class ScheduledPostPublisher:
             await sleep_until(rung, await self._rest())
 
     async def keep(self) -> bool:
-        """Posts what has been due the longest, unless something keeps it; False if nothing is due."""
+        """Publishes the longest due post unless its brand or article holds it back; False if no post is due."""
         async with self._database.connection() as connection:
             due = await store.claim_due(connection)
         if due is None:
             return False
-        # The orchestrator is asked with no transaction open; whatever is decided meanwhile counts.
+        # No transaction is open during the call to the orchestrator; decisions meanwhile count.
         held = await self._held(due)
         async with self._database.transaction() as tx:
             pending = await store.claim_due(tx.connection, due.post.post_id)
@@ -272,7 +272,7 @@ class ScheduledPostPublisher:
 
 
 async def _keep_back(tx: Transaction, pending: PendingPost, held: SendingHold) -> None:
-    """It keeps its time until nothing is in its way; if that never comes, it waits for a person again."""
+    """Postpones a held post; without a pause, the post waits for review again."""
     if held.pause is not None:
         await store.postpone(tx.connection, pending.post.post_id, held.pause)
     else:
@@ -289,7 +289,7 @@ async def _keep_back(tx: Transaction, pending: PendingPost, held: SendingHold) -
 
 
 async def _post(tx: Transaction, urls: FeedUrls, pending: PendingPost) -> None:
-    """Puts it into the feed, and says where it is; the post that was there first counts."""
+    """Publishes the post in the feed, and `social.posted` with its address; an existing post of the article counts."""
     post = pending.post
     stands = await publish(
         tx.connection,

@@ -1,6 +1,6 @@
-"""SQL over posts that wait and what was decided about them, beside the functions that run it.
+"""SQL over posts under review and their decisions.
 
-Whoever decides holds the post's row lock.
+A decision holds the post's row lock.
 """
 
 import json
@@ -65,7 +65,7 @@ _POSTS_ELSEWHERE: Final = _with_decision("channel_posts", "channel_post_decision
 
 @dataclass(frozen=True, slots=True)
 class HeldPost:
-    """A post that is to wait for a person."""
+    """A new post for review."""
 
     post: FeedPost
     display_name: str
@@ -76,9 +76,9 @@ class HeldPost:
 async def hold(
     connection: Connection, posts: Sequence[HeldPost], content_ids: Sequence[UUID]
 ) -> dict[UUID, PendingPost]:
-    """Has posts wait that are neither there nor out; returns those of these articles that wait or were rejected, by article."""
+    """Stores posts for review unless they exist; returns the waiting and rejected posts of these articles, by article."""
     if posts:
-        # In one order everywhere, so that two batches wait for each other instead of locking each other out.
+        # All batches lock rows in this order, so that two of them cannot deadlock.
         ordered = sorted(posts, key=lambda held: held.post.post_id)
         await connection.execute(
             """
@@ -124,14 +124,14 @@ async def find(connection: Connection, post_id: UUID) -> PendingPost | None:
 
 
 async def lock(connection: Connection, post_id: UUID) -> PendingPost | None:
-    """The post, locked until the transaction ends; None if there is none."""
+    """Locks the post until the transaction ends; None if it does not exist."""
     await connection.execute("select from pending_posts where post_id = $1 for update", post_id)
     await connection.execute("select from channel_posts where post_id = $1 for update", post_id)
     return await find(connection, post_id)
 
 
 async def claim_due(connection: Connection, post_id: UUID | None = None) -> PendingPost | None:
-    """The post whose time came first, or this one if it is due, locked; those that another replica has in hand are passed over."""
+    """Locks the longest due post, or this one if it is due; skips posts that another replica has locked."""
     found: UUID | None = await connection.fetchval(
         """
         select post_id from pending_posts
@@ -145,7 +145,7 @@ async def claim_due(connection: Connection, post_id: UUID | None = None) -> Pend
 
 
 async def postpone(connection: Connection, post_id: UUID, pause: timedelta) -> None:
-    """Has a post that is due left alone for a while; it keeps its time."""
+    """Holds a due post back for a while; it keeps its time."""
     await connection.execute(
         "update pending_posts set held_until = clock_timestamp() + $2::interval where post_id = $1",
         post_id,
@@ -154,7 +154,7 @@ async def postpone(connection: Connection, post_id: UUID, pause: timedelta) -> N
 
 
 async def until_next(connection: Connection) -> timedelta | None:
-    """How long until the next is due (negative: it is overdue); None if none has a time."""
+    """Time until the next post is due, negative if overdue; None if no post has a time."""
     due: timedelta | None = await connection.fetchval(
         "select min(greatest(publish_at, held_until)) - clock_timestamp() from pending_posts"
         " where state = 'waiting' and publish_at is not null"
@@ -170,7 +170,7 @@ async def page(
     after: int | None,
     limit: int,
 ) -> list[PendingPost]:
-    """Of these brands, or of all, in the order in which they began to wait; those of one state, or else the open ones."""
+    """Posts of these brands, or of all, in the order of their creation; of one state, or else all open ones."""
     wanted = """
           and ($1::text[] is null or p.brand_slug = any ($1)) and ($2::bigint is null or p.number > $2)
         order by p.number limit $3
@@ -183,12 +183,12 @@ async def page(
     condition = OPEN_ELSEWHERE if state is None else ELSEWHERE[state]
     rows = await connection.fetch(f"{_POSTS_ELSEWHERE} {condition} {wanted}", *asked)
     found += map(_elsewhere, rows)
-    # Their numbers are of one sequence.
+    # Both tables take their numbers from one sequence.
     return sorted(found, key=lambda pending: pending.number)[:limit]
 
 
 async def count_pending(connection: Connection) -> dict[str, float]:
-    """How many posts are open, by their state."""
+    """Number of open posts by state."""
     counted = (PostState.WAITING, PostState.SCHEDULED)
     columns = ", ".join(f"count(*) filter (where {STATES[state]}) as {state}" for state in counted)
     row = await connection.fetchrow(f"select {columns} from pending_posts as p where {OPEN}")  # noqa: S608
@@ -197,7 +197,7 @@ async def count_pending(connection: Connection) -> dict[str, float]:
 
 
 async def decisions_of(connection: Connection, post_id: UUID, limit: int) -> list[PostDecision]:
-    """The latest ones, edits included; the latest first."""
+    """The latest decisions about a post, the newest first, edits included."""
     rows = await connection.fetch(
         """
         select decision, version, comment, made_by, made_at from (
@@ -234,7 +234,7 @@ async def note_decision(
 
 
 async def set_text(connection: Connection, pending: PendingPost, text: str) -> None:
-    """As the next version, which waits."""
+    """Stores a text as the next version, which waits for review."""
     if pending.sent is not None:
         await sending.wait(connection, pending.post.post_id, text=text)
         return
@@ -246,7 +246,7 @@ async def set_text(connection: Connection, pending: PendingPost, text: str) -> N
 
 
 async def set_time(connection: Connection, pending: PendingPost, publish_at: datetime | None) -> bool:
-    """Has it posted at that time, or at none. False, and nothing changed, if the time has gone by."""
+    """Sets or cancels the time of a post. Returns False and changes nothing if the time lies in the past."""
     if pending.sent is not None:
         if publish_at is None:
             await sending.wait(connection, pending.post.post_id)
