@@ -85,7 +85,7 @@ class LookupWindow:
         return RelativeTime.NEAR if made >= self.opens else RelativeTime.BEFORE
 
     def missing(self, *, is_near: bool) -> Absent | Unclear:
-        """What it means that a whole list shows none; `is_near`: but one like ours that is a little too old."""
+        """The meaning of a complete list without our post; `is_near`: it has a similar one that is slightly too old."""
         if is_near:
             return Unclear(
                 "a post like this one is there, from shortly before it was sent; look whether that is it"

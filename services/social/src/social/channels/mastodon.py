@@ -41,7 +41,7 @@ _MOST_ALTERNATIVE: Final = 1500
 _A_PAGE: Final = 40
 _LOOK_SECONDS: Final = 40.0
 _PAGE_SECONDS: Final = 15.0
-"""Most bytes of a page of posts; some servers ignore the limit."""
+"""Timeout for a page of posts; some servers return all that they have."""
 _PROCESSING: Final = {HTTPStatus.ACCEPTED, HTTPStatus.PARTIAL_CONTENT}
 _MARKUP: Final = re.compile(r"<[^>]*>")
 

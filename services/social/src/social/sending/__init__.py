@@ -1,4 +1,4 @@
-"""Posts on other people's platforms: what becomes of each, from the command to where it can be seen."""
+"""Sends posts to other platforms, from the command to the address of the post."""
 
 from social.sending.due import Alarm, DuePosts, send_next, sleep_until
 from social.sending.handlers import PostSender, SendRetryPolicy

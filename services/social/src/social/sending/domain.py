@@ -1,4 +1,4 @@
-"""What becomes of a post on another platform, and what it says. Pure: no I/O, no clock, no randomness."""
+"""States and texts of posts on other platforms. Pure: no I/O, no clock, no randomness."""
 
 from base64 import b32encode
 from collections.abc import Mapping, Sequence
@@ -33,19 +33,19 @@ _TAG = regex.compile(r"(?<![\p{L}\p{N}_&/#])#([\p{L}\p{M}\p{N}_]*\p{L}[\p{L}\p{M
 
 class ChannelPostState(StrEnum):
     NEW = "new"
-    """Nobody has looked yet which account it is for."""
+    """Its account is not determined yet."""
     WAITING = "waiting"
-    """For a person."""
+    """Waits for review."""
     PLANNED = "planned"
-    """It goes out when it is due."""
+    """Goes out when it is due."""
     SENDING = "sending"
     POSTED = "posted"
     FAILED = "failed"
-    """It is tried again when somebody asks for it."""
+    """Sending failed; a person may retry it."""
     IN_DOUBT = "in_doubt"
-    """It may be out; a person has to look."""
+    """May be out; a person has to check."""
     CALLED_OFF = "called_off"
-    """Its article is gone."""
+    """A person called it off, or its article is gone."""
     REJECTED = "rejected"
 
 
@@ -62,16 +62,16 @@ ENDED: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class PostMaterial:
-    """What there is to say of an article, and to show."""
+    """Texts, pictures and links of an article for its posts."""
 
     story: Story
-    """Its link is where the post leads: the article's own address, or by then the post's short link."""
+    """Its link is the target of the post: the article's address, or later the post's short link."""
     pictures: tuple[PostPicture, ...]
     language: str | None
     short_link: str | None = None
-    """The article's, if posts are to lead there by short links."""
+    """The article's short link, if posts use short links."""
     article_link: str | None = None
-    """The article's own address, where the post has a short link."""
+    """The article's own address, if the post has a short link."""
 
     @property
     def article(self) -> str | None:
@@ -79,7 +79,7 @@ class PostMaterial:
         return self.article_link or self.story.link
 
     def leading_by(self, mark: str) -> "PostMaterial":
-        """The same with the short link of the post that has this mark, if it is to have one."""
+        """A copy with the short link of the post with this mark, if posts use short links."""
         if self.short_link is None or self.story.link is None:
             return self
         story = replace(self.story, link=f"{self.short_link}{mark}")
@@ -124,24 +124,24 @@ class PostMaterial:
 
 
 def mark_of(post_id: UUID) -> str:
-    """What stands behind the short link of its article in a post: five characters, the same each time."""
+    """The five characters that a post appends to its article's short link; the same in every attempt."""
     return b32encode(post_id.bytes).decode()[:5].lower()
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelRules:
-    """What a brand wants of its posts on a channel; None: as is usual there. Hashtags are without their #."""
+    """A brand's settings for posts on a channel; None: the channel's default. Hashtags have no #."""
 
     link: Placement | None = None
     hashtags: tuple[str, ...] = ()
     most_tags: int | None = None
     reach: bool = False
-    """Whether the platform is asked how they are received."""
+    """Whether social requests post metrics from the platform."""
 
 
 @dataclass(frozen=True, slots=True)
 class SendingAccount:
-    """One at the gateway, that the brand may use."""
+    """An account at the gateway that the brand may use."""
 
     name: str
     kind: str
@@ -151,7 +151,7 @@ class SendingAccount:
 
 @dataclass(frozen=True, slots=True)
 class PostTime:
-    """When a post goes out; None: now. `in_queue`: that is a slot of its account, which may become another post's."""
+    """When a post goes out; None: now. `in_queue`: the time is a slot of its account, which another post may take."""
 
     due_at: datetime | None = None
     in_queue: bool = False
@@ -159,7 +159,7 @@ class PostTime:
 
 @dataclass(frozen=True, slots=True)
 class NewChannelPost:
-    """A post that a command asks for."""
+    """A post from a command, before it is stored."""
 
     post_id: PostId
     brand_slug: BrandSlug
@@ -170,14 +170,14 @@ class NewChannelPost:
     material: PostMaterial
     approval: str
     posted_as: str | None = None
-    """Where it can be seen, if it was announced before the database lost its row."""
+    """Its address, if it was announced before the database lost its row."""
     asked_since: datetime | None = None
-    """It may be out since then, under a row that the database has lost; None: it is not."""
+    """Time since which it may be out under a row that the database lost; None: it is not out."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelText:
-    """What is said on a channel."""
+    """The text of a post for a channel."""
 
     text: str
     tags: tuple[str, ...]
@@ -186,7 +186,7 @@ class ChannelText:
 
 @dataclass(frozen=True, slots=True)
 class ChannelPost:
-    """A post on another platform. What stands beside the columns is told in the migration."""
+    """A post on another platform; the migration documents the columns."""
 
     post_id: PostId
     number: int
@@ -219,7 +219,7 @@ class ChannelPost:
 
 
 def entry_of(name: str) -> str:
-    """What makes two names of a channel the same."""
+    """The normalized name of a channel, by which two spellings are equal."""
     return name.strip().casefold()
 
 
@@ -230,9 +230,9 @@ def new_posts(
     *,
     lost_until: datetime | None = None,
 ) -> list[NewChannelPost]:
-    """One for each channel; two spellings of a name are one.
+    """One new post for each channel; two spellings of a name count once.
 
-    `lost_until`: when the database was last found to have lost rows; None: it has lost none.
+    `lost_until`: time of the database's last known loss of rows; None: none known.
     """
     material = PostMaterial.of(command)
     known = {entry_of(post.platform): post.post_url for post in command.known_posts}
@@ -258,7 +258,7 @@ def new_posts(
 
 
 def account_for(entry: str, accounts: Sequence[SendingAccount]) -> SendingAccount | PostRefusal:
-    """The account that a channel's name means: the one of that name, or the only one of that kind."""
+    """The account for a channel's name: the one of that name, or the only one of that kind."""
     named = next((each for each in accounts if entry_of(each.name) == entry), None)
     if named is not None:
         return named if way_out(named.kind) else _unknown(entry)
@@ -289,13 +289,13 @@ def _unknown(entry: str) -> PostRefusal:
 
 
 def way_out(kind: str) -> ChannelSender | None:
-    """How posts go out on a channel; None if they do not."""
+    """The sender of a channel; None if no posts go out there."""
     channel = CHANNELS.get(kind)
     return None if channel is None else channel.sending
 
 
 def said(channel: Channel, material: PostMaterial, rules: ChannelRules) -> ChannelText | PostRefusal:
-    """What is said about an article on a channel, as the brand wants it."""
+    """Composes the text about an article for a channel by the brand's rules, or says why there is no post."""
     assert channel.sending is not None
     if channel.sending.needs_picture and not material.pictures:
         return PostRefusal(
@@ -317,7 +317,7 @@ def said(channel: Channel, material: PostMaterial, rules: ChannelRules) -> Chann
 
 
 def composed(post: ChannelPost) -> ComposedPost:
-    """What goes out."""
+    """The complete post for the channel's sender."""
     assert post.text is not None
     story = post.material.story
     return ComposedPost(
@@ -337,7 +337,7 @@ def composed(post: ChannelPost) -> ComposedPost:
 
 
 def facets(text: str, link: str | None, tags: Sequence[str], *, edited: bool) -> tuple[Facet, ...]:
-    """The links and hashtags of a text: of what a person wrote all of them, else those that we put there, at its end."""
+    """Facets for links and hashtags: all of an edited text, else those that `compose` added at the end."""
     found: list[tuple[int, str, str, str]] = []
     if edited:
         found += [(each.start(), each[0], "link", each[0]) for each in _LINK.finditer(text)]
@@ -357,7 +357,7 @@ def facets(text: str, link: str | None, tags: Sequence[str], *, edited: bool) ->
 
 
 def _apart(found: Sequence[tuple[int, str, str, str]]) -> Sequence[tuple[int, str, str, str]]:
-    """Those that do not begin within another: `#part` of an address is no hashtag."""
+    """The facets that do not overlap an earlier one: `#part` of an address is not a hashtag."""
     kept: list[tuple[int, str, str, str]] = []
     for each in found:
         if not kept or each[0] >= kept[-1][0] + len(kept[-1][1]):
@@ -366,7 +366,7 @@ def _apart(found: Sequence[tuple[int, str, str, str]]) -> Sequence[tuple[int, st
 
 
 def but_out(why: PostRefusal, address: str | None) -> PostRefusal:
-    """Of a post whose first step went out, at that address, and of which a later one, such as a comment, was refused."""
+    """The refusal of a later step, such as a comment, with the address of the post if its first step succeeded."""
     if address is None:
         return why
     return PostRefusal(
@@ -375,14 +375,14 @@ def but_out(why: PostRefusal, address: str | None) -> PostRefusal:
 
 
 NEEDS_REVIEW: Final = "needs_review"
-"""The reason of `social.failed` for a post that waits: it may be posted yet."""
+"""The reason of `social.failed` for a post under review; it may still go out."""
 SCHEDULED: Final = "scheduled"
-"""The reason of `social.failed` for a post that has its time: it is posted then."""
+"""The reason of `social.failed` for a post with a set time, at which it goes out."""
 IN_DOUBT: Final = "in_doubt"
 
 
 def told(post: ChannelPost, now: datetime) -> PostRefusal | None:
-    """What is answered about a post that is not out; None while an answer is still to come, or if it is out."""
+    """The answer about a post that is not out; None if it is out, or if an answer follows later."""
     match post.state:
         case ChannelPostState.WAITING:
             return PostRefusal(NEEDS_REVIEW, f"post {post.post_id} waits for a person")

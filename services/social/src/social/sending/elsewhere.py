@@ -1,4 +1,4 @@
-"""`social.create`, as far as it is about channels elsewhere: a row for each, and a command that brings it on its way."""
+"""The part of `social.create` for other platforms: a row and a `post.send` for each channel."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -19,9 +19,9 @@ Message = DomainMessage[SocialCreate]
 async def ask(
     asked: Sequence[tuple[Message, Sequence[str]]], tx: Transaction, urls: FeedUrls
 ) -> list[tuple[Message, BrandSlug]]:
-    """Has posts made that are not there yet, and tells of those that are what became of them.
+    """Stores new posts with a `post.send` for each, and publishes the outcomes of existing ones.
 
-    Returns the messages about articles whose posts are another brand's, with that brand: nothing is done for those.
+    Returns the messages about articles with posts of another brand, each with that brand; these have no effect.
     """
     if not asked:
         return []

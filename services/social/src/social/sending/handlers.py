@@ -1,4 +1,4 @@
-"""`post.send`: brings a post one step on its way."""
+"""Handles `post.send`: determines a post's account and text, or sends it."""
 
 import asyncio
 import re
@@ -42,14 +42,14 @@ _NO_CODE: Final = re.compile(r"[^a-z0-9_]+")
 
 @dataclass(frozen=True, slots=True)
 class SendRetryPolicy:
-    """How often a post is tried, and how long after each attempt that came to nothing."""
+    """Number of attempts for a post, and the pauses after failed ones."""
 
     pauses: Sequence[timedelta]
     most_attempts: int
-    """Of any message of the queue."""
+    """Limit for any message of the queue."""
 
     def after(self, attempt: int) -> timedelta | None:
-        """None: that was the last."""
+        """The pause after an attempt; None after the last."""
         if attempt >= self.most_attempts or attempt > len(self.pauses):
             return None
         return self.pauses[attempt - 1]
@@ -57,7 +57,7 @@ class SendRetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class _OutgoingPost:
-    """A post as it goes to its channel; `seconds`: how long all its steps may take."""
+    """A post with its steps for the channel; `seconds`: most time for all steps."""
 
     effect: Effect
     steps: Sequence[Step]
@@ -65,7 +65,7 @@ class _OutgoingPost:
 
 
 class PostSender:
-    """Finds out what account a post is for and what is said there, and sends it when it is due."""
+    """Determines the account and the text of new posts, and sends due ones."""
 
     def __init__(
         self,
@@ -171,7 +171,7 @@ class PostSender:
         return self._posted(message, post, _address(result.remote.get("url")))
 
     async def _outgoing(self, post: ChannelPost) -> _OutgoingPost:
-        """Raises EffectRefused: this version does not know the channel."""
+        """The effect and steps of a post; raises EffectRefused if this version does not know the channel."""
         assert post.channel is not None
         way = domain.way_out(post.channel)
         if way is None:
@@ -195,7 +195,7 @@ class PostSender:
         return _OutgoingPost(effect, way.steps(prepared, self._pictures), way.seconds)
 
     async def _perform(self, post: ChannelPost) -> Performed | InDoubt:
-        """Raises as `Receipts.perform`."""
+        """Performs the effect; raises as `Receipts.perform`."""
         outgoing = await self._outgoing(post)
         try:
             async with asyncio.timeout(outgoing.seconds):
@@ -207,7 +207,7 @@ class PostSender:
     async def _unfinished(
         self, message: DomainMessage[PostSend], context: Context, post: ChannelPost, why: PostRefusal
     ) -> Record:
-        """It is tried again. After the last attempt it has failed, or is in doubt if something of it may be out."""
+        """Schedules the next attempt. After the last, the post has failed, or is in doubt if a part may be out."""
         if self._patience.after(context.attempt) is None:
             outgoing = await self._outgoing(post)
             doubt = await self.receipts.give_up(outgoing.effect, outgoing.steps)
@@ -242,7 +242,7 @@ class PostSender:
     # -- what a person decides about a receipt in doubt -------------------------------------------------------------------
 
     async def settled(self, receipt: Receipt, remote: Mapping[str, Any] | None, tx: Transaction) -> None:
-        """A person has said what became of a post in doubt: it is out, or it is to be sent again."""
+        """Applies a person's decision about a post in doubt: it is out, or social sends it again."""
         post = await store.lock(tx.connection, receipt.receipt_id)
         if post is None:
             return
@@ -261,7 +261,7 @@ class PostSender:
 
 
 def _named(post: ChannelPost) -> dict[str, str | None]:
-    """What a line of the log says of a post, besides what became of it."""
+    """Fields of a post for the log."""
     return {
         "brand": post.brand_slug,
         "content_id": str(post.content_id),
@@ -291,7 +291,7 @@ def _ended(
 
 
 def _parked(message: DomainMessage[PostSend], post: ChannelPost, why: PostRefusal) -> Record:
-    """It has failed for now, which its dead letter tells the operators; the others of its article are untouched."""
+    """The post has failed, and its dead letter informs operators; other posts of the article continue."""
     ended = _ended(message, post, ChannelPostState.FAILED, why)
 
     async def record(tx: Transaction) -> None:
@@ -307,7 +307,7 @@ def _parked(message: DomainMessage[PostSend], post: ChannelPost, why: PostRefusa
 def _register_link(
     tx: Transaction, message: DomainMessage[PostSend], post: ChannelPost, account: SendingAccount
 ) -> None:
-    """Who follows it is led to the article without that; it is only not known from where, until the publisher has heard of it."""
+    """Reports the short link to the publisher. Until then, clicks lead to the article but count for no post."""
     if post.material.article_link is None:
         return
     wanted = LinkRegister(
@@ -333,7 +333,7 @@ def _refused(message: DomainMessage[PostSend], post: ChannelPost, why: PostRefus
 async def _refuse(
     tx: Transaction, message: DomainMessage[PostSend], post: ChannelPost, why: PostRefusal
 ) -> None:
-    """A normal end: nothing is wrong with the system."""
+    """Ends the post as refused, which is not an error of the system."""
     await store.end(
         tx.connection, post.post_id, ChannelPostState.FAILED, why=_fit(why), ended_by=message.event_id
     )
@@ -368,13 +368,13 @@ def tell(
     *,
     caused_by: Message | None = None,
 ) -> None:
-    """Announces what became of a post; of repetitions nothing, as the article's keyword was answered by the first."""
+    """Publishes the outcome of a post; none for repetitions, since the first post answered the command."""
     if post.occurrence == 0:
         tx.send(event, caused_by=caused_by, correlation_id=post.correlation_id)
 
 
 def posted(urls: FeedUrls, post: ChannelPost, url: str | None) -> SocialPosted:
-    """Where nobody outside can see the post, its article's address stands for it, or else that of the brand's feed."""
+    """The post's address; for a private post that of its article, or else of the brand's feed."""
     return SocialPosted(
         brand_slug=post.brand_slug,
         content_id=post.content_id,
@@ -395,7 +395,7 @@ def failed(post: ChannelPost, why: PostRefusal) -> SocialFailed:
 
 
 def _plain(post: ChannelPost, reason: str, detail: str) -> PostRefusal:
-    """In the channel's plain words, if it has some for this reason."""
+    """The refusal in the channel's plain words, if it has some for this reason."""
     assert post.channel is not None
     way = domain.way_out(post.channel)
     plain = way.errors.get(reason) if way else None
@@ -407,10 +407,10 @@ def _fit(why: PostRefusal) -> PostRefusal:
 
 
 def code(reason: str) -> str:
-    """As events have it: `limit.reached` is `limit_reached`."""
+    """The reason as events spell it: `limit.reached` becomes `limit_reached`."""
     return _NO_CODE.sub("_", reason.lower()).strip("_0123456789")[:100] or "failed"
 
 
 def _address(value: object) -> str | None:
-    """Where another server says that a post is, if that is an address on the web."""
+    """The address of a post from another server's answer, if it is a web address."""
     return value if isinstance(value, str) and is_web_address(value) else None

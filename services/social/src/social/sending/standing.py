@@ -1,4 +1,4 @@
-"""Whether a post may go out now: its brand may be paused, and its page taken down, since it was planned. The orchestrator knows."""
+"""Checks with the orchestrator that a planned post may go out: its brand is not paused and its page not taken down."""
 
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from social.domain import PostRefusal
 
 _LOOK_AGAIN: Final = timedelta(seconds=30)
 _REMEMBERED: Final = 1_000
-"""Answers whose entity tag is sent, so that what has not changed is not sent again."""
+"""Most cached answers; their entity tags avoid repeated transfers."""
 
 
 class _Brand(BaseModel):
@@ -34,14 +34,14 @@ class _Article(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class SendingHold:
-    """Why it does not go out; looked at again after a pause, or, without one, never."""
+    """Why a post does not go out now. The next check follows after `pause`; None: none follows."""
 
     why: PostRefusal
     pause: timedelta | None = _LOOK_AGAIN
 
 
 class SendingGate:
-    """`client` asks the orchestrator, and `orchestrator` knows whether it can be reached; without a client, nothing keeps any post."""
+    """Checks posts with `client`, for the outages of `orchestrator`; without a client, no post is held."""
 
     def __init__(self, client: ServiceClient | None, orchestrator: Dependency) -> None:
         self._client = client
@@ -49,10 +49,10 @@ class SendingGate:
         self._known: OrderedDict[str, tuple[str, bytes]] = OrderedDict()
 
     async def of(self, brand: str, content_id: UUID) -> SendingHold | None:
-        """Why a post about an article does not go out now; None if nothing keeps it.
+        """Why a post about an article does not go out now; None if it may.
 
         Raises:
-            WaitFor: the orchestrator is away, or failed over this question: nobody knows.
+            WaitFor: the orchestrator is unavailable, or its answer is invalid.
         """
         if self._client is None:
             return None
