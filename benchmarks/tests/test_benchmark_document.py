@@ -14,24 +14,24 @@ from rich.console import Console
 from benchmarks.__main__ import _measure
 from benchmarks.measuring.drains import Drain, Gate, Round
 from benchmarks.reporting import document, pictures
-from benchmarks.reporting.conclusion import Files, conclude
 from benchmarks.reporting.document import DocumentError, Measurements
-from benchmarks.reporting.results import Progress, Row
-from benchmarks.run import Run
+from benchmarks.reporting.output import ReportFiles, conclude
+from benchmarks.reporting.results import ResultRow, RunProgress
+from benchmarks.run import BenchmarkRun
 from benchmarks.scenarios import SCENARIOS
-from benchmarks.scenarios.throughput import Entry, compare
+from benchmarks.scenarios.throughput import TierEntry, compare
 from benchmarks.servers.nodes import Nodes
-from benchmarks.systems import known
+from benchmarks.systems import selection
 from benchmarks.systems.programs import System
 
-PROJECT = Files(Path(__file__).parents[2])
+PROJECT = ReportFiles(Path(__file__).parents[2])
 CPU = {"broker": 0.014, "database": 0.01, "python": 0.03}
 STACKS = "pipeline-quoting.stacks"
 BROKEN = "failed: no figure: a | worker <ended> with code 1:\nthe end of its log"
 
 
-def drain(system: str, rate: float, kind: str = "broker", *, tier: str = "T2") -> Row:
-    return Row(
+def drain(system: str, rate: float, kind: str = "broker", *, tier: str = "T2") -> ResultRow:
+    return ResultRow(
         "drain_idempotent",
         system,
         tier,
@@ -45,7 +45,7 @@ def drain(system: str, rate: float, kind: str = "broker", *, tier: str = "T2") -
     )
 
 
-def whole_run() -> list[Row]:
+def whole_run() -> list[ResultRow]:
     """A row, at least, of every scenario, as a whole run makes it."""
     kinds = {
         "ours": "ours",
@@ -56,10 +56,10 @@ def whole_run() -> list[Row]:
     }
     drains = [
         drain(name, 34_765.4 / number, kinds.get(name, "broker"))
-        for number, name in enumerate(known.NAMES, 1)
+        for number, name in enumerate(selection.NAMES, 1)
     ]
     rates = [
-        Row(name, "ours", msgs_per_s=5_000.0, p50_ms=3.0, p99_ms=9.0, cpu_s_per_1k=CPU, gate="passed", extra=extra)
+        ResultRow(name, "ours", msgs_per_s=5_000.0, p50_ms=3.0, p99_ms=9.0, cpu_s_per_1k=CPU, gate="passed", extra=extra)
         for name, extra in {
             "outbox_chain": {}, "single_handler": {}, "dup_storm": {"ratio_to_unique": 0.96}, "latency_light": {}, "live_confirmed": {},
             "pipeline_keywords": {"cpu_ms_by_service": {"social": 2.0}}, "first_page": {}, "replay_flood": {}, "gateway_call": {},
@@ -77,24 +77,24 @@ def whole_run() -> list[Row]:
         drain("celery", 2_138, tier="T0"),
         drain("celery", 2_209, tier="T1"),
         *rates,
-        Row("pipeline_keywords", "ours, instant writer", msgs_per_s=60.0, gate="passed"),
-        Row("pipeline_profile", "ours", extra=profile),
-        Row("pipeline_profile", "ours, instant writer", extra=profile),
-        Row("api_submit", "ours, 10,000 keywords", p50_ms=700.0, cpu_s_per_1k=CPU, gate="passed"),
-        Row("site_pages", "ours, 304", p99_ms=3.0, cpu_s_per_1k=CPU, gate="passed", extra={"per_s_of_a_core": 5_183.0}),
-        Row("corpus_index", "ours", cpu_s_per_1k=CPU, extra={"seconds": 12.0, "files": 1_000}),
-        Row("corpus_index", "ours, unchanged", extra={"seconds": 0.1, "files": 1_000}),
-        Row("inbox_growth", "ours, 1e7", msgs_per_s=9.0, gate="passed", extra={"inbox_rows": 10**7, "ratio_to_smallest": 1.0}),
-        Row("backlog_growth", "ours, 1e6", msgs_per_s=9.0, gate="passed", extra={"backlog": 10**6, "ratio_to_smallest": 0.9}),
-        Row("prune_day", "ours, 5e6", p50_ms=53.0, extra={"rows": 5_000_000}),
-        Row("prune_day", "delete, 5e6", p50_ms=446.0, kind="comparison", extra={"rows": 5_000_000}),
-        Row("memory", "social", extra={"idle_rss_mb": 74.0}),
-        Row("memory", "worker", gate="passed", extra={"busy_rss_mb": 70.0, "drift_percent": 0.5}),
-        Row("command_start", "brandctl submit", extra={"cpu_ms": 190.0, "ratio_to_libraries": 1.9}),
+        ResultRow("pipeline_keywords", "ours, instant writer", msgs_per_s=60.0, gate="passed"),
+        ResultRow("pipeline_profile", "ours", extra=profile),
+        ResultRow("pipeline_profile", "ours, instant writer", extra=profile),
+        ResultRow("api_submit", "ours, 10,000 keywords", p50_ms=700.0, cpu_s_per_1k=CPU, gate="passed"),
+        ResultRow("site_pages", "ours, 304", p99_ms=3.0, cpu_s_per_1k=CPU, gate="passed", extra={"per_s_of_a_core": 5_183.0}),
+        ResultRow("corpus_index", "ours", cpu_s_per_1k=CPU, extra={"seconds": 12.0, "files": 1_000}),
+        ResultRow("corpus_index", "ours, unchanged", extra={"seconds": 0.1, "files": 1_000}),
+        ResultRow("inbox_growth", "ours, 1e7", msgs_per_s=9.0, gate="passed", extra={"inbox_rows": 10**7, "ratio_to_smallest": 1.0}),
+        ResultRow("backlog_growth", "ours, 1e6", msgs_per_s=9.0, gate="passed", extra={"backlog": 10**6, "ratio_to_smallest": 0.9}),
+        ResultRow("prune_day", "ours, 5e6", p50_ms=53.0, extra={"rows": 5_000_000}),
+        ResultRow("prune_day", "delete, 5e6", p50_ms=446.0, kind="comparison", extra={"rows": 5_000_000}),
+        ResultRow("memory", "social", extra={"idle_rss_mb": 74.0}),
+        ResultRow("memory", "worker", gate="passed", extra={"busy_rss_mb": 70.0, "drift_percent": 0.5}),
+        ResultRow("command_start", "brandctl submit", extra={"cpu_ms": 190.0, "ratio_to_libraries": 1.9}),
     ]  # fmt: skip
 
 
-def measured(rows: Sequence[Row], **others: Any) -> Measurements:
+def measured(rows: Sequence[ResultRow], **others: Any) -> Measurements:
     surroundings = {
         "at": "2027-03-01T10:00:00Z",
         "seconds": 3725,
@@ -111,9 +111,9 @@ def measured(rows: Sequence[Row], **others: Any) -> Measurements:
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> Files:
+def files(tmp_path: Path) -> ReportFiles:
     """A copy of the project's document and pictures, and what a profile left in build/."""
-    copy = Files(tmp_path)
+    copy = ReportFiles(tmp_path)
     copy.pictures.mkdir(parents=True)
     copy.output.mkdir()
     blank = re.sub(
@@ -129,7 +129,7 @@ def files(tmp_path: Path) -> Files:
     return copy
 
 
-def concluded(files: Files, measurements: Measurements) -> dict[str, str]:
+def concluded(files: ReportFiles, measurements: Measurements) -> dict[str, str]:
     """The blocks of the document after it; every picture it refers to is there, and every picture there is it refers to."""
     written = conclude(files, measurements, docs=True, console=Console(file=io.StringIO()))
     assert all(path.exists() for path in written)
@@ -163,7 +163,7 @@ def test_every_block_of_the_document_is_made_of_the_measurements_beside_it() -> 
 # -- what a run writes -------------------------------------------------------------------------------------------------
 
 
-def test_a_whole_run_renews_every_block_and_every_picture(files: Files) -> None:
+def test_a_whole_run_renews_every_block_and_every_picture(files: ReportFiles) -> None:
     blocks = concluded(files, measured(whole_run()))
     assert not [name for name, told in blocks.items() if told.strip() in ("", "old")]
     assert {path.name for path in files.pictures.iterdir()} == {
@@ -180,18 +180,18 @@ def test_a_whole_run_renews_every_block_and_every_picture(files: Files) -> None:
     assert blocks["costs"].count("`drain_idempotent`") == 1
 
 
-def test_what_was_written_can_be_read_again_and_gives_the_same_document(files: Files) -> None:
+def test_what_was_written_can_be_read_again_and_gives_the_same_document(files: ReportFiles) -> None:
     concluded(files, measured(whole_run()))
     text, again = files.document.read_text(), Measurements.read(files.measurements)
     assert again == measured(whole_run())
     assert document.renew(text, again, pictures.NAMES) == text
 
 
-def test_every_scenario_may_be_missing_or_broken_and_the_document_says_so(files: Files) -> None:
+def test_every_scenario_may_be_missing_or_broken_and_the_document_says_so(files: ReportFiles) -> None:
     for scenario in SCENARIOS:
         others = [row for row in whole_run() if row.scenario != scenario]
         assert f"- `{scenario}`: not run" in concluded(files, measured(others))["surroundings"]
-        blocks = concluded(files, measured([*others, Row(scenario, "ours", gate=BROKEN)]))
+        blocks = concluded(files, measured([*others, ResultRow(scenario, "ours", gate=BROKEN)]))
         told = "failed: no figure: a \\| worker &lt;ended> with code 1:\n"
         assert f"- `{scenario}`, ours: {told}" in blocks["surroundings"] + "\n"
         for name in ("drains", "goals", "costs"):
@@ -201,19 +201,21 @@ def test_every_scenario_may_be_missing_or_broken_and_the_document_says_so(files:
             )
 
 
-def test_a_goal_says_which_gate_it_lacks_its_figure_for(files: Files) -> None:
+def test_a_goal_says_which_gate_it_lacks_its_figure_for(files: ReportFiles) -> None:
     rows = [row for row in whole_run() if row.scenario != "outbox_chain"]
     rows.append(
-        Row("outbox_chain", "ours", msgs_per_s=9.0, cpu_s_per_1k=CPU, gate="failed: 1 lost, 0 doubled")
+        ResultRow("outbox_chain", "ours", msgs_per_s=9.0, cpu_s_per_1k=CPU, gate="failed: 1 lost, 0 doubled")
     )
     blocks = concluded(files, measured(rows))
     assert "| outbox_chain | ≥ 12,000/s |  | not measured: failed: 1 lost, 0 doubled |" in blocks["goals"]
     assert "outbox_chain" not in blocks["costs"]
 
 
-def test_peers_that_are_not_installed_are_named_in_the_table(files: Files) -> None:
+def test_peers_that_are_not_installed_are_named_in_the_table(files: ReportFiles) -> None:
     rows = [row for row in whole_run() if row.kind in ("ours", "comparison")]
-    rows.append(Row("drain_idempotent", "dbos", gate="skipped: its environment is not there", kind="peer"))
+    rows.append(
+        ResultRow("drain_idempotent", "dbos", gate="skipped: its environment is not there", kind="peer")
+    )
     blocks = concluded(files, measured(rows))
     assert "| DBOS queue | no figure: skipped: its environment is not there |" in blocks["drains"]
     assert blocks["tiers"].strip() == "This run has no figures of weaker tiers."
@@ -221,7 +223,7 @@ def test_peers_that_are_not_installed_are_named_in_the_table(files: Files) -> No
     assert "| drain_idempotent beside Celery | ≥ 10x |  | not measured |" in blocks["goals"]
 
 
-def test_a_run_without_any_figure_leaves_no_picture_of_an_older_one(files: Files) -> None:
+def test_a_run_without_any_figure_leaves_no_picture_of_an_older_one(files: ReportFiles) -> None:
     (files.output / STACKS).unlink()
     blocks = concluded(files, measured([], scenarios={}, seconds=0))
     assert not list(files.pictures.glob("bench-*"))
@@ -229,12 +231,12 @@ def test_a_run_without_any_figure_leaves_no_picture_of_an_older_one(files: Files
     concluded(files, measured(whole_run()))  # and a later one finds its places again
 
 
-def test_what_a_profile_of_another_run_left_is_not_drawn(files: Files) -> None:
+def test_what_a_profile_of_another_run_left_is_not_drawn(files: ReportFiles) -> None:
     (files.output / STACKS).write_text("monitor;messaging.flow.runner:run 300\n")
     assert concluded(files, measured(whole_run()))["picture-flames"].startswith("(No picture")
 
 
-def test_a_run_in_several_sittings_says_so(files: Files) -> None:
+def test_a_run_in_several_sittings_says_so(files: ReportFiles) -> None:
     blocks = concluded(files, measured(whole_run(), sittings=3, rounds=1, full=False))
     assert "One quick run of 2027-03-01, 62 minutes in 3 sittings" in blocks["surroundings"]
     assert "one round, in which" in blocks["surroundings"]
@@ -260,10 +262,10 @@ def test_a_run_that_was_interrupted_is_gone_on_with_unless_it_was_asked_for_some
     tmp_path: Path,
 ) -> None:
     wishes = {"full": True, "rounds": None}
-    progress = Progress(tmp_path, wishes)
-    progress.add("drain_idempotent", [Row("drain_idempotent", "ours")], {"seconds": 5}, None)
+    progress = RunProgress(tmp_path, wishes)
+    progress.add("drain_idempotent", [ResultRow("drain_idempotent", "ours")], {"seconds": 5}, None)
     progress.add("memory", [], {"seconds": 6}, {"busy_rss_mb": 70.0})
-    again = Progress.read(tmp_path, wishes)
+    again = RunProgress.read(tmp_path, wishes)
     assert (again.rows, list(again.took), again.worker_memory) == (
         progress.rows,
         ["drain_idempotent", "memory"],
@@ -272,23 +274,23 @@ def test_a_run_that_was_interrupted_is_gone_on_with_unless_it_was_asked_for_some
     assert again.sittings == 2
     assert json.loads((tmp_path / "bench.json").read_text())[0]["system"] == "ours"
     other = wishes | {"rounds": 3}
-    assert Progress.read(tmp_path, other) == Progress(tmp_path, other)
-    assert Progress.read(tmp_path / "elsewhere", wishes).took == {}
+    assert RunProgress.read(tmp_path, other) == RunProgress(tmp_path, other)
+    assert RunProgress.read(tmp_path / "elsewhere", wishes).took == {}
 
 
 def test_a_look_at_one_scenario_leaves_the_run_that_was_interrupted_alone(tmp_path: Path) -> None:
-    whole = Progress(tmp_path, {"full": True})
+    whole = RunProgress(tmp_path, {"full": True})
     whole.add("drain_idempotent", [drain("ours", 9.0, "ours")], {"seconds": 5}, None)
-    Progress(tmp_path, None).add("memory", [Row("memory", "social")], {"seconds": 5}, None)
-    assert Progress.read(tmp_path, {"full": True}).rows == whole.rows
+    RunProgress(tmp_path, None).add("memory", [ResultRow("memory", "social")], {"seconds": 5}, None)
+    assert RunProgress.read(tmp_path, {"full": True}).rows == whole.rows
 
 
 def test_what_has_no_figure_of_ours_is_measured_again(tmp_path: Path) -> None:
-    progress = Progress(tmp_path, {})
-    rows = [drain("ours", 9.0, "ours"), Row("drain_idempotent", "dbos", gate=BROKEN, kind="database")]
+    progress = RunProgress(tmp_path, {})
+    rows = [drain("ours", 9.0, "ours"), ResultRow("drain_idempotent", "dbos", gate=BROKEN, kind="database")]
     progress.add("drain_idempotent", rows, {"seconds": 5}, None)
-    progress.add("inbox_growth", [Row("inbox_growth", "ours", gate=BROKEN)], {"seconds": 5}, None)
-    again = Progress.read(tmp_path, {})
+    progress.add("inbox_growth", [ResultRow("inbox_growth", "ours", gate=BROKEN)], {"seconds": 5}, None)
+    again = RunProgress.read(tmp_path, {})
     assert (again.rows, list(again.took)) == (rows, ["drain_idempotent"])
 
 
@@ -304,9 +306,9 @@ def test_a_system_that_breaks_is_left_out_of_further_rounds_and_the_others_are_m
                 raise OSError("gone")
             return Round(300.0, CPU, unique, 10.0)
 
-    run = Run(cast("Nodes", None), tmp_path, full=False, systems=[], wanted_rounds=2)
+    run = BenchmarkRun(cast("Nodes", None), tmp_path, full=False, systems=[], wanted_rounds=2)
     systems = [System("ours", (), "ours", 300.0), System("celery", (), "broker", 300.0)]
-    entries = [Entry(system, "T2", rate=system.guess) for system in systems]
+    entries = [TierEntry(system, "T2", rate=system.guess) for system in systems]
     ours, celery = compare(run, "drain_idempotent", Servers(run.nodes, log=print), entries)
     assert (ours.gate, ours.rounds) == ("passed", [300.0, 300.0])
     assert (celery.gate, celery.rounds) == ("failed: no figure: OSError: gone", [])
@@ -316,21 +318,21 @@ def test_a_system_that_breaks_is_left_out_of_further_rounds_and_the_others_are_m
 def test_a_scenario_that_breaks_costs_its_own_figures_and_an_interruption_none_of_those_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: BaseException, code: int
 ) -> None:
-    def raises(error: BaseException) -> Callable[[Run], list[Row]]:
-        def scenario(_: Run) -> list[Row]:
+    def raises(error: BaseException) -> Callable[[BenchmarkRun], list[ResultRow]]:
+        def scenario(_: BenchmarkRun) -> list[ResultRow]:
             raise error
 
         return scenario
 
     monkeypatch.setitem(SCENARIOS, "outbox_chain", raises(OSError("no server\nat all")))
-    monkeypatch.setitem(SCENARIOS, "single_handler", lambda _: [Row("single_handler", "ours")])
+    monkeypatch.setitem(SCENARIOS, "single_handler", lambda _: [ResultRow("single_handler", "ours")])
     monkeypatch.setitem(SCENARIOS, "dup_storm", raises(ending))
-    run = Run(cast("Nodes", None), tmp_path, full=True, systems=[])
-    progress = Progress(tmp_path, {})
+    run = BenchmarkRun(cast("Nodes", None), tmp_path, full=True, systems=[])
+    progress = RunProgress(tmp_path, {})
     names = ["outbox_chain", "single_handler", "dup_storm", "latency_light"]
     assert _measure(run, names, {}, progress) == code
     assert [(row.scenario, row.gate) for row in progress.rows] == [
         ("outbox_chain", "failed: no figure: OSError: no server\nat all"),
         ("single_handler", "none"),
     ]
-    assert list(Progress.read(tmp_path, {}).took) == ["single_handler"]
+    assert list(RunProgress.read(tmp_path, {}).took) == ["single_handler"]

@@ -16,11 +16,11 @@ import pytest
 from benchmarks import accounting
 from benchmarks.accounting import CpuSeconds
 from benchmarks.load import messages, visitors
-from benchmarks.measuring.effects import Verdict
+from benchmarks.measuring.effects import EffectCheck
 from benchmarks.reporting import goals, pictures, results
-from benchmarks.reporting.results import Row
+from benchmarks.reporting.results import ResultRow
 from benchmarks.scenarios import SCENARIOS, corpus
-from benchmarks.systems import known
+from benchmarks.systems import selection
 from envelope import EnvelopeHead
 
 SPIN = "import time\nend = time.process_time() + 0.4\nwhile time.process_time() < end: pass"
@@ -32,9 +32,9 @@ sys.stdin.read()
 """
 
 
-def measured_row(system: str, per_second: float, *, kind: str = "ours", gate: str = "passed") -> Row:
+def measured_row(system: str, per_second: float, *, kind: str = "ours", gate: str = "passed") -> ResultRow:
     cpu = {"broker": 0.01, "database": 0.02, "python": 0.03}
-    return Row(
+    return ResultRow(
         "drain_idempotent",
         system,
         msgs_per_s=per_second,
@@ -109,19 +109,22 @@ def test_growth_is_that_of_the_worst_process() -> None:
 @pytest.mark.parametrize(
     ("verdict", "words"),
     [
-        (Verdict(wanted=10, effects=10, distinct=10, foreign=0), "passed"),
-        (Verdict(wanted=10, effects=9, distinct=9, foreign=0), "failed: 1 lost, 0 doubled, 0 foreign of 10"),
+        (EffectCheck(wanted=10, effects=10, distinct=10, foreign=0), "passed"),
         (
-            Verdict(wanted=10, effects=12, distinct=10, foreign=0),
+            EffectCheck(wanted=10, effects=9, distinct=9, foreign=0),
+            "failed: 1 lost, 0 doubled, 0 foreign of 10",
+        ),
+        (
+            EffectCheck(wanted=10, effects=12, distinct=10, foreign=0),
             "failed: 0 lost, 2 doubled, 0 foreign of 10",
         ),
         (
-            Verdict(wanted=10, effects=10, distinct=10, foreign=1),
+            EffectCheck(wanted=10, effects=10, distinct=10, foreign=1),
             "failed: 1 lost, 0 doubled, 1 foreign of 10",
         ),
     ],
 )
-def test_a_lost_doubled_or_foreign_effect_fails_the_gate(verdict: Verdict, words: str) -> None:
+def test_a_lost_doubled_or_foreign_effect_fails_the_gate(verdict: EffectCheck, words: str) -> None:
     assert str(verdict) == words
     assert verdict.passed == (words == "passed")
 
@@ -153,14 +156,14 @@ def test_the_bounds_are_those_that_were_set() -> None:
 
 def test_what_is_slow_for_people_has_goals_too() -> None:
     rows = [
-        Row("pipeline_keywords", "ours, instant writer", msgs_per_s=310.0, gate="passed"),
-        Row("first_page", "ours", p50_ms=119.0, p99_ms=301.0, gate="passed"),
-        Row("api_submit", "ours, 1 keyword", p50_ms=5_000.0, gate="passed"),
-        Row("api_submit", "ours, 10,000 keywords", p50_ms=700.0, gate="passed"),
-        Row("site_pages", "ours, whole", p99_ms=9.0, gate="passed", extra={"per_s_of_a_core": 1_600.0}),
-        Row("site_pages", "ours, 304", p99_ms=11.0, gate="passed", extra={"per_s_of_a_core": 1_400.0}),
-        Row("corpus_index", "ours", extra={"seconds": 12.0, "files": 1_000}),
-        Row("corpus_index", "ours, unchanged", extra={"seconds": 0.1, "files": 250}),
+        ResultRow("pipeline_keywords", "ours, instant writer", msgs_per_s=310.0, gate="passed"),
+        ResultRow("first_page", "ours", p50_ms=119.0, p99_ms=301.0, gate="passed"),
+        ResultRow("api_submit", "ours, 1 keyword", p50_ms=5_000.0, gate="passed"),
+        ResultRow("api_submit", "ours, 10,000 keywords", p50_ms=700.0, gate="passed"),
+        ResultRow("site_pages", "ours, whole", p99_ms=9.0, gate="passed", extra={"per_s_of_a_core": 1_600.0}),
+        ResultRow("site_pages", "ours, 304", p99_ms=11.0, gate="passed", extra={"per_s_of_a_core": 1_400.0}),
+        ResultRow("corpus_index", "ours", extra={"seconds": 12.0, "files": 1_000}),
+        ResultRow("corpus_index", "ours, unchanged", extra={"seconds": 0.1, "files": 250}),
     ]
     outcomes = {outcome.name: (outcome.measured, outcome.state) for outcome in goals.judge(rows)}
     assert outcomes["pipeline_keywords"] == (None, "not measured")
@@ -231,8 +234,8 @@ def test_pictures_are_well_formed_and_escape_their_labels(tmp_path: Path) -> Non
     rows = [
         measured_row("ours <&> theirs", 16_000),
         measured_row("celery", 2_000, kind="broker"),
-        Row("inbox_growth", "ours, 1e4", msgs_per_s=10.0, gate="passed", extra={"inbox_rows": 10_000}),
-        Row("prune_day", "ours, 1e5", p50_ms=16.0, extra={"rows": 100_000}),
+        ResultRow("inbox_growth", "ours, 1e4", msgs_per_s=10.0, gate="passed", extra={"inbox_rows": 10_000}),
+        ResultRow("prune_day", "ours, 1e5", p50_ms=16.0, extra={"rows": 100_000}),
     ]
     written = pictures.write(tmp_path, pictures.draw(rows, tmp_path))
     assert {path.name for path in written} == {
@@ -272,8 +275,8 @@ def test_the_spread_is_the_range_over_the_median() -> None:
 
 
 def test_ours_is_always_among_the_systems_and_an_unknown_one_is_refused() -> None:
-    chosen, left_out = known.choose(["celery"])
+    chosen, left_out = selection.choose(["celery"])
     assert chosen[0].name == "ours"
     assert {system.name for system in chosen} | set(left_out) == {"ours", "celery"}
-    with pytest.raises(known.UnknownSystemError, match="no system celeri"):
-        known.choose(["celeri"])
+    with pytest.raises(selection.UnknownSystemError, match="no system celeri"):
+        selection.choose(["celeri"])

@@ -49,7 +49,7 @@ def test_a_watched_process_says_what_it_computes_in_its_loop_and_in_its_threads(
     (tmp_path / "busy.py").write_text(BUSY.format(loop=loop))
     seen = tmp_path / "busy.stacks"
     subprocess.run(
-        [sys.executable, "-m", "benchmarks.systems.sampled", str(seen), "busy"],
+        [sys.executable, "-m", "benchmarks.systems.profiler", str(seen), "busy"],
         check=True,
         timeout=60,
         env={**os.environ, "PYTHONPATH": str(tmp_path)},

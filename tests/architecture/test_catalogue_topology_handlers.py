@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from envelope import Kind
+from envelope import MessageKind
 from envelope.brand import CATALOGUE, EVENTS, SERVICES
 from messaging import Service
 from messaging.flow.dead_letters import RECEIVED
@@ -84,7 +84,7 @@ def test_every_message_type_has_a_way_to_its_queue(entry) -> None:
     bindings = {(binding.exchange, binding.routing_key, binding.queue) for binding in topology.bindings}
     assert entry.queue in {queue.name for queue in topology.queues}
     assert (RETURNS, entry.queue, entry.queue) in bindings
-    if entry.kind is Kind.COMMAND:
+    if entry.kind is MessageKind.COMMAND:
         assert (COMMANDS, entry.queue, entry.queue) in bindings
         assert entry.consumers == (entry.queue.removesuffix("-commands"),)
     else:

@@ -27,7 +27,7 @@ def served_by(service: str, folder: Path) -> Starlette:
     """What the service's own composition root serves."""
     root = importlib.import_module(f"{service}.app")
     settings = importlib.import_module(f"{service}.settings").Settings(**SETTINGS, corpus=folder)
-    process: Any = root.Gateway(settings) if service == "gateway" else root.build(settings)
+    process: Any = root.GatewayApp(settings) if service == "gateway" else root.build(settings)
     app: Starlette = process._app
     return app
 

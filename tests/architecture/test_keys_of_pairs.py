@@ -61,7 +61,7 @@ def setting(pair: tuple[str, str]) -> str:
 def served_by(service: str, folder: Path, **settings: str) -> Any:
     root = importlib.import_module(f"{service}.app")
     made = importlib.import_module(f"{service}.settings").Settings(**SETTINGS | settings, corpus=folder)
-    process: Any = root.Gateway(made) if service == "gateway" else root.build(made)
+    process: Any = root.GatewayApp(made) if service == "gateway" else root.build(made)
     return process._app
 
 

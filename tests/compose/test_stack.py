@@ -92,7 +92,7 @@ async def ended(stack: Stack, cycle_id: str, *, within: float = 120) -> dict[str
 
 
 async def healthy(stack: Stack, service: str, copies: int = 1) -> None:
-    """Waits for it; the health check asks every ten seconds."""
+    """Waits for it; the health check asks every 20 seconds, of servers and tools every 30."""
 
     def states() -> bool:
         described = [stack.inspect(container)["State"] for container in stack.containers(service)]

@@ -14,7 +14,7 @@ from chassis.database.pool import Connections
 from chassis.testing import running
 from envelope import new_event_id
 from envelope.brand import CATALOGUE
-from gateway.app import Gateway
+from gateway.app import GatewayApp
 from gateway.settings import Settings
 from messaging import Database
 from messaging.broker.publisher import Publisher
@@ -84,7 +84,7 @@ async def both(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[
             "gateway_keys": Fernet.generate_key().decode(),
             "orchestrator_to_gateway_key": PAIR,
         }
-        gateway = await stack.enter_async_context(running(Gateway(Settings.model_validate(given))))
+        gateway = await stack.enter_async_context(running(GatewayApp(Settings.model_validate(given))))
         api = await stack.enter_async_context(client(gateway))
         database = Database(opened["orchestrator"], relay, "orchestrator", CATALOGUE)
         yield Both(database, opened["gateway"], api)

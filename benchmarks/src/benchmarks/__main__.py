@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.reporting import document
-from benchmarks.reporting.conclusion import Files, conclude
 from benchmarks.reporting.document import Measurements
-from benchmarks.reporting.results import Progress, Row, no_figure
-from benchmarks.run import Run
+from benchmarks.reporting.output import ReportFiles, conclude
+from benchmarks.reporting.results import ResultRow, RunProgress, no_figure
+from benchmarks.run import BenchmarkRun
 from benchmarks.scenarios import SCENARIOS
 from benchmarks.servers import nodes
 from benchmarks.servers.nodes import Nodes
-from benchmarks.systems import known
+from benchmarks.systems import selection
 
 _ROOT: Final = Path(__file__).parents[3]
-_FILES: Final = Files(_ROOT)
+_FILES: Final = ReportFiles(_ROOT)
 _WAY_ON: Final = (
     " --resume goes on with the scenario that was cut off; the document stays as it is until then."
 )
@@ -50,14 +50,14 @@ def main() -> None:
     names = _listed(arguments.only) or list(SCENARIOS)
     _check(arguments, names)
     try:
-        chosen, left_out = known.choose(_listed(arguments.system))
-    except known.UnknownSystemError as error:
+        chosen, left_out = selection.choose(_listed(arguments.system))
+    except selection.UnknownSystemError as error:
         sys.exit(str(error))
     with (
         tempfile.TemporaryDirectory(prefix="brand-engine-bench-") as folder,
         nodes.running(Path(folder)) as servers,
     ):
-        run = Run(
+        run = BenchmarkRun(
             servers,
             _FILES.output,
             full=arguments.full,
@@ -67,7 +67,7 @@ def main() -> None:
             wanted_messages=arguments.messages,
         )
         progress = _progress(arguments)
-        # Asked for before the run: at its end, a server that does not answer would cost the whole of it.
+        # Read before the run: at its end, an unresponsive server would cost all results.
         machine = _machine(servers)
         stopped = _measure(run, names, left_out, progress)
     surroundings = {**_run_of(run, names, progress), **machine}
@@ -80,7 +80,7 @@ def main() -> None:
 
 
 def _check(arguments: argparse.Namespace, names: Sequence[str]) -> None:
-    """Ends the process, with the reason, rather than find out after an hour."""
+    """Checks the arguments and ends the process with a reason, instead of failing an hour later."""
     if unknown := set(names) - set(SCENARIOS):
         sys.exit(f"no scenario {', '.join(sorted(unknown))}; there are: {', '.join(SCENARIOS)}")
     if arguments.resume and arguments.only:
@@ -97,18 +97,20 @@ def _check(arguments: argparse.Namespace, names: Sequence[str]) -> None:
             sys.exit(str(error))
 
 
-def _progress(arguments: argparse.Namespace) -> Progress:
+def _progress(arguments: argparse.Namespace) -> RunProgress:
     if arguments.only:
-        # Not kept, so that a look at one scenario does not cost the run of everything that was interrupted.
-        return Progress(_FILES.output, None)
+        # Not stored, so that a run of one scenario does not overwrite an interrupted full run.
+        return RunProgress(_FILES.output, None)
     wishes = {name: getattr(arguments, name) for name in ("full", "system", "rounds", "messages", "no_gate")}
     if arguments.resume:
-        return Progress.read(_FILES.output, wishes)
-    return Progress(_FILES.output, wishes)
+        return RunProgress.read(_FILES.output, wishes)
+    return RunProgress(_FILES.output, wishes)
 
 
-def _measure(run: Run, names: Sequence[str], left_out: Mapping[str, str], progress: Progress) -> int | None:
-    """All that is not measured yet; returns the exit code of a run that was told to stop on the way."""
+def _measure(
+    run: BenchmarkRun, names: Sequence[str], left_out: Mapping[str, str], progress: RunProgress
+) -> int | None:
+    """Runs the scenarios that have no figures yet; returns the exit code of an interrupted run."""
     run.worker_memory = progress.worker_memory
     for name, reason in left_out.items():
         run.log(f"{name} is left out: {reason}")
@@ -125,28 +127,29 @@ def _measure(run: Run, names: Sequence[str], left_out: Mapping[str, str], progre
             return ending.code if isinstance(ending, SystemExit) and isinstance(ending.code, int) else 130
         if name == "drain_idempotent":
             rows += [
-                Row(name, peer, gate=f"skipped: {reason}", kind="peer") for peer, reason in left_out.items()
+                ResultRow(name, peer, gate=f"skipped: {reason}", kind="peer")
+                for peer, reason in left_out.items()
             ]
         took = {"at": _now(), "seconds": round(time.monotonic() - began), "load_before": round(load, 1)}
-        # After each scenario, so that a run cut short is not lost.
+        # After each scenario, so that an interruption loses nothing.
         progress.add(name, rows, took, run.worker_memory)
     run.log("done")
     return None
 
 
-def _rows(run: Run, name: str) -> list[Row]:
-    """What a scenario found; a row that says so where it broke: the others are worth their hour without it."""
+def _rows(run: BenchmarkRun, name: str) -> list[ResultRow]:
+    """Runs a scenario and returns its rows; a failure becomes a row, so that the others still run."""
     try:
         return list(SCENARIOS[name](run))
     except Exception as error:  # noqa: BLE001 - whatever a library raises, a server that died included
         traceback.print_exc()
         gate = no_figure(error)
         run.log(f"{name} {gate}")
-        return [Row(name, "ours", gate=gate)]
+        return [ResultRow(name, "ours", gate=gate)]
 
 
-def _run_of(run: Run, names: Sequence[str], progress: Progress) -> dict[str, Any]:
-    """What was asked for, and how long it took."""
+def _run_of(run: BenchmarkRun, names: Sequence[str], progress: RunProgress) -> dict[str, Any]:
+    """The arguments of the run, and its duration."""
     return {
         "full": run.full,
         "rounds": run.rounds,
@@ -159,14 +162,14 @@ def _run_of(run: Run, names: Sequence[str], progress: Progress) -> dict[str, Any
 
 
 def _machine(servers: Nodes) -> dict[str, Any]:
-    """What a figure is worth little without: versions, settings, the machine."""
+    """The conditions of the run: versions, settings, the machine."""
     return {
         "processors": os.cpu_count(),
         "python": sys.version.split()[0],
         "servers": servers.versions(),
         "postgresql_settings": nodes.POSTGRES_SETTINGS,
         "rabbitmq_settings": nodes.RABBITMQ_SETTINGS,
-        "peers": known.versions(),
+        "peers": selection.versions(),
     }
 
 
@@ -193,7 +196,7 @@ def _parser() -> argparse.ArgumentParser:
         "--systems",
         action="append",
         metavar="NAMES",
-        help=f"systems, separated by commas; ours is always among them: {', '.join(known.NAMES)}",
+        help=f"systems, separated by commas; ours is always among them: {', '.join(selection.NAMES)}",
     )
     add("--full", action="store_true", help="large sizes, five rounds, weaker tiers too: an hour and more")
     add("--rounds", type=int, metavar="N", help="measured rounds for each figure")

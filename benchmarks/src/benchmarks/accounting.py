@@ -1,4 +1,4 @@
-"""Where processor time and memory go, read from /proc: nothing inside the measured programs takes part."""
+"""Reads processor time and memory from /proc; nothing inside the measured programs takes part."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -36,9 +36,9 @@ class CpuSeconds:
 
 
 def cpu_seconds(roots: Iterable[int]) -> float:
-    """Processor time that the processes and all their descendants have used, those that ended included.
+    """Processor time used by the processes and all their descendants, including ended ones.
 
-    An ended child's time is in its parent's account once the parent has waited for it, as servers do.
+    A parent's account includes an ended child's time once the parent has waited for it, as servers do.
     """
     stats = _all_stats()
     children: dict[int, list[int]] = {}
@@ -70,7 +70,7 @@ def rss_of(pids: Iterable[int]) -> list[int]:
 
 
 def growth(messages: int, begin: Sequence[int], end: Sequence[int]) -> dict[str, float]:
-    """What `messages` messages did to the memory of processes, given in bytes: the largest, and the worst growth."""
+    """The memory of processes over `messages` messages, in bytes: the largest size and the fastest growth."""
     drift = max(late / early - 1 for early, late in zip(begin, end, strict=True))
     return {
         "messages": messages,
@@ -86,7 +86,7 @@ def _all_stats() -> dict[int, list[str]]:
             try:
                 text = (entry / "stat").read_text()
             except OSError:
-                continue  # ended meanwhile
+                continue  # The process has ended.
             # The command in parentheses may itself contain blanks and parentheses.
             stats[int(entry.name)] = text.rpartition(")")[2].split()
     return stats

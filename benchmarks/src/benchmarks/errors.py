@@ -1,5 +1,5 @@
-"""What can go wrong with a measurement."""
+"""Errors of measurements."""
 
 
 class MeasurementError(RuntimeError):
-    """No figure came of it; the message says why, and goes into the report in the figure's place."""
+    """A measurement has no figure; the report shows the message in its place."""

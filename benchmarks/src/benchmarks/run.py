@@ -1,4 +1,4 @@
-"""What a scenario is given to work with."""
+"""The context of a scenario."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from benchmarks.reporting.results import Row
+from benchmarks.reporting.results import ResultRow
 from benchmarks.servers.nodes import Nodes
 from benchmarks.systems.programs import System
 
@@ -14,12 +14,12 @@ SizeT = TypeVar("SizeT")
 
 
 @dataclass(slots=True)
-class Run:
+class BenchmarkRun:
     """One call of `python -m benchmarks`."""
 
     nodes: Nodes
     output: Path
-    """Where files go that a reader may want beside the figures."""
+    """The folder for files beside the figures."""
     full: bool
     systems: Sequence[System]
     """The systems to compare with, ours first."""
@@ -27,7 +27,7 @@ class Run:
     with_gate: bool = True
     wanted_messages: int | None = None
     gates: dict[str, str] = field(default_factory=dict)
-    """Verdicts by what was judged: the same program doing the same work is judged once."""
+    """Results of checks by subject: the same program with the same work is checked once."""
     began: float = field(default_factory=time.monotonic)
 
     @property
@@ -39,10 +39,10 @@ class Run:
         return full if self.full else quick
 
     worker_memory: dict[str, float] | None = None
-    """What a scenario with enough messages saw of a worker's memory."""
+    """Memory of a worker, from a scenario with enough messages."""
 
     def gate_of(self, what: str, judge: Callable[[], str]) -> str:
-        """The verdict on `what`, passed now or earlier in this run."""
+        """The result of the check of `what`, from now or from earlier in this run."""
         if not self.with_gate:
             return "skipped: not asked for"
         if what not in self.gates:
@@ -55,10 +55,10 @@ class Run:
         (self.output / name).write_text(text)
 
     def log(self, text: str) -> None:
-        """A line of progress."""
+        """Prints a line of progress."""
         elapsed = int(time.monotonic() - self.began)
         print(f"[{elapsed // 60:02d}:{elapsed % 60:02d}] {text}", flush=True)
 
 
-Scenario = Callable[[Run], Sequence[Row]]
+Scenario = Callable[[BenchmarkRun], Sequence[ResultRow]]
 Scenarios = Mapping[str, Scenario]

@@ -7,8 +7,8 @@ import pytest
 from cryptography.fernet import Fernet
 
 from chassis.testing import running
-from gateway.app import Gateway
-from gateway.egress import Egress
+from gateway.app import GatewayApp
+from gateway.egress import EgressClient
 from gateway.egress.addresses import networks
 from gateway.settings import Settings
 from tests.fixtures.sites import PUBLIC, Names, Site, answer, site
@@ -37,13 +37,15 @@ async def private() -> AsyncIterator[Site]:
 
 
 @pytest.fixture
-async def egress(names: Names) -> AsyncIterator[Egress]:
-    async with Egress("BrandEngine", exceptions=networks(f"{PUBLIC}/32"), resolve=names.resolve) as made:
+async def egress(names: Names) -> AsyncIterator[EgressClient]:
+    async with EgressClient(
+        "BrandEngine", exceptions=networks(f"{PUBLIC}/32"), resolve=names.resolve
+    ) as made:
         yield made
 
 
 @pytest.fixture
-async def gateway(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[Gateway]:
+async def gateway(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[GatewayApp]:
     """The service, with nothing connected yet."""
     settings = {
         "database_url": await make_database("gateway"),
@@ -51,12 +53,12 @@ async def gateway(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterat
         "http_port": 0,
         "gateway_keys": Fernet.generate_key().decode(),
     }
-    async with running(Gateway(Settings.model_validate(settings))) as app:
+    async with running(GatewayApp(Settings.model_validate(settings))) as app:
         yield app
 
 
 @pytest.fixture
-async def api(gateway: Gateway) -> AsyncIterator[httpx.AsyncClient]:
+async def api(gateway: GatewayApp) -> AsyncIterator[httpx.AsyncClient]:
     """A client of it with the service key."""
     async with httpx.AsyncClient(
         base_url=f"http://127.0.0.1:{gateway.port}",

@@ -14,9 +14,9 @@ from starlette.responses import JSONResponse
 
 from chassis import redaction
 from chassis.testing import eventually, running, serving
-from gateway.app import Gateway
+from gateway.app import GatewayApp
 from gateway.credentials import Keyring
-from gateway.problems import ProblemError
+from gateway.problems import CallProblemError
 from gateway.settings import Settings
 from tests.fixtures.commands.brandctl import Operator
 from tests.fixtures.providers import FakeBrave
@@ -42,7 +42,7 @@ def keys_file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def replicas(url: str, keys_file: Path) -> AsyncIterator[tuple[Gateway, Gateway]]:
+async def replicas(url: str, keys_file: Path) -> AsyncIterator[tuple[GatewayApp, GatewayApp]]:
     def settings() -> Settings:
         given: dict[str, Any] = {
             "database_url": url,
@@ -53,7 +53,7 @@ async def replicas(url: str, keys_file: Path) -> AsyncIterator[tuple[Gateway, Ga
         }
         return Settings.model_validate(given)
 
-    async with running(Gateway(settings())) as one, running(Gateway(settings())) as other:
+    async with running(GatewayApp(settings())) as one, running(GatewayApp(settings())) as other:
         yield one, other
 
 
@@ -65,7 +65,7 @@ def put_alone(file: Path, key: str) -> None:
     file.write_text(key)
 
 
-def client(gateway: Gateway) -> httpx.AsyncClient:
+def client(gateway: GatewayApp) -> httpx.AsyncClient:
     return httpx.AsyncClient(
         base_url=f"http://127.0.0.1:{gateway.port}",
         headers={"X-Service-Key": KEY},
@@ -85,16 +85,16 @@ def test_the_first_key_seals_and_all_open() -> None:
     both = Keyring(SecretStr(f"{new},\n{old}"))
     assert b"a secret" not in sealed
     assert both.open("brave", sealed).get_secret_value() == "a secret"
-    anew = both.seal_anew("brave", sealed)
+    anew = both.reseal("brave", sealed)
     assert Keyring(SecretStr(new)).open("brave", anew).get_secret_value() == "a secret"
     for keyring, name, what in (
         (Keyring(SecretStr(old)), "brave", anew),
         (both, "another name", anew),
         (both, "brave", anew[:-3]),
     ):
-        with pytest.raises(ProblemError, match=r"credentials\.sealed"):
+        with pytest.raises(CallProblemError, match=r"credentials\.sealed"):
             keyring.open(name, what)
-    with pytest.raises(ProblemError, match=r"credentials\.no_keys"):
+    with pytest.raises(CallProblemError, match=r"credentials\.no_keys"):
         Keyring(None).seal("brave", "a secret")
 
 
@@ -115,11 +115,11 @@ def test_a_half_written_file_changes_nothing(keys_file: Path) -> None:
     assert keyring.open("brave", sealed).get_secret_value() == "a secret"
     keys_file.write_text(f"{new_key()} {good}")
     assert keyring.open("brave", sealed).get_secret_value() == "a secret"
-    with pytest.raises(ProblemError, match=r"credentials\.sealed"):
+    with pytest.raises(CallProblemError, match=r"credentials\.sealed"):
         Keyring(SecretStr(good)).open("brave", keyring.seal("brave", "a secret"))
 
 
-async def test_a_key_goes_in_and_never_comes_back(replicas: tuple[Gateway, Gateway], url: str) -> None:
+async def test_a_key_goes_in_and_never_comes_back(replicas: tuple[GatewayApp, GatewayApp], url: str) -> None:
     async with client(replicas[0]) as api, serving(FakeBrave({FIRST})) as brave_url:
         assert (await api.put("/v1/providers/brave", json=brave_at(brave_url))).status_code == 204
         listed = await api.get("/v1/providers")
@@ -139,7 +139,7 @@ async def test_a_key_goes_in_and_never_comes_back(replicas: tuple[Gateway, Gatew
     assert "short-key" not in str(rows)
 
 
-async def test_a_key_is_hidden_where_a_provider_quotes_it(replicas: tuple[Gateway, Gateway]) -> None:
+async def test_a_key_is_hidden_where_a_provider_quotes_it(replicas: tuple[GatewayApp, GatewayApp]) -> None:
     brave = FakeBrave({FIRST})
     async with client(replicas[0]) as api, serving(brave) as url:
         await api.put("/v1/providers/brave", json=brave_at(url))
@@ -153,7 +153,7 @@ async def test_a_key_is_hidden_where_a_provider_quotes_it(replicas: tuple[Gatewa
     assert redaction.text(f"it was {FIRST}") == "it was ***"
 
 
-async def test_a_key_that_is_known_is_not_sent_elsewhere(replicas: tuple[Gateway, Gateway]) -> None:
+async def test_a_key_that_is_known_is_not_sent_elsewhere(replicas: tuple[GatewayApp, GatewayApp]) -> None:
     async with client(replicas[0]) as api, serving(FakeBrave({FIRST})) as url:
         await api.put("/v1/providers/brave", json=brave_at(url))
         cheaper = brave_at(url, None)
@@ -166,7 +166,7 @@ async def test_a_key_that_is_known_is_not_sent_elsewhere(replicas: tuple[Gateway
         assert (await api.get("/v1/providers")).json()["items"][0]["settings"]["url"] == url
 
 
-async def test_what_cannot_be_connected_is_refused_in_words(replicas: tuple[Gateway, Gateway]) -> None:
+async def test_what_cannot_be_connected_is_refused_in_words(replicas: tuple[GatewayApp, GatewayApp]) -> None:
     async with client(replicas[0]) as api:
         for wrong, word in (
             ({"kind": "nobody"}, "kind"),
@@ -182,7 +182,7 @@ async def test_what_cannot_be_connected_is_refused_in_words(replicas: tuple[Gate
 
 
 async def test_rotating_both_kinds_of_keys_under_load_fails_nothing(
-    replicas: tuple[Gateway, Gateway], keys_file: Path
+    replicas: tuple[GatewayApp, GatewayApp], keys_file: Path
 ) -> None:
     brave = FakeBrave({FIRST})
     rotated = asyncio.Event()
@@ -226,7 +226,7 @@ async def test_rotating_both_kinds_of_keys_under_load_fails_nothing(
 
 
 async def test_an_operator_connects_lists_and_disconnects(
-    replicas: tuple[Gateway, Gateway], tmp_path: Path, keys_file: Path
+    replicas: tuple[GatewayApp, GatewayApp], tmp_path: Path, keys_file: Path
 ) -> None:
     address = f"http://127.0.0.1:{replicas[0].port}"
     operator = Operator(tmp_path, {"GATEWAY_URL": address, "SERVICE_KEY": KEY}, "providers")
@@ -278,7 +278,7 @@ async def test_the_environment_connects_what_nobody_else_has(url: str) -> None:
     }
     brave = FakeBrave({SECOND})
     async with (
-        running(Gateway(Settings.model_validate(given))) as app,
+        running(GatewayApp(Settings.model_validate(given))) as app,
         client(app) as api,
         serving(brave) as address,
     ):

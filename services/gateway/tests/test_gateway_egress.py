@@ -9,11 +9,18 @@ from itertools import count
 import pytest
 
 from chassis.testing.waiting import eventually
-from gateway.egress import Egress, Limits, PassingError, RefusedError, Target, parse
+from gateway.egress import (
+    EgressClient,
+    EgressRefusedError,
+    EgressUnavailableError,
+    EgressUrl,
+    FetchLimits,
+    parse,
+)
 from gateway.egress.addresses import networks
 from tests.fixtures.sites import Endpoint, Names, Request, Site, answer, redirect
 
-LIMITS = Limits(seconds=10, max_bytes=1_000_000)
+LIMITS = FetchLimits(seconds=10, max_bytes=1_000_000)
 HTML = frozenset({"text/html"})
 
 REFUSED = [
@@ -42,18 +49,18 @@ REFUSED = [
 
 @pytest.mark.parametrize("address", REFUSED)
 async def test_an_address_that_leads_astray_is_refused_first_and_after_a_redirect(
-    egress: Egress, names: Names, public: Site, address: str
+    egress: EgressClient, names: Names, public: Site, address: str
 ) -> None:
     names.mean("site.example", public)
     names.mean("start.example", public)
-    with pytest.raises(RefusedError):
+    with pytest.raises(EgressRefusedError):
         await egress.get(parse(address), LIMITS)
     assert public.asked == []
     if not address.isascii() or "\x00" in address:
         return  # a header cannot say it
     if address not in {"http://", "//"}:  # which after a redirect mean the same page again
         public.pages["/"] = redirect(address)
-        with pytest.raises(RefusedError):
+        with pytest.raises(EgressRefusedError):
             await egress.get(parse("http://start.example/"), LIMITS)
         assert public.paths == ["/"]
 
@@ -67,49 +74,49 @@ PRIVATE: list[Endpoint] = [
 
 @pytest.mark.parametrize("endpoint", PRIVATE)
 async def test_a_name_with_one_private_address_is_refused_first_and_after_a_redirect(
-    egress: Egress, names: Names, public: Site, endpoint: Endpoint
+    egress: EgressClient, names: Names, public: Site, endpoint: Endpoint
 ) -> None:
     names.mean("start.example", public)
     names.mean("inside.example", [endpoint])
     names.mean("both.example", [public.endpoint, endpoint])
     for host in ("inside.example", "both.example"):
         for scheme in ("http", "https"):
-            with pytest.raises(RefusedError) as refused:
-                await egress.get(Target(scheme, host, "/"), LIMITS)
+            with pytest.raises(EgressRefusedError) as refused:
+                await egress.get(EgressUrl(scheme, host, "/"), LIMITS)
             assert refused.value.code == "private_address"
             public.pages["/"] = redirect(f"{scheme}://{host}/")
-            with pytest.raises(RefusedError):
+            with pytest.raises(EgressRefusedError):
                 await egress.get(parse("http://start.example/"), LIMITS)
     assert set(public.paths) == {"/"}
     assert {request.host for request in public.asked} == {"start.example"}
 
 
 async def test_a_name_that_comes_to_mean_something_else_is_found_out(
-    egress: Egress, names: Names, public: Site, private: Site
+    egress: EgressClient, names: Names, public: Site, private: Site
 ) -> None:
     """Whoever checked first and looked up again to connect would be led inside."""
     names.mean("turncoat.example", public, private)
     public.pages["/"] = answer(b"fine")
     assert (await egress.get(parse("http://turncoat.example/"), LIMITS)).body == b"fine"
     assert names.looked_up == ["turncoat.example:80"]  # once for check and connection together
-    with pytest.raises(RefusedError, match="this machine"):
+    with pytest.raises(EgressRefusedError, match="this machine"):
         await egress.get(parse("http://turncoat.example/"), LIMITS)
     names.mean("turncoat.example", public, private)
     public.pages["/"] = redirect("/again")
-    with pytest.raises(RefusedError, match="this machine"):
+    with pytest.raises(EgressRefusedError, match="this machine"):
         await egress.get(parse("http://turncoat.example/"), LIMITS)
     assert private.asked == []
 
 
 async def test_by_default_not_even_the_sites_of_this_test_are_reached(names: Names, public: Site) -> None:
     names.mean("site.example", public)
-    async with Egress("BrandEngine", resolve=names.resolve) as egress:
-        with pytest.raises(RefusedError, match="EGRESS_REACHABLE_NETWORKS"):
+    async with EgressClient("BrandEngine", resolve=names.resolve) as egress:
+        with pytest.raises(EgressRefusedError, match="EGRESS_REACHABLE_NETWORKS"):
             await egress.get(parse("http://site.example/"), LIMITS)
     assert public.asked == []
 
 
-async def test_redirects_are_followed_five_times(egress: Egress, names: Names, public: Site) -> None:
+async def test_redirects_are_followed_five_times(egress: EgressClient, names: Names, public: Site) -> None:
     names.mean("site.example", public)
     names.mean("other.example", public)
     for number in range(6):
@@ -118,29 +125,29 @@ async def test_redirects_are_followed_five_times(egress: Egress, names: Names, p
     public.pages["/6"] = answer(b"there")
     found = await egress.get(parse("http://site.example/1"), LIMITS)
     assert (str(found.target), found.body) == ("http://other.example/6", b"there")
-    with pytest.raises(RefusedError, match="more than 5 times"):
+    with pytest.raises(EgressRefusedError, match="more than 5 times"):
         await egress.get(parse("http://site.example/0"), LIMITS)
 
 
 async def test_whoever_is_asked_is_checked_with_before_each_hop(
-    egress: Egress, names: Names, public: Site
+    egress: EgressClient, names: Names, public: Site
 ) -> None:
     names.mean("site.example", public)
     public.pages["/"] = redirect("/forbidden")
     seen: list[str] = []
 
-    async def before(target: Target) -> None:
+    async def before(target: EgressUrl) -> None:
         seen.append(str(target))
         if target.path == "/forbidden":
-            raise RefusedError("robots", "not there")
+            raise EgressRefusedError("robots", "not there")
 
-    with pytest.raises(RefusedError, match="not there"):
+    with pytest.raises(EgressRefusedError, match="not there"):
         await egress.get(parse("http://site.example/"), LIMITS, before=before)
     assert seen == ["http://site.example/", "http://site.example/forbidden"]
     assert public.paths == ["/"]
 
 
-async def test_it_says_who_it_is_and_nothing_else(egress: Egress, names: Names, public: Site) -> None:
+async def test_it_says_who_it_is_and_nothing_else(egress: EgressClient, names: Names, public: Site) -> None:
     names.mean("site.example", public)
     public.pages["/"] = answer(status="302 Found", location="/next", set_cookie="a=b")
     public.pages["/next"] = answer(b"x")
@@ -155,7 +162,7 @@ async def test_it_says_who_it_is_and_nothing_else(egress: Egress, names: Names, 
 
 @pytest.mark.parametrize("members", [1, 3])
 async def test_a_small_answer_that_unpacks_without_end_is_given_up_early(
-    egress: Egress, names: Names, public: Site, members: int
+    egress: EgressClient, names: Names, public: Site, members: int
 ) -> None:
     names.mean("site.example", public)
     bomb = gzip.compress(bytes(300_000_000), 9)
@@ -165,14 +172,14 @@ async def test_a_small_answer_that_unpacks_without_end_is_given_up_early(
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
-        with pytest.raises(RefusedError, match="larger than 1 MB"):
+        with pytest.raises(EgressRefusedError, match="larger than 1 MB"):
             await egress.get(parse("http://site.example/"), LIMITS)
         assert tracemalloc.get_traced_memory()[1] - before < 8_000_000
     finally:
         tracemalloc.stop()
 
 
-async def test_gzip_in_several_members_is_one_body(egress: Egress, names: Names, public: Site) -> None:
+async def test_gzip_in_several_members_is_one_body(egress: EgressClient, names: Names, public: Site) -> None:
     names.mean("site.example", public)
     packed = gzip.compress(b"one " * 50_000) + gzip.compress(b"two") + b"\0\0\0"
     public.pages["/"] = answer(packed, content_encoding="gzip")
@@ -183,34 +190,38 @@ async def test_gzip_in_several_members_is_one_body(egress: Egress, names: Names,
 @pytest.mark.parametrize(
     ("page", "error", "code"),
     [
-        (answer(b"x" * 1_000_001), RefusedError, "too_large"),
-        (answer(b"", content_length="99999999999"), RefusedError, "too_large"),
-        (answer(b"x", content_encoding="br"), RefusedError, "encoding"),
-        (answer(b"x", content_encoding="gzip, gzip"), RefusedError, "encoding"),
-        (answer(b"no gzip", content_encoding="gzip"), RefusedError, "encoding"),
-        (answer(zlib.compress(b"x"), content_encoding="gzip"), RefusedError, "encoding"),
-        (answer(gzip.compress(b"x" * 99)[:-9], content_encoding="gzip"), PassingError, "broken_off"),
-        (answer(b"x", media_type="application/octet-stream"), RefusedError, "media_type"),
-        (answer(b"x", media_type=""), RefusedError, "media_type"),
-        (answer(b"short", content_length="50"), PassingError, "broken_off"),
-        (b"HTTP/1.1 200 OK\r\nBad Header\r\n\r\n", PassingError, "broken_off"),
-        (b"220 mail.example ESMTP\r\n", PassingError, "broken_off"),
-        (b"", PassingError, "broken_off"),
-        (b"HTTP/1.1 200 OK\r\nX: " + b"a" * 300_000 + b"\r\n\r\n", PassingError, "broken_off"),
+        (answer(b"x" * 1_000_001), EgressRefusedError, "too_large"),
+        (answer(b"", content_length="99999999999"), EgressRefusedError, "too_large"),
+        (answer(b"x", content_encoding="br"), EgressRefusedError, "encoding"),
+        (answer(b"x", content_encoding="gzip, gzip"), EgressRefusedError, "encoding"),
+        (answer(b"no gzip", content_encoding="gzip"), EgressRefusedError, "encoding"),
+        (answer(zlib.compress(b"x"), content_encoding="gzip"), EgressRefusedError, "encoding"),
+        (
+            answer(gzip.compress(b"x" * 99)[:-9], content_encoding="gzip"),
+            EgressUnavailableError,
+            "broken_off",
+        ),
+        (answer(b"x", media_type="application/octet-stream"), EgressRefusedError, "media_type"),
+        (answer(b"x", media_type=""), EgressRefusedError, "media_type"),
+        (answer(b"short", content_length="50"), EgressUnavailableError, "broken_off"),
+        (b"HTTP/1.1 200 OK\r\nBad Header\r\n\r\n", EgressUnavailableError, "broken_off"),
+        (b"220 mail.example ESMTP\r\n", EgressUnavailableError, "broken_off"),
+        (b"", EgressUnavailableError, "broken_off"),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"a" * 300_000 + b"\r\n\r\n", EgressUnavailableError, "broken_off"),
     ],
 )
 async def test_what_cannot_be_used_is_told_in_our_words(
-    egress: Egress, names: Names, public: Site, page: bytes, error: type[Exception], code: str
+    egress: EgressClient, names: Names, public: Site, page: bytes, error: type[Exception], code: str
 ) -> None:
     names.mean("site.example", public)
     public.pages["/"] = page
-    with pytest.raises((RefusedError, PassingError)) as raised:
+    with pytest.raises((EgressRefusedError, EgressUnavailableError)) as raised:
         await egress.get(parse("http://site.example/"), LIMITS, media_types=HTML)
     assert (type(raised.value), raised.value.code) == (error, code)
 
 
 async def test_a_body_without_end_and_without_a_length_is_given_up(
-    egress: Egress, names: Names, public: Site
+    egress: EgressClient, names: Names, public: Site
 ) -> None:
     names.mean("site.example", public)
     sent = 0
@@ -224,13 +235,13 @@ async def test_a_body_without_end_and_without_a_length_is_given_up(
             await writer.drain()
 
     public.pages["/"] = flood
-    with pytest.raises(RefusedError, match="larger"):
+    with pytest.raises(EgressRefusedError, match="larger"):
         await egress.get(parse("http://site.example/"), LIMITS)
     assert sent < 30_000_000  # what fits into buffers on the way
 
 
 async def test_a_trickle_ends_with_the_time_that_all_hops_have(
-    egress: Egress, names: Names, public: Site
+    egress: EgressClient, names: Names, public: Site
 ) -> None:
     names.mean("site.example", public)
     gone = asyncio.Event()
@@ -251,26 +262,26 @@ async def test_a_trickle_ends_with_the_time_that_all_hops_have(
 
     public.pages |= {"/": late, "/trickle": trickle}
     began = asyncio.get_running_loop().time()
-    with pytest.raises(PassingError, match="in time"):
+    with pytest.raises(EgressUnavailableError, match="in time"):
         async with asyncio.timeout(60):  # the trickle has no end
-            await egress.get(parse("http://site.example/"), Limits(seconds=0.6, max_bytes=1_000_000))
+            await egress.get(parse("http://site.example/"), FetchLimits(seconds=0.6, max_bytes=1_000_000))
     assert asyncio.get_running_loop().time() - began > 0.5
     await eventually(gone.is_set)
 
 
 async def test_who_cannot_be_reached_is_told_apart_from_who_does_not_exist(
-    egress: Egress, names: Names
+    egress: EgressClient, names: Names
 ) -> None:
     names.mean("away.example", [("127.0.0.2", 1)])
-    with pytest.raises(PassingError) as passing:
+    with pytest.raises(EgressUnavailableError) as passing:
         await egress.get(parse("http://away.example/"), LIMITS)
     assert passing.value.code == "unreachable"
-    with pytest.raises(RefusedError, match=r"no host nowhere\.example"):
+    with pytest.raises(EgressRefusedError, match=r"no host nowhere\.example"):
         await egress.get(parse("http://nowhere.example/"), LIMITS)
 
 
 async def test_the_next_address_is_tried_where_the_first_does_not_answer(
-    egress: Egress, names: Names, public: Site
+    egress: EgressClient, names: Names, public: Site
 ) -> None:
     names.mean("site.example", [("127.0.0.2", 1), public.endpoint])
     public.pages["/"] = answer(b"second")

@@ -12,10 +12,10 @@ from starlette.responses import Response
 
 from chassis import Connections
 from chassis.testing import eventually, running, serving
-from gateway.app import Gateway
-from gateway.limits import Bounds, Gates, Go, Wait
-from gateway.limits.domain import Gate, decide, pause_after
-from gateway.problems import Problem
+from gateway.app import GatewayApp
+from gateway.limits import Permit, PermitDelay, RateLimiter, RateLimits
+from gateway.limits.domain import GateState, decide, pause_after
+from gateway.problems import CallProblem
 from gateway.settings import Settings
 from tests.fixtures.providers import FakeModel, FakeSearxng
 
@@ -24,7 +24,7 @@ NOW = datetime(2026, 1, 2, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
 
 
-def bounds(**changes: Any) -> Bounds:
+def bounds(**changes: Any) -> RateLimits:
     given: dict[str, Any] = {
         "per_minute": 60,
         "brand_per_minute": None,
@@ -32,10 +32,10 @@ def bounds(**changes: Any) -> Bounds:
         "at_once": 8,
         "seconds": 10.0,
     }
-    return Bounds(**(given | changes))
+    return RateLimits(**(given | changes))
 
 
-def gate(**changes: Any) -> Gate:
+def gate(**changes: Any) -> GateState:
     given: dict[str, Any] = {
         "next_at": None,
         "failures": 0,
@@ -45,32 +45,32 @@ def gate(**changes: Any) -> Gate:
         "brands": 1,
         "under_way": {},
     }
-    return Gate(**(given | changes))
+    return GateState(**(given | changes))
 
 
-def waits(decided: Go | Wait) -> tuple[timedelta, str]:
-    assert isinstance(decided, Wait)
+def waits(decided: Permit | PermitDelay) -> tuple[timedelta, str]:
+    assert isinstance(decided, PermitDelay)
     return decided.time, decided.problem.type
 
 
 def test_requests_come_evenly() -> None:
     first = decide("brave", "acme", gate(), bounds(), NOW)
-    assert first == Go(NOW + SECOND, NOW + SECOND, None)
+    assert first == Permit(NOW + SECOND, NOW + SECOND, None)
     after = gate(next_at=NOW + SECOND, brand_next_at=NOW + SECOND)
     assert waits(decide("brave", "acme", after, bounds(), NOW + SECOND / 4)) == (
         SECOND * 3 / 4,
         "limit.reached",
     )
-    assert isinstance(decide("brave", "acme", after, bounds(), NOW + SECOND), Go)
+    assert isinstance(decide("brave", "acme", after, bounds(), NOW + SECOND), Permit)
     # What was not used is not saved up.
     late = decide("brave", "acme", after, bounds(), NOW + 100 * SECOND)
-    assert isinstance(late, Go)
+    assert isinstance(late, Permit)
     assert late.next_at == NOW + 101 * SECOND
 
 
 def test_some_may_come_together_where_that_is_allowed() -> None:
     state, gone = gate(), 0
-    while isinstance(decided := decide("model", "acme", state, bounds(together=3), NOW), Go):
+    while isinstance(decided := decide("model", "acme", state, bounds(together=3), NOW), Permit):
         state, gone = gate(next_at=decided.next_at, brand_next_at=decided.brand_next_at), gone + 1
     assert gone == 3
     assert decided.time == SECOND
@@ -78,18 +78,18 @@ def test_some_may_come_together_where_that_is_allowed() -> None:
 
 def test_brands_that_ask_share_an_account_and_one_alone_has_all_of_it() -> None:
     shared = decide("model", "acme", gate(brands=2), bounds(), NOW)
-    assert isinstance(shared, Go)
+    assert isinstance(shared, Permit)
     assert (shared.next_at, shared.brand_next_at) == (NOW + SECOND, NOW + 2 * SECOND)
     busy = {"acme": 4, "other": 1}
     assert waits(decide("model", "acme", gate(brands=2, under_way=busy), bounds(), NOW))[1] == "limit.reached"
-    assert isinstance(decide("model", "other", gate(brands=2, under_way=busy), bounds(), NOW), Go)
-    assert isinstance(decide("model", "acme", gate(under_way=busy), bounds(), NOW), Go)
+    assert isinstance(decide("model", "other", gate(brands=2, under_way=busy), bounds(), NOW), Permit)
+    assert isinstance(decide("model", "acme", gate(under_way=busy), bounds(), NOW), Permit)
     assert waits(decide("model", "acme", gate(under_way={"acme": 8}), bounds(), NOW))[1] == "limit.reached"
 
 
 def test_a_brand_has_no_more_than_its_own_part() -> None:
     went = decide("model", "acme", gate(), bounds(brand_per_minute=6), NOW)
-    assert isinstance(went, Go)
+    assert isinstance(went, Permit)
     assert went.brand_next_at == NOW + 10 * SECOND
 
 
@@ -97,7 +97,7 @@ def test_a_provider_that_asked_us_to_wait_is_obeyed() -> None:
     closed = gate(closed_until=NOW + 20 * SECOND, closed_why="slow down")
     decided = decide("brave", "acme", closed, bounds(), NOW)
     assert waits(decided) == (20 * SECOND, "provider.limited")
-    assert isinstance(decide("brave", "acme", closed, bounds(), NOW + 20 * SECOND), Go)
+    assert isinstance(decide("brave", "acme", closed, bounds(), NOW + 20 * SECOND), Permit)
 
 
 def test_after_failures_in_a_row_one_request_at_a_time_looks_whether_it_is_back() -> None:
@@ -106,7 +106,7 @@ def test_after_failures_in_a_row_one_request_at_a_time_looks_whether_it_is_back(
     ]  # fmt: skip
     failing = gate(failures=5, closed_until=NOW)
     probe = decide("brave", "acme", failing, bounds(), NOW)
-    assert isinstance(probe, Go)
+    assert isinstance(probe, Permit)
     assert probe.probe_until == NOW + 10 * SECOND
     others = gate(failures=5, closed_until=probe.probe_until)
     assert waits(decide("brave", "acme", others, bounds(), NOW)) == (10 * SECOND, "provider.failing")
@@ -123,7 +123,7 @@ async def url(make_database: Callable[[str], Awaitable[str]]) -> str:
 @pytest.fixture
 async def replicas(url: str) -> AsyncIterator[Replicas]:
     settings = Settings.model_validate({"database_url": url, "service_key": KEY, "http_port": 0})
-    async with running(Gateway(settings)) as one, running(Gateway(settings)) as other:
+    async with running(GatewayApp(settings)) as one, running(GatewayApp(settings)) as other:
         clients = [
             httpx.AsyncClient(
                 base_url=f"http://127.0.0.1:{app.port}",
@@ -231,13 +231,13 @@ async def test_a_pause_that_is_far_too_long_is_not_believed(url: str) -> None:
     connections = Connections(url, name="test", size=2)
     await connections.open()
 
-    gates = Gates(connections, "select $1 as brand, 0 as calls where false")
+    limiter = RateLimiter(connections, "select $1 as brand, 0 as calls where false")
     async with connections.connection() as connection, connection.transaction():
-        assert isinstance(await gates.turn(connection, "brave", "acme", bounds()), Go)
-    limited = Problem("provider.limited", "x", HTTPStatus.TOO_MANY_REQUESTS, after=timedelta(days=400))
-    await gates.failed("brave", limited)
+        assert isinstance(await limiter.turn(connection, "brave", "acme", bounds()), Permit)
+    limited = CallProblem("provider.limited", "x", HTTPStatus.TOO_MANY_REQUESTS, after=timedelta(days=400))
+    await limiter.failed("brave", limited)
     async with connections.connection() as connection, connection.transaction():
-        decided = await gates.turn(connection, "brave", "acme", bounds())
-    assert isinstance(decided, Wait)
+        decided = await limiter.turn(connection, "brave", "acme", bounds())
+    assert isinstance(decided, PermitDelay)
     assert timedelta(minutes=59) < decided.time <= timedelta(hours=1)
     await connections.close()

@@ -6,7 +6,7 @@ import httpx
 from starlette.responses import JSONResponse
 
 from chassis.testing import serving
-from gateway.app import Gateway
+from gateway.app import GatewayApp
 from tests.fixtures.providers import FakeModel
 
 
@@ -15,7 +15,7 @@ async def write(api: httpx.AsyncClient, text: str, brand: str = "acme") -> int:
     return (await api.post("/v1/chat/completions", json=body, headers={"X-Brand": brand})).status_code
 
 
-async def shown(gateway: Gateway, api: httpx.AsyncClient) -> dict[str, float]:
+async def shown(gateway: GatewayApp, api: httpx.AsyncClient) -> dict[str, float]:
     """Figures by name and labels, without the system's name."""
     await gateway.metrics.sample()
     text = (await api.get("/metrics")).text
@@ -26,7 +26,7 @@ async def shown(gateway: Gateway, api: httpx.AsyncClient) -> dict[str, float]:
 
 
 async def test_calls_and_money_are_shown_by_provider_and_never_by_brand(
-    gateway: Gateway, api: httpx.AsyncClient
+    gateway: GatewayApp, api: httpx.AsyncClient
 ) -> None:
     async with serving(model := FakeModel()) as url:
         settings = {"url": f"{url}/v1", "model": "m", "read_price": "10", "max_tokens": 10}

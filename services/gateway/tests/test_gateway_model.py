@@ -10,7 +10,7 @@ import pytest
 from starlette.responses import JSONResponse, Response
 
 from chassis.testing import eventually, serving
-from gateway.app import Gateway
+from gateway.app import GatewayApp
 from tests.fixtures.providers import FakeModel, model_error
 
 MODEL_KEY = "sk-model-key-0123456789abcdef"
@@ -289,7 +289,7 @@ async def test_what_costs_more_than_anybody_could_know_is_counted_as_it_is(
 
 @pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "event-1/draft"}])
 async def test_a_call_takes_eleven_round_trips_to_the_database_and_a_kept_answer_two(
-    headers: dict[str, str], gateway: Gateway, model: FakeModel, ask: Ask
+    headers: dict[str, str], gateway: GatewayApp, model: FakeModel, ask: Ask
 ) -> None:
     """The account; what is known; a transaction of eight, that locks, reads after each lock, and writes; the end."""
     seen: list[str] = []

@@ -5,11 +5,20 @@ from decimal import Decimal
 
 import pytest
 
-from gateway.money import ALL, Caps, Charge, TokenPrice, dollars, micros
-from gateway.money.domain import Exhausted, Period, SetAside, Stopped, Taken, TooLarge, following, refusal
+from gateway.money import ALL, Charge, SpendingCaps, TokenPrice, dollars, micros
+from gateway.money.domain import (
+    BudgetExhausted,
+    BudgetPeriod,
+    BudgetReserved,
+    BudgetTooSmall,
+    BudgetUse,
+    SpendingStopped,
+    following,
+    refusal,
+)
 
 DAY = date(2026, 12, 31)
-NO_CAPS = Caps(None, None)
+NO_CAPS = SpendingCaps(None, None)
 
 
 def test_amounts_are_whole_and_never_rounded_down() -> None:
@@ -30,51 +39,51 @@ def test_tokens_cost_what_the_price_list_says_and_a_fraction_a_whole_micro_dolla
 
 
 def test_periods_begin_at_midnight_of_utc() -> None:
-    assert following(Period.DAY, DAY) == datetime(2027, 1, 1, tzinfo=UTC)
-    assert following(Period.MONTH, DAY) == datetime(2027, 1, 1, tzinfo=UTC)
-    assert following(Period.MONTH, date(2026, 2, 3)) == datetime(2026, 3, 1, tzinfo=UTC)
+    assert following(BudgetPeriod.DAY, DAY) == datetime(2027, 1, 1, tzinfo=UTC)
+    assert following(BudgetPeriod.MONTH, DAY) == datetime(2027, 1, 1, tzinfo=UTC)
+    assert following(BudgetPeriod.MONTH, date(2026, 2, 3)) == datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def taken(reserved: int = 0, **amounts: int) -> dict[tuple[str, Period], Taken]:
+def taken(reserved: int = 0, **amounts: int) -> dict[tuple[str, BudgetPeriod], BudgetUse]:
     return {
-        (scope, period): Taken(amounts.get(f"{'all' if scope == ALL else scope}_{period}", 0), reserved)
+        (scope, period): BudgetUse(amounts.get(f"{'all' if scope == ALL else scope}_{period}", 0), reserved)
         for scope in (ALL, "acme")
-        for period in Period
+        for period in BudgetPeriod
     }
 
 
 def test_a_cap_is_reached_to_the_last_micro_dollar_and_not_passed() -> None:
-    caps = [("acme", Caps(day=100, month=None)), (ALL, NO_CAPS)]
+    caps = [("acme", SpendingCaps(day=100, month=None)), (ALL, NO_CAPS)]
     assert refusal(Charge("acme", DAY, 40), taken(acme_day=60), caps) is None
-    assert refusal(Charge("acme", DAY, 41), taken(acme_day=60), caps) == Exhausted(
-        "acme", Period.DAY, 100, 40, datetime(2027, 1, 1, tzinfo=UTC)
+    assert refusal(Charge("acme", DAY, 41), taken(acme_day=60), caps) == BudgetExhausted(
+        "acme", BudgetPeriod.DAY, 100, 40, datetime(2027, 1, 1, tzinfo=UTC)
     )
 
 
 def test_what_is_only_set_aside_may_be_free_again_soon() -> None:
-    caps = [("acme", Caps(day=100, month=None)), (ALL, NO_CAPS)]
+    caps = [("acme", SpendingCaps(day=100, month=None)), (ALL, NO_CAPS)]
     assert refusal(Charge("acme", DAY, 40), taken(reserved=50, acme_day=10), caps) is None
-    assert refusal(Charge("acme", DAY, 41), taken(reserved=50, acme_day=10), caps) == SetAside(
-        "acme", Period.DAY
+    assert refusal(Charge("acme", DAY, 41), taken(reserved=50, acme_day=10), caps) == BudgetReserved(
+        "acme", BudgetPeriod.DAY
     )
-    assert isinstance(refusal(Charge("acme", DAY, 41), taken(reserved=1, acme_day=60), caps), Exhausted)
+    assert isinstance(refusal(Charge("acme", DAY, 41), taken(reserved=1, acme_day=60), caps), BudgetExhausted)
 
 
 def test_of_two_full_caps_the_one_that_opens_last_says_when() -> None:
     day = date(2026, 2, 3)
-    caps = [("acme", Caps(day=10, month=None)), (ALL, Caps(day=None, month=20))]
+    caps = [("acme", SpendingCaps(day=10, month=None)), (ALL, SpendingCaps(day=None, month=20))]
     refused = refusal(Charge("acme", day, 5), taken(acme_day=10, all_month=18), caps)
-    assert isinstance(refused, Exhausted)
+    assert isinstance(refused, BudgetExhausted)
     assert (refused.scope, refused.left, refused.next_begins) == (ALL, 2, datetime(2026, 3, 1, tzinfo=UTC))
 
 
 def test_what_no_period_has_room_for_is_not_told_to_wait() -> None:
-    caps = [("acme", Caps(day=10, month=100)), (ALL, NO_CAPS)]
-    assert refusal(Charge("acme", DAY, 11), taken(), caps) == TooLarge("acme", Period.DAY, 10)
+    caps = [("acme", SpendingCaps(day=10, month=100)), (ALL, NO_CAPS)]
+    assert refusal(Charge("acme", DAY, 11), taken(), caps) == BudgetTooSmall("acme", BudgetPeriod.DAY, 10)
 
 
 def test_what_costs_nothing_passes_a_full_cap_but_not_the_switch() -> None:
-    full = [("acme", Caps(day=10, month=None)), (ALL, NO_CAPS)]
+    full = [("acme", SpendingCaps(day=10, month=None)), (ALL, NO_CAPS)]
     assert refusal(Charge("acme", DAY, 0), taken(acme_day=50), full) is None
-    stopped = [("acme", NO_CAPS), (ALL, Caps(None, None, stopped="a leak"))]
-    assert refusal(Charge("acme", DAY, 0), taken(), stopped) == Stopped(ALL, "a leak")
+    stopped = [("acme", NO_CAPS), (ALL, SpendingCaps(None, None, stopped="a leak"))]
+    assert refusal(Charge("acme", DAY, 0), taken(), stopped) == SpendingStopped(ALL, "a leak")

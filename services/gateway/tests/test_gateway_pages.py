@@ -14,7 +14,7 @@ import pytest
 from chassis import Connections
 from chassis.testing.apps import running
 from gateway.app import build
-from gateway.pages import Cleaning
+from gateway.pages import PageCacheCleaner
 from gateway.settings import Settings
 from tests.fixtures.sites import PUBLIC, Names, Request, Site, answer, redirect
 
@@ -395,7 +395,7 @@ async def test_what_is_kept_stays_within_bounds(one: Replica, database: str, pub
     connections = Connections(database, name="test")
     await connections.open()
     try:
-        await Cleaning(connections, 2_500).clean()
+        await PageCacheCleaner(connections, 2_500).clean()
         async with connections.connection() as connection:
             kept = await connection.fetch("select address from pages order by address")
     finally:

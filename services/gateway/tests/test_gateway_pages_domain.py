@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gateway.pages.domain import Page, conditions, describe, good_for, kept
+from gateway.pages.domain import PageResponse, conditions, describe, fresh_for, kept_headers
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 THEN = "Sun, 22 Nov 2026 12:00:00 GMT"
@@ -38,12 +38,12 @@ LATER = "Sun, 22 Nov 2026 13:30:00 GMT"
     ],
 )
 def test_how_long_an_answer_is_good(headers: dict[str, str], seconds: int | None) -> None:
-    assert good_for(headers, NOW) == (None if seconds is None else timedelta(seconds=seconds))
+    assert fresh_for(headers, NOW) == (None if seconds is None else timedelta(seconds=seconds))
 
 
-def page(**headers: str) -> Page:
+def page(**headers: str) -> PageResponse:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Page("http://a.example/", "http://a.example/b/c", named, b"", NOW, NOW)
+    return PageResponse("http://a.example/", "http://a.example/b/c", named, b"", NOW, NOW)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_what_is_not_said_is_not_known() -> None:
 
 
 def test_only_what_is_of_use_is_kept_and_no_more_of_it_than_that() -> None:
-    assert kept({"set-cookie": "a=b", "etag": 'W/"1\x00"', "link": "x" * 9000}) == {
+    assert kept_headers({"set-cookie": "a=b", "etag": 'W/"1\x00"', "link": "x" * 9000}) == {
         "etag": 'W/"1"',
         "link": "x" * 4000,
     }

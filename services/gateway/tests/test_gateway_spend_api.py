@@ -9,11 +9,11 @@ import pytest
 
 from chassis import Connection
 from chassis.testing import running
-from gateway.app import Gateway
-from gateway.calls import Asked, fingerprint
-from gateway.limits import Go
-from gateway.outcomes import Paid
-from gateway.problems import ProblemError
+from gateway.app import GatewayApp
+from gateway.calls import CallRequest, fingerprint
+from gateway.limits import Permit
+from gateway.outcomes import AnsweredCall
+from gateway.problems import CallProblemError
 from gateway.settings import Settings
 from tests.fixtures.commands.brandctl import Operator
 
@@ -21,7 +21,7 @@ KEY = "test-service-key-0123456789"
 
 
 @pytest.fixture
-async def gateway(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[Gateway]:
+async def gateway(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[GatewayApp]:
     settings = Settings.model_validate(
         {
             "database_url": await make_database("gateway"),
@@ -30,32 +30,32 @@ async def gateway(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterat
             "cap_brand_day": "0.50",
         }
     )
-    async with running(Gateway(settings)) as app:
+    async with running(GatewayApp(settings)) as app:
         yield app
 
 
 @pytest.fixture
-async def api(gateway: Gateway) -> AsyncIterator[httpx.AsyncClient]:
+async def api(gateway: GatewayApp) -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient(
         base_url=f"http://127.0.0.1:{gateway.port}", headers={"X-Service-Key": KEY}, trust_env=False
     ) as client:
         yield client
 
 
-async def pay(gateway: Gateway, brand: str, maximum: int, spent: int) -> None:
-    async def send() -> Paid:
-        return Paid("an answer", spent, {"tokens": 12})
+async def pay(gateway: GatewayApp, brand: str, maximum: int, spent: int) -> None:
+    async def send() -> AnsweredCall:
+        return AnsweredCall("an answer", spent, {"tokens": 12})
 
-    async def at_once(_: Connection) -> Go:
+    async def at_once(_: Connection) -> Permit:
         now = datetime.now(UTC)
-        return Go(now, now, None)
+        return Permit(now, now, None)
 
     what = fingerprint(brand, maximum, spent)
-    asked = Asked(brand, "model", "a-model", what, maximum, timedelta(seconds=5), timedelta())
-    await gateway.paying.once(asked, send, at_once)
+    asked = CallRequest(brand, "model", "a-model", what, maximum, timedelta(seconds=5), timedelta())
+    await gateway.paid_calls.execute(asked, send, at_once)
 
 
-async def test_what_was_spent_and_may_be_is_told(gateway: Gateway, api: httpx.AsyncClient) -> None:
+async def test_what_was_spent_and_may_be_is_told(gateway: GatewayApp, api: httpx.AsyncClient) -> None:
     await pay(gateway, "acme", 400_000, 300_001)
     await pay(gateway, "other", 10, 9)
     told = (await api.get("/v1/spend")).json()
@@ -77,7 +77,7 @@ async def test_what_was_spent_and_may_be_is_told(gateway: Gateway, api: httpx.As
     )
 
 
-async def test_the_ledger_is_read_page_by_page(gateway: Gateway, api: httpx.AsyncClient) -> None:
+async def test_the_ledger_is_read_page_by_page(gateway: GatewayApp, api: httpx.AsyncClient) -> None:
     for number in range(5):
         await pay(gateway, "acme", 10, number)
     seen: list[int] = []
@@ -96,7 +96,7 @@ async def test_a_cap_that_is_none_is_refused(api: httpx.AsyncClient, wrong: dict
     assert (await api.put("/v1/spend/caps/Not%20a%20slug", json={})).status_code == 422
 
 
-async def test_an_operator_caps_stops_and_resumes(gateway: Gateway, tmp_path: Path) -> None:
+async def test_an_operator_caps_stops_and_resumes(gateway: GatewayApp, tmp_path: Path) -> None:
     operator = Operator(
         tmp_path, {"GATEWAY_URL": f"http://127.0.0.1:{gateway.port}", "SERVICE_KEY": KEY}, "spend"
     )
@@ -107,13 +107,13 @@ async def test_an_operator_caps_stops_and_resumes(gateway: Gateway, tmp_path: Pa
 
     code, shown = await brandctl("cap", "acme", "--day", "0.000100")
     assert (code, "acme\t0.00\t0.0001\t0.00\t0.00\t30.00\ton" in shown) == (0, True)
-    with pytest.raises(ProblemError, match=r"budget\.too_small"):
+    with pytest.raises(CallProblemError, match=r"budget\.too_small"):
         await pay(gateway, "acme", 101, 1)
     await pay(gateway, "acme", 100, 60)
     assert "acme\tmodel\ta-model\tsettled\t0.00006\t0.0001\t" in (await brandctl("calls"))[1]
 
     assert (await brandctl("stop", "--brand", "acme", "--why", "a leak"))[0] == 0
-    with pytest.raises(ProblemError, match="a leak"):
+    with pytest.raises(CallProblemError, match="a leak"):
         await pay(gateway, "acme", 1, 1)
     await pay(gateway, "other", 1, 1)
     assert "stopped: a leak" in (await brandctl())[1]

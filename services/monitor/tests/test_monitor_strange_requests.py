@@ -5,7 +5,7 @@ from uuid import UUID
 
 import httpx
 
-from chassis.testing.strange_requests import Target, ask_strangely
+from chassis.testing.strange_requests import FuzzTarget, ask_strangely
 from envelope import DomainMessage
 from messaging import DeadLetter
 
@@ -18,7 +18,7 @@ async def test_nothing_that_is_asked_makes_the_monitor_fail(
     ids = [str(each) for each in await record(new_death(b"garbage"), *(new_death() for _ in range(30)))]
     document = (await api.get("/openapi.json")).json()
     now = (await api.get("/v1/dead-letters")).json()["now"]
-    target = Target(
+    target = FuzzTarget(
         str(api.base_url),
         [*document["paths"], "/docs", "/v1/{x}"],
         known={"dead_letter_id": ids, "before": ids, "state": ["open", "resolved"], "limit": ["1", "200"]},

@@ -7,7 +7,7 @@ from uuid import UUID
 import httpx
 import pytest
 
-from chassis.testing.strange_requests import Target, ask_strangely
+from chassis.testing.strange_requests import FuzzTarget, ask_strangely
 from envelope import new_event_id
 from messaging import Database
 from orchestrator.writing import Article, Source
@@ -136,7 +136,7 @@ async def test_nothing_that_is_asked_makes_the_orchestrator_fail(
     research = {"keywords": ["cold brew", "moka pot"], "priority": "high"}
     document = (await api.get("/openapi.json")).json()
     values = {place.rpartition(".")[2]: list(map(str, found)) for place, found in known.items()}
-    target = Target(
+    target = FuzzTarget(
         str(api.base_url),
         [
             *document["paths"],

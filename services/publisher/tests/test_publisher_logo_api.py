@@ -17,7 +17,7 @@ from starlette.requests import Request
 from chassis import ServiceKey
 from chassis.http.callers import SERVICE, Caller, Scope
 from chassis.testing import serving
-from chassis.testing.strange_requests import Target, ask_strangely
+from chassis.testing.strange_requests import FuzzTarget, ask_strangely
 from messaging import Database
 from publisher import store
 from publisher.api import create_api
@@ -265,6 +265,6 @@ async def test_nothing_that_is_asked_makes_it_fail(web: Web, database: Database)
     paths = [*document["paths"], "/docs", "/v1/{x}", "/sites/{slug}/logo-{digest}.png"]
     async with serving(app) as origin:
         known = {"slug": ["daily-grind"], "digest": ["0123456789abcdef"], "If-None-Match": ["*"]}
-        target = Target(origin, paths, known, key=KEY["X-Service-Key"], document=document)
+        target = FuzzTarget(origin, paths, known, key=KEY["X-Service-Key"], document=document)
         answered = await ask_strangely(target, count=200)
     assert {200, 401, 404, 422} <= set(answered)

@@ -6,7 +6,7 @@ from pydantic import SecretStr
 from starlette.routing import Route
 
 from chassis.testing import running
-from chassis.testing.strange_requests import Target, ask_strangely
+from chassis.testing.strange_requests import FuzzTarget, ask_strangely
 from publisher import store
 from publisher.app import build
 from publisher.domain import Author, BrandSlug, SiteSettings
@@ -52,6 +52,6 @@ async def test_nothing_that_is_asked_makes_the_sites_fail(
         sites = create_app(service.database, SiteUrls.under(settings.public_url), articles_per_page=1)
         paths = [route.path for route in sites.routes if isinstance(route, Route)]
         paths += ["/health/live", "/health/ready", "/metrics", "/v1/{x}"]
-        target = Target(f"http://127.0.0.1:{service.port}", paths, KNOWN)
+        target = FuzzTarget(f"http://127.0.0.1:{service.port}", paths, KNOWN)
         answered = await ask_strangely(target, count=300)
     assert {200, 308, 404, 405} <= set(answered)

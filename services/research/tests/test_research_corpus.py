@@ -10,8 +10,8 @@ import pytest
 from messaging import Database
 from research.clients.local_corpus import LocalCorpus
 from research.clients.provider import ProviderUnavailableError
-from research.domain import Found, Insufficient
-from research.reading.pool import Readers
+from research.domain import InsufficientSources, ResearchResult
+from research.reading.pool import ReaderPool
 
 FILLER = "There is more to say about kitchens, kettles and cups than fits on this page."
 
@@ -50,12 +50,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 def corpus_of(database: Database, folder: Path) -> LocalCorpus:
-    return LocalCorpus(database, folder, rescan_seconds=3600, readers=Readers())
+    return LocalCorpus(database, folder, rescan_seconds=3600, readers=ReaderPool())
 
 
 async def paths(corpus: LocalCorpus, keyword: str = "Cold-Brew coffee") -> set[str | None]:
     findings = await corpus.search(keyword, brand="acme")
-    assert isinstance(findings, Found), findings
+    assert isinstance(findings, ResearchResult), findings
     return {source.path for source in findings.sources}
 
 
@@ -70,7 +70,7 @@ async def test_too_few_sources_are_a_refusal(research_database: Database, folder
     corpus = corpus_of(research_database, folder)
     await corpus.refresh()
     for keyword in ("green tea", "chocolate cake", "the who", "!?", "kettle\\'s :* & | <->"):
-        assert isinstance(await corpus.search(keyword, brand="acme"), Insufficient), keyword
+        assert isinstance(await corpus.search(keyword, brand="acme"), InsufficientSources), keyword
 
 
 async def test_a_request_waits_for_the_first_index(research_database: Database, folder: Path) -> None:
@@ -98,7 +98,7 @@ async def test_only_changes_are_read_again(research_database: Database, folder: 
     assert after.keys() == {"water.md", "deep/down/time.html", "tea.txt", "ice.md"}
     assert {path for path in before.keys() & after.keys() if before[path] != after[path]} == {"water.md"}
     findings = await corpus.search("cold brew coffee", brand="acme")
-    assert isinstance(findings, Insufficient)
+    assert isinstance(findings, InsufficientSources)
     assert "only 2 documents" in findings.detail
 
 
@@ -168,7 +168,7 @@ async def test_the_licence_of_the_folder_applies_where_a_document_names_none(
     corpus = corpus_of(research_database, folder)
     await corpus.refresh()
     findings = await corpus.search("cold brew coffee", brand="acme")
-    assert isinstance(findings, Found)
+    assert isinstance(findings, ResearchResult)
     assert {source.path: source.licence for source in findings.sources}["ice.md"] == "MIT"
     assert {source.licence for source in findings.sources if source.path != "ice.md"} == {"CC0 1.0 Universal"}
 
@@ -220,7 +220,7 @@ async def test_documents_full_of_a_keyword_hold_up_nobody(
     while not searching.done():
         await asyncio.sleep(0.005)
         longest, last = max(longest, time.thread_time() - last), time.thread_time()
-    assert isinstance(await searching, Found)
+    assert isinstance(await searching, ResearchResult)
     spent = time.process_time() - began
     # A share, and not seconds, which a busy machine stretches.
     assert longest < spent / 4

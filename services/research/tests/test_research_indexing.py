@@ -11,9 +11,9 @@ from chassis.testing import eventually
 from messaging import Database
 from research.clients.local_corpus import LocalCorpus
 from research.clients.provider import ProviderUnavailableError
-from research.domain import Found, Insufficient
+from research.domain import InsufficientSources, ResearchResult
 from research.index import listing
-from research.reading.pool import Readers
+from research.reading.pool import ReaderPool
 
 TEXTS = {
     "a.md": "Cold brew coffee wants soft water, because hard water hides the little acid that it has.",
@@ -56,7 +56,7 @@ class Folder:
             database,
             self.path,
             rescan_seconds=3600,
-            readers=Readers(program),
+            readers=ReaderPool(program),
             patience_seconds=patience,
         )
 
@@ -71,7 +71,7 @@ def folder(tmp_path: Path) -> Folder:
 
 async def counts(database: Database) -> dict[str, int]:
     async with database.connection() as connection:
-        return await listing.counts(connection)
+        return await listing.count_by_state(connection)
 
 
 async def test_a_file_that_was_only_touched_is_not_read_again(
@@ -87,7 +87,7 @@ async def test_a_file_that_was_only_touched_is_not_read_again(
     assert folder.reads() == ["a.md", "b.md", "b.md", "c.md"]
     await corpus.refresh()
     assert folder.reads() == ["a.md", "b.md", "b.md", "c.md"]
-    assert isinstance(await corpus.search("cold brew coffee", brand="acme"), Found)
+    assert isinstance(await corpus.search("cold brew coffee", brand="acme"), ResearchResult)
 
 
 async def test_requests_are_answered_while_the_corpus_is_read(
@@ -99,12 +99,12 @@ async def test_requests_are_answered_while_the_corpus_is_read(
     corpus = folder.corpus(research_database, patience=0.1)
     reading = asyncio.create_task(corpus.refresh())
 
-    async def answered() -> Found | None:
+    async def answered() -> ResearchResult | None:
         try:
             findings = await corpus.search("cold brew coffee", brand="acme")
         except ProviderUnavailableError:
             return None
-        assert isinstance(findings, Found)
+        assert isinstance(findings, ResearchResult)
         return findings
 
     # A batch is written when all of it was read; what waits holds up its own batch alone.
@@ -118,9 +118,9 @@ async def test_requests_are_answered_while_the_corpus_is_read(
     await reading
     assert (await counts(research_database))["waiting"] == 0
     complete = await corpus.search("cold brew coffee", brand="acme")
-    assert isinstance(complete, Found)
+    assert isinstance(complete, ResearchResult)
     assert not complete.is_preliminary
-    assert isinstance(await corpus.search("patience of kettles", brand="acme"), Insufficient)
+    assert isinstance(await corpus.search("patience of kettles", brand="acme"), InsufficientSources)
 
 
 async def test_a_corpus_that_was_read_before_is_searched_at_once(
@@ -133,7 +133,7 @@ async def test_a_corpus_that_was_read_before_is_searched_at_once(
     await eventually(lambda: "d.md" in folder.reads())
     async with asyncio.timeout(60):
         found = await corpus.search("cold brew coffee", brand="acme")
-    assert isinstance(found, Found)
+    assert isinstance(found, ResearchResult)
     assert not found.is_preliminary
     reading.cancel()
     await asyncio.gather(reading, return_exceptions=True)

@@ -10,14 +10,14 @@ from starlette.responses import JSONResponse, Response
 from chassis.testing import serving
 from messaging import Database, WaitFor
 from research import store
-from research.clients.provider import Wanted
-from research.domain import Found
-from research.reading.pool import Readers
-from research.sources.domain import Sources, WebSearch
+from research.clients.provider import ResearchQuery
+from research.domain import ResearchResult
+from research.reading.pool import ReaderPool
+from research.sources.domain import SourceSettings, WebSearchSettings
 from tests.fixtures.providers import FakeModel, model_error
 from tests.fixtures.web_research import World, behind
 
-PROPOSED = Sources(folder=False, web=WebSearch(language="en", queries=3, proposals=True))
+PROPOSED = SourceSettings(folder=False, web=WebSearchSettings(language="en", queries=3, proposals=True))
 BY_RULE = ["cold brew", "what is cold brew", "cold brews"]
 SEARCH, CALL = 5000, 100 * 10 + 50 * 60
 """Micro-dollars: of a search, and of an answer with 100 tokens read and 50 written."""
@@ -77,7 +77,7 @@ async def test_what_a_model_proposes_is_searched_for_and_paid_once(
     ]
     command = uuid4()
     for _ in range(3):
-        assert isinstance(await world.look(PROPOSED, command=command), Found)
+        assert isinstance(await world.look(PROPOSED, command=command), ResearchResult)
     assert searched(world) == ["cold brew", "cold brew ratio", "cold brew grind size"]
     assert await spent(world) == CALL + 3 * SEARCH
     # All that it was shown.
@@ -87,9 +87,9 @@ async def test_what_a_model_proposes_is_searched_for_and_paid_once(
     assert asked["response_format"]["type"] == "json_schema"
     # It is kept for as long as the command is under way.
     async with research_database.connection() as connection:
-        assert await store.proposals(connection, command) == ("cold brew ratio", "cold brew grind size")
+        assert await store.get_proposals(connection, command) == ("cold brew ratio", "cold brew grind size")
         await store.forget_commands(connection, [command])
-        assert await store.proposals(connection, command) is None
+        assert await store.get_proposals(connection, command) is None
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ async def test_what_a_model_proposes_is_searched_for_and_paid_once(
 async def test_without_a_usable_answer_the_rules_do(world: World, model: FakeModel, answer: Response) -> None:
     model.next_answers = [answer]
     command = uuid4()
-    assert isinstance(await world.look(PROPOSED, command=command), Found)
+    assert isinstance(await world.look(PROPOSED, command=command), ResearchResult)
     assert searched(world) == BY_RULE
     # The next delivery searches for the same, though the model might answer now.
     model.next_answers = [proposing("cold brew ratio")]
@@ -121,17 +121,17 @@ async def test_without_a_usable_answer_the_rules_do(world: World, model: FakeMod
 async def test_without_a_model_or_money_for_it_the_rules_do(world: World, model: FakeModel) -> None:
     # Enough for three searches, and not for the 300 tokens that an answer may have.
     await world.api.put("/v1/spend/caps/acme", json={"day": 0.016, "month": 1})
-    assert isinstance(await world.look(PROPOSED), Found)
+    assert isinstance(await world.look(PROPOSED), ResearchResult)
     assert searched(world) == BY_RULE
     assert (await world.api.delete("/v1/providers/model")).status_code == 204
     await world.api.put("/v1/spend/caps/acme", json={"day": 1, "month": 1})
-    assert isinstance(await world.look(PROPOSED), Found)
+    assert isinstance(await world.look(PROPOSED), ResearchResult)
     assert model.requests == []
 
 
 async def test_nobody_is_asked_who_did_not_want_it(world: World, model: FakeModel) -> None:
-    for web in (WebSearch(queries=3), WebSearch(queries=1, proposals=True)):
-        assert isinstance(await world.look(Sources(folder=False, web=web)), Found)
+    for web in (WebSearchSettings(queries=3), WebSearchSettings(queries=1, proposals=True)):
+        assert isinstance(await world.look(SourceSettings(folder=False, web=web)), ResearchResult)
     assert model.requests == []
 
 
@@ -141,10 +141,10 @@ async def test_a_gateway_that_is_away_is_waited_for_and_the_model_asked_then(
     model.next_answers = [proposing("cold brew ratio")]
     command = UUID(int=7)
     gone = f"http://127.0.0.1:{free_port()}"
-    async with behind(gone, world.corpus, Readers(), database=research_database) as away:
+    async with behind(gone, world.corpus, ReaderPool(), database=research_database) as away:
         with pytest.raises(WaitFor):
-            await away.search(Wanted("cold brew", "acme", PROPOSED, command=command))
+            await away.search(ResearchQuery("cold brew", "acme", PROPOSED, command=command))
     async with research_database.connection() as connection:
-        assert await store.proposals(connection, command) is None
+        assert await store.get_proposals(connection, command) is None
     await world.look(PROPOSED, command=command)
     assert searched(world)[:2] == ["cold brew", "cold brew ratio"]

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from messaging import Database
 from research.clients.local_corpus import LocalCorpus
-from research.domain import Found, Insufficient
-from research.index.repeated import fingerprint, without
-from research.ranking.near_duplicates import are_one_text, shingles
-from research.reading.pool import Readers
+from research.domain import InsufficientSources, ResearchResult
+from research.index.paragraphs import fingerprint, remove_paragraphs
+from research.ranking.near_duplicates import are_near_duplicates, shingles
+from research.reading.pool import ReaderPool
 
 OFFER = "Whoever orders two bags of the house blend by Friday gets a cup with our lion on it, brewed for cold brew coffee."
 PAGES = {
@@ -40,20 +40,22 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-async def look(database: Database, folder: Path, keyword: str = "cold brew coffee") -> Found | Insufficient:
-    corpus = LocalCorpus(database, folder, rescan_seconds=3600, readers=Readers())
+async def look(
+    database: Database, folder: Path, keyword: str = "cold brew coffee"
+) -> ResearchResult | InsufficientSources:
+    corpus = LocalCorpus(database, folder, rescan_seconds=3600, readers=ReaderPool())
     await corpus.refresh()
     return await corpus.search(keyword, brand="acme")
 
 
-def texts(findings: Found | Insufficient) -> list[str]:
-    assert isinstance(findings, Found), findings
+def texts(findings: ResearchResult | InsufficientSources) -> list[str]:
+    assert isinstance(findings, ResearchResult), findings
     return sorted(passage.text for source in findings.sources for passage in source.passages)
 
 
 async def test_a_box_on_every_page_of_a_site_is_left_out(research_database: Database, folder: Path) -> None:
     assert texts(await look(research_database, folder)) == sorted(PAGES.values())
-    assert isinstance(await look(research_database, folder, "house blend"), Insufficient)
+    assert isinstance(await look(research_database, folder, "house blend"), InsufficientSources)
 
 
 async def test_two_pages_that_say_the_same_may_quote_each_other(
@@ -113,7 +115,7 @@ async def test_copies_of_a_text_are_one_source(research_database: Database, tmp_
     write(tmp_path, "guide.txt", text)
     write(tmp_path, "v2/guide.md", f"# The guide\n\n{edited}")
     findings = await look(research_database, tmp_path)
-    assert isinstance(findings, Insufficient)
+    assert isinstance(findings, InsufficientSources)
     assert "only 1 document treats it (copies count once)" in findings.detail
     for name in ("time.html", "grind.html"):
         write(
@@ -127,7 +129,7 @@ async def test_copies_of_a_text_are_one_source(research_database: Database, tmp_
         "In summer a glass of cold brew coffee over ice is what most guests ask for first.",
     )
     found = await look(research_database, tmp_path)
-    assert isinstance(found, Found)
+    assert isinstance(found, ResearchResult)
     assert len([source for source in found.sources if "guide" in str(source.path)]) == 1
 
 
@@ -146,14 +148,14 @@ async def test_copies_of_a_text_are_one_source(research_database: Database, tmp_
     ],
 )
 def test_one_text_is_known_by_its_runs_of_words(one: str, other: str, same: bool) -> None:
-    assert are_one_text(shingles([one]), shingles([other])) is same
-    assert are_one_text(shingles([other]), shingles([one])) is same
+    assert are_near_duplicates(shingles([one]), shingles([other])) is same
+    assert are_near_duplicates(shingles([other]), shingles([one])) is same
 
 
 def test_figures_and_case_do_not_tell_notices_apart() -> None:
     assert fingerprint("Page 3 of 12 — The Daily Grind") == fingerprint("PAGE 11 of 12: the daily grind!")
     assert fingerprint("A page") != fingerprint("The page")
-    assert without("Keep this.\n\nPage 3 of 12", {fingerprint("page 0 of 0")}) == "Keep this."
+    assert remove_paragraphs("Keep this.\n\nPage 3 of 12", {fingerprint("page 0 of 0")}) == "Keep this."
 
 
 async def test_many_pages_are_counted_in_time(research_database: Database, tmp_path: Path) -> None:

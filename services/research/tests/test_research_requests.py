@@ -15,24 +15,24 @@ from pydantic import SecretStr
 
 from chassis import ServiceKey
 from chassis.testing import eventually, running, serving
-from chassis.testing.strange_requests import Target, ask_strangely
+from chassis.testing.strange_requests import FuzzTarget, ask_strangely
 from envelope import DomainMessage, encode, new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import Priority, ResearchErase, ResearchRequested
 from messaging import Context, Database, QueuePolicy, Service, ServiceSettings, Transaction, on_each
 from messaging.testing import written
 from messaging.testing.broker import Broker
-from research.clients.provider import Wanted
-from research.domain import Findings, Found, Insufficient, RankedPassage, Source
+from research.clients.provider import ResearchQuery
+from research.domain import Findings, InsufficientSources, RankedPassage, ResearchResult, ResearchSource
 from research.erasure import erase
-from research.handlers import Handlers, write
+from research.handlers import Handlers, store_outcomes
 from research.http_api import create_api
-from research.sources.domain import Sources, WebSearch
+from research.sources.domain import SourceSettings, WebSearchSettings
 from research.sources.store import set_sources
 
 KEY = "a-service-key-for-tests"
 SOURCES = tuple(
-    Source(
+    ResearchSource(
         f"Title {n}",
         None,
         f"{n}.md",
@@ -51,16 +51,16 @@ class Answers:
 
     def __init__(self, findings: Findings | Exception) -> None:
         self.findings = findings
-        self.wanted: list[Wanted] = []
+        self.wanted: list[ResearchQuery] = []
 
     @property
     def asked(self) -> int:
         return len(self.wanted)
 
-    def name(self, sources: Sources) -> str:
+    def name(self, sources: SourceSettings) -> str:
         return "answers"
 
-    async def search(self, wanted: Wanted) -> Findings:
+    async def search(self, wanted: ResearchQuery) -> Findings:
         assert wanted.keyword
         self.wanted.append(wanted)
         if isinstance(self.findings, Exception):
@@ -103,7 +103,7 @@ async def sent(
 
 
 async def test_sources_are_stored_and_announced(research_database: Database) -> None:
-    envelope = await sent(research_database, Answers(Found(SOURCES)), request())
+    envelope = await sent(research_database, Answers(ResearchResult(SOURCES)), request())
     assert envelope["type"] == "research.completed"
     assert envelope["payload"]["keyword"] == "cold brew"
     async with research_database.connection() as connection:
@@ -118,7 +118,7 @@ async def test_sources_are_stored_and_announced(research_database: Database) -> 
 
 
 async def test_too_few_sources_are_announced_with_the_reason(research_database: Database) -> None:
-    envelope = await sent(research_database, Answers(Insufficient("Too little.")), request())
+    envelope = await sent(research_database, Answers(InsufficientSources("Too little.")), request())
     assert envelope["type"] == "research.failed"
     assert envelope["payload"] == {
         "brand_slug": "daily-grind",
@@ -129,7 +129,7 @@ async def test_too_few_sources_are_announced_with_the_reason(research_database: 
 
 
 async def test_a_second_request_within_a_week_reuses_the_research(research_database: Database) -> None:
-    provider = Answers(Found(SOURCES))
+    provider = Answers(ResearchResult(SOURCES))
     first = await sent(research_database, provider, request("cold brew"))
     second = await sent(research_database, provider, request("Cold-Brew"))
     assert second["payload"] == {**first["payload"], "keyword": "Cold-Brew"}
@@ -140,7 +140,7 @@ async def test_a_second_request_within_a_week_reuses_the_research(research_datab
 async def test_who_wants_it_anew_is_not_given_older_research_and_asks_once(
     research_database: Database,
 ) -> None:
-    provider = Answers(Found(SOURCES))
+    provider = Answers(ResearchResult(SOURCES))
     first = await sent(research_database, provider, request())
     async with research_database.connection() as connection:
         now = await connection.fetchval("select clock_timestamp()")
@@ -155,7 +155,7 @@ async def test_who_wants_it_anew_is_not_given_older_research_and_asks_once(
 
 
 async def test_what_was_found_before_all_was_read_is_not_reused(research_database: Database) -> None:
-    provider = Answers(Found(SOURCES, is_preliminary=True))
+    provider = Answers(ResearchResult(SOURCES, is_preliminary=True))
     first = await sent(research_database, provider, request())
     second = await sent(research_database, provider, request())
     assert first["type"] == second["type"] == "research.completed"
@@ -164,7 +164,7 @@ async def test_what_was_found_before_all_was_read_is_not_reused(research_databas
 
 
 async def test_other_brands_and_later_weeks_search_again(research_database: Database) -> None:
-    provider = Answers(Found(SOURCES))
+    provider = Answers(ResearchResult(SOURCES))
     ids = {(await sent(research_database, provider, request()))["payload"]["research_id"]}
     ids.add((await sent(research_database, provider, request(brand="other")))["payload"]["research_id"])
     async with research_database.connection() as connection:
@@ -174,7 +174,7 @@ async def test_other_brands_and_later_weeks_search_again(research_database: Data
 
 
 async def test_simultaneous_requests_share_one_research(research_database: Database) -> None:
-    provider = Answers(Found(SOURCES))
+    provider = Answers(ResearchResult(SOURCES))
     handlers = Handlers(research_database, provider)
     # Both have searched before either has written.
     records = await asyncio.gather(*(handlers.research_requested(request(), CONTEXT) for _ in range(2)))
@@ -190,17 +190,17 @@ async def test_simultaneous_requests_share_one_research(research_database: Datab
 
 
 async def test_other_sources_of_the_brand_are_searched_anew(research_database: Database) -> None:
-    provider = Answers(Found(SOURCES))
+    provider = Answers(ResearchResult(SOURCES))
     first = await sent(research_database, provider, request())
     async with research_database.connection() as connection:
-        await set_sources(connection, "daily-grind", Sources(web=WebSearch()))
-        await set_sources(connection, "other", Sources(folder=False))
+        await set_sources(connection, "daily-grind", SourceSettings(web=WebSearchSettings()))
+        await set_sources(connection, "other", SourceSettings(folder=False))
     second = await sent(research_database, provider, request())
     assert second["payload"]["research_id"] != first["payload"]["research_id"]
-    assert [each.sources.web for each in provider.wanted] == [None, WebSearch()]
+    assert [each.sources.web for each in provider.wanted] == [None, WebSearchSettings()]
     # As it was before: what was found then is good again.
     async with research_database.connection() as connection:
-        await set_sources(connection, "daily-grind", Sources())
+        await set_sources(connection, "daily-grind", SourceSettings())
     assert (await sent(research_database, provider, request()))["payload"] == first["payload"]
     assert provider.asked == 2
 
@@ -209,22 +209,22 @@ class AnswersEach(Answers):
     """Answers each keyword as told."""
 
     def __init__(self, findings: Mapping[str, Findings]) -> None:
-        super().__init__(Insufficient("Too little."))
+        super().__init__(InsufficientSources("Too little."))
         self.each = findings
 
-    async def search(self, wanted: Wanted) -> Findings:
+    async def search(self, wanted: ResearchQuery) -> Findings:
         await super().search(wanted)
         return self.each[wanted.keyword]
 
 
 async def test_what_ends_together_is_written_together(research_database: Database) -> None:
-    refused = Insufficient("Too little.")
+    refused = InsufficientSources("Too little.")
     provider = AnswersEach(
         {
-            "cold brew": Found(SOURCES),
-            "Cold-Brew": Found(SOURCES),
+            "cold brew": ResearchResult(SOURCES),
+            "Cold-Brew": ResearchResult(SOURCES),
             "tea": refused,
-            "half": Found(SOURCES[:1], is_preliminary=True),
+            "half": ResearchResult(SOURCES[:1], is_preliminary=True),
         }
     )
     handlers = Handlers(research_database, provider)
@@ -247,7 +247,7 @@ async def test_what_ends_together_is_written_together(research_database: Databas
         await written(tx, *ends)
         answers = [json.loads(row.body) for row in tx.outgoing]
         tx.outgoing.clear()
-    assert {end.write for end in ends} == {write}
+    assert {end.write for end in ends} == {store_outcomes}
     assert [each["causation_id"] for each in answers] == [str(each.event_id) for each in asked[:-1]]
     found = [each["payload"].get("research_id") for each in answers]
     # The same keyword in another spelling is one, what is preliminary is nobody else's.
@@ -272,14 +272,16 @@ async def test_what_cannot_be_written_spoils_nothing_but_itself(
     unwritable = replace(SOURCES[0], title="A title\x00 that the database cannot hold")
 
     class AtOnce(AnswersEach):
-        async def search(self, wanted: Wanted) -> Findings:
+        async def search(self, wanted: ResearchQuery) -> Findings:
             findings = await super().search(wanted)
             if self.asked >= len(keywords):
                 all_asked.set()
             await all_asked.wait()
             return findings
 
-    provider = AtOnce(dict.fromkeys(keywords, Found(SOURCES)) | {"bad": Found((unwritable, *SOURCES))})
+    provider = AtOnce(
+        dict.fromkeys(keywords, ResearchResult(SOURCES)) | {"bad": ResearchResult((unwritable, *SOURCES))}
+    )
     settings = ServiceSettings(
         rabbitmq_url=rabbitmq_url, database_url=await make_database("research"), http_port=0
     )
@@ -307,7 +309,7 @@ async def test_what_cannot_be_written_spoils_nothing_but_itself(
 async def test_a_provider_is_told_the_command_and_how_much_patience_is_left(
     research_database: Database,
 ) -> None:
-    provider = Answers(Insufficient("Too little."))
+    provider = Answers(InsufficientSources("Too little."))
     message = request()
     for attempt in (1, 2, 3):
         context = Context(queue="research-commands", attempt=attempt, log=structlog.get_logger())
@@ -334,7 +336,7 @@ async def api(research_database: Database) -> AsyncIterator[httpx.AsyncClient]:
 
 @pytest.fixture
 async def research_id(research_database: Database) -> UUID:
-    envelope = await sent(research_database, Answers(Found(SOURCES)), request())
+    envelope = await sent(research_database, Answers(ResearchResult(SOURCES)), request())
     return UUID(envelope["payload"]["research_id"])
 
 
@@ -410,6 +412,8 @@ async def test_nothing_that_is_asked_makes_it_fail(research_database: Database, 
     document = app.openapi()
     known = {"research_id": [str(research_id)], "id": [str(research_id)], "If-None-Match": ["*"]}
     async with serving(app) as origin:
-        target = Target(origin, [*document["paths"], "/docs", "/v1/{x}"], known, key=KEY, document=document)
+        target = FuzzTarget(
+            origin, [*document["paths"], "/docs", "/v1/{x}"], known, key=KEY, document=document
+        )
         answered = await ask_strangely(target, count=300)
     assert {200, 401, 404, 405, 422} <= set(answered)

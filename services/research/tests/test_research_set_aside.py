@@ -14,10 +14,10 @@ from chassis import ServiceKey
 from chassis.testing import eventually
 from messaging import Database
 from research.clients.local_corpus import LocalCorpus
-from research.domain import Found
+from research.domain import ResearchResult
 from research.http_api import create_api
 from research.index import listing
-from research.reading.pool import Readers
+from research.reading.pool import ReaderPool
 
 KEY = "a-service-key-for-tests"
 PROSE = "Cold brew coffee steeps for twelve hours, and it needs much water."
@@ -64,8 +64,8 @@ class Folder:
     def write(self, name: str, text: str) -> None:
         (self.path / name).write_text(text)
 
-    def readers(self) -> Readers:
-        return Readers((sys.executable, "-I", "-B", str(self._program), str(self._log)))
+    def readers(self) -> ReaderPool:
+        return ReaderPool((sys.executable, "-I", "-B", str(self._program), str(self._log)))
 
     def corpus(self, database: Database) -> LocalCorpus:
         return LocalCorpus(database, self.path, rescan_seconds=3600, readers=self.readers())
@@ -81,7 +81,9 @@ def folder(tmp_path: Path) -> Folder:
 
 async def problems(database: Database) -> dict[str, str | None]:
     async with database.connection() as connection:
-        found = await listing.documents(connection, state=listing.State.SET_ASIDE, after="", limit=100)
+        found = await listing.list_documents(
+            connection, state=listing.CorpusFileState.SET_ASIDE, after="", limit=100
+        )
     return {each.path: each.problem for each in found}
 
 
@@ -93,7 +95,7 @@ async def marks(database: Database) -> dict[str, int]:
 
 async def found(corpus: LocalCorpus) -> set[str | None]:
     findings = await corpus.search("cold brew coffee", brand="acme")
-    assert isinstance(findings, Found), findings
+    assert isinstance(findings, ResearchResult), findings
     return {source.path for source in findings.sources}
 
 
@@ -208,7 +210,7 @@ async def test_a_machine_that_starts_no_readers_sets_nothing_aside(
         research_database,
         folder.path,
         rescan_seconds=3600,
-        readers=Readers((sys.executable, "-c", "raise SystemExit(3)")),
+        readers=ReaderPool((sys.executable, "-c", "raise SystemExit(3)")),
     )
     for _ in range(3):
         with pytest.raises(ExceptionGroup):

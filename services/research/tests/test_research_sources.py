@@ -76,16 +76,16 @@ async def test_what_a_later_version_has_set_is_passed_over(
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ({"urls": ["ftp://example.org/"]}, "urls[0]: is no address"),
+        ({"urls": ["ftp://example.org/"]}, "urls[0]: is not an address"),
         ({"urls": ["https://①②⑦.0.0.1/"]}, "a host that not every program reads alike"),
-        ({"preferred_hosts": ["①②⑦.0.0.1"]}, "is no host"),
+        ({"preferred_hosts": ["①②⑦.0.0.1"]}, "is not a host"),
         ({"urls": ["https://user:secret@example.org/"]}, "user or a password"),
         ({"feeds": ["http://example.org:8080/feed"]}, "port"),
         ({"urls": ["http://example.org/a b"]}, "spaces"),
         ({"urls": ["https://example.org/"] * 31}, "more than 30 entries"),
         ({"feeds": ["https://example.org/"] * 11}, "more than 10 entries"),
-        ({"blocked_hosts": ["https://example.org"]}, "is no host"),
-        ({"preferred_hosts": ["com"]}, "is no host"),
+        ({"blocked_hosts": ["https://example.org"]}, "is not a host"),
+        ({"preferred_hosts": ["com"]}, "is not a host"),
         ({"web": {"queries": 9}}, "web.queries"),
         ({"web": {"freshness": "ever"}}, "web.freshness"),
         ({"webb": {}}, "is not a field"),
@@ -138,6 +138,6 @@ async def test_brandctl_changes_what_is_named_and_shows_all(api: httpx.AsyncClie
     assert (await brandctl("set", "acme", "--no-web", "--folder"))[0] == 0
     assert (await api.get("/v1/brands/acme/sources")).json()["web"] is None
     code, _, err = await brandctl("set", "acme", "--url", "ftp://a.example")
-    assert (code, "is no address of a page" in err) == (1, True)
+    assert (code, "is not an address of a page" in err) == (1, True)
     assert (await brandctl("set", "acme"))[0] == 2
     assert (await brandctl("set", "acme", "--clear", "folder"))[0] == 2

@@ -16,14 +16,14 @@ from chassis import ServiceKey
 from chassis.testing import eventually
 from messaging import Database, Dependency, WaitFor
 from research.clients.local_corpus import LocalCorpus
-from research.clients.provider import ProviderUnavailableError, Wanted
-from research.domain import Document, Found, Insufficient
+from research.clients.provider import ProviderUnavailableError, ResearchQuery
+from research.domain import ExtractedDocument, InsufficientSources, ResearchResult
 from research.http_api import create_api
-from research.index.files import FileState, IndexedFile
-from research.reading.pool import Readers
-from research.sources.domain import Sources
-from research.uploads import UploadReading, store, unread
-from research.web.looking import READ_PAUSE, BrandSources
+from research.index.files import FileStat, IndexedFile
+from research.reading.pool import ReaderPool
+from research.sources.domain import SourceSettings
+from research.uploads import UploadIndexer, count_unread, store
+from research.web.web_search import READ_PAUSE, SourcesProvider
 from tests.fixtures.pdf_files import lines, pdf
 
 KEY = "a-service-key-for-tests"
@@ -63,13 +63,13 @@ child.main()
 class Place:
     """The API and what reads beside it."""
 
-    def __init__(self, database: Database, folder: Path, readers: Readers) -> None:
+    def __init__(self, database: Database, folder: Path, readers: ReaderPool) -> None:
         self.database = database
         self.readers = readers
-        self.reading = UploadReading(database, readers)
-        self.corpus = LocalCorpus(database, folder, rescan_seconds=3600, readers=readers, unread=unread)
+        self.reading = UploadIndexer(database, readers)
+        self.corpus = LocalCorpus(database, folder, rescan_seconds=3600, readers=readers, unread=count_unread)
         api = create_api(
-            database, ServiceKey(SecretStr(KEY)), look_again=lambda: None, look_for_uploads=self.reading.look
+            database, ServiceKey(SecretStr(KEY)), look_again=lambda: None, look_for_uploads=self.reading.wake
         )
         self.http = httpx.AsyncClient(
             transport=httpx.ASGITransport(api),
@@ -86,7 +86,7 @@ class Place:
     async def all_read(self, *brands: str) -> None:
         async def are_read() -> bool:
             async with self.database.connection() as connection:
-                waiting = await unread(connection, brands)
+                waiting = await count_unread(connection, brands)
                 under_way = await connection.fetchval(
                     "select count(*) from indexing where corpus like 'brand:%'"
                 )
@@ -96,7 +96,7 @@ class Place:
 
     async def found(self, brand: str) -> set[str | None]:
         findings = await self.corpus.search("cold brew coffee", brand=brand)
-        return {source.path for source in findings.sources} if isinstance(findings, Found) else set()
+        return {source.path for source in findings.sources} if isinstance(findings, ResearchResult) else set()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -118,7 +118,7 @@ async def place(research_database: Database, tmp_path: Path) -> AsyncIterator[Pl
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     log = str(tmp_path / "read.log")
-    place = Place(research_database, folder, Readers((sys.executable, "-I", "-B", str(program), log)))
+    place = Place(research_database, folder, ReaderPool((sys.executable, "-I", "-B", str(program), log)))
     async with place.http:
         yield place
 
@@ -149,7 +149,7 @@ async def test_a_brands_documents_are_searched_with_the_folder_and_by_nobody_els
     assert [each["name"] for each in await place.items("rival")] == ["copy.txt"]
 
     findings = await place.corpus.search("cold brew coffee", brand="acme")
-    assert isinstance(findings, Found)
+    assert isinstance(findings, ResearchResult)
     assert not findings.is_preliminary
     assert {source.path: (source.licence, source.quotable) for source in findings.sources} == {
         "summer.md": ("CC BY 4.0", True),
@@ -160,7 +160,7 @@ async def test_a_brands_documents_are_searched_with_the_folder_and_by_nobody_els
     }
     # Two of the folder and one of its own.
     assert len(await place.found("rival")) == 3
-    assert isinstance(await place.corpus.search("cold brew coffee", brand="nobody"), Insufficient)
+    assert isinstance(await place.corpus.search("cold brew coffee", brand="nobody"), InsufficientSources)
     # A look at the folder leaves them alone, and they do not appear in its list.
     await place.corpus.refresh()
     assert len(await place.found("acme")) == 5
@@ -188,7 +188,7 @@ async def test_the_same_bytes_are_one_document_and_copies_count_once(place: Plac
         # What was said anew holds at once, and what was not said stays.
         await place.add("acme", "again.txt", TEXTS["grind.txt"])
         findings = await place.corpus.search("cold brew coffee", brand="acme")
-        assert isinstance(findings, Found)
+        assert isinstance(findings, ResearchResult)
         (source,) = (each for each in findings.sources if each.path and each.path.startswith("uploads/"))
         assert (source.title, source.licence, source.quotable) == ("Grinding", "All rights reserved", True)
         # The same text as in the folder, in another format, is no further source.
@@ -234,22 +234,25 @@ async def test_what_is_removed_while_it_is_read_does_not_come_back(place: Place)
     added = (await place.add("acme", "grind.txt", TEXTS["grind.txt"])).json()
     assert (await place.http.delete(f"/acme/documents/{added['id']}")).status_code == 204
     # The reading has come to its end, and to the index only now.
-    state = FileState(f"uploads/{added['id']}/grind.txt", added["size"], 0)
+    state = FileStat(f"uploads/{added['id']}/grind.txt", added["size"], 0)
     async with place.database.transaction() as tx:
-        assert await store.confirmed(tx.connection, "acme", [IndexedFile(state, Document("a", ()))]) == []
+        assert (
+            await store.confirm_files(tx.connection, "acme", [IndexedFile(state, ExtractedDocument("a", ()))])
+            == []
+        )
 
 
 async def test_research_waits_for_what_its_brand_has_just_uploaded(place: Place) -> None:
     await place.corpus.refresh()
     await place.add("acme", "grind.txt", TEXTS["grind.txt"])
     searching = Dependency("local_corpus", outages=(ProviderUnavailableError,))
-    wanted = Wanted("cold brew coffee", "acme", Sources(), command=uuid4())
-    with pytest.raises(WaitFor, match="1 are still to be read") as waiting:
-        await BrandSources(place.corpus, searching, None).search(wanted)
+    wanted = ResearchQuery("cold brew coffee", "acme", SourceSettings(), command=uuid4())
+    with pytest.raises(WaitFor, match="1 of the brand's documents are still unread") as waiting:
+        await SourcesProvider(place.corpus, searching, None).search(wanted)
     # It costs the request no attempt, and is nobody else's outage.
     assert (waiting.value.after, searching.away) == (READ_PAUSE, False)
     # Others do not wait for it.
-    assert isinstance(await place.corpus.search("cold brew coffee", brand="rival"), Insufficient)
+    assert isinstance(await place.corpus.search("cold brew coffee", brand="rival"), InsufficientSources)
     async with place.running():
         await place.all_read("acme")
     assert len(await place.found("acme")) == 3
@@ -283,7 +286,7 @@ async def test_replicas_read_each_document_once_and_after_a_restart_the_rest(
             "acme", f"{number}.txt", f"Number {number}\n\n{TEXTS['grind.txt']} It is number {number}."
         )
     log = tmp_path / "read.log"
-    replicas = [UploadReading(place.database, place.readers) for _ in range(3)]
+    replicas = [UploadIndexer(place.database, place.readers) for _ in range(3)]
     tasks = [asyncio.create_task(each.run()) for each in replicas]
     await place.all_read("acme")
     for task in tasks:
@@ -294,7 +297,7 @@ async def test_replicas_read_each_document_once_and_after_a_restart_the_rest(
     )
     # One more comes while nobody is there to read it.
     await place.add("acme", "late.txt", TEXTS["grind.txt"])
-    fresh = asyncio.create_task(UploadReading(place.database, place.readers).run())
+    fresh = asyncio.create_task(UploadIndexer(place.database, place.readers).run())
     await place.all_read("acme")
     fresh.cancel()
     await asyncio.gather(fresh, return_exceptions=True)
@@ -324,7 +327,7 @@ async def test_uploads_have_bounds(place: Place, monkeypatch: pytest.MonkeyPatch
         ("Acme!", "a.txt", b"x", {}, 422, ""),
         ("acme", "a.txt", b"x" * 5_000_001, {}, 413, "a.txt is larger than 5 MB"),
         ("acme", "a.pdf", b"x" * 10_000_001, {}, 413, "larger than 10 MB"),
-        ("acme", "a.txt", b"x", {"url": "javascript:alert(1)"}, 422, "must be an address of the web"),
+        ("acme", "a.txt", b"x", {"url": "javascript:alert(1)"}, 422, "must be a web address"),
         ("acme", "a.txt", b"x", {"own": "perhaps"}, 422, "own"),
     ],
 )

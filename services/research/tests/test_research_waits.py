@@ -13,10 +13,10 @@ from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchRequested
 from messaging import Context, Database, RetryLater, Transaction, WaitFor
 from research import store
-from research.clients.provider import Provider, Wanted
-from research.domain import Findings, Found, Insufficient
+from research.clients.provider import ResearchProvider, ResearchQuery
+from research.domain import Findings, InsufficientSources, ResearchResult
 from research.handlers import Handlers
-from research.sources.domain import Sources, WebSearch
+from research.sources.domain import SourceSettings, WebSearchSettings
 from research.sources.store import set_sources
 from tests.fixtures.web_research import TEXTS, World
 
@@ -31,10 +31,10 @@ class Answers:
     def __init__(self, ends: Findings | Exception) -> None:
         self.ends = ends
 
-    def name(self, sources: Sources) -> str:
+    def name(self, sources: SourceSettings) -> str:
         return "answers"
 
-    async def search(self, wanted: Wanted) -> Findings:
+    async def search(self, wanted: ResearchQuery) -> Findings:
         if isinstance(self.ends, Exception):
             raise self.ends
         return self.ends
@@ -53,7 +53,7 @@ def request() -> DomainMessage[ResearchRequested]:
 
 
 async def ended(
-    database: Database, provider: Provider, message: DomainMessage[ResearchRequested]
+    database: Database, provider: ResearchProvider, message: DomainMessage[ResearchRequested]
 ) -> dict[str, Any]:
     """The payload that the command ends with."""
     record = await Handlers(database, provider).research_requested(message, CONTEXT)
@@ -138,7 +138,7 @@ async def test_short_waits_are_told_when_they_have_lasted(research_database: Dat
     assert await look(research_database, message, short) == 2
 
 
-@pytest.mark.parametrize("end", [Found(()), Insufficient("Too little.")])
+@pytest.mark.parametrize("end", [ResearchResult(()), InsufficientSources("Too little.")])
 async def test_what_has_ended_waits_no_more(research_database: Database, end: Findings) -> None:
     message = request()
     await look(research_database, message, budget())
@@ -159,14 +159,14 @@ async def test_waits_of_commands_that_nobody_heard_of_again_are_forgotten(
     research_database: Database,
 ) -> None:
     async with research_database.transaction() as tx:
-        await store.note_wait(tx.connection, UUID(int=1), "its turn", None)
+        await store.record_wait(tx.connection, UUID(int=1), "its turn", None)
     await pass_time(research_database, timedelta(days=91))
     async with research_database.connection() as connection:
         await store.forget_commands(connection, [UUID(int=2)])
     assert await waits(research_database) == 0
 
 
-async def searches_the_web(database: Database, sources: Sources) -> None:
+async def searches_the_web(database: Database, sources: SourceSettings) -> None:
     async with database.connection() as connection:
         await set_sources(connection, "acme", sources)
 
@@ -175,7 +175,7 @@ async def test_money_is_waited_for_as_often_as_it_takes_and_paid_once_it_is_ther
     world: World, research_database: Database
 ) -> None:
     world.write("http://one.example/a")
-    await searches_the_web(research_database, Sources(folder=False, web=WebSearch(queries=2)))
+    await searches_the_web(research_database, SourceSettings(folder=False, web=WebSearchSettings(queries=2)))
     await world.api.put("/v1/spend/caps/acme", json={"day": 0.006, "month": 1})
     message, handlers = request(), Handlers(research_database, world.research)
     for _ in range(6):
@@ -198,7 +198,7 @@ async def test_what_is_free_does_when_it_is_enough_and_says_what_was_left_out(
     (world.folder / "b.md").write_text(f"# Cold brew\n\n{TEXTS['b']}\n")
     await world.corpus.refresh()
     world.write("http://three.example/c")
-    sources = Sources(web=WebSearch(queries=2), urls=("http://three.example/c",))
+    sources = SourceSettings(web=WebSearchSettings(queries=2), urls=("http://three.example/c",))
     await searches_the_web(research_database, sources)
     await world.api.post("/v1/spend/stop", json={"scope": "acme", "why": "holidays"})
 

@@ -10,11 +10,11 @@ from starlette.responses import Response
 
 from chassis.testing import eventually
 from messaging import Dependency, RetryLater, Unprocessable, WaitFor
-from research.clients.provider import Wanted
-from research.domain import Findings, Found
-from research.reading.pool import Readers
-from research.sources.domain import Sources, WebSearch
-from research.web.looking import BrandSources
+from research.clients.provider import ResearchQuery
+from research.domain import Findings, ResearchResult
+from research.reading.pool import ReaderPool
+from research.sources.domain import SourceSettings, WebSearchSettings
+from research.web.web_search import SourcesProvider
 from tests.fixtures.gateways import gateway_before
 from tests.fixtures.sites import Request, answer, redirect
 from tests.fixtures.web_research import BRAVE_KEY, SEARCHED, TEXTS, World, behind, page
@@ -35,7 +35,7 @@ async def test_what_searches_find_is_read_and_becomes_sources_with_all_they_say(
     )
     world.write("http://three.example/c")
     found = await world.look()
-    assert isinstance(found, Found)
+    assert isinstance(found, ResearchResult)
     first, second, third = sorted(found.sources, key=lambda each: str(each.url))
     assert (first.url, first.title, first.path) == ("http://one.example/a-guide", "Cold brew", None)
     assert (first.author, first.published_on) == ("Ada Lovelace", date(2024, 5, 1))
@@ -64,14 +64,14 @@ async def test_pages_and_the_folder_are_ranked_together_and_only_files_have_the_
     await world.corpus.refresh()
     world.write("http://one.example/a")
     world.write("http://two.example/b")
-    found = await world.look(Sources(web=WebSearch(queries=1)))
-    assert isinstance(found, Found)
+    found = await world.look(SourceSettings(web=WebSearchSettings(queries=1)))
+    assert isinstance(found, ResearchResult)
     # The file and the page that say the same in the same words are one.
     assert len(found.sources) == 3
     assert {each.licence for each in found.sources if each.path} == {"MIT License"}
     assert {each.licence for each in found.sources if not each.path} == {None}
     # Without the folder there is too little.
-    assert "What was read of the web has too little" in await world.refusal()
+    assert "The web search has too little" in await world.refusal()
 
 
 async def test_hosts_are_blocked_preferred_and_varied(world: World) -> None:
@@ -99,7 +99,7 @@ async def test_only_pages_of_ones_own_and_free_ones_may_be_printed_by_the_paragr
     world.write("http://www.own.example/b")
     world.write("http://other.example/c")
     found = await world.look(SEARCHED.model_copy(update={"own_hosts": ("own.example",)}))
-    assert isinstance(found, Found)
+    assert isinstance(found, ResearchResult)
     assert {each.url: each.quotable for each in found.sources} == {
         "http://free.example/a": True,
         "http://www.own.example/b": True,
@@ -131,10 +131,8 @@ async def test_what_asks_not_to_be_used_is_not_and_a_refusal_says_what_was_tried
         "http://ni\x01ne.example/",
     ]
     detail = await world.refusal()
-    assert detail.startswith(
-        "What was read of the web has too little about “cold brew”: only 1 document treats it"
-    )
-    assert "The web was asked for “cold brew”, “what is cold brew”. Pages read: 1." in detail
+    assert detail.startswith("The web search has too little about “cold brew”: only 1 document treats it")
+    assert "Searched the web for “cold brew”, “what is cold brew”. Pages read: 1." in detail
     for reason in (
         "one.example (it asks robots not to use it (noindex))",
         "two.example (it asks robots not to use it (noai))",
@@ -160,13 +158,13 @@ async def test_addresses_and_feeds_of_a_brand_need_no_search(world: World) -> No
         <entry><title>Tea for two</title><link href="/tea"/></entry>
         <entry><title>Cold brew, elsewhere</title><link href="javascript:alert(1)"/></entry></feed>"""
     world.write("http://three.example/feed", feed.encode(), media_type="application/atom+xml")
-    sources = Sources(
+    sources = SourceSettings(
         folder=False,
         urls=("http://one.example/a", "http://two.example/b"),
         feeds=("http://three.example/feed",),
     )
     found = await world.look(sources)
-    assert isinstance(found, Found)
+    assert isinstance(found, ResearchResult)
     dated = {each.url: each.published_on for each in found.sources}
     assert dated == {
         "http://one.example/a": None,
@@ -186,9 +184,9 @@ async def test_a_json_feed_is_read_by_whatever_name_it_is_sent(world: World, med
         b' "content_text": "How long a cold brew keeps", "date_published": "2026-01-02T03:04:05Z"}]}'
     )
     world.write("http://three.example/feed", feed, media_type=media_type)
-    sources = Sources(folder=False, urls=urls, feeds=("http://three.example/feed",))
+    sources = SourceSettings(folder=False, urls=urls, feeds=("http://three.example/feed",))
     found = await world.look(sources)
-    assert isinstance(found, Found), found
+    assert isinstance(found, ResearchResult), found
     assert {each.url: each.published_on for each in found.sources} == {
         "http://a.example/a": None,
         "http://b.example/b": None,
@@ -233,10 +231,10 @@ async def test_a_site_that_never_answers_costs_its_own_page_alone(world: World) 
         await gone.wait()
 
     world.site.pages["/d"] = never
-    async with behind(str(world.api.base_url), world.corpus, Readers(), timeout_seconds=3) as research:
-        found = await research.search(Wanted("cold brew", "acme", SEARCHED, command=uuid4()))
+    async with behind(str(world.api.base_url), world.corpus, ReaderPool(), timeout_seconds=3) as research:
+        found = await research.search(ResearchQuery("cold brew", "acme", SEARCHED, command=uuid4()))
     gone.set()
-    assert isinstance(found, Found)
+    assert isinstance(found, ResearchResult)
     assert len(found.sources) == 3
 
 
@@ -252,7 +250,9 @@ async def test_money_is_waited_for_and_costs_no_attempt(world: World) -> None:
     with pytest.raises(WaitFor, match=r"spending.stopped"):
         await world.look()
     # Nobody else has to wait, and what costs nothing goes on.
-    assert "Pages read: 1." in await world.refusal(Sources(folder=False, urls=("http://one.example/a",)))
+    assert "Pages read: 1." in await world.refusal(
+        SourceSettings(folder=False, urls=("http://one.example/a",))
+    )
 
 
 async def test_a_search_that_was_paid_for_in_vain_is_a_failed_attempt(world: World) -> None:
@@ -274,13 +274,13 @@ async def test_what_somebody_has_to_see_to_is_said_at_once(world: World) -> None
 async def test_a_gateway_that_is_away_is_waited_for_and_none_at_all_is_said(
     world: World, free_port: Callable[[], int]
 ) -> None:
-    async with behind(f"http://127.0.0.1:{free_port()}", world.corpus, Readers()) as research:
+    async with behind(f"http://127.0.0.1:{free_port()}", world.corpus, ReaderPool()) as research:
         for _ in range(2):
             with pytest.raises(WaitFor, match="gateway does not answer"):
-                await research.search(Wanted("cold brew", "acme", SEARCHED, command=uuid4()))
-    without = BrandSources(world.corpus, Dependency("local_corpus", outages=()), None)
+                await research.search(ResearchQuery("cold brew", "acme", SEARCHED, command=uuid4()))
+    without = SourcesProvider(world.corpus, Dependency("local_corpus", outages=()), None)
     with pytest.raises(Unprocessable, match="GATEWAY_URL"):
-        await without.search(Wanted("cold brew", "acme", SEARCHED, command=uuid4()))
+        await without.search(ResearchQuery("cold brew", "acme", SEARCHED, command=uuid4()))
 
 
 async def test_a_gateway_that_comes_back_is_found_by_whoever_asks_for_pages_alone(
@@ -289,9 +289,9 @@ async def test_a_gateway_that_comes_back_is_found_by_whoever_asks_for_pages_alon
     make_database: Callable[[str], Awaitable[str]],
 ) -> None:
     urls = tuple(world.write(f"http://{path}.example/{path}") for path in "abcde")
-    wanted = Wanted("cold brew", "acme", Sources(folder=False, urls=urls), command=uuid4())
+    wanted = ResearchQuery("cold brew", "acme", SourceSettings(folder=False, urls=urls), command=uuid4())
     port = free_port()
-    async with behind(f"http://127.0.0.1:{port}", world.corpus, Readers()) as research:
+    async with behind(f"http://127.0.0.1:{port}", world.corpus, ReaderPool()) as research:
         with pytest.raises(WaitFor):
             await research.search(wanted)
         async with gateway_before(world.names, await make_database("gateway"), http_port=port):
@@ -302,7 +302,7 @@ async def test_a_gateway_that_comes_back_is_found_by_whoever_asks_for_pages_alon
                 except WaitFor:
                     return None
 
-            assert isinstance(await eventually(found), Found)
+            assert isinstance(await eventually(found), ResearchResult)
 
 
 async def test_where_no_page_may_be_read_no_search_is_paid_for(
@@ -312,9 +312,9 @@ async def test_where_no_page_may_be_read_no_search_is_paid_for(
     async with gateway_before(world.names, await make_database("gateway"), robot_about=None) as api:
         body = {"kind": "brave", "settings": brave["settings"], "key": BRAVE_KEY}
         assert (await api.put("/v1/providers/brave", json=body)).status_code == 204
-        async with behind(str(api.base_url), world.corpus, Readers()) as research:
+        async with behind(str(api.base_url), world.corpus, ReaderPool()) as research:
             with pytest.raises(Unprocessable, match="ROBOT_ABOUT"):
-                await research.search(Wanted("cold brew", "acme", SEARCHED, command=uuid4()))
+                await research.search(ResearchQuery("cold brew", "acme", SEARCHED, command=uuid4()))
     assert world.brave.requests == []
 
 

@@ -4,14 +4,20 @@ from datetime import date
 
 import pytest
 
-from research.reading.feeds import Entry, entries_of
+from research.reading.feeds import FeedEntry, parse_feed
 from research.reading.formats import UnreadableFileError
-from research.sources.domain import Sources
-from research.web.addresses import same_page, without_tracking
-from research.web.leads import MAX_FOUND, Lead, Told, about, chosen
+from research.sources.domain import SourceSettings
+from research.web.addresses import page_key, without_tracking
+from research.web.candidates import (
+    MAX_FOUND,
+    FeedCandidate,
+    PageCandidate,
+    select_by_keyword,
+    select_candidates,
+)
 from research.web.pages import weight_of_age
-from research.web.queries import acceptable, queries, together
-from research.web.robots import forbidden_by
+from research.web.queries import build_queries, filter_proposals, merge_queries
+from research.web.robots import find_forbidding_directive
 
 
 @pytest.mark.parametrize(
@@ -28,8 +34,8 @@ from research.web.robots import forbidden_by
     ],
 )
 def test_a_keyword_is_asked_for_in_some_ways(keyword: str, language: str | None, asked: list[str]) -> None:
-    assert queries(keyword, language, 3) == asked
-    assert queries(keyword, language, 1) == asked[:1]
+    assert build_queries(keyword, language, 3) == asked
+    assert build_queries(keyword, language, 1) == asked[:1]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +51,7 @@ def test_a_keyword_is_asked_for_in_some_ways(keyword: str, language: str | None,
     ],
 )
 def test_a_stranger_may_propose_plain_words_about_the_keyword(keyword: str, proposed: str) -> None:
-    assert acceptable([f" {proposed}\n"], keyword, 4) == (proposed,)
+    assert filter_proposals([f" {proposed}\n"], keyword, 4) == (proposed,)
 
 
 @pytest.mark.parametrize(
@@ -75,17 +81,17 @@ def test_a_stranger_may_propose_plain_words_about_the_keyword(keyword: str, prop
     ],
 )
 def test_nothing_else_is_searched_for_because_a_stranger_says_so(proposed: str) -> None:
-    assert acceptable([proposed], "cold brew", 4) == ()
+    assert filter_proposals([proposed], "cold brew", 4) == ()
 
 
 def test_the_keyword_comes_first_and_rules_fill_what_was_not_proposed() -> None:
     proposed = ["cold brew ratio", "Cold brew ratio", "what is cold brew", "cold brew grind", "cold brew jar"]
-    usable = acceptable(proposed, "cold brew", 3)
+    usable = filter_proposals(proposed, "cold brew", 3)
     assert usable == ("cold brew ratio", "what is cold brew", "cold brew grind")
-    by_rule = queries("cold brew", "en", 3)
-    assert together(by_rule, usable, 3) == ["cold brew", "cold brew ratio", "what is cold brew"]
-    assert together(by_rule, usable[:1], 3) == ["cold brew", "cold brew ratio", "what is cold brew"]
-    assert together(by_rule, (), 3) == by_rule
+    by_rule = build_queries("cold brew", "en", 3)
+    assert merge_queries(by_rule, usable, 3) == ["cold brew", "cold brew ratio", "what is cold brew"]
+    assert merge_queries(by_rule, usable[:1], 3) == ["cold brew", "cold brew ratio", "what is cold brew"]
+    assert merge_queries(by_rule, (), 3) == by_rule
 
 
 @pytest.mark.parametrize(
@@ -100,7 +106,7 @@ def test_the_keyword_comes_first_and_rules_fill_what_was_not_proposed() -> None:
     ],
 )
 def test_addresses_of_one_page_are_known(one: str, other: str, same: bool) -> None:
-    assert (same_page(one) == same_page(other)) is same
+    assert (page_key(one) == page_key(other)) is same
 
 
 def test_an_address_loses_nothing_but_tracking() -> None:
@@ -124,36 +130,43 @@ def test_an_address_loses_nothing_but_tracking() -> None:
     ],
 )
 def test_robots_are_asked_in_these_words(tag: str, directive: str | None) -> None:
-    assert forbidden_by(tag) == directive
+    assert find_forbidding_directive(tag) == directive
 
 
 def test_pages_are_of_many_sites_and_those_named_come_first() -> None:
     searches = [
-        [Lead(f"https://one.example/{n}") for n in range(9)],
-        [Lead("https://one.example/0/"), *(Lead(f"https://{n}.example/") for n in range(20))],
+        [PageCandidate(f"https://one.example/{n}") for n in range(9)],
+        [
+            PageCandidate("https://one.example/0/"),
+            *(PageCandidate(f"https://{n}.example/") for n in range(20)),
+        ],
     ]
-    choice = chosen([Lead("https://own.example/")], searches, Sources(preferred_hosts=("19.example",)))
-    addresses = [each.address for each in choice.leads]
+    choice = select_candidates(
+        [PageCandidate("https://own.example/")], searches, SourceSettings(preferred_hosts=("19.example",))
+    )
+    addresses = [each.address for each in choice.candidates]
     assert addresses[:3] == ["https://own.example/", "https://19.example/", "https://one.example/0"]
     assert len(addresses) == 1 + MAX_FOUND
     assert sum("one.example" in each for each in addresses) == 3
 
 
 def test_a_brand_may_want_nothing_but_one_site_of_its_own() -> None:
-    sources = Sources(urls=("https://a.example/",), blocked_hosts=("a.example", "b.example"))
-    choice = chosen([Lead("https://a.example/")], [[Lead("https://x.b.example/")]], sources)
-    assert (choice.leads, choice.blocked) == ((), 2)
+    sources = SourceSettings(urls=("https://a.example/",), blocked_hosts=("a.example", "b.example"))
+    choice = select_candidates(
+        [PageCandidate("https://a.example/")], [[PageCandidate("https://x.b.example/")]], sources
+    )
+    assert (choice.candidates, choice.blocked) == ((), 2)
 
 
 def test_of_feeds_what_is_about_the_keyword_is_read_the_newest_first() -> None:
     told = [
-        Told(Lead("https://a.example/1", date(2024, 1, 1)), "Grinding coffee finely"),
-        Told(Lead("https://a.example/2", date(2025, 1, 1)), "A grinder for coffees"),
-        Told(Lead("https://a.example/3"), "Coffee"),
-        Told(Lead("https://a.example/4"), "Tea"),
+        FeedCandidate(PageCandidate("https://a.example/1", date(2024, 1, 1)), "Grinding coffee finely"),
+        FeedCandidate(PageCandidate("https://a.example/2", date(2025, 1, 1)), "A grinder for coffees"),
+        FeedCandidate(PageCandidate("https://a.example/3"), "Coffee"),
+        FeedCandidate(PageCandidate("https://a.example/4"), "Tea"),
     ]
-    assert [each.address[-1] for each in about("grind coffee", told)] == ["2", "1", "3"]
-    assert [each.address[-1] for each in about("coarse grind coffee beans", told)] == ["2", "1"]
+    assert [each.address[-1] for each in select_by_keyword("grind coffee", told)] == ["2", "1", "3"]
+    assert [each.address[-1] for each in select_by_keyword("coarse grind coffee beans", told)] == ["2", "1"]
 
 
 def test_age_counts_a_little() -> None:
@@ -179,22 +192,22 @@ JSON = b"""\xef\xbb\xbf{"version": "https://jsonfeed.org/version/1.1", "items": 
 
 
 def test_feeds_of_every_kind_lead_somewhere() -> None:
-    assert entries_of(RSS) == (
-        Entry("https://a.example/1", "Café Ground &amp; brewed", date(2026, 5, 5)),
-        Entry("https://a.example/2", "Two", date(2026, 5, 6)),
+    assert parse_feed(RSS) == (
+        FeedEntry("https://a.example/1", "Café Ground &amp; brewed", date(2026, 5, 5)),
+        FeedEntry("https://a.example/2", "Two", date(2026, 5, 6)),
     )
-    assert entries_of(RDF) == (Entry("https://a.example/1", "One"),)
-    assert entries_of(JSON) == (
-        Entry("/1", "One", date(2026, 5, 5)),
-        Entry("https://a.example/3", "A note"),
-        Entry("https://b.example/4", "b"),
+    assert parse_feed(RDF) == (FeedEntry("https://a.example/1", "One"),)
+    assert parse_feed(JSON) == (
+        FeedEntry("/1", "One", date(2026, 5, 5)),
+        FeedEntry("https://a.example/3", "A note"),
+        FeedEntry("https://b.example/4", "b"),
     )
     assert [
         each.text
-        for each in entries_of("<rss><item><title>é</title><link>/</link></item></rss>".encode(), "utf8")
+        for each in parse_feed("<rss><item><title>é</title><link>/</link></item></rss>".encode(), "utf8")
     ] == ["é"]
     many = b"<rss><channel>" + b"<item><link>https://a.example/</link></item>" * 500 + b"</channel></rss>"
-    assert len(entries_of(many)) == 200
+    assert len(parse_feed(many)) == 200
 
 
 @pytest.mark.parametrize(
@@ -205,15 +218,15 @@ def test_feeds_of_every_kind_lead_somewhere() -> None:
             "document type",
         ),
         (b"<!DOCTYPE r SYSTEM 'file:///etc/passwd'><rss/>", "document type"),
-        (b"<html><item/></html>", "no feed"),
-        (b"<rss><channel>", "no feed"),
-        (b"\x00\x01", "no feed"),
+        (b"<html><item/></html>", "not a( readable)? feed"),
+        (b"<rss><channel>", "not a( readable)? feed"),
+        (b"\x00\x01", "not a( readable)? feed"),
         (b"{]", "neither XML nor JSON"),
         (b'{"items": 7}', "no items"),
-        (b"[" * 100_000, "no feed"),
+        (b"[" * 100_000, "not a( readable)? feed"),
         (b'{"a":' * 100_000, "neither XML nor JSON"),
     ],
 )
 def test_what_is_no_feed_is_refused(content: bytes, problem: str) -> None:
     with pytest.raises(UnreadableFileError, match=problem):
-        entries_of(content)
+        parse_feed(content)

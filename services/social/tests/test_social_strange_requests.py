@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from chassis.testing.strange_requests import Target, ask_strangely
+from chassis.testing.strange_requests import FuzzTarget, ask_strangely
 from envelope.brand.payloads import SocialCreate
 
 PATHS = (
@@ -31,5 +31,5 @@ async def test_nothing_that_is_asked_makes_the_feeds_fail(
         "name": ["feed.css"],
         "If-None-Match": ["*"],
     }
-    answered = await ask_strangely(Target(social.url, PATHS, known), count=300)
+    answered = await ask_strangely(FuzzTarget(social.url, PATHS, known), count=300)
     assert {200, 308, 404, 405} <= set(answered)

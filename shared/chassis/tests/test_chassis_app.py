@@ -17,7 +17,7 @@ from chassis import App, AppSettings, Connection
 from chassis.app import pause_after_failure
 from chassis.database.migrations import MigrationError, NotMigratedError, migrate, read
 from chassis.database.pool import DatabaseUnavailableError
-from chassis.testing import ServerProxy, Towards, eventually, running
+from chassis.testing import Direction, ServerProxy, eventually, running
 
 
 class Counter(App):
@@ -100,7 +100,7 @@ async def test_while_the_database_is_away_it_is_not_ready_and_says_why(migrated:
 
 async def test_a_database_lost_during_the_start_is_waited_for(migrated: str) -> None:
     async with ServerProxy(migrated) as proxy:
-        strike = proxy.strike(b"select 1 from schema_migrations", towards=Towards.SERVER)
+        strike = proxy.strike(b"select 1 from schema_migrations", towards=Direction.SERVER)
         async with running(Counter(settings(proxy.url))):
             assert strike.hits == 1
 

@@ -7,7 +7,7 @@ import asyncpg
 import pytest
 
 from chassis.database.pool import Connection, Connections, is_outage, kept_plans
-from chassis.testing import ServerProxy, Towards, eventually
+from chassis.testing import Direction, ServerProxy, eventually
 
 
 def test_a_connection_used_before_it_is_known_to_be_dead_is_an_outage_and_no_mistake() -> None:
@@ -17,9 +17,9 @@ def test_a_connection_used_before_it_is_known_to_be_dead_is_an_outage_and_no_mis
     assert not is_outage(asyncpg.QueryCanceledError("canceling statement due to statement timeout"))
 
 
-@pytest.mark.parametrize("towards", Towards)
+@pytest.mark.parametrize("towards", Direction)
 async def test_a_database_gone_silent_is_known_to_be_away_in_time(
-    database_url: str, towards: Towards
+    database_url: str, towards: Direction
 ) -> None:
     async with ServerProxy(database_url) as proxy:
         connections = Connections(proxy.url, name="silent")

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from chassis.testing import TcpProxy, Towards, eventually
+from chassis.testing import Direction, TcpProxy, eventually
 
 
 class Echo:
@@ -148,7 +148,7 @@ async def test_a_client_that_resets_is_gone_for_the_server_too(proxy: TcpProxy, 
 async def test_a_delay_holds_bytes_back_in_order(proxy: TcpProxy) -> None:
     clock = asyncio.get_running_loop().time
     async with talking(proxy) as client:
-        proxy.delay(0.1, jitter=0.05, towards=[Towards.CLIENT])
+        proxy.delay(0.1, jitter=0.05, towards=[Direction.CLIENT])
         began = clock()
         for number in range(100):
             client.say(b"%03d" % number)
@@ -158,22 +158,22 @@ async def test_a_delay_holds_bytes_back_in_order(proxy: TcpProxy) -> None:
     assert proxy.fired["delayed"] > 0
 
 
-@pytest.mark.parametrize("towards", Towards)
+@pytest.mark.parametrize("towards", Direction)
 async def test_a_black_hole_keeps_connections_open_and_gives_up_its_bytes_when_mended(
-    proxy: TcpProxy, echo: Echo, towards: Towards
+    proxy: TcpProxy, echo: Echo, towards: Direction
 ) -> None:
     async with talking(proxy) as client:
         proxy.black_hole(towards=[towards])
         client.say(b"later")
         assert await client.hears_nothing()
-        assert (bytes(echo.heard) == b"hellolater") is (towards is Towards.CLIENT)
+        assert (bytes(echo.heard) == b"hellolater") is (towards is Direction.CLIENT)
         proxy.mend()
         assert await client.hear(5) == b"later"
     assert proxy.fired["held"] == 1
 
 
 async def test_new_connections_hang_in_a_black_hole(proxy: TcpProxy, echo: Echo) -> None:
-    proxy.black_hole(towards=[Towards.CLIENT])
+    proxy.black_hole(towards=[Direction.CLIENT])
     async with connected(proxy) as client:
         client.say(b"anyone?")
         assert await client.hears_nothing()
@@ -187,7 +187,7 @@ async def test_a_black_hole_that_loses_bytes_never_lets_the_rest_of_the_stream_p
     proxy: TcpProxy, echo: Echo
 ) -> None:
     async with talking(proxy) as client, talking(proxy) as idle:
-        proxy.black_hole(towards=[Towards.SERVER], lose=True)
+        proxy.black_hole(towards=[Direction.SERVER], lose=True)
         client.say(b"lost")
         await eventually(lambda: proxy.fired["lost"])
         proxy.mend()
@@ -199,7 +199,7 @@ async def test_a_black_hole_that_loses_bytes_never_lets_the_rest_of_the_stream_p
 
 async def test_a_connection_is_cut_after_so_many_bytes(proxy: TcpProxy, echo: Echo) -> None:
     async with talking(proxy) as client:
-        proxy.cut_after(3, towards=[Towards.SERVER])
+        proxy.cut_after(3, towards=[Direction.SERVER])
         client.say(b"12345")
         await eventually(lambda: proxy.fired["cut_after"])
     await eventually(lambda: echo.ended == 1)
@@ -213,7 +213,7 @@ async def test_a_connection_is_cut_after_so_many_bytes(proxy: TcpProxy, echo: Ec
 async def test_a_pattern_is_withheld_where_it_passes(
     proxy: TcpProxy, echo: Echo, pieces: tuple[bytes, ...]
 ) -> None:
-    strike = proxy.strike(b"COMMIT", towards=Towards.CLIENT, action="silence")
+    strike = proxy.strike(b"COMMIT", towards=Direction.CLIENT, action="silence")
     async with talking(proxy) as client:
         for piece in pieces:
             client.say(piece)
@@ -229,7 +229,7 @@ async def test_a_pattern_is_withheld_where_it_passes(
 
 
 async def test_a_strike_resets_as_often_as_asked_and_then_lets_pass(proxy: TcpProxy) -> None:
-    strike = proxy.strike(b"COMMIT", towards=Towards.SERVER, times=2)
+    strike = proxy.strike(b"COMMIT", towards=Direction.SERVER, times=2)
     for _ in range(2):
         async with talking(proxy) as client:
             client.say(b"COMMIT")

@@ -11,7 +11,14 @@ from pydantic import TypeAdapter, ValidationError
 
 from envelope import DomainMessage, MessageTooLargeError, encode, new_event_id
 from envelope.brand import CATALOGUE
-from envelope.brand.payloads import ArticleContext, Picture, Priority, ResearchRequested, SocialCreate
+from envelope.brand.payloads import (
+    ArticleContext,
+    KnownPost,
+    Picture,
+    Priority,
+    ResearchRequested,
+    SocialCreate,
+)
 from envelope.message import HttpUrl
 
 
@@ -27,6 +34,12 @@ CONTEXTS = st.builds(
     keyword=words(min_size=1),
     meta_description=words(),
     key_points=st.lists(words(), max_size=5),
+)
+MOMENTS = st.datetimes(timezones=st.just(UTC))
+KNOWN_POSTS = st.builds(
+    KnownPost,
+    platform=words(20, min_size=1),
+    post_url=words(100).map(lambda text: f"https://example.org/{quote(text)}"),
 )
 FIELDS: dict[str, st.SearchStrategy[object]] = {
     "brand_slug": st.from_regex(r"[a-z0-9]{1,5}(-[a-z0-9]{1,5}){0,3}", fullmatch=True),
@@ -46,8 +59,13 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
     "held_up": st.booleans(),
     "overwrite": st.booleans(),
     "approval": st.sampled_from(["everything", "nothing"]),
-    **dict.fromkeys(("until", "began_at", "ended_at", "since"), st.datetimes(timezones=st.just(UTC))),
-    "as_of": st.none() | st.datetimes(timezones=st.just(UTC)),
+    **dict.fromkeys(
+        ("until", "began_at", "ended_at", "since", "kept_until", "covers_until", "finished_at"), MOMENTS
+    ),
+    **dict.fromkeys(("as_of", "asked_since"), st.none() | MOMENTS),
+    "work_ids": st.lists(st.uuids(), max_size=4).map(tuple),
+    "finished_by": st.none() | st.uuids(),
+    "known_posts": st.lists(KNOWN_POSTS, max_size=3).map(tuple),
     "picture": st.none()
     | st.builds(
         Picture,

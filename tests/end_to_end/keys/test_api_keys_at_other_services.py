@@ -15,9 +15,9 @@ from chassis import ServiceKey
 from chassis.api_keys import ApiKey
 from chassis.database.pool import Connections
 from chassis.http.client import Peer, ServiceClient
-from chassis.http.introspection import KeysKeptElsewhere
-from chassis.http.introspection.asking import GOOD_FOR_SECONDS
-from chassis.http.service_key import Pair, PairKeys
+from chassis.http.introspection import IntrospectedKeys
+from chassis.http.introspection.key_lookup import GOOD_FOR_SECONDS
+from chassis.http.service_key import PairAccess, PairKeys
 from chassis.testing import TcpProxy, serving
 from envelope import new_event_id
 from envelope.brand import CATALOGUE
@@ -75,7 +75,9 @@ async def both(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[
             await connections.open()
             of[service] = database(stack, connections, service)
         with_key = ServiceKey(SecretStr(SERVICE["X-Service-Key"]))
-        callers = PairKeys(KnownCallers(of["orchestrator"], with_key), [Pair("social", PAIR, READ_BY_SOCIAL)])
+        callers = PairKeys(
+            KnownCallers(of["orchestrator"], with_key), [PairAccess("social", PAIR, READ_BY_SOCIAL)]
+        )
         origin = await stack.enter_async_context(serving(http_api(of["orchestrator"], callers)))
         between = await stack.enter_async_context(TcpProxy("127.0.0.1", int(origin.rpartition(":")[2])))
         peer = Peer("the orchestrator", f"http://127.0.0.1:{between.port}", "ORCHESTRATOR_URL", PAIR)
@@ -83,7 +85,7 @@ async def both(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[
         seconds = [0.0]
         api = create_api(
             of["social"],
-            KeysKeptElsewhere(keeper, with_key, clock=lambda: seconds[0]),
+            IntrospectedKeys(keeper, with_key, clock=lambda: seconds[0]),
             URLS,
             DuePosts(of["social"], SlotScheduler(), at_once=1),
             feeds=create_app(of["social"], URLS, posts_per_page=20),

@@ -30,8 +30,8 @@ from publisher.markup import to_html
 from publisher.urls import SiteUrls
 from receipts import Receipts
 from research.http_api import create_api as research_api
-from research.index.files import FileState, IndexedFile, save_files
-from research.store import Inquiry, NewResearch, save_researches
+from research.index.files import FileStat, IndexedFile, save_files
+from research.store import NewResearch, ResearchCacheKey, save_researches
 from social.api import create_api as social_api
 from social.calendar import SlotScheduler
 from social.handlers import Handlers as SocialHandlers
@@ -127,12 +127,10 @@ async def insert_receipt(walk: Walk, database: Database) -> None:
 
 async def fill_research(walk: Walk, database: Database) -> None:
     async with database.transaction() as tx:
-        file = IndexedFile(FileState("rivals.md", 3, 1), None, "it is broken", set_aside=True)
+        file = IndexedFile(FileStat("rivals.md", 3, 1), None, "it is broken", set_aside=True)
         await save_files(tx.connection, "/corpus", [file])
-        inquiry = Inquiry("rival", "tea", provider="corpus", looked_in="folder")
-        (research,) = await save_researches(
-            tx.connection, [NewResearch(inquiry, priority="high", sources=[])]
-        )
+        key = ResearchCacheKey("rival", "tea", provider="corpus", looked_in="folder")
+        (research,) = await save_researches(tx.connection, [NewResearch(key, priority="high", sources=[])])
     (document,) = (await done(walk, "GET", "/v1/documents"))["items"]
     path = "/v1/brands/rival/documents"
     uploads = [

@@ -24,7 +24,7 @@ from chassis import ServiceKey
 from chassis.database.pool import Connections
 from chassis.testing import eventually, running, serving
 from envelope.brand import CATALOGUE
-from gateway.app import Gateway as GatewayProcess
+from gateway.app import GatewayApp as GatewayProcess
 from gateway.settings import Settings as GatewaySettings
 from messaging import Database
 from messaging.broker.publisher import Publisher

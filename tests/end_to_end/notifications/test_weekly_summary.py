@@ -15,10 +15,10 @@ from pydantic import SecretStr
 
 from chassis import ServiceKey
 from chassis.database.pool import Connections
-from chassis.http.service_key import Pair, PairKeys
+from chassis.http.service_key import PairAccess, PairKeys
 from chassis.testing import running, serving
 from envelope.brand import CATALOGUE
-from gateway.app import Gateway as GatewayProcess
+from gateway.app import GatewayApp as GatewayProcess
 from gateway.settings import Settings as GatewaySettings
 from messaging import Database
 from messaging.broker.publisher import Publisher
@@ -74,12 +74,12 @@ async def system(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterato
             of[service] = Database(connections, relay, service, CATALOGUE)
         own = ServiceKey(SecretStr(KEY))
         of_orchestrator = PairKeys(
-            KnownCallers(of["orchestrator"], own), [Pair("monitor", SecretStr(PAIR), OF_ORCHESTRATOR)]
+            KnownCallers(of["orchestrator"], own), [PairAccess("monitor", SecretStr(PAIR), OF_ORCHESTRATOR)]
         )
         feeds = FeedUrls.under("http://social.example")
         social = create_api(
             of["social"],
-            PairKeys(own, [Pair("monitor", SecretStr(PAIR), OF_SOCIAL)]),
+            PairKeys(own, [PairAccess("monitor", SecretStr(PAIR), OF_SOCIAL)]),
             feeds,
             DuePosts(of["social"], SlotScheduler(), at_once=1),
             feeds=create_app(of["social"], feeds, posts_per_page=5),

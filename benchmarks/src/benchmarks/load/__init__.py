@@ -1,1 +1,1 @@
-"""What every system is given to do: files of messages, and a feeder that keeps to a schedule."""
+"""The load on every system: files of messages, and a feeder with a fixed schedule."""

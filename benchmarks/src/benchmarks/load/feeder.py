@@ -1,7 +1,7 @@
-"""Open loop: publishes on a fixed schedule, confirmed, whatever the consumers do; a process of its own.
+"""Open loop: publishes on a fixed schedule with confirms, regardless of the consumers; a process of its own.
 
-`python -m benchmarks.load.feeder RATE SECONDS` with `RABBITMQ_URL`. Each envelope's timestamp is the moment it was *to be* sent: when
-the feeder or the broker falls behind, the waiting counts. Prints a JSON object at the end.
+`python -m benchmarks.load.feeder RATE SECONDS` with `RABBITMQ_URL`. Each envelope's timestamp is its scheduled time, so
+delays of the feeder or the broker count. Prints a JSON object at the end.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from messaging.broker.publisher import Publisher
 
 _TICK_SECONDS: Final = 0.001
 _MOST_PUBLISHES: Final = 64
-"""Publishes on their way at once; a feeder that reaches it waits, and the messages' clocks run."""
+"""Unconfirmed publishes at a time; at the limit the feeder waits, and the messages' clocks run."""
 
 
 class Feeder:

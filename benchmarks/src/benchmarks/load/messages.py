@@ -1,4 +1,4 @@
-"""Files of envelopes, one JSON document a line: what every system is filled with."""
+"""Files of envelopes, one JSON document a line, with which every queue is filled."""
 
 import random
 from collections.abc import Iterable, Sequence
@@ -16,13 +16,13 @@ from messaging.topology import COMMANDS
 QUEUE: Final = "research-commands"
 TYPE: Final = "research.requested"
 DUPLICATES_AFTER: Final = 1000
-"""A copy follows its original within so many messages: both may be in hand at once, or far apart."""
+"""The distance of a copy from its original, at most: in lines of the file."""
 _SEED: Final = 20_240
 
 
 @dataclass(frozen=True, slots=True)
 class MessageFile:
-    """`lines` envelopes of which `unique` differ, each of these at `firsts[n]` lines from the start for the first time."""
+    """A file of `lines` envelopes with `unique` different ones; number n first appears at line `firsts[n]`."""
 
     path: Path
     lines: int
@@ -30,7 +30,7 @@ class MessageFile:
     firsts: Sequence[int]
 
     def lines_before(self, unique: int) -> int:
-        """How many lines stand before the first copy of unique message number `unique` (from 0)."""
+        """The number of lines before the first copy of message number `unique` (from 0)."""
         return self.firsts[unique] if unique < self.unique else self.lines
 
 
@@ -52,7 +52,7 @@ def envelope(number: int, made_at: datetime, *, event_id: UUID | None = None) ->
 
 
 def row_of(body: bytes) -> OutboxRow:
-    """What a publisher of ours takes, of an envelope."""
+    """The part of an envelope that our publisher takes."""
     head = EnvelopeHead.model_validate_json(body)
     return OutboxRow(COMMANDS, QUEUE, head.event_id, TYPE, head.correlation_id, body)
 
@@ -82,7 +82,7 @@ def order_with_copies(unique: int, copies: int) -> list[int]:
 
 
 def firsts(order: Iterable[int]) -> list[int]:
-    """Where each number stands for the first time, in order of these places."""
+    """The first line of each number, in ascending order."""
     seen: set[int] = set()
     found = []
     for place, number in enumerate(order):

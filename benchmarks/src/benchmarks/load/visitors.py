@@ -1,7 +1,8 @@
-"""Visitors of a site, in a process of their own: `python -m benchmarks.load.visitors URL JSON` prints what they saw as JSON.
+"""Simulates visitors of a site in a process of its own: `python -m benchmarks.load.visitors URL JSON` prints results as JSON.
 
-JSON has `connections` (that stay open), `seconds`, `headers`, and, for an open loop, `rate`: requests a second on a fixed
-schedule, each timed from when it was to be sent. Without it, each connection asks again as soon as it is answered.
+JSON has `connections` (that stay open), `seconds`, `headers`, and, for an open loop, `rate`: requests a second on a
+fixed schedule, each timed from its scheduled time. Without `rate`, each connection sends the next request after each
+answer.
 """
 
 import asyncio
@@ -20,8 +21,8 @@ _SLOWEST_SECONDS: Final = 30.0
 
 
 @dataclass(slots=True)
-class Seen:
-    """What the visitors saw."""
+class VisitorResults:
+    """The results of all visitors."""
 
     milliseconds: list[float] = field(default_factory=list)
     statuses: Counter[int] = field(default_factory=Counter)
@@ -30,12 +31,12 @@ class Seen:
 
 async def visit(
     url: str, *, connections: int, seconds: float, headers: Mapping[str, str], rate: float
-) -> Seen:
+) -> VisitorResults:
     parts = urlsplit(url)
     lines = [f"GET {parts.path or '/'} HTTP/1.1", f"Host: {parts.netloc}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     request = ("\r\n".join(lines) + "\r\n\r\n").encode()
-    seen = Seen()
+    seen = VisitorResults()
     began = perf_counter()
     turns = iter(range(int(rate * seconds))) if rate else None
 
@@ -63,7 +64,7 @@ async def visit(
 
 
 async def _answer(reader: asyncio.StreamReader) -> tuple[int, int]:
-    """Its status and the length of its body."""
+    """The status and the length of the body."""
     head = (await reader.readuntil(b"\r\n\r\n")).lower()
     status = int(head[9:12])
     _, there, rest = head.partition(b"\r\ncontent-length:")

@@ -1,1 +1,1 @@
-"""How figures and verdicts come about: drains, and the effects that they leave."""
+"""Measures drains of queues, and checks their effects."""

@@ -1,4 +1,4 @@
-"""Closed loop: a prefilled queue is drained by two workers; and the same with duplicates and a killed worker."""
+"""Closed loop: two workers drain a prefilled queue; then again with duplicates and a killed worker."""
 
 import json
 import time
@@ -21,15 +21,15 @@ from benchmarks.systems.programs import Program, System
 from brandctl.local import processes
 
 WARM_UP: Final = 0.1
-"""The share of a run, at its begin, that is not counted: connections, statement caches and the second worker come up."""
+"""The share at the start of a run that does not count: connections, statement caches and the second worker start up."""
 _GATE_DUPLICATES: Final = 0.05
 _GATE_QUIET_SECONDS: Final = 1.0
 _IDLE_SHARE: Final = 0.2
-"""Of one processor: what both workers may use at rest, for timers and polling."""
+"""The share of one processor that both workers may use at rest, for timers and polling."""
 _SHORTEST_POLL: Final = 0.02
 _LONGEST_POLL: Final = 1.0
 _STALLED_SECONDS: Final = 45.0
-"""Without a new effect for so long, a run is given up: longer than the visibility timeouts that peers use."""
+"""A run ends after this many seconds without a new effect: longer than the visibility timeouts of the peers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,11 @@ class Round:
 class Gate:
     verdict: str
     msgs_per_s: float
-    """Rate until the kill, 0 if unknown: too short for a figure, long enough to choose the size of the rounds by."""
+    """Rate until the kill, 0 if unknown: only good enough to choose the size of the rounds."""
 
 
 class Drain:
-    """What to drain, with which handler: the frame of the scenarios that prefill a queue."""
+    """A program to drain and its handler; the base of scenarios with a prefilled queue."""
 
     def __init__(self, nodes: Nodes, *, duplicates: float = 0.0, log: Callable[[str], None]) -> None:
         self.nodes = nodes
@@ -98,7 +98,7 @@ class Drain:
     # -- the gate ------------------------------------------------------------------------------------------------------
 
     def gate(self, system: System, tier: str, unique: int) -> Gate:
-        """5% duplicates at least, one worker killed by SIGKILL on the way and another started in its place."""
+        """Drains with at least 5% duplicates; one worker is killed with SIGKILL and replaced."""
         with ExitStack() as cleanup:
             program, sql, file = self.filled(
                 cleanup, system, tier, unique, max(self.duplicates, _GATE_DUPLICATES)
@@ -118,7 +118,7 @@ class Drain:
             return Gate(verdict, _rate_until(sql, unique // 3))
 
     def judge(self, program: Program, sql: Sql, ids: Sequence[str]) -> str:
-        """`passed`, or `failed:` and how; without an inbox, at T1, doubled effects are no failure."""
+        """`passed`, or `failed:` with the reason; without an inbox, at T1, doubled effects are allowed."""
         verdict = effects.judge(sql, ids)
         return GATE_PASSED if program.tier == "T1" and verdict.arrived else str(verdict)
 
@@ -159,12 +159,12 @@ def round_of(sql: Sql, file: MessageFile, used: CpuSeconds) -> Round:
 
 
 def wait_for_effects(sql: Sql, wanted: int, workers: Sequence[processes.Child]) -> int:
-    """Waits until at least so many effects are committed; returns how many there were.
+    """Waits until at least so many effects are committed; returns their number.
 
-    Counting takes about a fiftieth of the time, so that it disturbs little.
+    Counting takes about a fiftieth of the time, so it disturbs little.
 
     Raises:
-        MeasurementError: nothing happened for 45 seconds, or a worker ended.
+        MeasurementError: no progress for 45 seconds, or a worker ended.
     """
     found, last_change = -1, time.monotonic()
     while True:
@@ -182,7 +182,7 @@ def wait_for_effects(sql: Sql, wanted: int, workers: Sequence[processes.Child]) 
 
 
 def wait_until_quiet(sql: Sql, workers: Sequence[processes.Child]) -> None:
-    """Waits until no effect was added for a second and the workers rest: no copy is left that could add its own."""
+    """Waits until no effect was added for a second and the workers rest, so that no copy is still on its way."""
     pids = [worker.process.pid for worker in workers]
     deadline = time.monotonic() + _STALLED_SECONDS
     before: tuple[int, float] | None = None

@@ -1,7 +1,7 @@
-"""The table every handled message leaves one row in, and what can be read from it.
+"""The table with one row per handled message, and the figures derived from it.
 
-It has no unique constraint, which would hide effects that happened twice. Times are those of the commits, as the database
-recorded them: no client library's code takes part in the clock.
+It has no unique constraint, which would hide doubled effects. Times are commit times of the database, so no client
+library influences the clock.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,14 +15,14 @@ _CREATE = "create table effects (event_id uuid not null, keyword text not null, 
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What the effects say about a run with duplicates and a killed worker."""
+class EffectCheck:
+    """The result of a run with duplicates and a killed worker."""
 
     wanted: int
     effects: int
     distinct: int
     foreign: int
-    """Effects of messages that nobody sent."""
+    """Effects of messages that were never sent."""
 
     @property
     def lost(self) -> int:
@@ -34,7 +34,7 @@ class Verdict:
 
     @property
     def arrived(self) -> bool:
-        """Nothing lost, whatever was doubled: all that durable queues promise without an inbox."""
+        """Whether no effect is missing; doubled ones are allowed, as in durable queues without an inbox."""
         return self.lost == 0 and self.foreign == 0
 
     @property
@@ -48,7 +48,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class MeasuringWindow:
     """A stretch of a run by commit times: from the commit of one message, which does not count, to the last."""
 
     begin: datetime
@@ -66,9 +66,9 @@ def create(sql: Sql) -> None:
 
 @contextmanager
 def held(database_url: str) -> Iterator[None]:
-    """The start line: while the block runs nobody can add an effect; when it ends, everybody may at once.
+    """The start line: the block stops all inserts of effects; its end releases them at once.
 
-    Workers come up inside: the slower start of one does not count, nor does the processor time of starting.
+    Workers start inside the block, so neither their start-up time nor its processor time counts.
     """
     with Sql(database_url) as sql:
         sql.execute("begin; lock table effects in share mode")
@@ -81,7 +81,7 @@ def count(sql: Sql) -> int:
     return total
 
 
-def judge(sql: Sql, wanted: Sequence[str]) -> Verdict:
+def judge(sql: Sql, wanted: Sequence[str]) -> EffectCheck:
     """Compares the effects with the ids that were sent."""
     row = sql.row(
         """
@@ -91,10 +91,10 @@ def judge(sql: Sql, wanted: Sequence[str]) -> Verdict:
         """,
         wanted,
     )
-    return Verdict(len(set(wanted)), row["effects"], row["distinct_ids"], row["foreign_ids"])
+    return EffectCheck(len(set(wanted)), row["effects"], row["distinct_ids"], row["foreign_ids"])
 
 
-def window(sql: Sql, *, skip: int, up_to: int | None = None) -> Window:
+def window(sql: Sql, *, skip: int, up_to: int | None = None) -> MeasuringWindow:
     """The stretch from the commit of effect number `skip` to that of the last, or of effect number `up_to`."""
     row = sql.row(
         """
@@ -106,12 +106,12 @@ def window(sql: Sql, *, skip: int, up_to: int | None = None) -> Window:
         max(skip - 1, 0),
         up_to,
     )
-    return Window(row["first"], row["last"], row["messages"])
+    return MeasuringWindow(row["first"], row["last"], row["messages"])
 
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """From the moment a message was to be sent until its effect was committed, in milliseconds."""
+    """Milliseconds from a message's scheduled time to the commit of its effect."""
 
     p50: float
     p90: float
@@ -125,7 +125,7 @@ class Latency:
 
 
 def latency(sql: Sql, *, sent_from: datetime) -> Latency:
-    """Over the messages that were to be sent from a moment on: the earlier ones were the warm-up."""
+    """Latencies of the messages scheduled after a moment; earlier ones are the warm-up."""
     row = sql.row(
         """
         select percentile_cont(array[0.5, 0.9, 0.99, 0.999]) within group (order by extract(epoch from at - made_at) * 1000) as p,

@@ -1,1 +1,1 @@
-"""Rows, the goals they are held against, tables and pictures."""
+"""Results as rows, goals, tables and pictures."""

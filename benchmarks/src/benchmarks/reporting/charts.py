@@ -1,4 +1,4 @@
-"""Bar charts: small SVG documents made by hand, readable on a light and on a dark page."""
+"""Bar charts as small handwritten SVG documents, readable on light and dark pages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _STYLE: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One line of a chart: parts of a length, each in its colour, and the figure beside it."""
+    """One line of a chart: coloured segments with the figure."""
 
     label: str
     parts: tuple[tuple[str, float], ...]
@@ -50,12 +50,12 @@ def draw(
     """A horizontal bar chart as an SVG document.
 
     Args:
-        title: what it shows.
-        subtitle: in which unit.
+        title: of the chart.
+        subtitle: the unit.
         bars: from top to bottom.
-        labels: pixels for the names at the left; the picture becomes wider by what is beyond the usual.
+        labels: pixels for the names at the left; more than the default makes the picture wider.
         mark: a value that gets a line across all bars.
-        scale_to: the value at the right end; the longest bar's if not given.
+        scale_to: the value at the right end; by default the longest bar's.
     """
     height = _TOP + len(bars) * (_BAR + _GAP) + _BOTTOM
     room = _WIDTH - _LABELS - _FIGURES

@@ -1,7 +1,7 @@
-"""The figures in docs/performance.md: tables and pictures between marks, made of docs/measurements.json and of nothing else.
+"""Renders the marked blocks of docs/performance.md from docs/measurements.json.
 
-A block begins with `<!-- measured: NAME -->` and ends with `<!-- /measured -->`; a whole run with `--docs` writes what is in it, and what
-stands around it is written by hand.
+A block begins with `<!-- measured: NAME -->` and ends with `<!-- /measured -->`; a full run with `--docs` replaces its
+content. The text between blocks is written by hand.
 """
 
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.reporting import goals, pictures
-from benchmarks.reporting.results import Row
+from benchmarks.reporting.results import ResultRow
 
 _BLOCK: Final = re.compile(
     r"(<!-- measured: (?P<name>[a-z-]+) -->\n)(?P<told>.*?)(<!-- /measured -->)", re.DOTALL
@@ -20,7 +20,7 @@ _BLOCK: Final = re.compile(
 _PICTURE: Final = "picture"
 _TIERS: Final = ("T0", "T1", "T2")
 _LONGEST: Final = 160
-"""Of what a gate says, in a table."""
+"""Characters of a gate's text in a table."""
 _NAMES: Final = {
     "raw_batched": "raw aio-pika, our batching, no validation",
     "raw_single": "raw aio-pika, message by message",
@@ -32,20 +32,20 @@ _NAMES: Final = {
 
 
 class DocumentError(Exception):
-    """The document asks for a block that nobody makes, or lacks one."""
+    """The document names an unknown block, or lacks one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measurements:
-    """One run: its rows, and what they are worth little without."""
+    """One run: its rows and its conditions."""
 
-    rows: Sequence[Row]
+    rows: Sequence[ResultRow]
     surroundings: Mapping[str, Any]
 
     @classmethod
     def read(cls, path: Path) -> "Measurements":
         found = json.loads(path.read_text())
-        return cls([Row(**row) for row in found["rows"]], found["surroundings"])
+        return cls([ResultRow(**row) for row in found["rows"]], found["surroundings"])
 
     def write(self, path: Path) -> None:
         found = {"surroundings": dict(self.surroundings), "rows": [asdict(row) for row in self.rows]}
@@ -53,15 +53,15 @@ class Measurements:
 
 
 def renew(text: str, measurements: Measurements, drawn: Collection[str]) -> str:
-    """The document with the blocks of these measurements.
+    """Returns the document with the blocks of these measurements.
 
     Args:
         text: of the document.
         measurements: of one run.
-        drawn: the pictures that there are of it, of those in [benchmarks.reporting.pictures][].
+        drawn: the available pictures, of those in [benchmarks.reporting.pictures][].
 
     Raises:
-        DocumentError: it names a block that there is not, or leaves one out.
+        DocumentError: the document names an unknown block, or lacks one.
     """
     check(text)
 
@@ -74,10 +74,10 @@ def renew(text: str, measurements: Measurements, drawn: Collection[str]) -> str:
 
 
 def check(text: str) -> None:
-    """That the document can be renewed, to be known before a run and not after it.
+    """Checks, before a run, that the document can be renewed.
 
     Raises:
-        DocumentError: it names a block that there is not, or leaves one out.
+        DocumentError: the document names an unknown block, or lacks one.
     """
     found = sorted(match["name"] for match in _BLOCK.finditer(text))
     wanted = sorted([*_BLOCKS, *(f"{_PICTURE}-{name}" for name in pictures.NAMES)])
@@ -86,7 +86,7 @@ def check(text: str) -> None:
 
 
 def blocks(text: str) -> dict[str, str]:
-    """What stands between the marks, by name."""
+    """The content of each block, by name."""
     return {match["name"]: match["told"] for match in _BLOCK.finditer(text)}
 
 
@@ -111,7 +111,7 @@ def _surroundings(measurements: Measurements) -> str:
 
 
 def _without_figure(measurements: Measurements) -> list[str]:
-    """A line for each scenario that was not run, and for each thing of ours whose figure does not count."""
+    """A line for each scenario that was not run, and for each of our figures that does not count."""
     ran = {row.scenario for row in measurements.rows} | set(measurements.surroundings["scenarios"])
     lines = [f"- `{name}`: not run" for name in measurements.surroundings["wanted"] if name not in ran]
     lines += [
@@ -161,7 +161,7 @@ def _tiers(measurements: Measurements) -> str:
 def _goals(measurements: Measurements) -> str:
     lines = ["| goal | wanted | measured | |", "|---|---|---|---|"]
     wanted = measurements.surroundings["wanted"]
-    # A run of before a scenario came says nothing about it.
+    # A run from before a scenario existed has no rows of it.
     for outcome in (each for each in goals.judge(measurements.rows) if each.scenario in wanted):
         state: str = "**missed**" if outcome.state == "missed" else outcome.state
         if outcome.why:
@@ -233,12 +233,12 @@ _BLOCKS: Final[Mapping[str, Callable[[Measurements], str]]] = {
 }
 
 
-def _system(row: Row) -> str:
+def _system(row: ResultRow) -> str:
     return _NAMES.get(row.system, row.system) + (" (PostgreSQL alone)" if row.kind == "database" else "")
 
 
 def _cell(text: str) -> str:
-    """What may be the end of a program's log, as it can stand in a table: one line, its beginning."""
+    """The beginning of a gate's text, in one line, for a table; it may be the end of a program's log."""
     line = " ".join(text.split("\n", 1)[0].split())
     line = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
     return line.replace("|", "\\|").replace("<", "&lt;")

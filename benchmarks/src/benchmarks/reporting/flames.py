@@ -1,6 +1,7 @@
-"""A flame graph of what several services compute: their stacks side by side, callers below, as wide as their time.
+"""A flame graph of several services: stacks side by side, callers below, widths by processor time.
 
-Frames are drawn by module, those of a library as one box: which room called which is what one wants to see of 50 frames.
+Frames are grouped by module, and those of a library into one box: the calls between our modules matter, not 50
+frames.
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ _TOP: Final = 64
 _NARROWEST: Final = 1.5
 """Boxes below this many pixels are left out."""
 _LETTER: Final = 6.3
-"""Width of a letter in pixels, nearly."""
+"""Approximate width of a letter in pixels."""
 _STYLE: Final = """
   text { font: 11px system-ui, sans-serif; fill: #1f2328; }
   .title { font-weight: 600; font-size: 15px; }
@@ -32,7 +33,7 @@ _STYLE: Final = """
 
 @dataclass(slots=True)
 class _Box:
-    """A module on the way, and what it called."""
+    """A module of the stack, and the modules that it called."""
 
     name: str
     weight: float = 0.0
@@ -49,13 +50,13 @@ class _Box:
 
 
 def draw(title: str, subtitle: str, stacks: Mapping[str, Stacks], milliseconds: Mapping[str, float]) -> str:
-    """An SVG document.
+    """Draws an SVG document.
 
     Args:
-        title: what is looked at.
-        subtitle: how.
+        title: of the graph.
+        subtitle: how it was measured.
         stacks: of each service.
-        milliseconds: what each service computes, which is what its boxes share.
+        milliseconds: processor time of each service, which its boxes share.
     """
     root = _Box("all")
     for service, seen in stacks.items():
@@ -110,7 +111,7 @@ def _kind(name: str) -> str:
 
 
 def _modules(stack: Stack) -> tuple[str, ...]:
-    """The way through the modules, each named once where several of its frames follow one another."""
+    """The modules of a stack, with consecutive frames of one module merged."""
     way: list[str] = []
     for frame in stack:
         module = frame.partition(":")[0]

@@ -1,10 +1,10 @@
-"""The goals, and what became of them: reached, missed, or not measured. Misses are printed as misses."""
+"""The goals, and their results: reached, missed, or not measured. Misses are printed as misses."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from benchmarks.reporting.results import Row
+from benchmarks.reporting.results import ResultRow
 
 State = Literal["reached", "missed", "not measured"]
 
@@ -13,10 +13,10 @@ _FILES: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A bound on one figure; `figure` finds it among the rows, None where it was not measured."""
+    """A bound on one figure; `figure` finds it among the rows, and returns None if it was not measured."""
 
     name: str
-    figure: Callable[[Sequence[Row]], float | None]
+    figure: Callable[[Sequence[ResultRow]], float | None]
     bound: float
     unit: str = ""
     at_most: bool = False
@@ -28,8 +28,8 @@ class Goal:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a goal was met; as it stands in build/goals.json."""
+class GoalResult:
+    """The result of a goal, as in build/goals.json."""
 
     name: str
     wanted: str
@@ -37,9 +37,9 @@ class Outcome:
     state: State
     unit: str = ""
     of_bound: float | None = None
-    """1 where the bound is just reached, more where it is surpassed."""
+    """1 if the bound is just reached, more if it is surpassed."""
     why: str = ""
-    """Of a goal that was not measured, where more is known than that its scenario was left out: the gate that did not pass."""
+    """Why a goal was not measured, where the reason is a failed gate."""
 
     @property
     def scenario(self) -> str:
@@ -52,67 +52,67 @@ def scenario_of(goal_name: str) -> str:
     return goal_name.split(maxsplit=1)[0].strip(",")
 
 
-def judge(rows: Sequence[Row]) -> list[Outcome]:
-    """Only figures whose correctness gate passed count."""
+def judge(rows: Sequence[ResultRow]) -> list[GoalResult]:
+    """Only figures with a passed gate count."""
     counting = [row for row in rows if row.counts]
     return [_outcome(goal, goal.figure(counting), rows) for goal in GOALS]
 
 
-def _outcome(goal: Goal, measured: float | None, rows: Sequence[Row]) -> Outcome:
+def _outcome(goal: Goal, measured: float | None, rows: Sequence[ResultRow]) -> GoalResult:
     wanted = f"{'≤' if goal.at_most else '≥'} {goal.bound:,g}{goal.unit}"
     if measured is None:
         of_ours = (row for row in rows if (row.scenario, row.kind) == (goal.scenario, "ours"))
         gates = (row.gate for row in of_ours if not row.counts)
-        return Outcome(goal.name, wanted, None, "not measured", goal.unit, why=next(gates, ""))
+        return GoalResult(goal.name, wanted, None, "not measured", goal.unit, why=next(gates, ""))
     reached = measured <= goal.bound if goal.at_most else measured >= goal.bound
     better, worse = (goal.bound, measured) if goal.at_most else (measured, goal.bound)
     of_bound = better / worse if worse else None
-    return Outcome(goal.name, wanted, measured, "reached" if reached else "missed", goal.unit, of_bound)
+    return GoalResult(goal.name, wanted, measured, "reached" if reached else "missed", goal.unit, of_bound)
 
 
 # -- finding figures ---------------------------------------------------------------------------------------------------
 
 
-def _of(rows: Sequence[Row], scenario: str, system: str = "ours") -> Row | None:
+def _of(rows: Sequence[ResultRow], scenario: str, system: str = "ours") -> ResultRow | None:
     found = [row for row in rows if (row.scenario, row.system, row.tier) == (scenario, system, "T2")]
     return found[0] if found else None
 
 
-def _rate(scenario: str, system: str = "ours") -> Callable[[Sequence[Row]], float | None]:
-    def figure(rows: Sequence[Row]) -> float | None:
+def _rate(scenario: str, system: str = "ours") -> Callable[[Sequence[ResultRow]], float | None]:
+    def figure(rows: Sequence[ResultRow]) -> float | None:
         row = _of(rows, scenario, system)
         return row.msgs_per_s if row else None
 
     return figure
 
 
-def _p50(scenario: str, system: str = "ours") -> Callable[[Sequence[Row]], float | None]:
-    def figure(rows: Sequence[Row]) -> float | None:
+def _p50(scenario: str, system: str = "ours") -> Callable[[Sequence[ResultRow]], float | None]:
+    def figure(rows: Sequence[ResultRow]) -> float | None:
         row = _of(rows, scenario, system)
         return row.p50_ms if row else None
 
     return figure
 
 
-def _p99(scenario: str, system: str = "ours") -> Callable[[Sequence[Row]], float | None]:
-    def figure(rows: Sequence[Row]) -> float | None:
+def _p99(scenario: str, system: str = "ours") -> Callable[[Sequence[ResultRow]], float | None]:
+    def figure(rows: Sequence[ResultRow]) -> float | None:
         row = _of(rows, scenario, system)
         return row.p99_ms if row else None
 
     return figure
 
 
-def _times(system: str) -> Callable[[Sequence[Row]], float | None]:
-    """How many times the other's rate ours is."""
+def _times(system: str) -> Callable[[Sequence[ResultRow]], float | None]:
+    """The ratio of our rate to the other's."""
 
-    def figure(rows: Sequence[Row]) -> float | None:
+    def figure(rows: Sequence[ResultRow]) -> float | None:
         row = _of(rows, "drain_idempotent", system)
         return 1 / row.ratio_to_ours if row and row.ratio_to_ours and _of(rows, "drain_idempotent") else None
 
     return figure
 
 
-def _times_best_per_message(rows: Sequence[Row]) -> float | None:
+def _times_best_per_message(rows: Sequence[ResultRow]) -> float | None:
     peers = [
         row.ratio_to_ours
         for row in rows
@@ -123,35 +123,35 @@ def _times_best_per_message(rows: Sequence[Row]) -> float | None:
 
 def _extra(
     scenario: str, key: str, choose: Callable[[list[float]], float]
-) -> Callable[[Sequence[Row]], float | None]:
-    """A figure of the scenario's own, over all rows that have it."""
+) -> Callable[[Sequence[ResultRow]], float | None]:
+    """A figure of the scenario, over all rows that have it."""
 
-    def figure(rows: Sequence[Row]) -> float | None:
+    def figure(rows: Sequence[ResultRow]) -> float | None:
         values = [float(row.extra[key]) for row in rows if row.scenario == scenario and key in row.extra]
         return choose(values) if values else None
 
     return figure
 
 
-def _seconds_of_all(system: str) -> Callable[[Sequence[Row]], float | None]:
-    """A quick run has fewer files than the goal is about: that is no figure for it."""
+def _seconds_of_all(system: str) -> Callable[[Sequence[ResultRow]], float | None]:
+    """None for a quick run, which has fewer files than the goal requires."""
 
-    def figure(rows: Sequence[Row]) -> float | None:
+    def figure(rows: Sequence[ResultRow]) -> float | None:
         row = _of(rows, "corpus_index", system)
         return row.extra["seconds"] if row and row.extra["files"] >= _FILES else None
 
     return figure
 
 
-def _largest_p99(scenario: str) -> Callable[[Sequence[Row]], float | None]:
-    def figure(rows: Sequence[Row]) -> float | None:
+def _largest_p99(scenario: str) -> Callable[[Sequence[ResultRow]], float | None]:
+    def figure(rows: Sequence[ResultRow]) -> float | None:
         found = [row.p99_ms for row in rows if row.scenario == scenario and row.p99_ms is not None]
         return max(found, default=None)
 
     return figure
 
 
-def _slowest_prune(rows: Sequence[Row]) -> float | None:
+def _slowest_prune(rows: Sequence[ResultRow]) -> float | None:
     times = [row.p50_ms for row in rows if row.scenario == "prune_day" and row.kind == "ours" and row.p50_ms]
     return max(times, default=None)
 

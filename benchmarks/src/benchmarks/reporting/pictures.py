@@ -1,11 +1,11 @@
-"""The pictures of a run, by name: what of it is drawn, and for whom cannot see them what they show."""
+"""The pictures of a run by name, with their descriptions for screen readers."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from benchmarks.reporting import charts, flames, goals, steps
-from benchmarks.reporting.results import Row
+from benchmarks.reporting.results import ResultRow
 
 NAMES: Final[Mapping[str, str]] = {
     "throughput": "Messages per second, each with inbox and effect in one transaction",
@@ -15,7 +15,7 @@ NAMES: Final[Mapping[str, str]] = {
     "goals": "How far each goal is met",
     "flames": "Where a keyword's time goes",
 }
-"""Every picture there is: what it shows, in words."""
+"""Every picture, with a description in words."""
 
 _FARTHEST: Final = 2.0
 _PARTS: Final = ("broker", "database", "python")
@@ -26,8 +26,8 @@ def file_of(name: str) -> str:
     return f"bench-{name}.svg"
 
 
-def draw(rows: Sequence[Row], stacks: Path) -> dict[str, str]:
-    """SVG documents by name: those that the rows are enough for. Figures whose gate did not pass are left out.
+def draw(rows: Sequence[ResultRow], stacks: Path) -> dict[str, str]:
+    """Draws the SVG documents that the rows suffice for, by name. Figures with a failed gate are left out.
 
     Args:
         rows: of one run.
@@ -46,7 +46,7 @@ def draw(rows: Sequence[Row], stacks: Path) -> dict[str, str]:
 
 
 def write(folder: Path, drawn: Mapping[str, str]) -> list[Path]:
-    """Writes these pictures and removes what an earlier run drew and this one could not."""
+    """Writes these pictures and removes outdated ones of an earlier run."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in NAMES.keys() - drawn.keys():
         (folder / file_of(name)).unlink(missing_ok=True)
@@ -55,13 +55,13 @@ def write(folder: Path, drawn: Mapping[str, str]) -> list[Path]:
     return [folder / file_of(name) for name in drawn]
 
 
-def _flames(rows: Sequence[Row], stacks: Path) -> str | None:
+def _flames(rows: Sequence[ResultRow], stacks: Path) -> str | None:
     for row in rows:
         if "cpu_ms_by_step" not in row.extra or not (stacks / row.extra["stacks"]).exists():
             continue
         seen = steps.read_by_service((stacks / row.extra["stacks"]).read_text().splitlines())
         milliseconds = row.extra["cpu_ms_by_service"]
-        if seen.keys() == milliseconds.keys():  # or the file is of another run
+        if seen.keys() == milliseconds.keys():  # Or the file belongs to another run.
             return flames.draw(
                 "Where a keyword's time goes",
                 "Processor time of the five services for one keyword; what is called stands on its caller, as wide as its time",
@@ -71,7 +71,7 @@ def _flames(rows: Sequence[Row], stacks: Path) -> str | None:
     return None
 
 
-def _goals(rows: Sequence[Row]) -> str | None:
+def _goals(rows: Sequence[ResultRow]) -> str | None:
     bars = [
         charts.Bar(
             outcome.name,
@@ -87,14 +87,14 @@ def _goals(rows: Sequence[Row]) -> str | None:
     return charts.draw("Goals", subtitle, bars, labels=390, mark=1.0, scale_to=_FARTHEST) if bars else None
 
 
-def _drains(rows: Sequence[Row]) -> list[Row]:
+def _drains(rows: Sequence[ResultRow]) -> list[ResultRow]:
     drains = [
         row for row in rows if (row.scenario, row.tier) == ("drain_idempotent", "T2") and row.msgs_per_s
     ]
     return sorted(drains, key=lambda row: -(row.msgs_per_s or 0))
 
 
-def _throughput(rows: Sequence[Row]) -> str | None:
+def _throughput(rows: Sequence[ResultRow]) -> str | None:
     bars = [
         charts.Bar(
             row.system,
@@ -108,7 +108,7 @@ def _throughput(rows: Sequence[Row]) -> str | None:
     return charts.draw("Draining a queue, each message once", subtitle, bars) if bars else None
 
 
-def _cpu(rows: Sequence[Row]) -> str | None:
+def _cpu(rows: Sequence[ResultRow]) -> str | None:
     bars = [
         charts.Bar(
             row.system,
@@ -122,7 +122,7 @@ def _cpu(rows: Sequence[Row]) -> str | None:
     return charts.draw("What a drained message costs", subtitle, bars) if bars else None
 
 
-def _growth(rows: Sequence[Row]) -> str | None:
+def _growth(rows: Sequence[ResultRow]) -> str | None:
     bars = [
         charts.Bar(_amount(row), (("ours", row.msgs_per_s),), f"{row.msgs_per_s:,.0f}/s")
         for scenario in ("inbox_growth", "backlog_growth")
@@ -133,13 +133,13 @@ def _growth(rows: Sequence[Row]) -> str | None:
     return charts.draw("Speed with a past", subtitle, bars) if bars else None
 
 
-def _amount(row: Row) -> str:
+def _amount(row: ResultRow) -> str:
     if "inbox_rows" in row.extra:
         return f"{row.extra['inbox_rows']:,} in the inbox"
     return f"{row.extra['backlog']:,} waiting"
 
 
-def _prune(rows: Sequence[Row]) -> str | None:
+def _prune(rows: Sequence[ResultRow]) -> str | None:
     bars = [
         charts.Bar(
             f"{row.extra['rows']:,} rows",

@@ -7,8 +7,8 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.reporting.goals import Outcome
-from benchmarks.reporting.results import Row
+from benchmarks.reporting.goals import GoalResult
+from benchmarks.reporting.results import ResultRow
 
 _WIDTH: Final = 150
 """Where the output is no terminal."""
@@ -29,7 +29,7 @@ _EXTRA: Final = {
 _COLOURS: Final = {"reached": "green", "missed": "bold red", "not measured": "dim"}
 
 
-def show(rows: Sequence[Row], outcomes: Sequence[Outcome], console: Console | None = None) -> None:
+def show(rows: Sequence[ResultRow], outcomes: Sequence[GoalResult], console: Console | None = None) -> None:
     console = console or Console(width=None if sys.stdout.isatty() else _WIDTH, highlight=False)
     equal = [row for row in rows if row.tier == "T2" and "cpu_ms_by_step" not in row.extra]
     weaker = [row for row in rows if row.tier != "T2"]
@@ -48,7 +48,7 @@ def show(rows: Sequence[Row], outcomes: Sequence[Outcome], console: Console | No
             console.print(f"{row.scenario}, {row.system}, {row.tier}: {row.gate}", markup=False)
 
 
-def _table(title: str, rows: Sequence[Row]) -> Table:
+def _table(title: str, rows: Sequence[ResultRow]) -> Table:
     table = Table(title=title, title_justify="left", caption="CPU s: processor seconds per 1,000 messages")
     for heading in ("scenario", "system", "tier"):
         table.add_column(heading)
@@ -83,7 +83,7 @@ def _table(title: str, rows: Sequence[Row]) -> Table:
     return table
 
 
-def _steps(row: Row) -> Table:
+def _steps(row: ResultRow) -> Table:
     title = f"Where a keyword's time goes ({row.system}, {row.extra['keywords']:,} keywords, looked at every 5 ms)"
     table = Table(title=title, title_justify="left")
     table.add_column("service")
@@ -96,7 +96,7 @@ def _steps(row: Row) -> Table:
     return table
 
 
-def _goals(outcomes: Sequence[Outcome]) -> Table:
+def _goals(outcomes: Sequence[GoalResult]) -> Table:
     table = Table(title="Goals", title_justify="left")
     table.add_column("goal")
     table.add_column("wanted", justify="right")

@@ -1,4 +1,4 @@
-"""What a run of the benchmarks found, row by row, as it stands in build/bench.json."""
+"""The results of a run in rows, as in build/bench.json."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,16 +11,16 @@ from benchmarks.errors import MeasurementError
 
 GATE_PASSED = "passed"
 NO_FIGURE = "failed: no figure"
-"""How the gate begins of what could not be measured at all."""
+"""The prefix of a gate without any measurement."""
 NO_GATE = "none"
-"""The scenario measures no messages (or watches a service at rest), so there is nothing to lose or double."""
+"""The gate of a scenario without messages, which can neither lose nor double any."""
 
 _ROWS: Final = "bench.json"
 _PROGRESS: Final = "bench-progress.json"
 
 
 @dataclass(slots=True)
-class Row:
+class ResultRow:
     """One figure: a scenario, a system, a tier. Rates in messages per second, times in milliseconds."""
 
     scenario: str
@@ -40,7 +40,7 @@ class Row:
     spread: float | None = None
     """(largest - smallest) / median over the rounds."""
     extra: dict[str, Any] = field(default_factory=dict)
-    """Whatever else belongs to the scenario."""
+    """Additional values of the scenario."""
 
     @property
     def counts(self) -> bool:
@@ -48,7 +48,7 @@ class Row:
 
 
 def no_figure(error: Exception) -> str:
-    """The gate of what broke: a measurement says why by itself, whatever else was raised by its kind."""
+    """The gate of a failed row: a measurement's own message, or the error's type and text."""
     kind = "" if isinstance(error, MeasurementError) else f"{type(error).__name__}: "
     return f"{NO_FIGURE}: {kind}{error}"
 
@@ -59,26 +59,26 @@ def spread_of(figures: Sequence[float]) -> float | None:
 
 
 @dataclass(slots=True)
-class Progress:
-    """How far a run has come. One of everything is kept in its folder, so that it can be gone on with after an interruption."""
+class RunProgress:
+    """The state of a run. It is stored, so that an interrupted run can continue."""
 
     folder: Path
     wishes: Mapping[str, Any] | None
-    """What the run was asked for, as JSON has it: only one that was asked for the same is gone on with. None: it is not kept."""
-    rows: list[Row] = field(default_factory=list)
+    """The arguments as JSON; only a run with equal ones continues. None: the state is not stored."""
+    rows: list[ResultRow] = field(default_factory=list)
     took: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Of each scenario that is done: when it ended, its seconds, and what the machine did before it."""
+    """For each finished scenario: its end, its seconds, and the machine's load before it."""
     worker_memory: dict[str, float] | None = None
     sittings: int = 1
 
     @classmethod
-    def read(cls, folder: Path, wishes: Mapping[str, Any]) -> "Progress":
-        """What a run of these wishes left, without the scenarios of which ours has no figure; a new one where there is none."""
+    def read(cls, folder: Path, wishes: Mapping[str, Any]) -> "RunProgress":
+        """Loads the run with these arguments, without scenarios that lack our figure; starts a new one if none exists."""
         told = folder / _PROGRESS
         found: dict[str, Any] = json.loads(told.read_text()) if told.exists() else {}
         if found.get("wishes") != wishes:
             return cls(folder, wishes)
-        rows = [Row(**row) for row in found["rows"]]
+        rows = [ResultRow(**row) for row in found["rows"]]
         broken = {row.scenario for row in rows if row.kind == "ours" and row.gate.startswith(NO_FIGURE)}
         return cls(
             folder,
@@ -90,9 +90,13 @@ class Progress:
         )
 
     def add(
-        self, scenario: str, rows: Sequence[Row], took: dict[str, Any], worker_memory: dict[str, float] | None
+        self,
+        scenario: str,
+        rows: Sequence[ResultRow],
+        took: dict[str, Any],
+        worker_memory: dict[str, float] | None,
     ) -> None:
-        """A scenario is done: its rows are written."""
+        """Stores the rows of a finished scenario."""
         self.rows += rows
         self.took[scenario] = took
         self.worker_memory = worker_memory
@@ -108,16 +112,16 @@ class Progress:
             _replace(self.folder / _PROGRESS, told)
 
 
-def write(path: Path, rows: Sequence[Row]) -> None:
+def write(path: Path, rows: Sequence[ResultRow]) -> None:
     _replace(path, [asdict(row) for row in rows])
 
 
-def read(path: Path) -> list[Row]:
-    return [Row(**row) for row in json.loads(path.read_text())]
+def read(path: Path) -> list[ResultRow]:
+    return [ResultRow(**row) for row in json.loads(path.read_text())]
 
 
 def _replace(path: Path, told: Any) -> None:
-    """At once: whoever is interrupted leaves the file of before."""
+    """Atomic: an interruption leaves the earlier file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(".new")
     draft.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n")

@@ -1,8 +1,7 @@
-"""What a service was doing when it was looked at: stacks of frames folded into steps that one can name.
+"""Folds sampled stacks of a service into named steps.
 
-A step is a room of ours (`orchestrator.writing`, `messaging.flow`), or what a library was called for (`database driver`). The
-innermost frame that belongs to one decides; a library without a name of its own, such as the one that reads Markdown, counts for
-whoever called it.
+A step is one of our modules (`orchestrator.writing`, `messaging.flow`), or a library's purpose (`database driver`). The
+innermost frame with a step decides. A library without a step, such as the Markdown parser, counts for its caller.
 """
 
 from collections import Counter
@@ -52,15 +51,15 @@ OURS: Final = frozenset(
 )
 """The packages that a service is made of."""
 _LARGE: Final = frozenset({"orchestrator.writing"})
-"""Rooms whose own rooms are told apart."""
+"""Packages that are split into their own modules."""
 _BEGINNINGS: Final = frozenset(
     {"asyncio.runners:Runner.run", "asyncio.events:Handle._run", "concurrent.futures.thread:_WorkItem.run"}
 )
-"""Where a task of the event loop begins (uvloop has no frame for it, only for the whole loop), or what a thread was given to do."""
+"""Where a task of the event loop begins (uvloop has one frame for the whole loop), or a thread's target."""
 
 
 def read(lines: Iterable[str]) -> Stacks:
-    """From the form of [benchmarks.systems.sampled][]: frames between semicolons, a blank, microseconds."""
+    """Parses the format of [benchmarks.systems.profiler][]: frames between semicolons, a blank, microseconds."""
     stacks: Counter[Stack] = Counter()
     for line in lines:
         frames, _, count = line.rpartition(" ")
@@ -69,7 +68,7 @@ def read(lines: Iterable[str]) -> Stacks:
 
 
 def read_by_service(lines: Iterable[str]) -> dict[str, Stacks]:
-    """From lines that begin with the service."""
+    """Parses lines that begin with the service."""
     of_service: dict[str, list[str]] = {}
     for line in lines:
         service, _, stack = line.partition(";")
@@ -78,7 +77,7 @@ def read_by_service(lines: Iterable[str]) -> dict[str, Stacks]:
 
 
 def by_step(stacks: Stacks) -> dict[str, float]:
-    """Each step's share of all that was seen, the largest first."""
+    """Each step's share of all samples, the largest first."""
     counts: Counter[str] = Counter()
     for stack, count in stacks.items():
         counts[step_of(stack)] += count
@@ -107,7 +106,7 @@ def _step(module: str) -> str | None:
 
 
 def _inside_of_the_loop(stack: Stack) -> Stack:
-    """Without what is the same for everything: how the process came to run its loop."""
+    """Without the common frames that start the event loop."""
     begins = [number for number, frame in enumerate(stack) if frame in _BEGINNINGS]
     inner = stack[begins[-1] + 1 :] if begins else stack
     if not inner or inner[0].startswith(("asyncio.base_events", "selectors")):

@@ -1,4 +1,4 @@
-"""outbox_chain: each message leaves an effect and one outgoing message, which counts once it sits in its queue."""
+"""outbox_chain: each message leaves an effect and one outgoing message, which counts once it is in its queue."""
 
 import json
 import time
@@ -22,7 +22,7 @@ _STALLED_SECONDS: Final = 45.0
 
 
 class Chain(Drain):
-    """A drain whose end is that every outgoing message is in its queue, confirmed, and the outbox is empty."""
+    """A drain that ends when every outgoing message is confirmed in its queue and the outbox is empty."""
 
     def measure(self, system: System, tier: str, unique: int, *, template: str | None = None) -> Round:
         with ExitStack() as cleanup:
@@ -58,7 +58,7 @@ class Chain(Drain):
         with Queues(program.place.rabbitmq_url) as queues:
             queues.take(EVENTS_QUEUE, queues.ready(EVENTS_QUEUE), note)
         missing = len(set(ids) - set(causes))
-        # The same message may be published twice: its consumer knows it by its id. Two different ones may not be.
+        # The same message may be published twice, because consumers recognize its id. Two different ones may not.
         doubled = sum(len(answers) > 1 for answers in causes.values())
         if missing or doubled or len(causes) > len(ids):
             return f"failed: {missing} outgoing messages lost, {doubled} doubled of {len(ids)}"
@@ -78,7 +78,7 @@ def wait_for_outgoing(queues: Queues, wanted: int, workers: Sequence[processes.C
 
 
 def wait_for_empty_outbox(sql: Sql) -> None:
-    """Leases of a killed worker run out within half a minute; until then its rows wait."""
+    """Leases of a killed worker expire within half a minute; until then its rows wait."""
     deadline = time.monotonic() + _STALLED_SECONDS
     while sql.value("select exists (select from outbox)"):
         if time.monotonic() > deadline:

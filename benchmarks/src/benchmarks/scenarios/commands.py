@@ -7,15 +7,15 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from benchmarks.reporting.results import Row
-from benchmarks.run import Run
+from benchmarks.reporting.results import ResultRow
+from benchmarks.run import BenchmarkRun
 
 _LIBRARIES: Final = (sys.executable, "-c", "import typer, httpx")
 _COMMANDS: Final = ("submit", "cycles list", "drafts list", "accounts list", "dead-letters list")
-"""Each asks for its help, which takes what it takes to run it, and no service."""
+"""Each prints its help, which loads the command without any service."""
 
 
-def command_start(run: Run) -> list[Row]:
+def command_start(run: BenchmarkRun) -> list[ResultRow]:
     """In turns within one round, so that a busy machine is as busy for all of them."""
     seconds: dict[str, list[float]] = {name: [] for name in ("libraries", *_COMMANDS)}
     for _ in range(run.of(7, 15)):
@@ -25,7 +25,7 @@ def command_start(run: Run) -> list[Row]:
             seconds[name].append(_processor_seconds(command))
     libraries = statistics.median(seconds.pop("libraries"))
     rows = [
-        Row(
+        ResultRow(
             "command_start",
             f"brandctl {name}",
             extra={
@@ -36,7 +36,7 @@ def command_start(run: Run) -> list[Row]:
         for name, taken in seconds.items()
     ]
     run.log(f"processor ms of a command's start: {[(row.system, row.extra) for row in rows]}")
-    beside = Row(
+    beside = ResultRow(
         "command_start",
         "import typer, httpx",
         kind="comparison",

@@ -1,4 +1,4 @@
-"""corpus_index: a folder of HTML pages is read and indexed; and looked at again, with nothing changed."""
+"""corpus_index: a folder of HTML pages is read and indexed, and checked again without changes."""
 
 import random
 import re
@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.errors import MeasurementError
-from benchmarks.reporting.results import NO_GATE, Row
-from benchmarks.run import Run
+from benchmarks.reporting.results import NO_GATE, ResultRow
+from benchmarks.run import BenchmarkRun
 from benchmarks.servers.sql import Sql
 from benchmarks.systems.stack import CORPUS, Stack, stack
 from brandctl.local import processes
@@ -19,13 +19,13 @@ _SEED: Final = 20_241
 _LOOK_SECONDS: Final = 0.2
 """Pause between two looks of the service at its folder."""
 _LOOKS: Final = 2
-"""That are over before the one that counts."""
+"""Checks before the one that counts."""
 _PATIENCE_SECONDS: Final = 300.0
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+")
 
 
-def corpus_index(run: Run) -> list[Row]:
-    new, unchanged = Row("corpus_index", "ours"), Row("corpus_index", "ours, unchanged")
+def corpus_index(run: BenchmarkRun) -> list[ResultRow]:
+    new, unchanged = ResultRow("corpus_index", "ours"), ResultRow("corpus_index", "ours, unchanged")
     files = min(run.wanted_messages or run.of(250, _FILES), _FILES)
     folder, pages = run.nodes.folder / "corpus", run.nodes.folder / "pages"
     folder.mkdir(exist_ok=True)
@@ -54,7 +54,7 @@ def corpus_index(run: Run) -> list[Row]:
 
 
 def write_pages(folder: Path, files: int) -> int:
-    """HTML pages as a site has them, all different, of the sentences of the demo's documents; returns their bytes."""
+    """Writes different HTML pages with sentences of the demo's documents; returns their bytes."""
     folder.mkdir()
     rng, words = random.Random(_SEED), _sentences()
     size = 0
@@ -83,7 +83,7 @@ def _sentences() -> list[str]:
 
 
 def _indexed(services: Stack, sql: Sql, files: int) -> float:
-    """Seconds that the service says it took, once every file is read."""
+    """Seconds by the service's own measure, once every file is read."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while time.monotonic() < deadline:
         for line in services.log_of("research"):
@@ -99,7 +99,7 @@ def _indexed(services: Stack, sql: Sql, files: int) -> float:
 
 
 def _looked_again(services: Stack) -> float:
-    """Seconds of the third look at files that have not changed, as the service says."""
+    """Seconds of the third check without changes, by the service's own measure."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while time.monotonic() < deadline:
         looks = [line for line in services.log_of("research") if line.get("event") == "corpus_unchanged"]

@@ -1,4 +1,4 @@
-"""first_page: nothing else is going on; from a keyword's acceptance until its page can be read."""
+"""first_page: on an idle system, from a keyword's acceptance until its page can be read."""
 
 import time
 from datetime import datetime
@@ -9,8 +9,8 @@ from urllib.parse import quote
 import httpx
 
 from benchmarks.errors import MeasurementError
-from benchmarks.reporting.results import GATE_PASSED, Row
-from benchmarks.run import Run
+from benchmarks.reporting.results import GATE_PASSED, ResultRow
+from benchmarks.run import BenchmarkRun
 from benchmarks.scenarios.pipeline import Pipeline
 from benchmarks.servers.sql import Sql
 from benchmarks.systems.stack import KEYWORDS, Stack, stack
@@ -18,13 +18,13 @@ from brandctl.local import processes
 
 _PATIENCE_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 0.05
-"""Between two looks: the figure is taken from the time of the commit, so that looking need not be in a hurry."""
+"""Between two looks; the figure comes from the commit's time, so this needs no precision."""
 _REST_SECONDS: Final = 0.1
 """After the last post of one keyword, before the next."""
 
 
-def first_page(run: Run) -> list[Row]:
-    row = Row("first_page", "ours")
+def first_page(run: BenchmarkRun) -> list[ResultRow]:
+    row = ResultRow("first_page", "ours")
     times: list[float] = []
     try:
         with stack(run.nodes) as services, Pipeline(services) as pipeline:
@@ -44,7 +44,7 @@ def first_page(run: Run) -> list[Row]:
         round(median(times), 1),
         round(quantiles(times, n=100, method="inclusive")[98], 1),
     )
-    # With what everything does by itself in the pauses between.
+    # Includes background work in the pauses.
     row.cpu_s_per_1k = used.per_thousand(len(times))
     row.extra = {"pages": len(times), "worst_ms": round(max(times), 1)}
     run.log(f"first_page: p50 {row.p50_ms} ms, p99 {row.p99_ms} ms over {len(times)} pages")
@@ -52,7 +52,7 @@ def first_page(run: Run) -> list[Row]:
 
 
 def _brand(services: Stack, pipeline: Pipeline, pages: Sql, brand: str) -> list[float]:
-    """Milliseconds of each keyword, one after the other. Every page is asked for as a visitor would, and has to be there."""
+    """Milliseconds of each keyword, one after the other. Each page is fetched as by a visitor, and must exist."""
     pipeline.create([brand])
     times = []
     for keyword in KEYWORDS:
@@ -70,7 +70,7 @@ def _brand(services: Stack, pipeline: Pipeline, pages: Sql, brand: str) -> list[
 
 
 def _page(pages: Sql, brand: str, keyword: str) -> tuple[str, datetime]:
-    """Its slug, and when it was committed."""
+    """Its slug, and the time of its commit."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while time.monotonic() < deadline:
         found = pages.rows(

@@ -1,4 +1,4 @@
-"""gateway_call: what the gateway adds to a call of a model that answers at once: limits, the ledger, what is kept."""
+"""gateway_call: the gateway's overhead on a call of an instant model: limits, the ledger, kept answers."""
 
 import os
 import sys
@@ -10,8 +10,8 @@ from typing import Any, Final
 import httpx
 
 from benchmarks.errors import MeasurementError
-from benchmarks.reporting.results import GATE_PASSED, Row
-from benchmarks.run import Run
+from benchmarks.reporting.results import GATE_PASSED, ResultRow
+from benchmarks.run import BenchmarkRun
 from benchmarks.servers.sql import Sql
 from benchmarks.systems.stack import stack
 from brandctl.local import ports, processes
@@ -21,8 +21,8 @@ _WARM_UP: Final = 20
 _READY_SECONDS: Final = 20.0
 
 
-def gateway_call(run: Run) -> list[Row]:
-    row = Row("gateway_call", "ours")
+def gateway_call(run: BenchmarkRun) -> list[ResultRow]:
+    row = ResultRow("gateway_call", "ours")
     calls = run.wanted_messages or run.of(200, 2_000)
     try:
         with ExitStack() as cleanup:
@@ -30,7 +30,7 @@ def gateway_call(run: Run) -> list[Row]:
             model_url = _start_model(run, cleanup)
             gateway = cleanup.enter_context(services.client("gateway"))
             model = cleanup.enter_context(httpx.Client(base_url=model_url, timeout=20, trust_env=False))
-            # As much as there is: what is measured is the way, not the limits on it.
+            # Very high limits: the scenario measures the path, not the limits.
             bounds = {"per_minute": 100_000, "together": 1_000, "at_once": 1_000}
             settings = {"url": f"{model_url}/v1", "model": _MODEL, **bounds}
             connected = gateway.put(f"/v1/providers/{_MODEL}", json={"kind": "model", "settings": settings})
@@ -40,7 +40,7 @@ def gateway_call(run: Run) -> list[Row]:
                 _ask(model, -1 - number)
             through, direct = [], []
             used = run.nodes.cpu(services.pids)
-            # In turns, so that whatever else the machine does meets both.
+            # In turns, so that other load of the machine affects both.
             for number in range(calls):
                 through.append(_ask(gateway, number))
                 direct.append(_ask(model, number))
@@ -62,7 +62,7 @@ def gateway_call(run: Run) -> list[Row]:
     return [row]
 
 
-def _start_model(run: Run, cleanup: ExitStack) -> str:
+def _start_model(run: BenchmarkRun, cleanup: ExitStack) -> str:
     port = ports.free_port()
     command = [sys.executable, "-m", "benchmarks.systems.model_server", str(port)]
     child = processes.start("model", command, log=run.nodes.folder / "model.log", env=os.environ)
@@ -72,7 +72,7 @@ def _start_model(run: Run, cleanup: ExitStack) -> str:
 
 
 def _ask(client: httpx.Client, number: int) -> float:
-    """Milliseconds of a call; none is the same as another."""
+    """Milliseconds of each call; no two are identical."""
     body: dict[str, Any] = {
         "model": _MODEL,
         "messages": [{"role": "user", "content": f"Question {number}: how is coffee brewed?"}],

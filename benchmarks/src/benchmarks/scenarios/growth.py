@@ -1,4 +1,4 @@
-"""What the past costs: a full inbox, a long backlog. The speed must be that of the smallest."""
+"""The cost of history: a full inbox, a long backlog. The speed must equal that with the smallest."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -11,8 +11,8 @@ from benchmarks.errors import MeasurementError
 from benchmarks.load import messages
 from benchmarks.measuring import effects
 from benchmarks.measuring.drains import Drain, Round, wait_for_effects
-from benchmarks.reporting.results import Row, spread_of
-from benchmarks.run import Run
+from benchmarks.reporting.results import ResultRow, spread_of
+from benchmarks.run import BenchmarkRun
 from benchmarks.scenarios.throughput import gate_of_ours, size
 from benchmarks.servers.sql import Sql
 from benchmarks.systems import programs
@@ -20,7 +20,7 @@ from benchmarks.systems.programs import Program
 from messaging.storage.migrations import migrate
 
 HEAD: Final = 9_000
-"""Messages drained off the head of each backlog, the smallest one too."""
+"""Messages drained from the head of each backlog, also of the smallest."""
 _HEAD_WARM_UP: Final = 1_000
 
 _PRELOAD: Final = """
@@ -37,7 +37,7 @@ _PRELOAD: Final = """
 # -- inbox -------------------------------------------------------------------------------------------------------------
 
 
-def inbox_growth(run: Run) -> list[Row]:
+def inbox_growth(run: BenchmarkRun) -> list[ResultRow]:
     """The rate of `drain_idempotent` with 1e4 to 1e7 rows in the inbox already."""
     drain = Drain(run.nodes, log=run.log)
     gate = gate_of_ours(run)
@@ -57,8 +57,8 @@ def inbox_growth(run: Run) -> list[Row]:
     return _rows("inbox_growth", "inbox_rows", gate, measured)
 
 
-def _preloaded(run: Run, cleanup: ExitStack, rows: int) -> str:
-    """The name of a database with so many rows in its inbox, to be copied for every round."""
+def _preloaded(run: BenchmarkRun, cleanup: ExitStack, rows: int) -> str:
+    """Creates a database with so many rows in its inbox, as a template for every round; returns its name."""
     url = cleanup.enter_context(run.nodes.database())
     asyncio.run(migrate(url))
     with Sql(url) as sql:
@@ -75,8 +75,8 @@ def _preloaded(run: Run, cleanup: ExitStack, rows: int) -> str:
 # -- backlog -----------------------------------------------------------------------------------------------------------
 
 
-def backlog_growth(run: Run) -> list[Row]:
-    """The rate of the first 9,000 messages off a backlog of 1e4 to 1e6, filled up again before each round."""
+def backlog_growth(run: BenchmarkRun) -> list[ResultRow]:
+    """The rate of the first 9,000 messages of a backlog of 1e4 to 1e6, refilled before each round."""
     gate = gate_of_ours(run)
     measured: dict[int, list[Round]] = {}
     with ExitStack() as cleanup:
@@ -96,9 +96,9 @@ def backlog_growth(run: Run) -> list[Row]:
 
 
 class Backlog:
-    """A queue that is full to a length at the begin of each round."""
+    """A queue that is filled to a length at the start of each round."""
 
-    def __init__(self, run: Run, cleanup: ExitStack, length: int) -> None:
+    def __init__(self, run: BenchmarkRun, cleanup: ExitStack, length: int) -> None:
         self.length = length
         self._run = run
         self._missing = length
@@ -135,13 +135,13 @@ class Backlog:
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
-def _rows(scenario: str, what: str, gate: str, measured: Mapping[int, Sequence[Round]]) -> list[Row]:
+def _rows(scenario: str, what: str, gate: str, measured: Mapping[int, Sequence[Round]]) -> list[ResultRow]:
     smallest = measured[min(measured)]
     rows = []
     for amount, rounds in measured.items():
         figures = [one.msgs_per_s for one in rounds]
         ratios = [one.msgs_per_s / first.msgs_per_s for one, first in zip(rounds, smallest, strict=True)]
-        row = Row(
+        row = ResultRow(
             scenario,
             f"ours, {amount:.0e}".replace("e+0", "e"),
             msgs_per_s=round(median(figures), 1),

@@ -1,4 +1,4 @@
-"""Open loop: messages on a fixed schedule, timed from when each was to be sent to the commit of its effect."""
+"""Open loop: messages on a fixed schedule, timed from their scheduled time to the commit of their effect."""
 
 import json
 import subprocess
@@ -16,8 +16,8 @@ from benchmarks.errors import MeasurementError
 from benchmarks.measuring import effects
 from benchmarks.measuring.drains import wait_for_effects
 from benchmarks.measuring.effects import Latency
-from benchmarks.reporting.results import Row, spread_of
-from benchmarks.run import Run
+from benchmarks.reporting.results import ResultRow, spread_of
+from benchmarks.run import BenchmarkRun
 from benchmarks.scenarios.throughput import gate_of_ours
 from benchmarks.servers.sql import Sql
 from benchmarks.systems import programs
@@ -28,8 +28,8 @@ _WARM_UP_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
-    """What was measured under a load that does not wait."""
+class OfferedLoad:
+    """The results under a load with a fixed schedule."""
 
     latency: Latency
     sent: int
@@ -37,18 +37,18 @@ class Load:
     used: CpuSeconds
 
 
-def latency_light(run: Run) -> list[Row]:
-    """500 messages a second: the machine is nearly idle, so this is what the path itself takes."""
+def latency_light(run: BenchmarkRun) -> list[ResultRow]:
+    """500 messages a second: the machine is nearly idle, so this is the latency of the path itself."""
     return [_row(run, "latency_light", rate=500, seconds=run.of(6.0, 20.0), rounds=run.of(1, run.rounds))]
 
 
-def live_confirmed(run: Run) -> list[Row]:
+def live_confirmed(run: BenchmarkRun) -> list[ResultRow]:
     """5,000 messages a second, published with confirms by a separate process while they are consumed."""
     return [_row(run, "live_confirmed", rate=5_000, seconds=run.of(60.0, 600.0), rounds=1)]
 
 
-def _row(run: Run, scenario: str, *, rate: int, seconds: float, rounds: int) -> Row:
-    row = Row(scenario, "ours")
+def _row(run: BenchmarkRun, scenario: str, *, rate: int, seconds: float, rounds: int) -> ResultRow:
+    row = ResultRow(scenario, "ours")
     try:
         row.gate = gate_of_ours(run)
         loads = []
@@ -76,8 +76,8 @@ def _row(run: Run, scenario: str, *, rate: int, seconds: float, rounds: int) -> 
     return row
 
 
-def measure(run: Run, rate: int, seconds: float) -> Load:
-    """Raises MeasurementError when a message was refused or left no effect."""
+def measure(run: BenchmarkRun, rate: int, seconds: float) -> OfferedLoad:
+    """Raises MeasurementError if a message was refused or left no effect."""
     with ExitStack() as cleanup:
         place = cleanup.enter_context(run.nodes.place())
         sql = cleanup.enter_context(Sql(place.database_url))
@@ -96,7 +96,9 @@ def measure(run: Run, rate: int, seconds: float) -> Load:
         sent_from = datetime.fromisoformat(report["began_at"]) + timedelta(seconds=_WARM_UP_SECONDS)
         if report["sent"] >= run.of(100_000, 1_000_000):
             run.worker_memory = memory
-        return Load(effects.latency(sql, sent_from=sent_from), report["sent"], report["worst_lag_ms"], used)
+        return OfferedLoad(
+            effects.latency(sql, sent_from=sent_from), report["sent"], report["worst_lag_ms"], used
+        )
 
 
 def _feed(

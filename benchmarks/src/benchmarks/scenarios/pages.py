@@ -9,8 +9,8 @@ from typing import Any, Final
 import httpx
 
 from benchmarks.errors import MeasurementError
-from benchmarks.reporting.results import GATE_PASSED, Row
-from benchmarks.run import Run
+from benchmarks.reporting.results import GATE_PASSED, ResultRow
+from benchmarks.run import BenchmarkRun
 from benchmarks.scenarios.pipeline import Pipeline
 from benchmarks.servers.sql import Sql
 from benchmarks.systems.stack import Stack, stack
@@ -19,11 +19,11 @@ from brandctl.local import processes
 _CONNECTIONS: Final = 16
 _WARM_UP_SECONDS: Final = 1.0
 _KINDS: Final = ("whole", "304")
-"""A page that the visitor has never seen, and one that the browser has kept and asks about."""
+"""A page for a new visitor, and one that the browser has cached and revalidates."""
 
 
-def site_pages(run: Run) -> list[Row]:
-    rows = [Row("site_pages", f"ours, {kind}") for kind in _KINDS]
+def site_pages(run: BenchmarkRun) -> list[ResultRow]:
+    rows = [ResultRow("site_pages", f"ours, {kind}") for kind in _KINDS]
     try:
         with stack(run.nodes) as services, Pipeline(services) as pipeline:
             pipeline.warm_up()
@@ -40,7 +40,7 @@ def site_pages(run: Run) -> list[Row]:
     return rows
 
 
-def _serve(run: Run, services: Stack, row: Row, url: str, headers: dict[str, str]) -> None:
+def _serve(run: BenchmarkRun, services: Stack, row: ResultRow, url: str, headers: dict[str, str]) -> None:
     headers = {"Accept-Encoding": "gzip", **headers}
     seconds = run.of(3.0, 15.0)
     _visit(url, headers, _WARM_UP_SECONDS)
@@ -59,7 +59,7 @@ def _serve(run: Run, services: Stack, row: Row, url: str, headers: dict[str, str
     row.extra = {
         "unit": "requests/s",
         "bytes": round(full["bytes"] / full["requests"]),
-        # What one core that had nothing else to do would serve: the publisher is one process.
+        # An estimate of one undisturbed core: the publisher is one process.
         "per_s_of_a_core": round(full["requests"] / used.python, 1),
     }
     run.log(f"site_pages, {row.system}: {row.msgs_per_s:,.0f}/s, p99 {row.p99_ms} ms at half of that")

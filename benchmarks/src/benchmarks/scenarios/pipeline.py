@@ -1,6 +1,6 @@
-"""pipeline_keywords: the five real services, from the first keyword handed in to the last post.
+"""pipeline_keywords: the five real services, from the first keyword submitted to the last post.
 
-Once with the writer that quotes, and once with one that takes no time, which leaves what everything else costs.
+Once with the extractive writer, and once with an instant writer, which leaves the cost of everything else.
 """
 
 import time
@@ -14,8 +14,8 @@ import httpx
 
 from benchmarks.accounting import CpuSeconds
 from benchmarks.errors import MeasurementError
-from benchmarks.reporting.results import GATE_PASSED, Row, spread_of
-from benchmarks.run import Run
+from benchmarks.reporting.results import GATE_PASSED, ResultRow, spread_of
+from benchmarks.run import BenchmarkRun
 from benchmarks.servers.queues import Queues
 from benchmarks.servers.sql import Sql
 from benchmarks.systems.stack import KEYWORDS, Stack, stack
@@ -30,7 +30,7 @@ WRITERS: Final[Mapping[str, Mapping[str, str]]] = {
     "ours": {},
     INSTANT: {"orchestrator": "benchmarks.systems.instant_writer"},
 }
-"""What is run in the place of a service's own module."""
+"""Modules that replace a service's own."""
 _WARM_UP_BRANDS: Final = 4
 _FEWEST_BRANDS: Final = 6
 _GATE_BRANDS: Final = 8
@@ -40,7 +40,7 @@ _STALLED_SECONDS: Final = 90.0
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class PipelineRun:
     """One measured run through the pipeline."""
 
     keywords: int
@@ -50,12 +50,12 @@ class Passage:
     """Processor milliseconds for each keyword."""
 
 
-def pipeline_keywords(run: Run) -> list[Row]:
-    return [_row(run, Row("pipeline_keywords", system), modules) for system, modules in WRITERS.items()]
+def pipeline_keywords(run: BenchmarkRun) -> list[ResultRow]:
+    return [_row(run, ResultRow("pipeline_keywords", system), modules) for system, modules in WRITERS.items()]
 
 
-def _row(run: Run, row: Row, modules: Mapping[str, str]) -> Row:
-    passages: list[Passage] = []
+def _row(run: BenchmarkRun, row: ResultRow, modules: Mapping[str, str]) -> ResultRow:
+    passages: list[PipelineRun] = []
     try:
         for number in range(1, run.of(1, min(run.rounds, 3)) + 1):
             with stack(run.nodes, modules=modules) as services, Pipeline(services) as pipeline:
@@ -82,7 +82,7 @@ def _row(run: Run, row: Row, modules: Mapping[str, str]) -> Row:
     return row
 
 
-def _measure(run: Run, pipeline: "Pipeline", brands: int) -> Passage:
+def _measure(run: BenchmarkRun, pipeline: "Pipeline", brands: int) -> PipelineRun:
     names = [f"brand-{number}" for number in range(brands)]
     services = pipeline.services
     pipeline.create(names)
@@ -94,17 +94,17 @@ def _measure(run: Run, pipeline: "Pipeline", brands: int) -> Passage:
     used, each = run.nodes.cpu(services.pids) - before, services.cpu_by_service()
     keywords = brands * len(KEYWORDS)
     by_service = {name: round((each[name] - each_before[name]) * 1000 / keywords, 2) for name in each}
-    return Passage(keywords, keywords / (pipeline.last_post() - began).total_seconds(), used, by_service)
+    return PipelineRun(keywords, keywords / (pipeline.last_post() - began).total_seconds(), used, by_service)
 
 
-def _enough_brands(run: Run, keywords_per_s: float) -> int:
-    """Brands that keep the pipeline busy for a while; every one of them asks for the same keywords."""
+def _enough_brands(run: BenchmarkRun, keywords_per_s: float) -> int:
+    """Brands that keep the pipeline busy; all of them submit the same keywords."""
     wanted = run.wanted_messages or keywords_per_s * run.of(6.0, 30.0)
     return max(int(wanted / len(KEYWORDS)), _FEWEST_BRANDS)
 
 
 class Pipeline:
-    """Hands keywords in through the API and watches for the posts in the database of the last service."""
+    """Submits keywords through the API and watches for the posts in the last service's database."""
 
     def __init__(self, services: Stack) -> None:
         self.services = services
@@ -130,7 +130,7 @@ class Pipeline:
         self._handed_in += len(KEYWORDS)
 
     def hand_in_one(self, brand: str, keyword: str) -> datetime:
-        """When it was accepted."""
+        """The time of acceptance."""
         answer = self.api.post(f"/v1/brands/{brand}/research", json={"keywords": [keyword]})
         accepted = datetime.now(UTC)
         answer.raise_for_status()
@@ -138,7 +138,7 @@ class Pipeline:
         return accepted
 
     def warm_up(self) -> float:
-        """A first few keywords; returns how many a second came through."""
+        """Runs a few first keywords; returns their rate per second."""
         names = [f"warm-up-{number}" for number in range(_WARM_UP_BRANDS)]
         self.create(names)
         began = time.monotonic()
@@ -161,7 +161,7 @@ class Pipeline:
         return moment
 
     def gate(self) -> str:
-        """One service killed on the way, and 5% of all messages delivered again: one post for each keyword, no more."""
+        """Kills one service and delivers 5% of all messages again: each keyword must have exactly one post."""
         with Queues(self.services.rabbitmq_url) as queues:
             tap = queues.tap((topology.COMMANDS, EVENTS))
             names = [f"gate-{number}" for number in range(_GATE_BRANDS)]

@@ -1,7 +1,7 @@
-"""pipeline_profile: where a keyword's time and statements go, in a run of its own: looking on costs something.
+"""pipeline_profile: a keyword's processor time and SQL statements, in a run of its own since profiling costs time.
 
-For each service the processor time by step, and how many statements it makes for a keyword. Leaves build/pipeline-WRITER.stacks (as tools
-for flame graphs read it) and build/pipeline-WRITER-statements.txt.
+For each service it gives the processor time by step, and the statements per keyword. Writes
+build/pipeline-WRITER.stacks (for flame graph tools) and build/pipeline-WRITER-statements.txt.
 """
 
 from collections import Counter
@@ -12,22 +12,22 @@ import httpx
 
 from benchmarks.errors import MeasurementError
 from benchmarks.reporting import steps
-from benchmarks.reporting.results import Row
-from benchmarks.run import Run
+from benchmarks.reporting.results import ResultRow
+from benchmarks.run import BenchmarkRun
 from benchmarks.scenarios.pipeline import INSTANT, WRITERS, Pipeline
 from benchmarks.systems.stack import KEYWORDS, Stack, stack
 from brandctl.local import processes
 
 _SMALLEST_SHARE: Final = 0.02
-"""Of a service's time; what is below is told in one sum."""
+"""The share of a service's time below which steps are summed up."""
 _LINE: Final = 200
 
 
-def pipeline_profile(run: Run) -> list[Row]:
-    return [_row(run, Row("pipeline_profile", system)) for system in WRITERS]
+def pipeline_profile(run: BenchmarkRun) -> list[ResultRow]:
+    return [_row(run, ResultRow("pipeline_profile", system)) for system in WRITERS]
 
 
-def _row(run: Run, row: Row) -> Row:
+def _row(run: BenchmarkRun, row: ResultRow) -> ResultRow:
     try:
         with (
             stack(run.nodes, modules=WRITERS[row.system], watched=True) as services,
@@ -42,7 +42,7 @@ def _row(run: Run, row: Row) -> Row:
     return row
 
 
-def _watched(run: Run, services: Stack, pipeline: Pipeline, *, name: str) -> dict[str, Any]:
+def _watched(run: BenchmarkRun, services: Stack, pipeline: Pipeline, *, name: str) -> dict[str, Any]:
     pipeline.warm_up()
     brands = [f"watched-{number}" for number in range(run.of(12, 60))]
     pipeline.create(brands)
@@ -78,7 +78,7 @@ def _watched(run: Run, services: Stack, pipeline: Pipeline, *, name: str) -> dic
     }
 
 
-def _statements(run: Run, services: Stack) -> dict[str, Counter[str]]:
+def _statements(run: BenchmarkRun, services: Stack) -> dict[str, Counter[str]]:
     return {
         service: Counter(run.nodes.statements(services.database_url(service)))
         for service in services.children
@@ -98,7 +98,7 @@ def _as_one(lines: Mapping[str, list[str]]) -> str:
 
 
 def _listed(by_service: Mapping[str, Mapping[str, int]], keywords: int) -> str:
-    """The statements of each service and how many there are for a keyword, the most frequent first."""
+    """The statements of each service with their number per keyword, the most frequent first."""
     lines = []
     for service, texts in by_service.items():
         lines.append(f"{service}\n")

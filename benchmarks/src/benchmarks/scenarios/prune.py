@@ -1,4 +1,4 @@
-"""prune_day: forgetting a day of the inbox by dropping its partition, beside `delete` on a table without partitions."""
+"""prune_day: deletes a day of the inbox by dropping its partition, and by `delete` on a table without partitions."""
 
 import asyncio
 import time
@@ -11,8 +11,8 @@ from uuid import uuid4
 
 import asyncpg
 
-from benchmarks.reporting.results import Row, spread_of
-from benchmarks.run import Run
+from benchmarks.reporting.results import ResultRow, spread_of
+from benchmarks.run import BenchmarkRun
 from chassis import Connection
 from messaging.storage import partitions
 from messaging.storage.migrations import migrate
@@ -37,14 +37,14 @@ _DAY: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """How one day was forgotten, in milliseconds."""
+    """The duration of deleting one day, in milliseconds."""
 
     took: float
     held_up: float
-    """The longest that another connection waited for an insert of one row meanwhile."""
+    """The longest wait of another connection for an insert of one row meanwhile."""
 
 
-def prune_day(run: Run) -> list[Row]:
+def prune_day(run: BenchmarkRun) -> list[ResultRow]:
     return [
         row
         for size in run.of((100_000, 1_000_000), (100_000, 1_000_000, 5_000_000))
@@ -52,7 +52,7 @@ def prune_day(run: Run) -> list[Row]:
     ]
 
 
-def _of_size(run: Run, size: int) -> list[Row]:
+def _of_size(run: BenchmarkRun, size: int) -> list[ResultRow]:
     # Making the largest takes minutes.
     rounds = run.of(1, run.rounds if size <= _REPEATED else 1)
     with run.nodes.database() as url:
@@ -75,9 +75,9 @@ def _held_up(prunings: list[Pruning]) -> float:
     return max(each.held_up for each in prunings)
 
 
-def _row(system: str, kind: str, size: int, prunings: list[Pruning]) -> Row:
+def _row(system: str, kind: str, size: int, prunings: list[Pruning]) -> ResultRow:
     figures = [each.took for each in prunings]
-    return Row(
+    return ResultRow(
         "prune_day",
         system,
         p50_ms=round(median(figures), 1),
@@ -93,7 +93,7 @@ async def _measure(url: str, size: int, rounds: int) -> tuple[list[Pruning], lis
     connection: Connection = await asyncpg.connect(url)
     other: Connection = await asyncpg.connect(url)
     try:
-        # The day before the first that is kept: `maintain` meets it as it does every midnight.
+        # The day before the first kept one: `maintain` finds it as every midnight.
         day = datetime.now(UTC).date() - partitions.RETENTION - timedelta(days=1)
         await connection.execute(f"create table flat {_COLUMNS}")
         dropped, deleted = [], []
@@ -124,7 +124,7 @@ async def _preload(connection: Connection, day: date, size: int) -> None:
 
 
 async def _prune(work: Awaitable[object], other: Connection, insert: str) -> Pruning:
-    """Does the work while another connection goes on inserting row after row."""
+    """Does the work while another connection inserts row after row."""
     await other.execute(insert, uuid4())
     held_up = 0.0
     working = asyncio.create_task(_milliseconds(work))

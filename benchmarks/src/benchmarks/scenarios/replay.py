@@ -1,4 +1,4 @@
-"""replay_flood: ten thousand dead letters are sent again and handled, from the first request to the last that is settled."""
+"""replay_flood: replays ten thousand dead letters, from the first request to the last settled message."""
 
 import asyncio
 import time
@@ -10,8 +10,8 @@ from uuid import UUID
 import httpx
 
 from benchmarks.errors import MeasurementError
-from benchmarks.reporting.results import GATE_PASSED, Row
-from benchmarks.run import Run
+from benchmarks.reporting.results import GATE_PASSED, ResultRow
+from benchmarks.run import BenchmarkRun
 from benchmarks.servers.sql import Sql
 from benchmarks.systems.stack import Stack, stack
 from brandctl.local import processes
@@ -25,12 +25,12 @@ from messaging.topology import DEAD_LETTERS
 QUEUE: Final = "social-commands"
 _BRANDS: Final = 50
 _AT_ONCE: Final = 500
-"""Dead letters that one request replays at most."""
+"""The most dead letters in one request."""
 _STALLED_SECONDS: Final = 60.0
 
 
-def replay_flood(run: Run) -> list[Row]:
-    row = Row("replay_flood", "ours")
+def replay_flood(run: BenchmarkRun) -> list[ResultRow]:
+    row = ResultRow("replay_flood", "ours")
     letters = run.wanted_messages or run.of(2_000, 10_000)
     try:
         with (
@@ -64,7 +64,7 @@ def replay_flood(run: Run) -> list[Row]:
 
 
 def _letter(number: int) -> OutboxRow:
-    """A command that died, as the runtime of its service sends it to the dead letters."""
+    """A failed command, as its service's runtime sends it to the dead letters."""
     event_id: UUID = new_event_id()
     command = DomainMessage[SocialCreate](
         event_id=event_id,
@@ -109,7 +109,7 @@ def _chunks(total: int) -> Iterator[range]:
 
 
 def _replay_all(services: Stack, letters: int) -> None:
-    """As `brandctl dead-letters replay` does for a whole queue: one request after the other."""
+    """Replays a whole queue as `brandctl dead-letters replay` does: one request after the other."""
     after: str | None = None
     with services.client("monitor") as api:
         for _ in _chunks(letters):

@@ -1,4 +1,4 @@
-"""api_submit: how long a request with 1, 100 and 10,000 keywords takes, and that all of them are in the cycle then."""
+"""api_submit: the duration of a request with 1, 100 and 10,000 keywords; all must be in the cycle then."""
 
 import time
 from statistics import median
@@ -7,24 +7,24 @@ from typing import Final
 import httpx
 
 from benchmarks.errors import MeasurementError
-from benchmarks.reporting.results import GATE_PASSED, Row
-from benchmarks.run import Run
+from benchmarks.reporting.results import GATE_PASSED, ResultRow
+from benchmarks.run import BenchmarkRun
 from benchmarks.systems.stack import stack
 from brandctl.local import processes
 
 SIZES: Final = (1, 100, 10_000)
 
 
-def api_submit(run: Run) -> list[Row]:
+def api_submit(run: BenchmarkRun) -> list[ResultRow]:
     rows = [
-        Row(
+        ResultRow(
             "api_submit", f"ours, {size:,} {'keyword' if size == 1 else 'keywords'}", extra={"keywords": size}
         )
         for size in SIZES
     ]
     times = {1: run.of(20, 200), 100: run.of(10, 50), 10_000: run.of(1, 5)}
     try:
-        # Nobody takes them up: what is measured is the request, not what it sets in motion.
+        # No consumer runs: the scenario measures the request alone.
         with stack(run.nodes, ("orchestrator",)) as services, services.client("orchestrator") as api:
             _submit(api, "warm-up", 1)
             for row, size in zip(rows, SIZES, strict=True):

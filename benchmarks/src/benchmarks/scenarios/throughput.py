@@ -1,4 +1,4 @@
-"""How fast a prefilled queue is drained: beside other systems, with the other handler shape, with every message twice."""
+"""How fast a prefilled queue is drained: beside other systems, with the other handler shape, with every message doubled."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -6,8 +6,8 @@ from statistics import median
 from typing import Final
 
 from benchmarks.measuring.drains import Drain, Gate, Round
-from benchmarks.reporting.results import NO_FIGURE, NO_GATE, Row, no_figure, spread_of
-from benchmarks.run import Run
+from benchmarks.reporting.results import NO_FIGURE, NO_GATE, ResultRow, no_figure, spread_of
+from benchmarks.run import BenchmarkRun
 from benchmarks.scenarios.chain import Chain
 from benchmarks.systems import programs
 from benchmarks.systems.programs import System
@@ -15,12 +15,12 @@ from benchmarks.systems.programs import System
 _SMALLEST: Final = 300
 _LARGEST: Final = 400_000
 _WEAKER_ROUNDS: Final = 3
-"""Rounds of the tiers that are not the point."""
+"""Rounds of the less important tiers."""
 
 
 @dataclass(slots=True)
-class Entry:
-    """A system at a tier on its way through the rounds."""
+class TierEntry:
+    """A system at a tier, with its rounds so far."""
 
     system: System
     tier: str
@@ -34,33 +34,33 @@ class Entry:
 
     @property
     def out(self) -> bool:
-        """Whether it has failed in a way that makes further rounds pointless."""
+        """Whether a failure makes further rounds pointless."""
         return self.gate.startswith(NO_FIGURE)
 
 
-def drain_idempotent(run: Run) -> list[Row]:
+def drain_idempotent(run: BenchmarkRun) -> list[ResultRow]:
     entries = [
-        Entry(system, tier, rate=system.guess) for system in run.systems for tier in tiers(run, system)
+        TierEntry(system, tier, rate=system.guess) for system in run.systems for tier in tiers(run, system)
     ]
     return compare(run, "drain_idempotent", Drain(run.nodes, log=run.log), entries)
 
 
-def tiers(run: Run, system: System) -> Sequence[str]:
+def tiers(run: BenchmarkRun, system: System) -> Sequence[str]:
     """The weaker guarantees are measured in full runs only; they are compared in a table of their own."""
     return system.tiers if run.full else [tier for tier in system.tiers if tier == "T2"]
 
 
-def single_handler(run: Run) -> list[Row]:
+def single_handler(run: BenchmarkRun) -> list[ResultRow]:
     entry = _ours("single")
     return compare(run, "single_handler", Drain(run.nodes, log=run.log), [entry])
 
 
-def outbox_chain(run: Run) -> list[Row]:
+def outbox_chain(run: BenchmarkRun) -> list[ResultRow]:
     return compare(run, "outbox_chain", Chain(run.nodes, log=run.log), [_ours("outbox")])
 
 
-def dup_storm(run: Run) -> list[Row]:
-    """Every message twice; deliveries per second beside those of a drain without copies, in turn."""
+def dup_storm(run: BenchmarkRun) -> list[ResultRow]:
+    """Drains with every message doubled; deliveries per second beside those without copies, in turn."""
     storm, plain = _ours("drain"), _ours("drain")
     calm = Drain(run.nodes, log=run.log)
     stormy = Drain(run.nodes, duplicates=0.5, log=run.log)
@@ -79,15 +79,15 @@ def dup_storm(run: Run) -> list[Row]:
     return [row]
 
 
-def _ours(shape: str) -> Entry:
+def _ours(shape: str) -> TierEntry:
     system = programs.ours(shape)
-    return Entry(system, "T2", rate=system.guess)
+    return TierEntry(system, "T2", rate=system.guess)
 
 
 # -- rounds ------------------------------------------------------------------------------------------------------------
 
 
-def compare(run: Run, scenario: str, drain: Drain, entries: Sequence[Entry]) -> list[Row]:
+def compare(run: BenchmarkRun, scenario: str, drain: Drain, entries: Sequence[TierEntry]) -> list[ResultRow]:
     """The gate of each, then rounds in turn: A B C, A B C and so on."""
     for entry in entries:
         pass_gate(run, drain, entry)
@@ -98,9 +98,9 @@ def compare(run: Run, scenario: str, drain: Drain, entries: Sequence[Entry]) -> 
     return [row_of(scenario, entry, entries[0]) for entry in entries]
 
 
-def pass_gate(run: Run, drain: Drain, entry: Entry) -> None:
+def pass_gate(run: BenchmarkRun, drain: Drain, entry: TierEntry) -> None:
     if entry.tier == "T0":
-        # It promises nothing that a gate could hold it to.
+        # This tier promises nothing that a gate could check.
         entry.gate = NO_GATE
         return
 
@@ -117,15 +117,15 @@ def pass_gate(run: Run, drain: Drain, entry: Entry) -> None:
     entry.gate = run.gate_of(" ".join(filter(None, [entry.label, shape, copies])), judge)
 
 
-def gate_of_ours(run: Run) -> str:
-    """The verdict on our worker's set-based handler."""
+def gate_of_ours(run: BenchmarkRun) -> str:
+    """The check of our worker's set-based handler."""
     entry = _ours("drain")
     pass_gate(run, Drain(run.nodes, log=run.log), entry)
     return entry.gate
 
 
-def measure(run: Run, step: str, drain: Drain, entry: Entry) -> None:
-    """One round, added to the entry; repeated once if the system turned out to be much faster than thought."""
+def measure(run: BenchmarkRun, step: str, drain: Drain, entry: TierEntry) -> None:
+    """Adds one round to the entry; repeats it once if the system is much faster than expected."""
     seconds = run.of(2.0, 6.0)
     try:
         one = drain.measure(entry.system, entry.tier, run.wanted_messages or size(entry.rate, seconds))
@@ -148,13 +148,13 @@ def measure(run: Run, step: str, drain: Drain, entry: Entry) -> None:
 
 
 def size(rate: float, seconds: float) -> int:
-    """Messages that keep a system of that speed busy for so long."""
+    """The number of messages that keeps a system of that speed busy for so long."""
     return int(min(max(rate * seconds, _SMALLEST), _LARGEST))
 
 
-def row_of(scenario: str, entry: Entry, ours: Entry) -> Row:
+def row_of(scenario: str, entry: TierEntry, ours: TierEntry) -> ResultRow:
     figures = [one.msgs_per_s for one in entry.rounds]
-    row = Row(scenario, entry.system.name, entry.tier, gate=entry.gate, kind=entry.system.kind)
+    row = ResultRow(scenario, entry.system.name, entry.tier, gate=entry.gate, kind=entry.system.kind)
     if not figures:
         return row
     row.msgs_per_s = round(median(figures), 1)
@@ -163,8 +163,8 @@ def row_of(scenario: str, entry: Entry, ours: Entry) -> Row:
     row.cpu_s_per_1k = _median_cpu(entry.rounds)
     row.extra = {"messages": sum(one.messages for one in entry.rounds)}
     if entry.tier != ours.tier:
-        return row  # different guarantees are not compared
-    # Rounds that followed each other shared the machine's mood, so the ratio is taken round by round.
+        return row  # Different guarantees are not compared.
+    # The ratio is taken round by round, because neighbouring rounds share the machine's state.
     pairs = zip(entry.rounds, ours.rounds, strict=False)
     if ratios := [one.msgs_per_s / own.msgs_per_s for one, own in pairs]:
         row.ratio_to_ours = round(median(ratios), 3)

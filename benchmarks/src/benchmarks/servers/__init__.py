@@ -1,1 +1,1 @@
-"""The broker and the database of a run, and looks at them from outside."""
+"""The broker and the database of a run, and clients that inspect them."""

@@ -1,4 +1,4 @@
-"""A private RabbitMQ and a private PostgreSQL, both durable, and a fresh corner of them for every round."""
+"""A private RabbitMQ and a private PostgreSQL, both durable, with a fresh database and vhost for every round."""
 
 import re
 import secrets
@@ -26,13 +26,13 @@ POSTGRES_SETTINGS: Final = {
     "full_page_writes": "on",
     "bgwriter_lru_maxpages": "100",
     "autovacuum_naptime": "15s",
-    # Where statements are counted, one has to know whose they are.
+    # Profiles assign statements to services by user and database.
     "log_line_prefix": "[%d] ",
 }
 RABBITMQ_SETTINGS: Final = {
     # The vendor's default; brandctl keeps a quarter of it, to spare small machines.
     "raft.wal_max_size_bytes": "536870912",
-    # The HTTP API is there to make vhosts; its statistics would be paid for by what is measured.
+    # The HTTP API only creates vhosts; its statistics would slow the measured system.
     "management.disable_stats": "true",
     "management_agent.disable_metrics_collector": "true",
 }
@@ -44,13 +44,13 @@ RUNTIME_ROLE: Final = "bench_runtime"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A database and a vhost that nothing has used before."""
+class FreshServers:
+    """An unused database and vhost."""
 
     database_url: str
-    """An administrator's: most systems make and clear their tables as they work."""
+    """The administrator's URL: most systems create and clear their tables during a run."""
     runtime_url: str
-    """Of the role that ours works as, once its migration has let it in."""
+    """The URL of our service's role, which its migration creates."""
     rabbitmq_url: str
 
     def environment(self) -> dict[str, str]:
@@ -73,8 +73,8 @@ class Nodes:
         """For message files and logs."""
 
     @contextmanager
-    def place(self, *, template: str | None = None) -> Iterator[Place]:
-        """A fresh database (or a copy of `template`) and a fresh vhost, gone when the block ends."""
+    def place(self, *, template: str | None = None) -> Iterator[FreshServers]:
+        """A fresh database (or a copy of `template`) and a fresh vhost, deleted when the block ends."""
         name = f"bench_{secrets.token_hex(5)}"
         vhost = f"/api/vhosts/{name}"
         with self._management() as api:
@@ -83,7 +83,7 @@ class Nodes:
             api.put(f"/api/permissions/{name}/{rabbitmq.USER}", json=everything).raise_for_status()
         try:
             with self.database(template=template) as database_url:
-                yield Place(database_url, self.runtime_url(database_url), self._rabbit.url_of(name))
+                yield FreshServers(database_url, self.runtime_url(database_url), self._rabbit.url_of(name))
         finally:
             with self._management() as api:
                 api.delete(vhost)
@@ -93,7 +93,7 @@ class Nodes:
         """The URL of a fresh database, or of a copy of `template`."""
         name = f"bench_{secrets.token_hex(5)}"
         with Sql(self._postgres.url) as admin:
-            # By files, with a checkpoint after it: nothing of a large copy is left to be written while the round is measured.
+            # A file copy with a checkpoint, so that no writes of the copy are left for the round.
             how = "strategy file_copy" if template else ""
             admin.execute(f'create database "{name}" template "{template or "template0"}" {how}')
         try:
@@ -101,7 +101,7 @@ class Nodes:
         finally:
             with Sql(self._postgres.url) as admin:
                 admin.execute(f'drop database "{name}" with (force)')
-                # The next round must not pay for what this one left to be written.
+                # Later rounds must not pay for this round's pending writes.
                 admin.execute("checkpoint")
 
     def database_url(self, name: str) -> str:
@@ -113,13 +113,13 @@ class Nodes:
         return parts._replace(netloc=netloc).geturl()
 
     def log_statements(self, urls: Iterable[str]) -> None:
-        """From now on, of whoever connects to these databases."""
+        """Switches statement logging on for new connections to these databases."""
         with Sql(self._postgres.url) as admin:
             for url in urls:
                 admin.execute(f"alter database \"{urlsplit(url).path[1:]}\" set log_statement = 'all'")
 
     def statements(self, url: str) -> list[str]:
-        """What was logged of this database so far, each in one line."""
+        """Log entries of this database, each in one line."""
         return statements_of(
             self._postgres_log.read_text(errors="replace").splitlines(), urlsplit(url).path[1:]
         )
@@ -129,7 +129,7 @@ class Nodes:
             admin.execute(f"create role {RUNTIME_ROLE} login password '{self._postgres.password}'")
 
     def cpu(self, workers: list[int]) -> CpuSeconds:
-        """What the servers and the given worker processes have used so far."""
+        """Processor time of the servers and the given workers so far."""
         return CpuSeconds(
             broker=cpu_seconds([self._rabbit.child.process.pid]),
             database=cpu_seconds([self._postgres.child.process.pid]),

@@ -1,4 +1,4 @@
-"""A look at queues from outside, without async: how many messages wait, and what they are."""
+"""Inspects queues without async: their lengths and messages."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ class Queues:
 
     def __init__(self, url: str) -> None:
         self._runner = asyncio.Runner()
-        # Between two calls nobody answers heartbeats, so there are none.
+        # Heartbeats are off, because nothing answers them between two calls.
         self._connection: AbstractConnection = self._runner.run(
             _connect(f"{url}{'&' if '?' in url else '?'}heartbeat=0")
         )
@@ -30,19 +30,19 @@ class Queues:
         self._runner.close()
 
     def ready(self, name: str) -> int:
-        """Messages in a queue, those in a consumer's hands apart."""
+        """The number of ready messages in a queue, without unacknowledged ones."""
         return self._runner.run(self._ready(name))
 
     def take(self, name: str, count: int, each: Callable[[bytes], None]) -> None:
-        """Takes `count` messages off a queue and hands over their bodies."""
+        """Takes `count` messages off a queue and returns their bodies."""
         self._runner.run(self._take(name, count, each))
 
     def tap(self, exchanges: Sequence[str]) -> str:
-        """The name of a queue, gone with this connection, that gets a copy of all that passes these topic exchanges."""
+        """Declares a temporary queue with a copy of all messages of these topic exchanges; returns its name."""
         return self._runner.run(self._tap(exchanges))
 
     def repeat(self, tap: str, exchange: str, *, share: float) -> int:
-        """Sends a share of a tap's messages once more to the queues they were for; returns how many."""
+        """Sends a share of a tap's messages again to their queues; returns their number."""
         return self._runner.run(self._repeat(tap, exchange, share))
 
     async def _tap(self, exchanges: Sequence[str]) -> str:

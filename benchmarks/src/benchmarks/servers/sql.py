@@ -1,4 +1,4 @@
-"""A connection to PostgreSQL without async: the frame does one thing at a time, from the main thread."""
+"""A connection to PostgreSQL without async, for the main thread of the benchmarks."""
 
 import asyncio
 from typing import Any, Self
@@ -14,7 +14,7 @@ class Sql:
         self._connection: asyncpg.Connection[Any] = self._runner.run(self._connect(url))
 
     async def _connect(self, url: str) -> "asyncpg.Connection[Any]":
-        # One process counts rows; parallel helpers would take processor time from what is measured.
+        # Parallel helpers would take processor time from the measured system.
         settings = {"max_parallel_workers_per_gather": "0", "application_name": "benchmarks"}
         return await asyncpg.connect(url, timeout=15, server_settings=settings)
 

@@ -1,1 +1,1 @@
-"""What is measured: ours and other libraries' programs, in one protocol, and the five real services."""
+"""The measured systems: our worker and other libraries' programs with one protocol, and the five real services."""

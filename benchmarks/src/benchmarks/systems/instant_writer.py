@@ -1,6 +1,6 @@
-"""The orchestrator with a writer that takes no time, to see what all the rest costs: `python -m benchmarks.systems.instant_writer`.
+"""The orchestrator with an instant writer, which shows the cost of the rest: `python -m benchmarks.systems.instant_writer`.
 
-It answers to the name of the extractive writer and gives what that one made of the same sources before.
+It has the extractive writer's name and returns that writer's earlier articles for the same sources.
 """
 
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ from orchestrator.writing.extractive import ExtractiveWriter
 
 
 class InstantWriter:
-    """Composes an article the first time that a keyword is written about, and remembers it.
+    """Composes an article for a keyword once, and returns it from then on.
 
-    Every brand of a benchmark asks for the same keywords, and is answered from the same documents.
+    All brands of a benchmark submit the same keywords, with the same documents.
     """
 
     def __init__(self) -> None:

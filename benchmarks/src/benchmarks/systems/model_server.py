@@ -1,6 +1,6 @@
-"""A model that answers at once, for what the gateway adds to a call: `python -m benchmarks.systems.model_server PORT`.
+"""A model that answers at once, to measure the gateway's overhead: `python -m benchmarks.systems.model_server PORT`.
 
-It speaks as much of `POST /v1/chat/completions` as the gateway asks for, over connections that stay open.
+It implements the part of `POST /v1/chat/completions` that the gateway uses, over persistent connections.
 """
 
 import asyncio

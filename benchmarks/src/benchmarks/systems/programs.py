@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.errors import MeasurementError
-from benchmarks.servers.nodes import Place
+from benchmarks.servers.nodes import FreshServers
 from brandctl.local import processes
 
 WORKERS: Final = 2
@@ -33,24 +33,24 @@ FILL_SECONDS: Final = 900.0
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A program, and what it is compared as."""
+    """A program, and its kind in the comparison."""
 
     name: str
     command: tuple[str, ...]
     kind: str
     """`ours`, `loop` (a bare client loop), `broker` (a library on RabbitMQ) or `database` (a library on PostgreSQL)."""
     guess: float
-    """Messages per second it may reach: sets the size of the first run only, which then says better."""
+    """Expected messages per second; it sets the size of the first run only, which then measures better."""
     tiers: tuple[str, ...] = ("T2",)
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A system at a place, at a tier."""
+    """A system with its database and vhost, at a tier."""
 
     system: System
-    place: Place
+    place: FreshServers
     tier: str
     folder: Path
 
@@ -94,7 +94,7 @@ class Program:
 
 @contextmanager
 def workers(program: Program, count: int = WORKERS) -> Iterator[list[processes.Child]]:
-    """Starts worker processes without waiting for them; whatever is in the list at the end is stopped."""
+    """Starts worker processes without waiting for them; the end of the block stops all in the list."""
     running: list[processes.Child] = []
     try:
         running += [program.start_worker(number) for number in range(1, count + 1)]
@@ -125,13 +125,13 @@ def says_ready(worker: processes.Child) -> bool:
 
 
 def kill(worker: processes.Child) -> None:
-    """As the kernel does when memory runs out: the worker and all its children, no goodbye."""
+    """Kills the worker and all its children with SIGKILL, as the kernel does when memory runs out."""
     os.killpg(worker.process.pid, signal.SIGKILL)
     worker.process.wait()
 
 
 def check_running(workers: Sequence[processes.Child]) -> None:
-    """Raises MeasurementError when one has ended by itself, with the end of its log."""
+    """Raises MeasurementError with the end of its log if a worker has ended."""
     for worker in workers:
         if not worker.running:
             raise MeasurementError(

@@ -1,4 +1,4 @@
-"""The real services on a fresh place, with the built-in site and feed, and a corpus written for the purpose."""
+"""The real services on fresh servers, with the built-in site and feed, and a generated corpus."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ from envelope.brand import CATALOGUE
 from messaging import topology
 
 _REST_SECONDS: Final = 2.0
-"""For what a service does in the background once it is up."""
+"""Time for background work after a service's start."""
 _SAMPLES_SECONDS: Final = 30.0
 KEY: Final = "a-key-for-benchmarks-only"
 
@@ -32,7 +32,7 @@ KEYWORDS: Final = (
     "cold brew", "dark roast", "espresso", "extraction", "french press", "grind size", "moka pot", "paper filter",
     "pour-over coffee", "water quality for coffee",
 )  # fmt: skip
-"""What the corpus has enough to say about for articles that do not repeat each other; every brand asks for all of them."""
+"""Topics of the corpus, each with enough text for a different article; every brand submits all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +45,20 @@ class Stack:
     environments: Mapping[str, Mapping[str, str]]
     folder: Path
     modules: Mapping[str, str]
-    """What is run in the place of a service's own module."""
+    """Modules that replace a service's own."""
     watched: bool = False
-    """Services can tell what they compute: see [benchmarks.systems.sampled][]."""
+    """Whether services record their processor time: see [benchmarks.systems.profiler][]."""
 
     @property
     def pids(self) -> list[int]:
         return [child.process.pid for child in self.children.values()]
 
     def cpu_by_service(self) -> dict[str, float]:
-        """Processor seconds of each so far."""
+        """Processor seconds of each service so far."""
         return {name: cpu_seconds([child.process.pid]) for name, child in self.children.items()}
 
     def client(self, service: str) -> httpx.Client:
-        """Asks the service's API as whoever runs the system does."""
+        """Calls the service's API with the operator's key."""
         return httpx.Client(
             base_url=self.addresses.url(service),
             headers={"X-Service-Key": KEY},
@@ -75,7 +75,7 @@ class Stack:
         return self.environments[service]["DATABASE_URL"]
 
     def rss_at_rest(self) -> dict[str, float]:
-        """MB of each service that has handled nothing yet."""
+        """Memory of each idle service after its start, in MB."""
         time.sleep(_REST_SECONDS)
         return {
             name: round(resident_bytes(child.process.pid) / MEGABYTE, 1)
@@ -83,7 +83,7 @@ class Stack:
         }
 
     def replace_killed(self, service: str) -> None:
-        """Kills a service as the kernel does when memory runs out, and starts it again."""
+        """Kills a service with SIGKILL and starts it again."""
         self.children[service].process.kill()
         self.children[service].process.wait()
         self.start(service)
@@ -91,7 +91,7 @@ class Stack:
     def start(self, service: str) -> None:
         module = self.modules.get(service, service)
         watcher = (
-            ["-m", "benchmarks.systems.sampled", str(self._samples_of(service))] if self.watched else ["-m"]
+            ["-m", "benchmarks.systems.profiler", str(self._samples_of(service))] if self.watched else ["-m"]
         )
         self.children[service] = processes.start(
             service,
@@ -105,8 +105,8 @@ class Stack:
             child.process.send_signal(signal.SIGUSR1)
 
     def end_samples(self) -> dict[str, list[str]]:
-        """The lines of each service that has been watched since `begin_samples`."""
-        self.begin_samples()  # the same signal ends it
+        """The samples of each watched service since `begin_samples`."""
+        self.begin_samples()  # The same signal ends it.
         deadline = time.monotonic() + _SAMPLES_SECONDS
         while not all(self._samples_of(service).exists() for service in self.children):
             if time.monotonic() > deadline:
@@ -132,11 +132,11 @@ def stack(
 
     Args:
         nodes: the servers.
-        names: which services; the gateway is one too.
+        names: of the services, the gateway included.
         corpus: the folder that research reads.
-        modules: what is run in the place of a service's own module.
-        variables: for all of them.
-        watched: they count what they compute, and the database logs their statements.
+        modules: modules that replace a service's own.
+        variables: environment variables for all of them.
+        watched: services record their processor time, and the database logs their statements.
     """
     with ExitStack() as cleanup:
         place = cleanup.enter_context(nodes.place())

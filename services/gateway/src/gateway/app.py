@@ -1,4 +1,4 @@
-"""The only place that wires the service together."""
+"""Builds the service from its parts."""
 
 import asyncio
 from datetime import timedelta
@@ -7,33 +7,33 @@ from typing import Final
 from chassis import App, ServiceKey
 from chassis.http.audit import log as audit_log
 from chassis.http.callers import Scope
-from chassis.http.service_key import Pair, PairKeys
+from chassis.http.service_key import PairAccess, PairKeys
 from gateway import environment
 from gateway.accounts import (
-    Apps,
-    AskingAccounts,
-    Authorizing,
-    Health,
-    Mailing,
-    Registry,
-    Renewing,
-    Sender,
-    Turns,
+    AccountCaller,
+    AccountHealthChecker,
+    AccountMailer,
+    AccountRateLimiter,
+    AccountRegistry,
+    CredentialRenewal,
+    LoginFlow,
+    OAuthApps,
+    RequestSender,
     fences,
 )
-from gateway.calls import Paying
+from gateway.calls import PaidCalls
 from gateway.calls.store import SENT_BY_BRAND
-from gateway.credentials import Accounts, Keyring
-from gateway.egress import Egress, Limits
-from gateway.egress.connecting import Resolve, system_resolver
-from gateway.http_api import ConnectedAccounts, Rooms, create_api
-from gateway.limits import Gates
+from gateway.credentials import Keyring, ProviderAccounts
+from gateway.egress import EgressClient, FetchLimits
+from gateway.egress.connections import Resolve, system_resolver
+from gateway.http_api import AccountServices, ApiServices, create_api
+from gateway.limits import RateLimiter
 from gateway.metrics import CallMetrics
-from gateway.model import Writing
-from gateway.money import Caps, Spending, micros
-from gateway.pages import Cleaning, Manners, Reader, counted, robot
-from gateway.providers.asking import Http
-from gateway.search import Searching
+from gateway.model import ChatCompletions
+from gateway.money import SpendingCaps, SpendingControl, micros
+from gateway.pages import CrawlPolicy, PageCacheCleaner, PageReader, count_pages, user_agent
+from gateway.providers.http_client import ProviderHttpClient
+from gateway.search import WebSearch
 from gateway.settings import Settings
 
 _AN_HOUR: Final = 3600.0
@@ -66,78 +66,84 @@ ASKED_BY_MONITOR: Final = frozenset(
         "GET /v1/spend",
     }
 )
-"""What the keys of those who ask for the outside open: neither providers nor what may be spent."""
+"""Routes that each service's key opens; none of them manages providers or caps."""
 
 
-class Gateway(App):
-    """A process that hears the end of what it has paid for before it stops."""
+class GatewayApp(App):
+    """The process; it finishes paid calls before it stops."""
 
     def __init__(self, settings: Settings, resolve: Resolve = system_resolver) -> None:
         super().__init__("gateway", settings, system="brand_engine")
-        spending = Spending(
-            Caps(micros(settings.cap_brand_day), micros(settings.cap_brand_month)),
-            Caps(micros(settings.cap_all_day), micros(settings.cap_all_month)),
+        spending = SpendingControl(
+            SpendingCaps(micros(settings.cap_brand_day), micros(settings.cap_brand_month)),
+            SpendingCaps(micros(settings.cap_all_day), micros(settings.cap_all_month)),
         )
-        self.paying = Paying(self.connections, spending, ledger=timedelta(days=settings.keep_ledger_days))
-        self._egress = Egress(
-            robot(settings.robot_about), exceptions=settings.egress_reachable_networks, resolve=resolve
+        self.paid_calls = PaidCalls(
+            self.connections, spending, ledger=timedelta(days=settings.keep_ledger_days)
         )
-        self._reader = Reader(self.connections, self._egress, _manners(settings))
+        self._egress = EgressClient(
+            user_agent(settings.robot_about), exceptions=settings.egress_reachable_networks, resolve=resolve
+        )
+        self._reader = PageReader(self.connections, self._egress, _policy(settings))
         keyring = Keyring(settings.gateway_keys, settings.gateway_keys_file)
-        accounts = Accounts(self.connections, keyring, environment.accounts(settings))
-        gates = Gates(self.connections, SENT_BY_BRAND)
-        self._http = Http(robot(settings.robot_about))
+        accounts = ProviderAccounts(self.connections, keyring, environment.accounts(settings))
+        limiter = RateLimiter(self.connections, SENT_BY_BRAND)
+        self._http = ProviderHttpClient(user_agent(settings.robot_about))
         fresh = timedelta(hours=settings.search_fresh_hours)
-        searching = Searching(accounts, self.paying, gates, self._http, fresh=fresh)
+        web_search = WebSearch(accounts, self.paid_calls, limiter, self._http, fresh=fresh)
         fresh = timedelta(hours=settings.model_fresh_hours)
-        writing = Writing(accounts, self.paying, gates, self._http, fresh=fresh)
+        completions = ChatCompletions(accounts, self.paid_calls, limiter, self._http, fresh=fresh)
         reader = self._reader if settings.robot_about else None
-        registry, apps = Registry(self.connections, keyring), Apps(self.connections, keyring)
+        registry, apps = AccountRegistry(self.connections, keyring), OAuthApps(self.connections, keyring)
         self._registry = registry
-        sender = Sender(robot(settings.robot_about), resolve, settings.egress_reachable_networks)
-        renewing = Renewing(self.connections, registry, apps, sender)
-        turns = Turns(self.connections, Gates(self.connections, fences.UNDER_WAY))
-        self._asking = AskingAccounts(self.connections, registry, renewing, turns, self.paying, sender)
-        self._health = Health(self.connections, registry, renewing, sender)
-        connected = ConnectedAccounts(
+        sender = RequestSender(user_agent(settings.robot_about), resolve, settings.egress_reachable_networks)
+        renewal = CredentialRenewal(self.connections, registry, apps, sender)
+        rate_limiter = AccountRateLimiter(self.connections, RateLimiter(self.connections, fences.UNDER_WAY))
+        self._asking = AccountCaller(
+            self.connections, registry, renewal, rate_limiter, self.paid_calls, sender
+        )
+        self._health = AccountHealthChecker(self.connections, registry, renewal, sender)
+        connected = AccountServices(
             registry,
             apps,
             self._asking,
-            Mailing(self.connections, registry, turns, sender),
-            Authorizing(self.connections, keyring, registry, apps, sender),
+            AccountMailer(self.connections, registry, rate_limiter, sender),
+            LoginFlow(self.connections, keyring, registry, apps, sender),
             self._health,
         )
-        rooms = Rooms(
+        services = ApiServices(
             self.connections,
             spending,
             accounts,
-            searching,
-            writing,
+            web_search,
+            completions,
             reader,
             connected,
         )
         pairs = (
-            Pair(
+            PairAccess(
                 "orchestrator",
                 settings.orchestrator_to_gateway_key,
                 ASKED_BY_ORCHESTRATOR,
                 frozenset({Scope.READ, Scope.SUBMIT, Scope.ADMIN}),
             ),
-            Pair("research", settings.research_to_gateway_key, ASKED_BY_RESEARCH),
-            Pair("publisher", settings.publisher_to_gateway_key, ASKED_BY_PUBLISHER),
-            Pair("social", settings.social_to_gateway_key, ASKED_BY_SOCIAL),
-            Pair("monitor", settings.monitor_to_gateway_key, ASKED_BY_MONITOR),
+            PairAccess("research", settings.research_to_gateway_key, ASKED_BY_RESEARCH),
+            PairAccess("publisher", settings.publisher_to_gateway_key, ASKED_BY_PUBLISHER),
+            PairAccess("social", settings.social_to_gateway_key, ASKED_BY_SOCIAL),
+            PairAccess("monitor", settings.monitor_to_gateway_key, ASKED_BY_MONITOR),
         )
-        self.serve(create_api(PairKeys(ServiceKey(settings.service_key), pairs), rooms))
+        self.serve(create_api(PairKeys(ServiceKey(settings.service_key), pairs), services))
         self.background("audit log", self._forget_old)
         self.background("accounts", self._health.run)
-        self.background("calls", self.paying.keep_sweeping)
-        self.background("pages", Cleaning(self.connections, settings.page_cache_megabytes * 1_000_000).run)
-        shown = CallMetrics(self.metrics.families, self.paying.counts, spending, accounts)
+        self.background("calls", self.paid_calls.keep_sweeping)
+        self.background(
+            "pages", PageCacheCleaner(self.connections, settings.page_cache_megabytes * 1_000_000).run
+        )
+        shown = CallMetrics(self.metrics.families, self.paid_calls.counts, spending, accounts)
         self.metrics.add_collector(shown)
         self.metrics.add_sample(shown.sample)
         self.gauge(
-            "pages_kept", "Pages of the web that are kept, by whether they are good.", "state", counted
+            "pages_kept", "Pages of the web that are kept, by whether they are good.", "state", count_pages
         )
 
     async def _forget_old(self) -> None:
@@ -148,7 +154,7 @@ class Gateway(App):
             await asyncio.sleep(_AN_HOUR)
 
     async def _finish_work(self, grace_seconds: float) -> None:
-        await asyncio.gather(self.paying.finish(grace_seconds), self._asking.finish(grace_seconds))
+        await asyncio.gather(self.paid_calls.finish(grace_seconds), self._asking.finish(grace_seconds))
 
     async def _disconnect(self) -> None:
         await self._reader.finish()
@@ -156,14 +162,14 @@ class Gateway(App):
         await self._http.close()
 
 
-def _manners(settings: Settings) -> Manners:
-    return Manners(
-        limits=Limits(settings.page_seconds, settings.page_max_bytes),
+def _policy(settings: Settings) -> CrawlPolicy:
+    return CrawlPolicy(
+        limits=FetchLimits(settings.page_seconds, settings.page_max_bytes),
         pause=timedelta(seconds=settings.page_pause_seconds),
         patience=timedelta(seconds=settings.page_patience_seconds),
     )
 
 
 def build(settings: Settings, *, resolve: Resolve = system_resolver) -> App:
-    """The process; `resolve`, how names are looked up, is for tests and no setting."""
-    return Gateway(settings, resolve)
+    """Creates the process; `resolve` replaces name look-ups in tests."""
+    return GatewayApp(settings, resolve)

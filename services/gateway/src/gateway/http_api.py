@@ -1,4 +1,4 @@
-"""The HTTP API for the other services: what they may ask of the outside."""
+"""The HTTP API through which the other services reach the internet."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -10,7 +10,14 @@ from chassis.http.api import add_routes, api
 from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from gateway import problem_codes
-from gateway.accounts import Apps, AskingAccounts, Authorizing, Health, Mailing, Registry
+from gateway.accounts import (
+    AccountCaller,
+    AccountHealthChecker,
+    AccountMailer,
+    AccountRegistry,
+    LoginFlow,
+    OAuthApps,
+)
 from gateway.accounts.login_routes import BEGIN, COMPLETE, login_routes
 from gateway.accounts.routes import (
     CHECK,
@@ -24,48 +31,48 @@ from gateway.accounts.routes import (
     erasure_routes,
 )
 from gateway.calls.routes import spend_routes
-from gateway.credentials import Accounts
+from gateway.credentials import ProviderAccounts
 from gateway.credentials.routes import provider_routes
-from gateway.model import Writing
+from gateway.model import ChatCompletions
 from gateway.model.routes import COMPLETIONS, MAX_BODY_BYTES, chat_routes
-from gateway.money import Spending
-from gateway.pages import Reader, page_routes
-from gateway.problems import ProblemError, answer_problem
+from gateway.money import SpendingControl
+from gateway.pages import PageReader, page_routes
+from gateway.problems import CallProblemError, answer_problem
 from gateway.providers import KINDS
-from gateway.search import Searching
+from gateway.search import WebSearch
 from gateway.search.routes import SEARCH, search_routes
 
-DESCRIPTION: Final = "The one door to the outside, for the services of this system alone."
+DESCRIPTION: Final = "Sends all requests to the internet; only this system's services may use it."
 
 
 @dataclass(frozen=True, slots=True)
-class ConnectedAccounts:
-    """Accounts of brands."""
+class AccountServices:
+    """Parts for the routes of brands' accounts."""
 
-    registry: Registry
-    apps: Apps
-    asking: AskingAccounts
-    mailing: Mailing
-    authorizing: Authorizing
-    health: Health
+    registry: AccountRegistry
+    apps: OAuthApps
+    asking: AccountCaller
+    mailer: AccountMailer
+    login_flow: LoginFlow
+    health: AccountHealthChecker
 
 
 @dataclass(frozen=True, slots=True)
-class Rooms:
-    """What the routes are about."""
+class ApiServices:
+    """Parts for all routes."""
 
     connections: Connections
-    spending: Spending
-    accounts: Accounts
-    searching: Searching
-    writing: Writing
-    reader: Reader | None
-    """None: no pages are read."""
-    connected: ConnectedAccounts
+    spending: SpendingControl
+    accounts: ProviderAccounts
+    web_search: WebSearch
+    completions: ChatCompletions
+    reader: PageReader | None
+    """None: reading pages is switched off."""
+    connected: AccountServices
 
 
-def create_api(authorise: Authorise, rooms: Rooms) -> FastAPI:
-    """The application; each room's routes are included here."""
+def create_api(authorise: Authorise, services: ApiServices) -> FastAPI:
+    """Creates the application with all routes."""
     app = api(
         "Brand Engine: gateway",
         authorise,
@@ -73,24 +80,24 @@ def create_api(authorise: Authorise, rooms: Rooms) -> FastAPI:
         codes=problem_codes.ALL,
         description=DESCRIPTION,
     )
-    app.add_exception_handler(ProblemError, answer_problem)
-    connected = rooms.connected
+    app.add_exception_handler(CallProblemError, answer_problem)
+    connected = services.connected
     add_routes(
         app,
-        search_routes(rooms.searching),
-        chat_routes(rooms.writing),
-        provider_routes(rooms.accounts, KINDS, [connected.registry.seal_anew, connected.apps.seal_anew]),
+        search_routes(services.web_search),
+        chat_routes(services.completions),
+        provider_routes(services.accounts, KINDS, [connected.registry.reseal, connected.apps.reseal]),
         account_routes(connected.registry, connected.health),
-        asking_routes(connected.asking, connected.mailing),
+        asking_routes(connected.asking, connected.mailer),
         erasure_routes(connected.registry),
-        *login_routes(connected.registry, connected.apps, connected.authorizing, connected.health),
-        spend_routes(rooms.connections, rooms.spending),
-        page_routes(rooms.reader),
+        *login_routes(connected.registry, connected.apps, connected.login_flow, connected.health),
+        spend_routes(services.connections, services.spending),
+        page_routes(services.reader),
     )
-    # They ask others over the network, under no transaction; what they cost is in the ledger.
+    # These change nothing here; the ledger records their cost.
     keep_audit_log(
         app,
-        rooms.connections,
+        services.connections,
         changes_nothing=[COMPLETIONS, SEARCH, REQUESTS, MAIL, FENCES, CHECK, COMPLETE],
         shown_once=["/v1/accounts/{name}", ROTATE, BEGIN],
     )

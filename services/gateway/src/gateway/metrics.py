@@ -1,7 +1,7 @@
-"""What the gateway shows of calls and money under `/metrics`.
+"""Metrics of calls and money under `/metrics`.
 
-Accounts are few and get a label of their own. Brands may be many: of them only how many are near their caps is shown, and which
-they are `brandctl spend` says.
+Accounts are few and have labels. Brands may be many: the metrics count those near their caps, and `brandctl spend`
+names them.
 """
 
 from collections.abc import Iterator
@@ -12,17 +12,17 @@ from prometheus_client.registry import Collector
 
 from chassis import Connection
 from chassis.observing.metrics import Families
-from gateway.accounts import KINDS, State, count_accounts
+from gateway.accounts import KINDS, AccountState, count_accounts
 from gateway.calls import store as calls
-from gateway.calls.counting import ANSWERED, PRESUMED, CallCounts
-from gateway.credentials import Accounts
-from gateway.limits import closed
-from gateway.money import ALL, MICROS, Spending
+from gateway.calls.counts import ANSWERED, PRESUMED, CallCounts
+from gateway.credentials import ProviderAccounts
+from gateway.limits import list_closed
+from gateway.money import ALL, MICROS, SpendingControl
 from gateway.money import store as money
-from gateway.money.domain import Period
+from gateway.money.domain import BudgetPeriod
 
 NEAR: Final = 0.8
-"""Of a cap: from there on somebody should know."""
+"""The share of a cap from which a brand counts as near it."""
 _OUTCOMES: Final = (
     ANSWERED,
     PRESUMED,
@@ -32,14 +32,14 @@ _OUTCOMES: Final = (
     "limit.reached",
 )
 _REFUSALS: Final = ("budget.exhausted", "budget.set_aside", "spending.stopped")
-"""Shown from the start: a rate needs something to begin with."""
+"""Present from the start: a rate needs a first value."""
 
 
 class CallMetrics(Collector):
-    """How calls and money of the installation fare; what is read from tables is the same on every replica."""
+    """Counts of this process, and figures from tables, which are the same on every replica."""
 
     def __init__(
-        self, families: Families, counts: CallCounts, spending: Spending, accounts: Accounts
+        self, families: Families, counts: CallCounts, spending: SpendingControl, accounts: ProviderAccounts
     ) -> None:
         self._families = families
         self._counts = counts
@@ -48,7 +48,7 @@ class CallMetrics(Collector):
         self._connected: tuple[str, ...] = ()
 
     async def sample(self, connection: Connection) -> list[Metric]:
-        """What the tables say right now."""
+        """Reads the figures from the tables."""
         self._connected = tuple(each.name for each in await self._accounts.described())
         return [
             *await self._money(connection),
@@ -57,12 +57,10 @@ class CallMetrics(Collector):
         ]
 
     async def _brands_accounts(self, connection: Connection) -> Metric:
-        shown = self._families.gauge(
-            "accounts", "Accounts of brands with others, by how they stand.", "kind", "state"
-        )
+        shown = self._families.gauge("accounts", "Connected accounts of brands, by state.", "kind", "state")
         counted = await count_accounts(connection)
         for kind in sorted(KINDS):
-            for state in State:
+            for state in AccountState:
                 shown.add_metric((kind, state), counted.get((kind, state), 0))
         return shown
 
@@ -71,16 +69,19 @@ class CallMetrics(Collector):
         found = await money.accounts(connection, today, None)
         own = await money.own_caps(connection)
         amounts = self._families.gauge(
-            "spend_dollars", "Of all brands together in the running day and month of UTC.", "period", "state"
+            "spend_dollars",
+            "Spending of all brands together in the current day and month in UTC.",
+            "period",
+            "state",
         )
-        caps = self._families.gauge("spend_cap_dollars", "What all brands together may spend.", "period")
+        caps = self._families.gauge("spend_cap_dollars", "Cap of all brands together.", "period")
         near = self._families.gauge(
             "brands_near_cap",
-            "Brands that have spent four fifths of a cap of theirs, or all of it.",
+            "Brands that have spent at least four fifths of one of their caps.",
             "period",
         )
         together = {each.period: each for each in found if each.scope == ALL}
-        for period in Period:
+        for period in BudgetPeriod:
             account = together.get(period)
             amounts.add_metric((period, "spent"), (account.spent if account else 0) / MICROS)
             amounts.add_metric((period, "set_aside"), (account.reserved if account else 0) / MICROS)
@@ -95,7 +96,9 @@ class CallMetrics(Collector):
                 (period,), sum(limit is not None and each.spent >= NEAR * limit for each, limit in limits)
             )
         stopped = self._families.gauge(
-            "spending_stopped", "Brands that an operator has stopped; 1 for all at once.", "of"
+            "spending_stopped",
+            "Brands whose spending an operator has stopped; 1 if all spending is stopped.",
+            "of",
         )
         stops = [each.scope for each in own.values() if each.stopped_at is not None]
         stopped.add_metric(("all",), float(ALL in stops))
@@ -105,7 +108,7 @@ class CallMetrics(Collector):
     async def _calls(self, connection: Connection) -> list[Metric]:
         open_calls = self._families.gauge(
             "calls_open",
-            "Calls that wait for their turn at the provider, or are under way.",
+            "Calls waiting for their turn at the provider, or under way.",
             "provider",
             "state",
         )
@@ -113,25 +116,25 @@ class CallMetrics(Collector):
         for provider in sorted({*self._connected, *(name for name, _ in counted)}):
             for state, shown in (("reserved", "waiting"), ("sent", "under_way")):
                 open_calls.add_metric((provider, shown), counted.get((provider, state), 0))
-        gates = self._families.gauge(
+        limiter = self._families.gauge(
             "provider_closed",
-            "1 while nobody asks the provider, because it failed or asked for a rest.",
+            "1 while requests to the provider pause, because it failed or limits them.",
             "provider",
             "why",
         )
-        shut = await closed(connection)
+        shut = await list_closed(connection)
         for provider in sorted({*self._connected, *shut}):
             for why in ("failing", "limited"):
-                gates.add_metric((provider, why), float(shut.get(provider) == why))
-        return [open_calls, gates]
+                limiter.add_metric((provider, why), float(shut.get(provider) == why))
+        return [open_calls, limiter]
 
     def collect(self) -> Iterator[Metric]:
         counts = self._counts
-        ended = self._families.counter("calls", "Calls that have ended, by how.", "provider", "outcome")
+        ended = self._families.counter("calls", "Ended calls, by outcome.", "provider", "outcome")
         refused = self._families.counter(
-            "calls_refused", "Requests for which no call was begun.", "provider", "problem"
+            "calls_refused", "Requests refused before a call began.", "provider", "problem"
         )
-        spent = self._families.counter("spent_dollars", "What calls have cost.", "provider")
+        spent = self._families.counter("spent_dollars", "Cost of calls.", "provider")
         connected = self._connected
         for pair in sorted({*counts.ended, *((name, each) for name in connected for each in _OUTCOMES)}):
             ended.add_metric(pair, counts.ended[pair])

@@ -1,21 +1,21 @@
-"""How a call to a provider ends: answered, or not; in both cases with what it cost."""
+"""How a call to a provider ends, with its cost."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from gateway.problems import Problem
+from gateway.problems import CallProblem
 
 
 @dataclass(frozen=True, slots=True)
-class Paid:
-    """A call that was answered.
+class AnsweredCall:
+    """A call with an answer.
 
     Args:
-        answer: what is kept and given to all who ask for the same.
+        answer: JSON, kept for identical requests.
         spent: micro-dollars.
-        usage: what it was counted by, such as tokens.
+        usage: units of the price, such as tokens.
     """
 
     answer: JsonValue
@@ -23,15 +23,15 @@ class Paid:
     usage: Mapping[str, int] = field(default_factory=dict)
 
 
-class Failed(Exception):  # noqa: N818 - one of two ways in which a call ends, the other being `Paid`
+class FailedCall(Exception):  # noqa: N818 - one of two ways in which a call ends, the other being `Paid`
     """A call without an answer.
 
     Args:
-        problem: why.
-        spent: micro-dollars that it cost all the same; None if that is not known: the maximum is counted then.
+        problem: the reason.
+        spent: micro-dollars; None if unknown: then the maximum counts.
     """
 
-    def __init__(self, problem: Problem, *, spent: int | None = 0) -> None:
+    def __init__(self, problem: CallProblem, *, spent: int | None = 0) -> None:
         super().__init__(f"{problem.type}: {problem.detail}")
         self.problem = problem
         self.spent = spent

@@ -1,6 +1,6 @@
-"""The codes of the gateway's refusals; those that all APIs share are in `chassis.http.problem_codes`.
+"""The gateway's problem codes; `chassis.http.problem_codes` has those of all APIs.
 
-They are the `type` of its problems too: clients of earlier versions read that.
+They are also the `type` of each problem, for older clients.
 """
 
 from http import HTTPStatus
@@ -21,7 +21,7 @@ ALL: Final = (
     _code(
         "account.needs_reconnecting",
         HTTPStatus.FAILED_DEPENDENCY,
-        "The account takes no requests until somebody connects it again.",
+        "The account takes no requests until it is connected again.",
     ),
     _code(
         "account.no_app", HTTPStatus.FAILED_DEPENDENCY, "The provider does not know this installation yet."
@@ -40,12 +40,12 @@ ALL: Final = (
     _code(
         "account.other_identity",
         HTTPStatus.FAILED_DEPENDENCY,
-        "The account is connected as another user than this was begun for.",
+        "The account is connected as another user than at the beginning of this effect.",
     ),
     _code(
         "account.request_not_allowed",
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        "The account is not asked such a request.",
+        "The account does not allow this request.",
     ),
     _code(
         "account.state_unknown",
@@ -64,18 +64,18 @@ ALL: Final = (
         "The call may cost more than any day or month has.",
     ),
     _code("call.fenced", HTTPStatus.CONFLICT, "Another process has taken the receipt over."),
-    _code("call.no_answer", HTTPStatus.FAILED_DEPENDENCY, "Nobody knows what became of the request."),
+    _code("call.no_answer", HTTPStatus.FAILED_DEPENDENCY, "The outcome of the request is unknown."),
     _code("call.not_sent", HTTPStatus.SERVICE_UNAVAILABLE, "Nothing was sent; the same may be sent again."),
     _code(
         "call.under_way",
         HTTPStatus.SERVICE_UNAVAILABLE,
-        "The same call is under way, and takes long; 409 where a request of the receipt may still arrive.",
+        "An identical call is under way and takes long; 409 where a request of the receipt may still arrive.",
         HTTPStatus.CONFLICT,
     ),
     _code(
         "credentials.key_missing",
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        "The key or the credentials have to be given again.",
+        "Give the key or the credentials again.",
     ),
     _code("credentials.no_keys", HTTPStatus.FAILED_DEPENDENCY, "`GATEWAY_KEYS` is not set."),
     _code(
@@ -84,20 +84,20 @@ ALL: Final = (
     _code(
         "gateway.failed",
         HTTPStatus.INTERNAL_SERVER_ERROR,
-        "It failed for a reason of the gateway, which is in its log.",
+        "The gateway failed; its log has the reason.",
     ),
     _code("key.used", HTTPStatus.UNPROCESSABLE_ENTITY, "The `Idempotency-Key` was used for another call."),
     _code(
         "limit.reached",
         HTTPStatus.TOO_MANY_REQUESTS,
-        "The turn at the provider or account does not come in time.",
+        "The rate limit of the provider or account leaves no turn in time.",
     ),
     _code("mail.later", HTTPStatus.SERVICE_UNAVAILABLE, "The mail server does not take the mail now."),
     _code("mail.refused", HTTPStatus.UNPROCESSABLE_ENTITY, "The mail server does not take the mail."),
     _code(
         "model.content_filtered",
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        "The provider does not allow what the request says.",
+        "The provider's content filter refuses the request.",
     ),
     _code(
         "model.context_too_long",
@@ -110,7 +110,7 @@ ALL: Final = (
     _code(
         "page.address",
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        "The address is none that pages are read from.",
+        "Pages cannot be read from this address.",
         HTTPStatus.FAILED_DEPENDENCY,
     ),
     _code(
@@ -134,13 +134,13 @@ ALL: Final = (
     _code(
         "page.encoding",
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        "The page is encoded in a way that is not read.",
+        "The page's encoding is not supported.",
         HTTPStatus.FAILED_DEPENDENCY,
     ),
     _code(
         "page.media_type",
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        "The page is of a media type that is not read.",
+        "The page's media type is not supported.",
         HTTPStatus.FAILED_DEPENDENCY,
     ),
     _code(
@@ -164,7 +164,7 @@ ALL: Final = (
     _code(
         "page.private_address",
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        "The address is inside a network of ours.",
+        "The address is private.",
         HTTPStatus.FAILED_DEPENDENCY,
     ),
     _code(
@@ -214,7 +214,7 @@ ALL: Final = (
     _code(
         "provider.failing",
         HTTPStatus.SERVICE_UNAVAILABLE,
-        "The provider failed several times in a row, and nobody asks it for now.",
+        "The provider failed several times in a row, so requests to it pause.",
     ),
     _code("provider.key_refused", HTTPStatus.FAILED_DEPENDENCY, "The provider refuses the key."),
     _code("provider.limited", HTTPStatus.TOO_MANY_REQUESTS, "The provider asked for a pause."),
@@ -248,7 +248,7 @@ ALL: Final = (
     _code(
         "request.too_many_tokens",
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        "The model writes fewer tokens than were asked for.",
+        "The request asks for more tokens than the model may write.",
     ),
-    _code("spending.stopped", HTTPStatus.PAYMENT_REQUIRED, "Somebody has stopped spending."),
+    _code("spending.stopped", HTTPStatus.PAYMENT_REQUIRED, "An operator has stopped spending."),
 )

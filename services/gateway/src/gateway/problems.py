@@ -1,4 +1,4 @@
-"""What the gateway refuses or could not do, in words that a caller can act on."""
+"""Problems that the gateway answers with, and what the caller can do about them."""
 
 import math
 from collections.abc import Mapping
@@ -15,27 +15,28 @@ from chassis.http.api import Responses, refusal
 from chassis.http.problems import ProblemResponse
 
 NO_KEYS: Final[Responses] = refusal(
-    HTTPStatus.FAILED_DEPENDENCY, "Keys cannot be kept or opened; `detail` says what GATEWAY_KEYS lacks."
+    HTTPStatus.FAILED_DEPENDENCY,
+    "Keys cannot be encrypted or decrypted; `detail` says what GATEWAY_KEYS lacks.",
 )
 FROM_PROVIDERS: Final[Responses] = {
-    **refusal(HTTPStatus.PAYMENT_REQUIRED, "There is no money for it now; again after `Retry-After`."),
+    **refusal(HTTPStatus.PAYMENT_REQUIRED, "The budget does not suffice now; retry after `Retry-After`."),
     **refusal(
-        HTTPStatus.FAILED_DEPENDENCY, "No such provider is connected, or it failed; `type` says which it is."
+        HTTPStatus.FAILED_DEPENDENCY, "The provider is not connected, or it failed; `type` says which."
     ),
     **refusal(
         HTTPStatus.TOO_MANY_REQUESTS,
-        "Its turn at the provider does not come in time; again after `Retry-After`.",
+        "The provider's rate limit leaves no turn in time; retry after `Retry-After`.",
     ),
 }
-"""How the document speaks of what a route may refuse that asks a provider."""
+"""Responses that the API document lists for routes that call providers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """Why there is no answer, and whether there may be one later.
+class CallProblem:
+    """Why there is no answer, and whether a retry can help.
 
-    `detail` is a sentence that says what to do. Where `transient` is true, the same request may succeed after `after`;
-    `retry_at` is that moment where it is known to the clock, such as the next day's beginning.
+    `detail` is a sentence that says what to do. If `transient` is true, the same request may succeed after `after`;
+    `retry_at` is that moment if it is known, such as the beginning of the next day.
     """
 
     type: str
@@ -46,11 +47,11 @@ class Problem:
     retry_at: datetime | None = None
 
     def __post_init__(self) -> None:
-        # It may quote a provider, and providers quote the keys that they were given.
+        # It may quote a provider, and providers quote keys.
         object.__setattr__(self, "detail", redaction.text(self.detail))
 
     def as_json(self) -> dict[str, Any]:
-        """As it is answered and kept."""
+        """The problem as JSON, for answers and the database."""
         return {
             "type": self.type,
             "detail": self.detail,
@@ -73,12 +74,12 @@ class Problem:
         )
 
     def headers(self, now: datetime) -> dict[str, str]:
-        """`Retry-After` in whole seconds, never too few of them."""
+        """`Retry-After` in whole seconds, rounded up."""
         after = self.after if self.retry_at is None else self.retry_at - now
         return {} if after is None else {"Retry-After": str(max(1, math.ceil(after.total_seconds())))}
 
     def response(self, **more: Any) -> Response:
-        """As it is answered, with further members."""
+        """The HTTP response, with additional members."""
         told = self.as_json()
         return ProblemResponse(
             self.status,
@@ -91,15 +92,15 @@ class Problem:
         )
 
 
-class ProblemError(Exception):
-    """Carries a `Problem` to whoever answers the request."""
+class CallProblemError(Exception):
+    """Carries a `CallProblem` to the error handler of the API."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: CallProblem) -> None:
         super().__init__(f"{problem.type}: {problem.detail}")
         self.problem = problem
 
 
 async def answer_problem(_: Request, error: Exception) -> Response:
-    """Problem details with `transient` and `retry_at`, its status and, where waiting helps, `Retry-After`."""
-    assert isinstance(error, ProblemError)
+    """Answers with problem details, `transient` and `retry_at`, and with `Retry-After` if waiting helps."""
+    assert isinstance(error, CallProblemError)
     return error.problem.response()

@@ -18,7 +18,7 @@ Networks = Annotated[
     NoDecode,
     BeforeValidator(lambda given: networks(given) if isinstance(given, str) else given),
 ]
-"""With commas between them: `10.1.0.0/16, fd00:1::/32`."""
+"""Separated by commas: `10.1.0.0/16, fd00:1::/32`."""
 
 
 def _keys(keys: SecretStr | None) -> SecretStr | None:
@@ -29,39 +29,40 @@ def _keys(keys: SecretStr | None) -> SecretStr | None:
 
 class Settings(AppSettings, KeyedSettings):
     orchestrator_to_gateway_key: PairKeysText = None
-    """What the orchestrator asks with; each of several, with commas between them, opens what it asks for, and nothing else."""
+    """Keys of the orchestrator, separated by commas. They open only the routes that it needs."""
     research_to_gateway_key: PairKeysText = None
     publisher_to_gateway_key: PairKeysText = None
     social_to_gateway_key: PairKeysText = None
     monitor_to_gateway_key: PairKeysText = None
     http_port: int = Field(default=8015, ge=0, le=65535)
     cap_brand_day: Dollars = Decimal(2)
-    """What each brand may spend in a day of UTC, in dollars, unless an operator says otherwise with `brandctl spend cap`."""
+    """Cap of each brand for a day in UTC, in dollars, unless an operator sets another with `brandctl spend cap`."""
     cap_brand_month: Dollars = Decimal(30)
     cap_all_day: Dollars = Decimal(10)
-    """What all brands together may."""
+    """Cap of all brands together."""
     cap_all_month: Dollars = Decimal(100)
     keep_ledger_days: int = Field(default=400, ge=32)
     robot_about: WebAddress | None = None
-    """Where owners of sites read who reads their pages, and how to reach you; sent with each request. Unset: none is read."""
+    """Address of a page that tells site owners who reads their pages and how to reach you; sent with each request.
+    Unset: no pages are read."""
     egress_reachable_networks: Networks = ()
-    """Networks that are not of the public internet, and whose sites may be read nevertheless."""
+    """Private networks whose sites may be read all the same."""
     page_max_bytes: int = Field(default=5_000_000, ge=10_000, le=20_000_000)
     page_seconds: float = Field(default=20.0, gt=0, le=60)
-    """For reading one page, its turn not counted."""
+    """Time limit for one page, without the wait for its turn."""
     page_pause_seconds: float = Field(default=1.0, ge=0, le=3600)
-    """Between two requests to one host, of all replicas together; a site's robots.txt may ask for more."""
+    """Between two requests to one host, over all replicas; a site's robots.txt may ask for more."""
     page_patience_seconds: float = Field(default=15.0, ge=0, le=60)
-    """A turn that is further away is not waited for: whoever asks is told when to come again."""
+    """The longest wait for a turn at a host; after it the caller gets `Retry-After`."""
     page_cache_megabytes: int = Field(default=500, ge=1)
     gateway_keys: Annotated[SecretStr | None, AfterValidator(_keys)] = None
-    """What providers' keys are encrypted with, separated by commas or lines: the first encrypts, all decrypt."""
+    """Keys that encrypt the providers' keys, separated by commas or lines: the first encrypts, all decrypt."""
     gateway_keys_file: Path | None = None
-    """Where they are in a file: it is read again when it changes."""
+    """A file with these keys; changes take effect without a restart."""
     search_fresh_hours: float = Field(default=24, ge=0, le=168)
-    """How long what was found is good for the same search of the same brand."""
+    """How long search results are reused for the same search of the same brand."""
     model_fresh_hours: float = Field(default=24, ge=0, le=168)
-    """How long a model's answer is good for the same request of the same brand."""
+    """How long a model's answer is reused for the same request of the same brand."""
     brave_api_key: SecretStr | None = None
     searxng_url: WebAddress | None = None
     gateway_model_url: WebAddress | None = None

@@ -7,7 +7,7 @@ import pytest
 from cryptography.fernet import Fernet
 
 from chassis.testing import running, serving
-from gateway.app import Gateway
+from gateway.app import GatewayApp
 from gateway.settings import Settings
 from tests.fixtures.accounts.other_side import KEY, Other, client
 
@@ -44,12 +44,12 @@ async def database_url(make_database: Callable[[str], Awaitable[str]]) -> str:
 
 
 @pytest.fixture
-async def gateway(settings: Callable[[], Settings]) -> AsyncIterator[Gateway]:
-    async with running(Gateway(settings())) as app:
+async def gateway(settings: Callable[[], Settings]) -> AsyncIterator[GatewayApp]:
+    async with running(GatewayApp(settings())) as app:
         yield app
 
 
 @pytest.fixture
-async def api(gateway: Gateway) -> AsyncIterator[httpx.AsyncClient]:
+async def api(gateway: GatewayApp) -> AsyncIterator[httpx.AsyncClient]:
     async with client(gateway) as made:
         yield made

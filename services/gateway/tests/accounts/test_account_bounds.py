@@ -7,76 +7,80 @@ from typing import Any
 
 import pytest
 
-from gateway.accounts.kind import Answer, Request, refusal
+from gateway.accounts.kind import RemoteRequest, RemoteResponse, refusal
 from gateway.accounts.kinds import KINDS
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 STRANGE = {
     "instagram": [
-        Request("GET", "/178/conversations", (("fields", "id"),)),
-        Request("GET", "/v23.0/me/conversations"),
-        Request("GET", "/v23.0/me", (("fields", "id,conversations"),)),
-        Request("GET", "/v23.0/me", (("fields", "id{conversations}"),)),
-        Request("GET", "/v23.0/178", (("method", "delete"),)),
-        Request("POST", "/v23.0/178/media", document={"method": "delete"}),
-        Request("POST", "/v23.0/178/media", document={"access_token": "x"}),
-        Request("DELETE", "/v23.0/178"),
-        Request("POST", "/v23.0/178/messages"),
+        RemoteRequest("GET", "/178/conversations", (("fields", "id"),)),
+        RemoteRequest("GET", "/v23.0/me/conversations"),
+        RemoteRequest("GET", "/v23.0/me", (("fields", "id,conversations"),)),
+        RemoteRequest("GET", "/v23.0/me", (("fields", "id{conversations}"),)),
+        RemoteRequest("GET", "/v23.0/178", (("method", "delete"),)),
+        RemoteRequest("POST", "/v23.0/178/media", document={"method": "delete"}),
+        RemoteRequest("POST", "/v23.0/178/media", document={"access_token": "x"}),
+        RemoteRequest("DELETE", "/v23.0/178"),
+        RemoteRequest("POST", "/v23.0/178/messages"),
     ],
     "x": [
-        Request("DELETE", "/2/tweets/1"),
-        Request("GET", "/2/dm_events"),
-        Request("POST", "/2/dm_conversations/with/1/messages"),
-        Request("PUT", "/2/users/1"),
-        Request("POST", "/2/oauth2/token"),
+        RemoteRequest("DELETE", "/2/tweets/1"),
+        RemoteRequest("GET", "/2/dm_events"),
+        RemoteRequest("POST", "/2/dm_conversations/with/1/messages"),
+        RemoteRequest("PUT", "/2/users/1"),
+        RemoteRequest("POST", "/2/oauth2/token"),
     ],
     "linkedin": [
-        Request("DELETE", "/rest/posts/1"),
-        Request("GET", "/rest/messages"),
-        Request("POST", "/rest/posts/1"),
-        Request("GET", "/rest/posts", (("q", "dscAdAccount"),)),
+        RemoteRequest("DELETE", "/rest/posts/1"),
+        RemoteRequest("GET", "/rest/messages"),
+        RemoteRequest("POST", "/rest/posts/1"),
+        RemoteRequest("GET", "/rest/posts", (("q", "dscAdAccount"),)),
     ],
     "bluesky": [
-        Request(
+        RemoteRequest(
             "POST", "/xrpc/com.atproto.repo.putRecord", document={"collection": "app.bsky.actor.profile"}
         ),
-        Request("POST", "/xrpc/com.atproto.repo.deleteRecord", document={"collection": "app.bsky.feed.post"}),
-        Request("GET", "/xrpc/chat.bsky.convo.listConvos"),
-        Request("POST", "/xrpc/com.atproto.server.createAppPassword"),
+        RemoteRequest(
+            "POST", "/xrpc/com.atproto.repo.deleteRecord", document={"collection": "app.bsky.feed.post"}
+        ),
+        RemoteRequest("GET", "/xrpc/chat.bsky.convo.listConvos"),
+        RemoteRequest("POST", "/xrpc/com.atproto.server.createAppPassword"),
     ],
     "discord": [
-        Request("DELETE", "/"),
-        Request("GET", "/"),
-        Request("POST", "/", document={"content": "@everyone"}),
-        Request("POST", "/", document={"payload_json": '{"content": "@everyone"}'}),
-        Request("DELETE", "/messages/1"),
+        RemoteRequest("DELETE", "/"),
+        RemoteRequest("GET", "/"),
+        RemoteRequest("POST", "/", document={"content": "@everyone"}),
+        RemoteRequest("POST", "/", document={"payload_json": '{"content": "@everyone"}'}),
+        RemoteRequest("DELETE", "/messages/1"),
     ],
     "telegram": [
-        Request("POST", "/sendMessage", document={"chat_id": "@somebody_else", "text": "psst"}),
-        Request("GET", "/getUpdates"),
-        Request("POST", "/deleteMessage", document={"chat_id": "@acme_coffee"}),
+        RemoteRequest("POST", "/sendMessage", document={"chat_id": "@somebody_else", "text": "psst"}),
+        RemoteRequest("GET", "/getUpdates"),
+        RemoteRequest("POST", "/deleteMessage", document={"chat_id": "@acme_coffee"}),
     ],
     "wordpress": [
-        Request("DELETE", "/wp-json/wp/v2/posts/1"),
-        Request("POST", "/wp-json/wp/v2/posts/1", (("_method", "DELETE"),)),
-        Request("GET", "/wp-json/wp/v2/posts", (("rest_route", "/wp/v2/users"),)),
-        Request("POST", "/wp-json/wp/v2/users"),
-        Request("POST", "/wp-json/wp/v2/settings"),
-        Request("POST", "/wp-json/wp/v2/plugins"),
-        Request("POST", "/wp-json/batch/v1"),
+        RemoteRequest("DELETE", "/wp-json/wp/v2/posts/1"),
+        RemoteRequest("POST", "/wp-json/wp/v2/posts/1", (("_method", "DELETE"),)),
+        RemoteRequest("GET", "/wp-json/wp/v2/posts", (("rest_route", "/wp/v2/users"),)),
+        RemoteRequest("POST", "/wp-json/wp/v2/users"),
+        RemoteRequest("POST", "/wp-json/wp/v2/settings"),
+        RemoteRequest("POST", "/wp-json/wp/v2/plugins"),
+        RemoteRequest("POST", "/wp-json/batch/v1"),
     ],
     "ghost": [
-        Request("DELETE", "/ghost/api/admin/posts/1/"),
-        Request("GET", "/ghost/api/admin/members/"),
-        Request("PUT", "/ghost/api/admin/settings/"),
+        RemoteRequest("DELETE", "/ghost/api/admin/posts/1/"),
+        RemoteRequest("GET", "/ghost/api/admin/members/"),
+        RemoteRequest("PUT", "/ghost/api/admin/settings/"),
     ],
-    "devto": [Request("GET", "/api/followers/users"), Request("DELETE", "/api/articles/1")],
-    "slack": [Request("GET", "/"), Request("POST", "/api/chat.postMessage")],
+    "devto": [RemoteRequest("GET", "/api/followers/users"), RemoteRequest("DELETE", "/api/articles/1")],
+    "slack": [RemoteRequest("GET", "/"), RemoteRequest("POST", "/api/chat.postMessage")],
     "indexnow": [
-        Request("GET", "/indexnow"),
-        Request("POST", "/indexnow", document={"url": "https://acme.example/", "key": "0123456789abcdef"}),
-        Request(
+        RemoteRequest("GET", "/indexnow"),
+        RemoteRequest(
+            "POST", "/indexnow", document={"url": "https://acme.example/", "key": "0123456789abcdef"}
+        ),
+        RemoteRequest(
             "POST",
             "/indexnow",
             document={
@@ -87,8 +91,8 @@ STRANGE = {
             },
         ),
     ],
-    "webhook": [Request("GET", "/"), Request("POST", "/elsewhere")],
-    "smtp": [Request("POST", "/")],
+    "webhook": [RemoteRequest("GET", "/"), RemoteRequest("POST", "/elsewhere")],
+    "smtp": [RemoteRequest("POST", "/")],
 }
 
 
@@ -98,11 +102,11 @@ def test_a_stolen_key_deletes_nothing_and_reads_no_messages(kind: str) -> None:
         KINDS["telegram"].settings.model_validate({"chat": "@acme_coffee"}) if kind == "telegram" else None
     )
     for request in STRANGE[kind]:
-        assert isinstance(refusal(KINDS[kind].asks, request, settings), str), request
+        assert isinstance(refusal(KINDS[kind].allowed_requests, request, settings), str), request
 
 
-def answered(status: int, document: Any = None, headers: Mapping[str, str] | None = None) -> Answer:
-    return Answer(status, dict(headers or {}), json.dumps(document).encode())
+def answered(status: int, document: Any = None, headers: Mapping[str, str] | None = None) -> RemoteResponse:
+    return RemoteResponse(status, dict(headers or {}), json.dumps(document).encode())
 
 
 IN_A_MINUTE = str(int((NOW + timedelta(minutes=1)).timestamp()))
@@ -140,6 +144,6 @@ IN_A_MINUTE = str(int((NOW + timedelta(minutes=1)).timestamp()))
         ("wordpress", answered(503), None),
     ],
 )
-def test_how_each_provider_asks_for_a_pause(kind: str, answer: Answer, seconds: float | None) -> None:
+def test_how_each_provider_asks_for_a_pause(kind: str, answer: RemoteResponse, seconds: float | None) -> None:
     pause = KINDS[kind].pause(answer, NOW)
     assert (None if pause is None else pause.total_seconds()) == seconds

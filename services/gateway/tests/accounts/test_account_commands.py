@@ -10,7 +10,7 @@ import httpx
 import pytest
 from starlette.responses import JSONResponse
 
-from gateway.app import Gateway
+from gateway.app import GatewayApp
 from tests.fixtures.accounts.other_side import KEY, Other
 from tests.fixtures.commands import brandctl
 
@@ -20,7 +20,7 @@ TOKEN = "token-recognisable-0123"
 class Operator:
     """Runs the command as somebody at a shell does."""
 
-    def __init__(self, gateway: Gateway, folder: Path) -> None:
+    def __init__(self, gateway: GatewayApp, folder: Path) -> None:
         self._folder = folder
         self._variables = {"GATEWAY_URL": f"http://127.0.0.1:{gateway.port}", "SERVICE_KEY": KEY}
 
@@ -42,7 +42,7 @@ class Operator:
 
 
 @pytest.fixture
-def operator(gateway: Gateway, tmp_path: Path) -> Operator:
+def operator(gateway: GatewayApp, tmp_path: Path) -> Operator:
     return Operator(gateway, tmp_path)
 
 

@@ -10,7 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from chassis.testing import eventually, running
-from gateway.app import Gateway
+from gateway.app import GatewayApp
 from gateway.settings import Settings
 from tests.fixtures.accounts.other_side import Other, client
 from tests.fixtures.databases import Roles
@@ -21,7 +21,7 @@ PAIR = "orchestrator-to-gateway-key-for-tests"
 @pytest.fixture
 async def api(settings: Callable[[], Settings]) -> AsyncIterator[httpx.AsyncClient]:
     given = settings().model_copy(update={"orchestrator_to_gateway_key": SecretStr(PAIR)})
-    async with running(Gateway(given)) as app, client(app) as made:
+    async with running(GatewayApp(given)) as app, client(app) as made:
         yield made
 
 
@@ -112,7 +112,7 @@ async def test_after_a_week_nothing_of_it_is_left(
     assert late["restored"] == []
     assert (await api.get("/v1/erasures")).json()["items"] == []
     # The sweep of an hour, at the start of another replica.
-    async with running(Gateway(settings())):
+    async with running(GatewayApp(settings())):
 
         async def is_forgotten() -> bool:
             return await sealed(owner, "erased_accounts") == {}

@@ -15,9 +15,9 @@ from cryptography.fernet import Fernet
 from starlette.responses import JSONResponse
 
 from chassis.testing import running
-from gateway.accounts import Health
-from gateway.accounts.domain import Account, State
-from gateway.app import Gateway
+from gateway.accounts import AccountHealthChecker
+from gateway.accounts.domain import AccountState, ConnectedAccount
+from gateway.app import GatewayApp
 from gateway.settings import Settings
 from tests.fixtures.accounts.other_side import Other, client
 
@@ -37,23 +37,23 @@ def body(other: Other, token: str = "token-0123456789") -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("state", "left", "shown"),
     [
-        (State.OK, None, State.OK),
-        (State.OK, timedelta(days=15), State.OK),
-        (State.OK, timedelta(days=14), State.EXPIRING),
-        (State.UNCHECKED, timedelta(days=1), State.EXPIRING),
-        (State.OK, timedelta(), State.NEEDS_RECONNECTING),
-        (State.NEEDS_RECONNECTING, timedelta(days=40), State.NEEDS_RECONNECTING),
+        (AccountState.OK, None, AccountState.OK),
+        (AccountState.OK, timedelta(days=15), AccountState.OK),
+        (AccountState.OK, timedelta(days=14), AccountState.EXPIRING),
+        (AccountState.UNCHECKED, timedelta(days=1), AccountState.EXPIRING),
+        (AccountState.OK, timedelta(), AccountState.NEEDS_RECONNECTING),
+        (AccountState.NEEDS_RECONNECTING, timedelta(days=40), AccountState.NEEDS_RECONNECTING),
     ],
 )
 def test_an_account_that_ends_within_two_weeks_is_told_of(
-    state: State, left: timedelta | None, shown: State
+    state: AccountState, left: timedelta | None, shown: AccountState
 ) -> None:
     expires_at = None if left is None else NOW + left
-    account = Account("a", "x", ("acme",), {}, 0, None, {}, (), expires_at, state, None, NOW, None)
+    account = ConnectedAccount("a", "x", ("acme",), {}, 0, None, {}, (), expires_at, state, None, NOW, None)
     assert account.state_at(NOW) is shown
 
 
-def health_of(gateway: Gateway) -> Health:
+def health_of(gateway: GatewayApp) -> AccountHealthChecker:
     return gateway._health
 
 
@@ -62,8 +62,8 @@ async def test_each_account_is_looked_at_once_whatever_the_number_of_replicas(
 ) -> None:
     other.answer(ME, {"id": "7", "acct": "acme"})
     async with (
-        running(Gateway(settings())) as one,
-        running(Gateway(settings())) as two,
+        running(GatewayApp(settings())) as one,
+        running(GatewayApp(settings())) as two,
         client(one) as api,
         asyncpg.create_pool(database_url) as pool,
     ):
@@ -73,20 +73,20 @@ async def test_each_account_is_looked_at_once_whatever_the_number_of_replicas(
         await pool.execute("update accounts set check_due_at = clock_timestamp()")
         for _ in range(3):  # a few at a time
             await asyncio.gather(health_of(one).tick(), health_of(two).tick())
-        looked = Counter(
+        checked = Counter(
             came.headers["authorization"] for came in other.came if came.path.endswith("credentials")
         )
-        assert sorted(looked.values()) == [1] * 12
+        assert sorted(checked.values()) == [1] * 12
         shown = (await api.get("/v1/accounts")).json()["items"]
         assert {(each["state"], each["label"]) for each in shown} == {("ok", "@acme")}
         await health_of(one).tick()
-        assert sum(looked.values()) == 12
+        assert sum(checked.values()) == 12
         due = await pool.fetchval("select min(check_due_at) - clock_timestamp() from accounts")
         assert timedelta(hours=23) < due < timedelta(hours=25)
 
 
 async def test_what_cannot_be_asked_is_asked_again_soon_and_counts_as_before(
-    gateway: Gateway, api: httpx.AsyncClient, other: Other, database_url: str
+    gateway: GatewayApp, api: httpx.AsyncClient, other: Other, database_url: str
 ) -> None:
     await api.put("/v1/accounts/acme", json=body(other))
     other.answer(ME, {"id": "7", "acct": "acme"}, JSONResponse({}, 503))
@@ -104,7 +104,7 @@ async def test_what_cannot_be_asked_is_asked_again_soon_and_counts_as_before(
 
 
 async def test_accounts_are_counted_by_kind_and_state(
-    gateway: Gateway, api: httpx.AsyncClient, other: Other, database_url: str
+    gateway: GatewayApp, api: httpx.AsyncClient, other: Other, database_url: str
 ) -> None:
     other.answer(ME, {"id": "7", "acct": "acme"}, JSONResponse({}, 401))
     for name in ("one", "two", "three"):
@@ -138,7 +138,7 @@ async def test_credentials_go_on_when_gateway_keys_are_changed(
     before, new = settings(), Fernet.generate_key().decode()
     old = before.gateway_keys
     assert old is not None
-    async with running(Gateway(before)) as app, client(app) as api:
+    async with running(GatewayApp(before)) as app, client(app) as api:
         await api.put("/v1/accounts/acme", json=body(other))
         await api.put("/v1/account-apps/x", json={"client_id": "a", "client_secret": "an-apps-secret"})
     given = before.model_dump() | {
@@ -146,10 +146,10 @@ async def test_credentials_go_on_when_gateway_keys_are_changed(
         "service_key": "test-service-key-0123456789",
     }
     both = Settings.model_validate(given | {"database_url": before.database_url.get_secret_value()})
-    async with running(Gateway(both)) as app, client(app) as api:
+    async with running(GatewayApp(both)) as app, client(app) as api:
         assert (await api.post("/v1/providers/rotate")).json() == {"sealed_anew": 2}
     alone = both.model_copy(update={"gateway_keys": type(old)(new)})
-    async with running(Gateway(alone)) as app, client(app) as api:
+    async with running(GatewayApp(alone)) as app, client(app) as api:
         assert (await api.post("/v1/accounts/acme/check")).json()["state"] == "ok"
         assert (await api.get("/v1/account-apps/x")).json()["has_secret"] is True
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from gateway.accounts.kind import Own, Request
+from gateway.accounts.kind import KindContext, RemoteRequest
 from gateway.accounts.kinds import KINDS
 from gateway.accounts.registry import validated
 from tests.fixtures.accounts.other_side import Other
@@ -335,9 +335,9 @@ def test_what_traces_and_errors_show_of_a_request_has_no_secret(case: Case) -> N
         case.settings | ({"url": "https://a.example"} if case.has_url else {})
     )
     credentials = validated(kind, case.credentials)
-    own = Own(settings, credentials, NOW)
-    request = Request(case.ask["method"], case.ask["path"], headers={"webhook-id": "m"}, body=b"{}")
-    outgoing = kind.outgoing(own, request, None)
+    context = KindContext(settings, credentials, NOW)
+    request = RemoteRequest(case.ask["method"], case.ask["path"], headers={"webhook-id": "m"}, body=b"{}")
+    outgoing = kind.outgoing(context, request, None)
     assert outgoing.url.startswith("https://")
     for secret in credentials.secrets():
         assert secret not in outgoing.shown

@@ -15,11 +15,11 @@ from pydantic import SecretStr
 from starlette.responses import JSONResponse, Response
 
 from chassis.testing import running
-from gateway.accounts.authorizing import redirects_allowed
-from gateway.accounts.kind import Own
+from gateway.accounts.kind import KindContext
 from gateway.accounts.kinds import KINDS
+from gateway.accounts.login_flow import redirects_allowed
 from gateway.accounts.oauth import OAuthCredentials
-from gateway.app import Gateway
+from gateway.app import GatewayApp
 from gateway.settings import Settings
 from tests.fixtures.accounts.other_side import Came, Other, client
 
@@ -200,8 +200,8 @@ async def test_a_refreshed_token_is_stored_before_it_is_used_and_got_once_by_all
         return JSONResponse(tokens(made))
 
     async with (
-        running(Gateway(settings())) as one,
-        running(Gateway(settings())) as two,
+        running(GatewayApp(settings())) as one,
+        running(GatewayApp(settings())) as two,
         client(one) as api,
         client(two) as another,
     ):
@@ -294,7 +294,7 @@ async def test_tokens_of_meta_last_and_are_renewed_a_month_before_their_end(
 
     def stale(left: timedelta, age: timedelta) -> bool:
         token = OAuthCredentials(access=SecretStr("a"), expires_at=now + left, got_at=now - age)
-        return kind.is_stale(Own(kind.settings(), token, now))
+        return kind.is_stale(KindContext(kind.settings(), token, now))
 
     days = timedelta(days=1)
     assert [stale(40 * days, 20 * days), stale(29 * days, 31 * days), stale(29 * days, days / 2)] == [

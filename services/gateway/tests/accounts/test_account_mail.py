@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from services.gateway.tests.accounts.test_account_sending import certificates
+from services.gateway.tests.accounts.test_account_sender import certificates
 
 
 @dataclass

@@ -15,9 +15,9 @@ import pytest
 from starlette.responses import JSONResponse, Response
 
 from chassis.testing import eventually, running
-from gateway.accounts.kind import Request, refusal
+from gateway.accounts.kind import RemoteRequest, refusal
 from gateway.accounts.kinds.mastodon import Mastodon
-from gateway.app import Gateway
+from gateway.app import GatewayApp
 from gateway.settings import Settings
 from tests.fixtures.accounts.other_side import Came, Other, client
 
@@ -114,22 +114,22 @@ async def test_bodies_of_every_form_arrive_as_they_are_meant(api: httpx.AsyncCli
 @pytest.mark.parametrize(
     "strange",
     [
-        Request("GET", "/api/v1/conversations"),
-        Request("GET", "/api/v1/accounts/7/statuses/../../../conversations"),
-        Request("GET", "/api/v1/accounts/%2e%2e/statuses"),
-        Request("GET", "/api/v1/accounts/7%2f..%2f..%2fconversations%3f/statuses"),
-        Request("GET", "/api/v1/accounts/7%252f/statuses"),
-        Request("GET", "/api/v1/accounts//statuses"),
-        Request("GET", "/api/v1/accounts/7?x/statuses"),
-        Request("POST", "/api/v1/accounts/7/statuses"),
-        Request("GET", "/api/v1/accounts/7/statuses", (("access_token", "x"),)),
-        Request("POST", "/api/v1/statuses", document={"status": "psst", "visibility": "direct"}),
-        Request("POST", "/api/v1/statuses", document={"_method": "DELETE"}),
-        Request("DELETE", "/api/v1/statuses/7"),
+        RemoteRequest("GET", "/api/v1/conversations"),
+        RemoteRequest("GET", "/api/v1/accounts/7/statuses/../../../conversations"),
+        RemoteRequest("GET", "/api/v1/accounts/%2e%2e/statuses"),
+        RemoteRequest("GET", "/api/v1/accounts/7%2f..%2f..%2fconversations%3f/statuses"),
+        RemoteRequest("GET", "/api/v1/accounts/7%252f/statuses"),
+        RemoteRequest("GET", "/api/v1/accounts//statuses"),
+        RemoteRequest("GET", "/api/v1/accounts/7?x/statuses"),
+        RemoteRequest("POST", "/api/v1/accounts/7/statuses"),
+        RemoteRequest("GET", "/api/v1/accounts/7/statuses", (("access_token", "x"),)),
+        RemoteRequest("POST", "/api/v1/statuses", document={"status": "psst", "visibility": "direct"}),
+        RemoteRequest("POST", "/api/v1/statuses", document={"_method": "DELETE"}),
+        RemoteRequest("DELETE", "/api/v1/statuses/7"),
     ],
 )
-def test_what_is_not_among_what_services_ask_is_refused(strange: Request) -> None:
-    assert isinstance(refusal(Mastodon.asks, strange), str)
+def test_what_is_not_among_what_services_ask_is_refused(strange: RemoteRequest) -> None:
+    assert isinstance(refusal(Mastodon.allowed_requests, strange), str)
 
 
 async def test_what_is_refused_is_not_asked(api: httpx.AsyncClient, other: Other) -> None:
@@ -150,10 +150,10 @@ async def test_messages_to_somebody_are_not_shown(api: httpx.AsyncClient, other:
     listed = [{"id": "1", "visibility": "public"}, {"id": "2", "visibility": "direct"}]
     other.answer("GET /api/v1/accounts/7/statuses", listed)
     other.answer("GET /api/v1/statuses/2", listed[1])
-    look = {"brand": "acme", "method": "GET"}
-    found = await ask(api, look | {"path": "/api/v1/accounts/7/statuses"})
+    check = {"brand": "acme", "method": "GET"}
+    found = await ask(api, check | {"path": "/api/v1/accounts/7/statuses"})
     assert found.json()["json"] == listed[:1]
-    assert (await ask(api, look | {"path": "/api/v1/statuses/2"})).json()["status"] == 404
+    assert (await ask(api, check | {"path": "/api/v1/statuses/2"})).json()["status"] == 404
 
 
 async def test_no_other_brand_uses_or_learns_of_it(api: httpx.AsyncClient, other: Other) -> None:
@@ -283,10 +283,10 @@ async def test_nobody_looks_while_what_was_sent_may_still_arrive(
         await go_on.wait()
         return JSONResponse({})
 
-    look = {"brand": "acme", "method": "GET", "path": "/api/v1/accounts/7/statuses"}
+    check = {"brand": "acme", "method": "GET", "path": "/api/v1/accounts/7/statuses"}
     async with (
-        running(Gateway(settings())) as one,
-        running(Gateway(settings())) as two,
+        running(GatewayApp(settings())) as one,
+        running(GatewayApp(settings())) as two,
         client(one) as api,
         client(two) as another,
     ):
@@ -296,15 +296,15 @@ async def test_nobody_looks_while_what_was_sent_may_still_arrive(
         receipt = uuid4()
         sending = asyncio.create_task(ask(api, post(effect=effect(receipt, 1), seconds=20)))
         await arrived.wait()
-        for body in (look | {"effect": effect(receipt, 2, sends=False)}, post(effect=effect(receipt, 2))):
+        for body in (check | {"effect": effect(receipt, 2, sends=False)}, post(effect=effect(receipt, 2))):
             early = await ask(another, body)
             assert (early.status_code, early.json()["type"]) == (409, "call.under_way")
             assert early.json()["retry_at"]
         # Another receipt has nothing to do with it.
-        assert (await ask(another, look | {"effect": effect(uuid4(), 1, sends=False)})).status_code == 200
+        assert (await ask(another, check | {"effect": effect(uuid4(), 1, sends=False)})).status_code == 200
         go_on.set()
         assert (await sending).json()["status"] == 200
-        later = await ask(another, look | {"effect": effect(receipt, 2, sends=False)})
+        later = await ask(another, check | {"effect": effect(receipt, 2, sends=False)})
         assert later.status_code == 200
 
 
@@ -320,8 +320,8 @@ async def test_a_dead_process_holds_nobody_up_for_longer_than_its_request_could_
         values ('acme', 'acme', $1, 1, true, clock_timestamp() + interval '1 hour')
         """
     await connection.execute(insert, receipt)
-    look = {"brand": "acme", "method": "GET", "path": "/api/v1/accounts/7/statuses"}
-    body = look | {"effect": effect(receipt, 2, sends=False)}
+    check = {"brand": "acme", "method": "GET", "path": "/api/v1/accounts/7/statuses"}
+    body = check | {"effect": effect(receipt, 2, sends=False)}
     assert (await ask(api, body)).json()["type"] == "call.under_way"
     await connection.execute(
         "update account_calls set until = clock_timestamp() where receipt_id = $1", receipt
@@ -367,8 +367,8 @@ async def test_a_limit_that_was_told_holds_for_everybody(
     settings: Callable[[], Settings], other: Other
 ) -> None:
     async with (
-        running(Gateway(settings())) as one,
-        running(Gateway(settings())) as two,
+        running(GatewayApp(settings())) as one,
+        running(GatewayApp(settings())) as two,
         client(one) as api,
         client(two) as another,
     ):

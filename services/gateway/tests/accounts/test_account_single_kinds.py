@@ -12,7 +12,7 @@ import pytest
 from pydantic import SecretStr
 from starlette.responses import JSONResponse
 
-from gateway.accounts.kind import Own, Request
+from gateway.accounts.kind import KindContext, RemoteRequest
 from gateway.accounts.kinds import KINDS
 from gateway.accounts.kinds.x import XSettings
 from gateway.accounts.oauth import OAuthCredentials
@@ -34,10 +34,10 @@ GHOST_KEY = "64f0c0ffee64f0c0ffee64f0:" + b"recognisable".hex() * 3
     ],
 )
 def test_what_a_post_on_x_costs(text: str, micros: int) -> None:
-    own = Own(XSettings(), OAuthCredentials(access=SecretStr("a")), NOW)
+    context = KindContext(XSettings(), OAuthCredentials(access=SecretStr("a")), NOW)
     kind = KINDS["x"]
-    assert kind.cost(own, Request("POST", "/2/tweets", document={"text": text})) == micros
-    assert kind.cost(own, Request("GET", "/2/users/1/tweets")) == 0
+    assert kind.cost(context, RemoteRequest("POST", "/2/tweets", document={"text": text})) == micros
+    assert kind.cost(context, RemoteRequest("GET", "/2/users/1/tweets")) == 0
 
 
 async def test_posts_on_x_are_in_the_ledger_and_caps_hold(api: httpx.AsyncClient, other: Other) -> None:
@@ -151,8 +151,8 @@ def test_a_ghost_token_is_what_ghost_expects() -> None:
 
     kind = KINDS["ghost"]
     credentials = validated(kind, {"key": GHOST_KEY})
-    own = Own(kind.settings.model_validate({"url": "https://a.example"}), credentials, NOW)
-    sent = kind.outgoing(own, Request("GET", "/ghost/api/admin/site/"), None).headers
+    context = KindContext(kind.settings.model_validate({"url": "https://a.example"}), credentials, NOW)
+    sent = kind.outgoing(context, RemoteRequest("GET", "/ghost/api/admin/site/"), None).headers
     token = sent["Authorization"].removeprefix("Ghost ")
     header, claims, signature = (
         base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)) for part in token.split(".")

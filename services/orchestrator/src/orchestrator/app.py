@@ -6,7 +6,7 @@ from typing import Final
 
 from chassis import ServiceKey
 from chassis.http.client import UnavailableError
-from chassis.http.service_key import Pair, PairKeys
+from chassis.http.service_key import PairAccess, PairKeys
 from envelope import DomainMessage
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import (
@@ -130,10 +130,10 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = 
         ),
     )
     pairs = [
-        Pair("publisher", settings.publisher_to_orchestrator_key, READ_BY_PUBLISHER),
-        Pair("research", settings.research_to_orchestrator_key, READ_BY_RESEARCH),
-        Pair("social", settings.social_to_orchestrator_key, READ_BY_SOCIAL),
-        Pair("monitor", settings.monitor_to_orchestrator_key, READ_BY_MONITOR),
+        PairAccess("publisher", settings.publisher_to_orchestrator_key, READ_BY_PUBLISHER),
+        PairAccess("research", settings.research_to_orchestrator_key, READ_BY_RESEARCH),
+        PairAccess("social", settings.social_to_orchestrator_key, READ_BY_SOCIAL),
+        PairAccess("monitor", settings.monitor_to_orchestrator_key, READ_BY_MONITOR),
     ]
     callers = PairKeys(KnownCallers(service.database, ServiceKey(settings.service_key)), pairs)
     service.serve(

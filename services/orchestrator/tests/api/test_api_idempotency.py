@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 
 from chassis import ServiceKey
 from chassis.http import idempotency
-from chassis.http.idempotency import Answer, Asked
+from chassis.http.idempotency import IdempotentRequest, StoredAnswer
 from chassis.http.limits import Limits
 from chassis.testing import serving
 from messaging import Database
@@ -24,7 +24,7 @@ SERVICE = {"X-Service-Key": "test-service-key-0123456789"}
 KEYED = SERVICE | {"Idempotency-Key": "campaign 1"}
 RESEARCH = "/v1/brands/acme/research"
 TEA = {"keywords": ["tea"]}
-ASKED = Asked("service", RESEARCH, "campaign 1", b"")
+ASKED = IdempotentRequest("service", RESEARCH, "campaign 1", b"")
 
 
 def app_on(database: Database) -> ASGIApp:
@@ -174,12 +174,12 @@ async def test_a_twin_waits_for_the_first_and_has_its_answer(
 
 async def test_the_index_has_the_last_word(http: httpx.AsyncClient, orchestrator_database: Database) -> None:
     """Should two have got as far as their answers, as with two databases' worth of locks after a fail-over."""
-    first = Answer(202, (), b"first")
+    first = StoredAnswer(202, (), b"first")
     async with orchestrator_database.attempt(ASKED) as attempt:
         async with orchestrator_database.attempt(ASKED) as twin:
             assert twin.under_way
             assert await twin.keep(first)
-        assert not await attempt.keep(Answer(202, (), b"second"))
+        assert not await attempt.keep(StoredAnswer(202, (), b"second"))
     async with orchestrator_database.attempt(ASKED) as attempt:
         assert attempt.kept == (b"", first)
 

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from chassis import Connection, ServiceKey
 from chassis.api_keys import ApiKey
-from chassis.http.audit import turns
+from chassis.http.audit import change_queues
 from chassis.http.audit.recording import lock_of
 from chassis.testing import eventually, serving
 from messaging import Database
@@ -82,7 +82,7 @@ async def test_changes_of_one_thing_do_not_take_the_connections_of_others(
 async def test_so_many_may_wait_and_the_others_are_asked_to_come_again(
     http: httpx.AsyncClient, orchestrator_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "MOST_WAITING", 3)
+    monkeypatch.setattr(change_queues, "MOST_WAITING", 3)
     async with locked(orchestrator_database):
         changes = [asyncio.create_task(http.post(f"{ADDRESS}/pause")) for _ in range(10)]
         await eventually(lambda: sum(each.done() for each in changes) == 6)

@@ -4,7 +4,7 @@ from typing import Final
 
 from chassis.http.client import Peer, UnavailableError
 from chassis.http.introspection import callers_by_key
-from chassis.http.service_key import Pair, PairKeys
+from chassis.http.service_key import PairAccess, PairKeys
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import (
     ContentDelete,
@@ -102,7 +102,7 @@ def build(settings: Settings) -> Service:
                 settings.service_key,
                 service.closes,
             ),
-            [Pair("monitor", settings.monitor_to_publisher_key, READ_BY_MONITOR)],
+            [PairAccess("monitor", settings.monitor_to_publisher_key, READ_BY_MONITOR)],
         ),
         urls,
         sites=sites,

@@ -1,11 +1,11 @@
-"""The only place that wires the service together."""
+"""Wires the service together: settings, database, handlers, API and background tasks."""
 
 from typing import Final
 
 from chassis import Connection
 from chassis.http.client import Peer, UnavailableError
 from chassis.http.introspection import callers_by_key
-from chassis.http.service_key import Pair, PairKeys
+from chassis.http.service_key import PairAccess, PairKeys
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import DatabaseFellBack, ResearchErase, ResearchRequested
 from messaging import CommitLoss, QueuePolicy, Service, Transaction, on_batch, on_each
@@ -16,39 +16,40 @@ from research.erasure import erase
 from research.handlers import Handlers
 from research.http_api import create_api
 from research.index import listing
-from research.reading.pool import Readers
+from research.reading.pool import ReaderPool
 from research.settings import Settings
-from research.web.gateway import Gateway
-from research.web.looking import BrandSources, Web
-from research.web.pages import Pages
-from research.web.proposals import Proposals
+from research.web.gateway import ResearchGateway
+from research.web.pages import WebPageReader
+from research.web.proposals import QueryProposer
+from research.web.web_search import SourcesProvider, WebSearcher
 
 POLICY: Final = QueuePolicy(
-    # No brand's slow pages take more than a fourth of them.
+    # One brand's slow pages occupy a fourth of them at most.
     max_concurrency=12,
-    # Leaves room for the first indexing of a large corpus, which a request waits for, and for searches and pages that have
-    # to wait for their turns.
+    # Requests may wait for the first indexing of a large corpus, and for slots to search and to fetch pages.
     handler_timeout=300.0,
 )
 
 
 READ_BY_ORCHESTRATOR: Final = frozenset({"GET /v1/research", "GET /v1/research/{research_id}"})
-"""What the orchestrator's key opens."""
+"""The routes that the orchestrator's key opens."""
 
 
 def build(settings: Settings) -> Service:
     service = Service("research", settings, CATALOGUE)
-    readers = Readers()
+    readers = ReaderPool()
     corpus = LocalCorpus(
         service.database,
         settings.corpus,
         rescan_seconds=settings.corpus_rescan_seconds,
         readers=readers,
-        unread=uploads.unread,
+        unread=uploads.count_unread,
     )
-    upload_reading = uploads.UploadReading(service.database, readers)
+    upload_reading = uploads.UploadIndexer(service.database, readers)
     searching = service.dependency("local_corpus", outages=(ProviderUnavailableError,))
-    handlers = Handlers(service.database, BrandSources(corpus, searching, _web(service, settings, readers)))
+    handlers = Handlers(
+        service.database, SourcesProvider(corpus, searching, _web(service, settings, readers))
+    )
     service.consume(
         "research-commands",
         on_each(handlers.research_requested, ResearchRequested),
@@ -59,13 +60,13 @@ def build(settings: Settings) -> Service:
         "the orchestrator", settings.orchestrator_url, "ORCHESTRATOR_URL", settings.key_for_orchestrator
     )
     callers = callers_by_key(keeper or None, settings.service_key, service.closes)
-    pairs = [Pair("orchestrator", settings.orchestrator_to_research_key, READ_BY_ORCHESTRATOR)]
+    pairs = [PairAccess("orchestrator", settings.orchestrator_to_research_key, READ_BY_ORCHESTRATOR)]
     service.serve(
         create_api(
             service.database,
             PairKeys(callers, pairs),
-            look_again=corpus.look_again,
-            look_for_uploads=upload_reading.look,
+            look_again=corpus.rescan_now,
+            look_for_uploads=upload_reading.wake,
             has_gateway=settings.gateway_url is not None,
         )
     )
@@ -76,22 +77,26 @@ def build(settings: Settings) -> Service:
     return service
 
 
-def _web(service: Service, settings: Settings, readers: Readers) -> Web | None:
-    """Without a gateway's address there is no dependency on one either."""
+def _web(service: Service, settings: Settings, readers: ReaderPool) -> WebSearcher | None:
+    """Return the web search, or None without `GATEWAY_URL`; then there is no dependency on the gateway either."""
     if settings.gateway_url is None:
         return None
-    gateway = Gateway(
+    gateway = ResearchGateway(
         settings.gateway_url,
         settings.key_for_gateway,
         dependency=service.dependency("gateway", outages=(UnavailableError,)),
     )
     service.closes(gateway)
-    return Web(gateway, Pages(gateway, readers), Proposals(service.database, gateway, settings.model_name))
+    return WebSearcher(
+        gateway,
+        WebPageReader(gateway, readers),
+        QueryProposer(service.database, gateway, settings.model_name),
+    )
 
 
 async def _documents(connection: Connection) -> dict[str, int]:
-    """How many there are in each state."""
-    folder, uploaded = await listing.counts(connection), await uploads.counts(connection)
+    """Count the corpus files and uploads in each state."""
+    folder, uploaded = await listing.count_by_state(connection), await uploads.count_by_state(connection)
     return {state: count + uploaded[state] for state, count in folder.items()}
 
 

@@ -1,4 +1,4 @@
-"""What research is made of: documents, their passages, and what is found in them. Pure: no I/O, no clock, no randomness."""
+"""Documents, their passages, and the sources that research finds in them. Pure: no I/O, no clock, no randomness."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,10 +13,10 @@ DASHES = re.compile("[-/\u2010-\u2015\u2212]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class DocumentPassage:
     r"""Plain text under one heading: paragraphs, lists, listings and tables, separated by a blank line.
 
-    A paragraph is one line without a tab; whatever has a structure has a marker and a tab before each of its lines:
+    A paragraph is one line without a tab. Each line of a structure begins with a marker and a tab:
     "•\tan item", "1.\ta numbered item", "\ta line of code", "|\ta cell\tthe next cell" (the first row is the head).
     """
 
@@ -26,35 +26,35 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """One file of the corpus after extraction. `quality` runs from 0 (lists of links) to 1 (prose)."""
+class ExtractedDocument:
+    """The text and facts of one file or web page. `quality` runs from 0 (lists of links) to 1 (prose)."""
 
     title: str
-    passages: tuple[Passage, ...]
+    passages: tuple[DocumentPassage, ...]
     url: str | None = None
     licence: str | None = None
     published_on: date | None = None
-    """When it was changed last, or published, as the text itself says; never the date of the file."""
+    """Day of the last change, else of publication, as the text states it; never the date of the file."""
     quality: float = 1.0
     author: str | None = None
     robots: str = ""
-    """What it asks of robots, as its meta tags say."""
+    """The directives of its robots meta tags."""
     own: bool = False
-    """Whether it is the brand's own text, as the brand says; no document says so itself."""
+    """True for the brand's own text, as the brand declares; documents cannot claim it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """A page of the web, read for one keyword. `weight` is what its quality counts for: more than 1 if it is preferred.
+class WebPage:
+    """A web page, read for one keyword. `weight` multiplies its quality; preferred pages have more than 1.
 
-    Of one `host` only so many become sources; None: as many as there are.
+    The number of sources per `host` is limited; None means no limit.
     """
 
-    document: Document
+    document: ExtractedDocument
     host: str | None
     weight: float = 1.0
     quotable: bool = False
-    """As of `Source`."""
+    """See `ResearchSource`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,8 @@ class RankedPassage:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A document that says something about the keyword; its passages stand in the order of the document."""
+class ResearchSource:
+    """A document that answers the keyword, with its best passages in reading order."""
 
     title: str
     url: str | None
@@ -77,59 +77,59 @@ class Source:
     published_on: date | None = None
     author: str | None = None
     quotable: bool = True
-    """Whether whole paragraphs of it may be printed: it was given to us, is the brand's own, or is freely licensed."""
+    """Whether articles may print whole paragraphs: files of the corpus, the brand's own texts, free licences."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """`is_preliminary`: there may be better ones, once all documents have been read; it is not kept for others."""
+class ResearchResult:
+    """Sources for a keyword. `is_preliminary`: unread documents may hold better ones, so the cache does not keep it."""
 
-    sources: tuple[Source, ...]
+    sources: tuple[ResearchSource, ...]
     is_preliminary: bool = False
     left_out: str = ""
-    """Where was not looked, and why; empty if everywhere was."""
+    """The searches that were skipped, and why; empty if none was."""
 
 
 @dataclass(frozen=True, slots=True)
-class Insufficient:
-    """A normal outcome: the corpus does not carry an honest article. `detail` is for the person who asked."""
+class InsufficientSources:
+    """A normal outcome: there are too few sources for an honest article. `detail` explains it to the requester."""
 
     detail: str
     reason: str = "insufficient_sources"
 
 
-Findings = Found | Insufficient
+Findings = ResearchResult | InsufficientSources
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A passage that shares a word with the keyword. The mappings give the positions of the keyword's lexemes."""
+class CandidatePassage:
+    """A passage that shares a word with the keyword. The mappings hold the positions of the keyword's lexemes."""
 
     document_id: int
     document_title: str
     path: str | None
-    """Below the corpus folder; None of a page of the web."""
+    """Relative to the corpus folder; None for a web page."""
     url: str | None
     licence: str | None
     quality: float
     passages_in_document: int
     position: int
-    passage: Passage
+    passage: DocumentPassage
     published_on: date | None = None
     body_hits: Mapping[str, Sequence[int]] = field(default_factory=dict)
     heading_hits: Mapping[str, Sequence[int]] = field(default_factory=dict)
     title_hits: Mapping[str, Sequence[int]] = field(default_factory=dict)
     author: str | None = None
     host: str | None = None
-    """As of `Page`; None of a file."""
+    """See `WebPage`; None for a file."""
     quotable: bool = True
-    """As of `Source`."""
+    """See `ResearchSource`."""
     own: bool = False
-    """As of `Document`."""
+    """See `ExtractedDocument`."""
     corpus: str = ""
-    """As the index calls it; empty of a page."""
+    """The corpus name in the index; empty for a web page."""
 
 
 def normalise_keyword(keyword: str) -> str:
-    """The form under which a keyword is cached: `Write-Ahead  Logging` and `write ahead logging` are one."""
+    """Return the cache form of a keyword: `Write-Ahead  Logging` and `write ahead logging` are one."""
     return _SPACES.sub(" ", DASHES.sub(" ", keyword)).strip().casefold()

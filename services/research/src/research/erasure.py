@@ -1,4 +1,4 @@
-"""Erasing a brand: its research, its documents with all that was read of them, and where it looks."""
+"""Erases a brand: its research, its uploads with their indexed text, and its source settings."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""`research.requested` → search → rows and `research.completed` or `research.failed`; and `research.waiting` where it has to wait."""
+"""Handles `research.requested`: searches, stores, and sends `research.completed`, `.failed` or `.waiting`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,95 +7,101 @@ from datetime import datetime, timedelta
 import structlog
 
 from chassis import redaction
-from chassis.gathering import Gathering
+from chassis.coalescing import RequestCoalescer
 from envelope import DomainMessage, Payload
 from envelope.brand.payloads import ResearchCompleted, ResearchFailed, ResearchRequested, ResearchWaiting
 from messaging import Context, Database, Together, Transaction, WaitFor
 from messaging.erasure import comes_too_late
 from research import store
-from research.clients.provider import Provider, Wanted
-from research.domain import CACHE_PERIOD, Found, Insufficient
+from research.clients.provider import ResearchProvider, ResearchQuery
+from research.domain import CACHE_PERIOD, InsufficientSources, ResearchResult
 from research.erasure import ERASURES
 from research.reading.cleaning import one_line
-from research.sources.domain import Sources
+from research.sources.domain import SourceSettings
 from research.sources.store import sources_of_brands
 
 log = structlog.get_logger(__name__)
 
 PATIENT_ATTEMPTS = 3
-"""From this attempt on, what can be read now has to do."""
+"""Number of the attempt that no longer waits for unreadable pages."""
 MAX_DETAIL = 1_000
-"""Characters of why it waits that are told."""
+"""Characters of the reason in `research.waiting`."""
 
 
 AT_ONCE = 50
-"""Commands about which it is looked together what is known; more than handlers run at a time."""
+"""Commands that one database lookup serves; more than handlers run at a time."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ResearchLookup:
+    """The fields of a command that decide whether the cache can answer it."""
+
     brand: str
     keyword: str
     not_before: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What is known before anything is searched for."""
+class ResearchContext:
+    """The database's answer to a lookup: erasure, source settings, and cached research."""
 
     erased_at: datetime | None
-    sources: Sources
-    inquiry: store.Inquiry
+    sources: SourceSettings
+    key: store.ResearchCacheKey
     research_id: store.ResearchId | None
-    """What was found before and is good still."""
+    """Research that may be reused; None if a search is needed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """How a command ends: with research that there is, or that is to be stored; refused; or, without a word, too late."""
+class CommandOutcome:
+    """A command and its result: existing research, research to store, a refusal, or None if its brand was erased since."""
 
     message: DomainMessage[ResearchRequested]
-    outcome: store.ResearchId | store.NewResearch | Insufficient | None
+    outcome: store.ResearchId | store.NewResearch | InsufficientSources | None
 
 
 class Handlers:
-    def __init__(self, database: Database, provider: Provider) -> None:
+    def __init__(self, database: Database, provider: ResearchProvider) -> None:
         self._database = database
         self._provider = provider
-        self._known = Gathering(self._look, limit=AT_ONCE)
+        self._lookups = RequestCoalescer(self._look_up, limit=AT_ONCE)
 
     async def research_requested(
         self, message: DomainMessage[ResearchRequested], context: Context
-    ) -> Together[Ended]:
+    ) -> Together[CommandOutcome]:
         """Answer from the cache or search; the search runs with no transaction open.
 
         Raises:
-            WaitFor, RetryLater, Unprocessable: as of `Provider.search`; who asked is told of a wait that is worth a word.
+            WaitFor, RetryLater, Unprocessable: see `ResearchProvider.search`; the requester hears of long waits.
         """
         request = message.payload
-        known = await self._known.get(Asked(request.brand_slug, request.keyword, request.not_before))
+        known = await self._lookups.get(
+            ResearchLookup(request.brand_slug, request.keyword, request.not_before)
+        )
         if known.erased_at is not None and _is_late(message, {request.brand_slug: known.erased_at}):
-            return Together(write, Ended(message, None))
+            return Together(store_outcomes, CommandOutcome(message, None))
         try:
-            return Together(write, Ended(message, await self._outcome(message, context, known)))
+            return Together(
+                store_outcomes, CommandOutcome(message, await self._outcome(message, context, known))
+            )
         except WaitFor as wait:
-            await self._tell(message, wait)
+            await self._announce_wait(message, wait)
             raise
 
-    async def _look(self, asked: Sequence[Asked]) -> Mapping[Asked, Known]:
+    async def _look_up(self, asked: Sequence[ResearchLookup]) -> Mapping[ResearchLookup, ResearchContext]:
         brands = list({each.brand for each in asked})
         async with self._database.connection() as connection:
             erased = await ERASURES.erased(connection, brands)
             sources = await sources_of_brands(connection, brands)
-            inquiries = [self._inquiry(each, sources[each.brand]) for each in asked]
-            cached = await store.fresh_researches(connection, inquiries)
+            keys = [self._cache_key(each, sources[each.brand]) for each in asked]
+            cached = await store.fresh_researches(connection, keys)
         return {
-            each: Known(erased.get(each.brand), sources[each.brand], inquiry, research_id)
-            for each, inquiry, research_id in zip(asked, inquiries, cached, strict=True)
+            each: ResearchContext(erased.get(each.brand), sources[each.brand], key, research_id)
+            for each, key, research_id in zip(asked, keys, cached, strict=True)
         }
 
-    def _inquiry(self, asked: Asked, sources: Sources) -> store.Inquiry:
-        return store.Inquiry(
+    def _cache_key(self, asked: ResearchLookup, sources: SourceSettings) -> store.ResearchCacheKey:
+        return store.ResearchCacheKey(
             brand_slug=asked.brand,
             keyword=asked.keyword,
             provider=self._provider.name(sources),
@@ -103,9 +109,9 @@ class Handlers:
             not_before=asked.not_before,
         )
 
-    async def _tell(self, message: DomainMessage[ResearchRequested], wait: WaitFor) -> None:
+    async def _announce_wait(self, message: DomainMessage[ResearchRequested], wait: WaitFor) -> None:
         async with self._database.transaction() as tx:
-            until = await store.note_wait(tx.connection, message.event_id, wait.dependency, wait.after)
+            until = await store.record_wait(tx.connection, message.event_id, wait.dependency, wait.after)
             if until is None:
                 return
             waiting = ResearchWaiting(
@@ -125,8 +131,8 @@ class Handlers:
         )
 
     async def _outcome(
-        self, message: DomainMessage[ResearchRequested], context: Context, known: Known
-    ) -> store.ResearchId | store.NewResearch | Insufficient:
+        self, message: DomainMessage[ResearchRequested], context: Context, known: ResearchContext
+    ) -> store.ResearchId | store.NewResearch | InsufficientSources:
         request = message.payload
         if known.research_id is not None:
             log.info(
@@ -136,7 +142,7 @@ class Handlers:
                 research_id=str(known.research_id),
             )
             return known.research_id
-        wanted = Wanted(
+        query = ResearchQuery(
             request.keyword,
             request.brand_slug,
             known.sources,
@@ -144,9 +150,9 @@ class Handlers:
             patient=context.attempt < PATIENT_ATTEMPTS,
             alone=context.alone,
         )
-        findings = await self._provider.search(wanted)
+        findings = await self._provider.search(query)
         match findings:
-            case Insufficient():
+            case InsufficientSources():
                 log.info(
                     "research_refused",
                     brand=request.brand_slug,
@@ -154,7 +160,7 @@ class Handlers:
                     reason=findings.reason,
                 )
                 return findings
-            case Found():
+            case ResearchResult():
                 log.info(
                     "research_done",
                     brand=request.brand_slug,
@@ -164,7 +170,7 @@ class Handlers:
                     attempt=context.attempt,
                 )
                 return store.NewResearch(
-                    known.inquiry,
+                    known.key,
                     priority=request.priority,
                     sources=findings.sources,
                     cached=timedelta(0) if findings.is_preliminary else CACHE_PERIOD,
@@ -172,10 +178,10 @@ class Handlers:
                 )
 
 
-async def write(tx: Transaction, ends: Sequence[Ended]) -> None:
-    """Stores how commands end, and answers them. Nothing of one that comes too late is kept."""
+async def store_outcomes(tx: Transaction, ends: Sequence[CommandOutcome]) -> None:
+    """Store the outcomes of commands and send the answers; commands older than their brand's erasure leave nothing."""
     await store.forget_commands(tx.connection, [end.message.event_id for end in ends])
-    # Searching takes a while, in which a brand may have been erased.
+    # A brand may have been erased during the search.
     erased = await ERASURES.erased(tx.connection, {end.message.payload.brand_slug for end in ends})
     kept = [end for end in ends if not _is_late(end.message, erased)]
     new = [end.outcome for end in kept if isinstance(end.outcome, store.NewResearch)]
@@ -185,7 +191,7 @@ async def write(tx: Transaction, ends: Sequence[Ended]) -> None:
         match end.outcome:
             case None:
                 continue
-            case Insufficient() as refusal:
+            case InsufficientSources() as refusal:
                 answer: Payload = _failed(request, refusal)
             case store.NewResearch():
                 answer = _completed(request, next(stored))
@@ -202,7 +208,7 @@ def _completed(request: ResearchRequested, research_id: store.ResearchId) -> Res
     return ResearchCompleted(brand_slug=request.brand_slug, research_id=research_id, keyword=request.keyword)
 
 
-def _failed(request: ResearchRequested, refusal: Insufficient) -> ResearchFailed:
+def _failed(request: ResearchRequested, refusal: InsufficientSources) -> ResearchFailed:
     return ResearchFailed(
         brand_slug=request.brand_slug,
         keyword=request.keyword,

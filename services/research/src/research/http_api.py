@@ -1,4 +1,4 @@
-"""Research results, for the orchestrator and for people, and the documents of the corpus, for operators."""
+"""The HTTP API: research results for the orchestrator and for people, corpus documents for operators."""
 
 from collections.abc import Callable
 from datetime import date, datetime
@@ -32,7 +32,7 @@ from messaging import Database
 from research import problem_codes as codes
 from research import store
 from research.index import listing
-from research.index.listing import State
+from research.index.listing import CorpusFileState
 from research.sources.routes import source_routes
 from research.uploads import FILES, upload_routes
 
@@ -51,16 +51,16 @@ class SourceView(View):
     path: str | None
     licence: str | None
     published_on: date | None
-    """When it was changed last, or published, as the source itself says, or else the search or feed that led to it."""
+    """Day of the last change, else of publication, as the source states it, or else the search or feed that lists it."""
     author: str | None = None
-    """As the source itself says; null when it does not."""
+    """As the source states it; null if it does not."""
     quotable: bool = True
-    """Whether whole paragraphs of it may be printed: it was given to us, is the brand's own, or is freely licensed."""
+    """Whether articles may print whole paragraphs: files of the corpus, the brand's own texts, free licences."""
     passages: list[PassageView]
 
 
 class ResearchView(View):
-    """What an answer holds, for the API's description; the rows have this shape already."""
+    """The research on one keyword."""
 
     research_id: UUID
     brand_slug: str
@@ -70,7 +70,7 @@ class ResearchView(View):
     created_at: datetime
     expires_at: datetime
     left_out: str
-    """Where was not looked, and why: searches of the web for which there was no money. Empty if everywhere was."""
+    """Web searches that were skipped for want of budget; empty if none was."""
     sources: list[SourceView]
 
 
@@ -78,41 +78,43 @@ class ResearchList(View):
     items: list[ResearchView]
 
 
-class DocumentView(View):
+class CorpusDocumentView(View):
     """A file of the corpus."""
 
     model_config = ConfigDict(from_attributes=True)
 
     id: int
     path: str
-    """Below the corpus folder."""
+    """Relative to the corpus folder."""
     size: int
     """Bytes."""
-    state: State
-    """`read`: it is searched. `skipped`: it holds nothing to search. `set_aside`: reading it was given up."""
+    state: CorpusFileState
+    """`read`: research searches it. `skipped`: it holds no usable text. `set_aside`: research stopped reading it."""
     problem: str | None
-    """Why it is not searched."""
+    """Why research does not search it."""
     title: str
     passages: int
     since: datetime
-    """When it was read, or given up."""
+    """When research read it or set it aside."""
 
 
-class DocumentList(View):
-    items: list[DocumentView]
+class CorpusDocumentList(View):
+    items: list[CorpusDocumentView]
     next: str | None
-    """Where the next page begins: send it as `after`."""
+    """Start of the next page: send it as `after`."""
     counts: dict[str, int]
-    """How many of the corpus's files are in each state; those that are still to be read are `waiting`."""
+    """Number of corpus files in each state; unread files are `waiting`."""
 
 
-class Released(View):
+class ReleasedDocument(View):
     id: int
 
 
 MAX_IDS = 50
 MAX_ID = 2**63 - 1
-NOTHING_TO_RELEASE = refusal(HTTPStatus.CONFLICT, "It was read and is searched: there is nothing to release.")
+NOTHING_TO_RELEASE = refusal(
+    HTTPStatus.CONFLICT, "The document is read and searchable: there is nothing to release."
+)
 _STORED = TypeAdapter(store.StoredResearch)
 _STORED_LIST = TypeAdapter(dict[str, list[store.StoredResearch]])
 
@@ -125,14 +127,14 @@ def create_api(
     look_for_uploads: Callable[[], None] = lambda: None,
     has_gateway: bool = False,
 ) -> FastAPI:
-    """The application.
+    """Build the application.
 
     Args:
-        database: of the service.
-        authorise: asks for the key, and says who has it.
-        look_again: called when a file of the folder was released; makes the corpus read it.
-        look_for_uploads: called when a brand has uploaded, removed or released a document.
-        has_gateway: whether the web can be read.
+        database: the service's own.
+        authorise: checks the key and returns its caller.
+        look_again: starts a scan of the folder; called after the release of a file.
+        look_for_uploads: starts a scan of uploads; called after an upload, a removal or a release.
+        has_gateway: whether this process can read the web.
     """
     app = api(
         "Brand Engine: research",
@@ -157,25 +159,25 @@ def create_api(
 def _document_routes(database: Database, look_again: Callable[[], None]) -> APIRouter:
     routes = router("/documents")
 
-    # What is in the folder is said to all brands' operators alone: its names may tell of any of them.
+    # Only operators of all brands see the folder: file names may reveal any brand's business.
     @routes.get(
         "",
         dependencies=[needs(Scope.READ, of_all_brands=True)],
         summary="Files of the corpus, by path",
     )
     async def list_corpus_documents(
-        state: State | None = None,
+        state: CorpusFileState | None = None,
         after: Annotated[str, Query(description="`next` of the page before.", max_length=2000)] = "",
         limit: PageLimit = DEFAULT_PAGE,
-    ) -> DocumentList:
+    ) -> CorpusDocumentList:
         async with database.connection() as connection:
             # PostgreSQL takes no NUL, and no path has one.
-            found = await listing.documents(
+            found = await listing.list_documents(
                 connection, state=state, after=after.replace("\0", ""), limit=limit + 1
             )
-            counts = await listing.counts(connection)
-        return DocumentList(
-            items=[DocumentView.model_validate(each) for each in found[:limit]],
+            counts = await listing.count_by_state(connection)
+        return CorpusDocumentList(
+            items=[CorpusDocumentView.model_validate(each) for each in found[:limit]],
             next=found[limit - 1].path if len(found) > limit else None,
             counts=counts,
         )
@@ -189,24 +191,24 @@ def _document_routes(database: Database, look_again: Callable[[], None]) -> APIR
     )
     async def release_corpus_document(
         document_id: Annotated[int, Path(ge=1, le=MAX_ID)],
-    ) -> Released:
+    ) -> ReleasedDocument:
         async with database.transaction() as tx:
-            state = await listing.release(tx.connection, document_id)
+            state = await listing.release_document(tx.connection, document_id)
         match state:
             case None:
                 raise RefusalError(
                     codes.UNKNOWN_DOCUMENT,
-                    f"There is no document {document_id}; it may have been released, or have changed, meanwhile. "
+                    f"There is no document {document_id}; perhaps it was released or changed meanwhile. "
                     "Take the id from the list of documents.",
                 )
-            case State.READ:
+            case CorpusFileState.READ:
                 raise RefusalError(
                     codes.NOTHING_TO_RELEASE,
-                    f"Document {document_id} was read and is searched: nothing to release.",
+                    f"Document {document_id} is read and searchable: there is nothing to release.",
                 )
-            case State.SKIPPED | State.SET_ASIDE:
+            case CorpusFileState.SKIPPED | CorpusFileState.SET_ASIDE:
                 database.once_committed(look_again)
-                return Released(id=document_id)
+                return ReleasedDocument(id=document_id)
             case _:
                 assert_never(state)
 
@@ -230,10 +232,11 @@ def _routes(database: Database) -> APIRouter:
         caller: MayRead,
         research_id: Annotated[list[UUID], Query(alias="id", default_factory=list)],
     ) -> Response:
-        """Up to 50 at a time; those that are unknown are left out."""
+        """Up to 50 ids; unknown ones are left out."""
         if not 1 <= len(research_id) <= MAX_IDS:
             raise RefusalError(
-                INVALID_REQUEST, f"Name 1 to {MAX_IDS} research ids, each as a parameter “id”."
+                INVALID_REQUEST,
+                f"You sent {len(research_id)} ids; send 1 to {MAX_IDS}, each as a parameter “id”.",
             )
         with kept_plans():
             async with database.connection() as connection:
@@ -260,5 +263,5 @@ def _identity(research_id: str) -> UUID:
     except ValueError:
         raise RefusalError(
             codes.UNKNOWN_RESEARCH,
-            f"“{research_id}” is no research id; take the UUID from research.completed.",
+            f"“{research_id}” is not a research id; take the UUID from research.completed.",
         ) from None

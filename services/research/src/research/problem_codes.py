@@ -1,4 +1,4 @@
-"""The codes of this service's refusals; those that all APIs share are in `chassis.http.problem_codes`."""
+"""Problem codes of this service; `chassis.http.problem_codes` has those that all APIs share."""
 
 from http import HTTPStatus
 from typing import Final

@@ -15,33 +15,33 @@ class Settings(ServiceSettings, KeyedSettings):
         description="folder of .md, .html, .rst, .adoc, .txt and .pdf documents to research in"
     )
     corpus_rescan_seconds: float = Field(
-        default=300.0, gt=0, description="pause between looks for changed documents"
+        default=300.0, gt=0, description="seconds between scans for changed documents"
     )
     research_to_gateway_key: PairKeysText = Field(
         default=None,
-        description="what the gateway is asked with; several with commas, of which the first is sent; unset: SERVICE_KEY",
+        description="key that research sends to the gateway: the first of a comma-separated list; unset: SERVICE_KEY",
     )
     orchestrator_to_research_key: PairKeysText = Field(
         default=None,
-        description="what the orchestrator asks with; each of several opens what it reads, and nothing else",
+        description="comma-separated keys that the orchestrator may send; they open only the routes that it reads",
     )
     orchestrator_url: WebAddress | None = Field(
         default=None,
-        description="address of the orchestrator, which is asked whose an API key is; unset: SERVICE_KEY alone opens",
+        description="address of the orchestrator, which validates API keys; unset: only SERVICE_KEY opens the API",
     )
     research_to_orchestrator_key: PairKeysText = Field(
         default=None,
-        description="what it is asked with; several with commas, of which the first is sent; unset: SERVICE_KEY",
+        description="key that research sends to the orchestrator: the first of a comma-separated list; unset: SERVICE_KEY",
     )
     gateway_url: WebAddress | None = Field(
         default=None,
-        description="address of the gateway, through which the web is read; unset: it is not read",
+        description="address of the gateway, through which research reads the web; unset: no web",
     )
     model_name: str = Field(
         default="model",
         min_length=1,
         max_length=200,
-        description="the model that proposes searches to brands that want that, as the gateway calls it",
+        description="name at the gateway of the model that proposes searches",
     )
 
     @property

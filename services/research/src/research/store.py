@@ -1,4 +1,4 @@
-"""Research results and their sources, behind `GET /v1/research/{id}` and the 7-day cache; and commands that wait."""
+"""Tables of research: results with their sources (also the 7-day cache), waiting commands, and proposed queries."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -8,16 +8,16 @@ from typing import Any, Final, NewType
 from uuid import UUID, uuid4
 
 from chassis import Connection
-from research.domain import CACHE_PERIOD, Source, normalise_keyword
+from research.domain import CACHE_PERIOD, ResearchSource, normalise_keyword
 
 ResearchId = NewType("ResearchId", UUID)
 
-WORTH_A_WORD: Final = timedelta(seconds=30)
-"""A shorter wait is over before anybody asks; one of many short ones is told when they have lasted for so long."""
-TOLD_AGAIN: Final = timedelta(minutes=10)
-"""A wait that goes on, or many short ones: somebody has to know that it is not forgotten, though not each time."""
-UNENDED_KEPT: Final = timedelta(days=90)
-"""Without a word of its command, which has become a dead letter then."""
+MIN_ANNOUNCED_WAIT: Final = timedelta(seconds=30)
+"""Shorter waits are announced only once they add up to this."""
+REANNOUNCE_AFTER: Final = timedelta(minutes=10)
+"""A wait that continues is announced again after this time."""
+KEEP_UNENDED: Final = timedelta(days=90)
+"""How long rows of a command stay that never ended; it is a dead letter by then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,23 +30,23 @@ class StoredResearch:
     created_at: datetime
     expires_at: datetime
     left_out: str
-    """Where was not looked, and why; empty if everywhere was."""
+    """The searches that were skipped, and why; empty if none was."""
     sources: tuple[dict[str, Any], ...]
-    """As the API shows them: n, title, url, path, licence, published_on, author, passages [{heading, text, score, flags}]."""
+    """In the shape of the API: n, title, url, path, licence, published_on, author, passages [{heading, text, score, flags}]."""
 
 
 @dataclass(frozen=True, slots=True)
-class Inquiry:
-    """What research is kept under and found again: who asked for what, and where it was looked for."""
+class ResearchCacheKey:
+    """Identifies reusable research: the brand, the keyword, the provider and the sources that were searched."""
 
     brand_slug: str
     keyword: str
-    """Spelled in any way."""
+    """In any spelling; `cache_key` is its normal form."""
     provider: str
     looked_in: str
-    """The fingerprint of the sources."""
+    """`SourceSettings.fingerprint`."""
     not_before: datetime | None = None
-    """What was made before that is none."""
+    """Older research does not count."""
 
     @property
     def cache_key(self) -> str:
@@ -55,17 +55,19 @@ class Inquiry:
 
 @dataclass(frozen=True, slots=True)
 class NewResearch:
-    """What was found. It is found again for as long as it is `cached`."""
+    """A result to store; the cache offers it for the time `cached`."""
 
-    inquiry: Inquiry
+    key: ResearchCacheKey
     priority: str
-    sources: Sequence[Source]
+    sources: Sequence[ResearchSource]
     cached: timedelta = CACHE_PERIOD
     left_out: str = ""
 
 
-async def fresh_researches(connection: Connection, inquiries: Sequence[Inquiry]) -> list[ResearchId | None]:
-    """The unexpired research on each of them, by the database's clock."""
+async def fresh_researches(
+    connection: Connection, keys: Sequence[ResearchCacheKey]
+) -> list[ResearchId | None]:
+    """Return the latest unexpired research for each key, None where there is none, by the database's clock."""
     rows = await connection.fetch(
         """
         select n, research_id
@@ -79,38 +81,38 @@ async def fresh_researches(connection: Connection, inquiries: Sequence[Inquiry])
                  order by created_at desc limit 1
              ) as latest
         """,
-        [each.brand_slug for each in inquiries],
-        [each.cache_key for each in inquiries],
-        [each.provider for each in inquiries],
-        [each.looked_in for each in inquiries],
-        [each.not_before for each in inquiries],
+        [each.brand_slug for each in keys],
+        [each.cache_key for each in keys],
+        [each.provider for each in keys],
+        [each.looked_in for each in keys],
+        [each.not_before for each in keys],
     )
     found = {row["n"]: ResearchId(row["research_id"]) for row in rows}
-    return [found.get(n) for n in range(1, len(inquiries) + 1)]
+    return [found.get(n) for n in range(1, len(keys) + 1)]
 
 
 async def save_researches(connection: Connection, researches: Sequence[NewResearch]) -> list[ResearchId]:
-    """Store what was found, or give what concurrent requests have just stored. Run it in a transaction."""
+    """Store results and return their ids, or the ids that concurrent requests have just stored. Run it in a transaction."""
     if not researches:
         return []
-    inquiries = [each.inquiry for each in researches]
-    # Two requests for one keyword may have searched at the same time; the second must see the first one's row. In order, so
-    # that of two transactions one waits for the other.
+    keys = [each.key for each in researches]
+    # Two requests for one keyword may have searched at the same time; the second must see the first one's row. Sorted, so
+    # that two transactions cannot deadlock.
     await connection.execute(
         "select pg_advisory_xact_lock(hashtextextended(name, 0)) from unnest($1::text[]) as name",
-        sorted({f"{each.brand_slug}/{each.cache_key}" for each in inquiries}),
+        sorted({f"{each.brand_slug}/{each.cache_key}" for each in keys}),
     )
-    ids = dict(enumerate(await fresh_researches(connection, inquiries)))
+    ids = dict(enumerate(await fresh_researches(connection, keys)))
     first: dict[tuple[str, str, str, str], int] = {}
     again: list[int] = []
-    for at, each in enumerate(inquiries):
+    for at, each in enumerate(keys):
         if ids[at] is None:
             name = (each.brand_slug, each.cache_key, each.provider, each.looked_in)
             if first.setdefault(name, at) != at:
                 again.append(at)
     new = {at: ResearchId(uuid4()) for at in first.values()}
     await _insert(connection, [(new_id, researches[at]) for at, new_id in new.items()])
-    # Of one batch, too, the second sees the first one's row.
+    # Within one batch, too, the second of two equal keys gets the first one's row.
     later = await save_researches(connection, [researches[at] for at in again])
     known = {
         **{at: found for at, found in ids.items() if found},
@@ -123,7 +125,7 @@ async def save_researches(connection: Connection, researches: Sequence[NewResear
 async def _insert(connection: Connection, researches: Sequence[tuple[ResearchId, NewResearch]]) -> None:
     if not researches:
         return
-    inquiries = [each.inquiry for _, each in researches]
+    keys = [each.key for _, each in researches]
     sources = [
         (research_id, n, source)
         for research_id, each in researches
@@ -147,11 +149,11 @@ async def _insert(connection: Connection, researches: Sequence[tuple[ResearchId,
                  as found (research_id, n, title, url, path, licence, published_on, author, passages, quotable)
         """,
         [research_id for research_id, _ in researches],
-        [each.brand_slug for each in inquiries],
-        [each.keyword for each in inquiries],
-        [each.cache_key for each in inquiries],
-        [each.provider for each in inquiries],
-        [each.looked_in for each in inquiries],
+        [each.brand_slug for each in keys],
+        [each.keyword for each in keys],
+        [each.cache_key for each in keys],
+        [each.provider for each in keys],
+        [each.looked_in for each in keys],
         [each.priority for _, each in researches],
         [each.cached for _, each in researches],
         [each.left_out for _, each in researches],
@@ -168,8 +170,8 @@ async def _insert(connection: Connection, researches: Sequence[tuple[ResearchId,
     )
 
 
-def _passages(source: Source) -> str:
-    # Not by dataclasses.asdict, which copies all that it finds.
+def _passages(source: ResearchSource) -> str:
+    # Not dataclasses.asdict, which copies every value.
     return json.dumps(
         [
             {"heading": each.heading, "text": each.text, "score": each.score, "flags": each.flags}
@@ -187,7 +189,7 @@ async def get_research(
 async def get_researches(
     connection: Connection, research_ids: Sequence[UUID], brands: Collection[str] | None = None
 ) -> list[StoredResearch]:
-    """Those of them that exist, and are of these brands, in no particular order."""
+    """Load the existing ones, unordered; `brands` limits them to these brands, None to all."""
     rows = await connection.fetch(
         """
         select *, (select json_agg(json_build_object('n', n, 'title', title, 'url', url, 'path', path,
@@ -216,13 +218,13 @@ async def get_researches(
     ]
 
 
-async def note_wait(
+async def record_wait(
     connection: Connection, event_id: UUID, waits_for: str, after: timedelta | None
 ) -> datetime | None:
-    """Notes that a command waits, `after` from now if that is known. Run it in a transaction.
+    """Record that a command waits, for `after` if known. Run it in a transaction.
 
     Returns:
-        Until when it waits, by the database's clock, if that is to be told now; None if it was told, or is not worth it.
+        The end of the wait, by the database's clock, if it has to be announced now; else None.
     """
     until: datetime | None = await connection.fetchval(
         """
@@ -245,34 +247,34 @@ async def note_wait(
         event_id,
         waits_for,
         after or timedelta(),
-        WORTH_A_WORD,
-        TOLD_AGAIN,
+        MIN_ANNOUNCED_WAIT,
+        REANNOUNCE_AFTER,
     )
     return until
 
 
 async def forget_commands(connection: Connection, event_ids: Sequence[UUID]) -> None:
-    """Forgets what was kept for the time until these commands have ended."""
+    """Delete the waits and proposals of commands that have ended, and those too old to matter."""
     await connection.execute(
         """
         with ended as (delete from waits where event_id = any ($1::uuid[]) or noted_at < now() - $2::interval)
         delete from proposals where event_id = any ($1::uuid[]) or proposed_at < now() - $2::interval
         """,
         event_ids,
-        UNENDED_KEPT,
+        KEEP_UNENDED,
     )
 
 
-async def proposals(connection: Connection, event_id: UUID) -> tuple[str, ...] | None:
-    """What was proposed to search for, for this command; None if nobody was asked yet."""
+async def get_proposals(connection: Connection, event_id: UUID) -> tuple[str, ...] | None:
+    """Return the queries that a model proposed for this command; None before the first answer."""
     found: list[str] | None = await connection.fetchval(
         "select queries from proposals where event_id = $1", event_id
     )
     return None if found is None else tuple(found)
 
 
-async def keep_proposals(connection: Connection, event_id: UUID, queries: Sequence[str]) -> tuple[str, ...]:
-    """Keeps them until the command has ended; returns those that were kept first."""
+async def save_proposals(connection: Connection, event_id: UUID, queries: Sequence[str]) -> tuple[str, ...]:
+    """Store the proposed queries until the command ends; return those stored first."""
     kept: list[str] = await connection.fetchval(
         """
         insert into proposals as known (event_id, queries) values ($1, $2)

@@ -1,15 +1,15 @@
-"""Words that stand for each other when somebody searches. Pure.
+"""Synonyms for searching. Pure.
 
-The index brings inflections together ("encrypting", "encrypted"), and phrasal verbs with their nouns ("backing up", "backup").
-Here is what no stem tells. A word of a group is enough of a reason to look at a passage, never to trust it: relevance is
-decided by the same rules, where a word that stands for another weighs less and cannot carry a passage alone.
+The index already unites inflections ("encrypting", "encrypted"), and phrasal verbs with their nouns ("backing up", "backup").
+These groups add what stems cannot. A synonym makes a passage a candidate; ranking discounts it, and a synonym alone never
+makes a passage relevant.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 EQUAL: Final = (
-    # One word in other spellings or as another part of speech.
+    # One word in several spellings or parts of speech.
     "analyse analyze analysis analytical",
     "behaviour behavior",
     "catalogue catalog",
@@ -38,7 +38,7 @@ EQUAL: Final = (
     "yoghurt yogurt",
 )
 NEAR: Final = (
-    # Other words for much the same thing. They count only beside another word of the keyword.
+    # Near synonyms. They count only beside another word of the keyword.
     "begin start launch",
     "bug defect error fault",
     "build compile",
@@ -101,20 +101,22 @@ NEAR: Final = (
 )
 
 
-def words() -> list[str]:
+def all_words() -> list[str]:
     """All of them, each once."""
     return sorted({word for group in (*EQUAL, *NEAR) for word in group.split()})
 
 
-class OtherWords:
+class Synonyms:
     """What stands for a stemmed word; `stems` are those of `words()`."""
 
     def __init__(self, stems: Mapping[str, str]) -> None:
         self._equal = _by_lexeme(EQUAL, stems)
         self._near = _by_lexeme(NEAR, stems)
 
-    def of(self, lexemes: Iterable[str]) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
-        """What equals each of the stemmed words of a keyword, and what is near it; those that have nothing are not in it."""
+    def for_lexemes(
+        self, lexemes: Iterable[str]
+    ) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
+        """Return two mappings from stemmed words to their stemmed synonyms: equal ones and near ones."""
         wanted = frozenset(lexemes)
         equal, near = (
             {lexeme: groups[lexeme] - wanted for lexeme in wanted & groups.keys()}

@@ -10,16 +10,18 @@ from pydantic import SecretStr
 from chassis import ServiceKey
 from chassis.testing import serving
 from messaging import Database
-from research.domain import RankedPassage, Source
+from research.domain import RankedPassage, ResearchSource
 from research.http_api import create_api
-from research.index.files import FileState, IndexedFile, save_files
-from research.store import Inquiry, NewResearch, save_researches
+from research.index.files import FileStat, IndexedFile, save_files
+from research.store import NewResearch, ResearchCacheKey, save_researches
 from tests.fixtures.openapi.fuzzing import DEPTHS, fuzz
 
 KEY = "a-service-key-for-tests"
 MANY = 50
 """Of what can be removed: a run removes some of them before it asks for them otherwise."""
-SOURCE = Source("Steeping", None, "steeping.md", "MIT", (RankedPassage("Time", "Twelve hours.", 1.5, ()),))
+SOURCE = ResearchSource(
+    "Steeping", None, "steeping.md", "MIT", (RankedPassage("Time", "Twelve hours.", 1.5, ()),)
+)
 
 
 @pytest.fixture
@@ -36,14 +38,14 @@ async def api(research_database: Database) -> AsyncIterator[httpx.AsyncClient]:
 async def known(api: httpx.AsyncClient, research_database: Database) -> dict[str, list[str | int]]:
     """By parameter: research, a brand's documents, and files of the folder that could not be read."""
     files = [
-        IndexedFile(FileState(f"{number}.md", 3, number), None, "it is broken", set_aside=True)
+        IndexedFile(FileStat(f"{number}.md", 3, number), None, "it is broken", set_aside=True)
         for number in range(MANY)
     ]
     async with research_database.transaction() as tx:
         await save_files(tx.connection, "/corpus", files)
-        inquiry = Inquiry("daily-grind", "cold brew", provider="corpus", looked_in="folder")
+        key = ResearchCacheKey("daily-grind", "cold brew", provider="corpus", looked_in="folder")
         (research,) = await save_researches(
-            tx.connection, [NewResearch(inquiry, priority="high", sources=[SOURCE])]
+            tx.connection, [NewResearch(key, priority="high", sources=[SOURCE])]
         )
     documents = (await api.get("/v1/documents", params={"limit": MANY})).json()["items"]
     uploads = []

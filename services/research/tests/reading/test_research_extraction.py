@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from research.domain import Document
+from research.domain import ExtractedDocument
 from research.reading.extraction import extract
 from research.reading.formats import UnreadableFileError
 
@@ -14,13 +14,13 @@ FIRST = "Grind the beans to a medium size before you brew."
 SECOND = "Use water of about ninety degrees for a light roast."
 
 
-def page(body: str, head: str = "<title>Brewing</title>") -> Document:
+def page(body: str, head: str = "<title>Brewing</title>") -> ExtractedDocument:
     return extract(
         "page.html", f"<!doctype html><html><head>{head}</head><body>{body}</body></html>".encode()
     )
 
 
-def texts(document: Document) -> list[str]:
+def texts(document: ExtractedDocument) -> list[str]:
     return [passage.text for passage in document.passages]
 
 
@@ -196,7 +196,7 @@ def test_markdown_with_front_matter() -> None:
         f"---\ntitle: 'Water'\nurl: https://example.org/water\nlicence: CC BY 4.0\ndate: 2024-05-01\n---\n"
         f"# Water\n\n{FIRST}\n\n## Heat\n\n- {SECOND}\n- Let it *rest* a [moment](x.md) before you pour it.\n\n```\ncode\n```\n".encode(),
     )
-    assert document == Document(
+    assert document == ExtractedDocument(
         title="Water",
         passages=document.passages,
         url="https://example.org/water",

@@ -6,7 +6,7 @@ import pytest
 
 from research.clients.licences import is_free, licence_name
 from research.reading.extraction import extract
-from research.reading.facts import without_number
+from research.reading.facts import strip_section_number
 
 PROSE = "Grind the beans to a medium size before you brew, and weigh them with a scale."
 
@@ -59,7 +59,7 @@ def test_the_title_is_the_pages_own(head: str, body: str, title: str) -> None:
     ],
 )
 def test_a_chapters_number_is_told_from_a_figure(heading: str, shown: str) -> None:
-    assert without_number(heading) == shown
+    assert strip_section_number(heading) == shown
 
 
 def test_numbers_of_chapters_are_no_part_of_a_heading() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from research.reading.cleaning import MAX_MARKS, visible
+from research.reading.cleaning import MAX_MARKS, remove_invisible
 from research.reading.extraction import extract
 from research.reading.formats import UnreadableFileError
 
@@ -72,10 +72,10 @@ def test_encodings_that_no_page_has_are_refused(encoding: str) -> None:
 
 def test_letters_keep_the_marks_that_a_script_needs() -> None:
     vietnamese = "e\u0302\u0323"
-    assert visible(vietnamese) == "\u1ec7"
-    assert visible("a" + "\u0315" * 100 + "b") == "a" + "\u0315" * MAX_MARKS + "b"
+    assert remove_invisible(vietnamese) == "\u1ec7"
+    assert remove_invisible("a" + "\u0315" * 100 + "b") == "a" + "\u0315" * MAX_MARKS + "b"
     dashes = "\u2014" * 100
-    assert visible(dashes) == dashes
+    assert remove_invisible(dashes) == dashes
 
 
 def test_a_heading_speaks_for_its_list_however_long() -> None:

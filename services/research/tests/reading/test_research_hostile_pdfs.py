@@ -9,7 +9,7 @@ import pytest
 
 from research.reading.extraction import extract
 from research.reading.formats import UnreadableFileError
-from research.reading.pool import HostileDocumentError, Readers
+from research.reading.pool import HostileDocumentError, ReaderPool
 from tests.fixtures.pdf_files import assembled, lines, pdf, stream
 
 PROSE = "Cold brew coffee steeps for twelve hours in cold water, and it needs much of it."
@@ -102,7 +102,7 @@ FAMILIES = {
 
 
 async def test_each_ends_with_a_reason_or_without_the_bomb() -> None:
-    async with Readers() as readers:
+    async with ReaderPool() as readers:
 
         async def outcome(content: bytes) -> str:
             try:

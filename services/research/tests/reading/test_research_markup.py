@@ -2,7 +2,7 @@
 
 import pytest
 
-from research.domain import Document
+from research.domain import ExtractedDocument
 from research.reading.extraction import extract
 
 RESTRUCTURED = """\
@@ -92,7 +92,7 @@ include::rest-of-the-text-that-is-elsewhere.txt[]
 """
 
 
-def texts(document: Document) -> str:
+def texts(document: ExtractedDocument) -> str:
     return "\n".join(passage.text for passage in document.passages)
 
 

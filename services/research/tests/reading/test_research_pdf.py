@@ -6,7 +6,7 @@ from io import BytesIO
 import pytest
 from pypdf import PdfReader, PdfWriter
 
-from research.domain import Document
+from research.domain import ExtractedDocument
 from research.reading.extraction import extract
 from research.reading.formats import UnreadableFileError
 from tests.fixtures.pdf_files import lines, pdf, stream, text
@@ -17,11 +17,11 @@ FILLER = (
 )
 
 
-def read(content: bytes) -> Document:
+def read(content: bytes) -> ExtractedDocument:
     return extract("a.pdf", content)
 
 
-def paragraphs(document: Document) -> list[str]:
+def paragraphs(document: ExtractedDocument) -> list[str]:
     return [paragraph for passage in document.passages for paragraph in passage.text.split("\n\n")]
 
 
@@ -235,7 +235,7 @@ NAMELESS = (
         ),
         (GOOD[:200], "it is damaged|it has no pages"),
         (b"%PDF-1.7\n" + b"\x00\xff" * 500, "it is damaged"),
-        (b"PK\x03\x04 this is another format altogether", "it is no PDF"),
+        (b"PK\x03\x04 this is another format altogether", "it is not a PDF"),
         (b"", "it is empty"),
         (pdf(), "it has no pages"),
     ],

@@ -13,7 +13,7 @@ import pytest
 
 from chassis.testing import eventually
 from research.reading.formats import UnreadableFileError
-from research.reading.pool import HostileDocumentError, Readers, ReadersUnavailableError
+from research.reading.pool import HostileDocumentError, ReaderPool, ReadersUnavailableError
 
 # The real program, but for the reading itself: it does as the document says.
 OBEDIENT = """
@@ -57,24 +57,24 @@ child.main()
 
 
 @pytest.fixture
-async def readers(tmp_path: Path) -> AsyncIterator[Readers]:
+async def readers(tmp_path: Path) -> AsyncIterator[ReaderPool]:
     program = tmp_path / "obedient.py"
     program.write_text(OBEDIENT)
-    async with Readers((sys.executable, "-I", "-B", str(program))) as started:
+    async with ReaderPool((sys.executable, "-I", "-B", str(program))) as started:
         yield started
 
 
-async def read(readers: Readers, order: str) -> str:
+async def read(readers: ReaderPool, order: str) -> str:
     return (await readers.read("a.txt", order.encode())).title
 
 
-async def test_documents_are_read_by_the_same_few_processes(readers: Readers) -> None:
+async def test_documents_are_read_by_the_same_few_processes(readers: ReaderPool) -> None:
     pids = await asyncio.gather(*(read(readers, "hello") for _ in range(20)))
     assert len(set(pids)) == 2
     assert str(os.getpid()) not in pids
 
 
-async def test_an_endless_pattern_is_broken_off_and_holds_up_nobody(readers: Readers) -> None:
+async def test_an_endless_pattern_is_broken_off_and_holds_up_nobody(readers: ReaderPool) -> None:
     spinning = asyncio.create_task(read(readers, "spin"))
     longest, last = 0.0, time.thread_time()
     while not spinning.done():
@@ -87,18 +87,18 @@ async def test_an_endless_pattern_is_broken_off_and_holds_up_nobody(readers: Rea
     assert await read(readers, "hello")
 
 
-async def test_too_much_memory_is_refused(readers: Readers) -> None:
+async def test_too_much_memory_is_refused(readers: ReaderPool) -> None:
     with pytest.raises(HostileDocumentError, match="160 MB of memory"):
         await read(readers, "eat 200")
     assert await read(readers, "hello")
 
 
-async def test_no_document_pays_for_the_memory_of_those_before_it(readers: Readers) -> None:
+async def test_no_document_pays_for_the_memory_of_those_before_it(readers: ReaderPool) -> None:
     for _ in range(12):
         assert await read(readers, "eat 60")
 
 
-async def test_who_ends_its_process_is_told_from_its_neighbours(readers: Readers) -> None:
+async def test_who_ends_its_process_is_told_from_its_neighbours(readers: ReaderPool) -> None:
     orders = ["hello"] * 10 + ["die"] + ["hello"] * 10
     results = await asyncio.gather(*(read(readers, order) for order in orders), return_exceptions=True)
     assert [index for index, each in enumerate(results) if isinstance(each, BaseException)] == [10]
@@ -106,29 +106,29 @@ async def test_who_ends_its_process_is_told_from_its_neighbours(readers: Readers
 
 
 async def test_a_process_that_the_kernel_has_picked_costs_its_document_nothing(
-    readers: Readers, tmp_path: Path
+    readers: ReaderPool, tmp_path: Path
 ) -> None:
     assert await read(readers, f"die_once {tmp_path / 'died'}")
     assert (tmp_path / "died").exists()
 
 
-async def test_what_a_document_prints_is_no_answer(readers: Readers) -> None:
+async def test_what_a_document_prints_is_no_answer(readers: ReaderPool) -> None:
     assert (await read(readers, "print")).isdecimal()
 
 
-async def test_an_answer_that_is_none_condemns_its_document_alone(readers: Readers) -> None:
+async def test_an_answer_that_is_none_condemns_its_document_alone(readers: ReaderPool) -> None:
     with pytest.raises(HostileDocumentError, match="makes no sense"):
         await read(readers, "surrogate")
     assert await read(readers, "hello")
 
 
 @pytest.mark.parametrize(("order", "problem"), [("fail", "RecursionError: too deep"), ("refuse", "binary")])
-async def test_a_file_that_cannot_be_used_says_why(readers: Readers, order: str, problem: str) -> None:
+async def test_a_file_that_cannot_be_used_says_why(readers: ReaderPool, order: str, problem: str) -> None:
     with pytest.raises(UnreadableFileError, match=problem):
         await read(readers, order)
 
 
-async def test_no_secret_reaches_a_document(readers: Readers, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_secret_reaches_a_document(readers: ReaderPool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SERVICE_KEY", "a-service-key-for-tests")
     assert "SERVICE_KEY" not in await read(readers, "environment")
 
@@ -144,7 +144,7 @@ def test_a_process_that_reads_loads_no_web_server_and_no_driver() -> None:
 
 async def test_processes_end_with_the_work() -> None:
     before = children_of(os.getpid())
-    shared = Readers()
+    shared = ReaderPool()
     async with shared as readers:
         async with shared:
             document = await readers.read("a.txt", b"A title\n\nThis is a sentence of more than six words.")
@@ -155,7 +155,7 @@ async def test_processes_end_with_the_work() -> None:
     assert not children & children_of(os.getpid())
 
 
-async def test_who_is_cancelled_leaves_no_process(readers: Readers) -> None:
+async def test_who_is_cancelled_leaves_no_process(readers: ReaderPool) -> None:
     before = children_of(os.getpid())
     spinning = asyncio.create_task(read(readers, "spin"))
     await eventually(lambda: bool(children_of(os.getpid()) - before))
@@ -171,7 +171,7 @@ async def test_who_is_cancelled_while_leaving_leaves_no_process() -> None:
     left = asyncio.Event()
 
     async def use() -> None:
-        async with Readers() as readers:
+        async with ReaderPool() as readers:
             await asyncio.gather(
                 *(readers.read("a.txt", b"A sentence of more than six words, twice.") for _ in "ab")
             )
@@ -187,7 +187,7 @@ async def test_who_is_cancelled_while_leaving_leaves_no_process() -> None:
 
 async def test_a_machine_that_starts_no_process_condemns_no_document(tmp_path: Path) -> None:
     for program in ((sys.executable, "-c", "raise SystemExit(3)"), (str(tmp_path / "missing"),)):
-        async with Readers(program) as readers:
+        async with ReaderPool(program) as readers:
             with pytest.raises(ReadersUnavailableError):
                 await readers.read("a.txt", b"hello")
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from research.reading.cleaning import INJECTION, Wording, one_line, visible
-from research.reading.furniture import NOTICES
+from research.reading.boilerplate import NOTICES
+from research.reading.cleaning import INJECTION, PhrasePatterns, one_line, remove_invisible
 
 WAYS = [*INJECTION.ways, *NOTICES.ways]
 ODD = "\u017f\u0130\u0131\u212a"
@@ -25,13 +25,13 @@ def test_what_a_pattern_matches_is_found(
     words: tuple[str, ...], pattern: re.Pattern[str], data: st.DataObject
 ) -> None:
     text = data.draw(st.from_regex(pattern))
-    assert Wording((words, pattern.pattern)).is_in(text)
+    assert PhrasePatterns((words, pattern.pattern)).matches(text)
 
 
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=5)).map("".join))
 def test_nothing_else_is_found(text: str) -> None:
     for wording in (INJECTION, NOTICES):
-        assert wording.is_in(text) == any(pattern.search(text) for _, pattern in wording.ways)
+        assert wording.matches(text) == any(pattern.search(text) for _, pattern in wording.ways)
 
 
 @pytest.mark.parametrize(
@@ -45,11 +45,11 @@ def test_nothing_else_is_found(text: str) -> None:
     ],
 )
 def test_the_case_of_letters_does_not_matter(text: str) -> None:
-    assert INJECTION.is_in(text)
+    assert INJECTION.matches(text)
 
 
 @given(
     st.text(st.characters() | st.sampled_from("\t\n\x0b\x0c\x1c\x85\xa0\u2028\u200b\xad\ufeff \u0301\u0300"))
 )
 def test_one_line_has_single_spaces_alone(text: str) -> None:
-    assert one_line(text) == BLANKS.sub(" ", visible(text)).strip()
+    assert one_line(text) == BLANKS.sub(" ", remove_invisible(text)).strip()

@@ -6,8 +6,8 @@ from typing import Final
 from chassis import ServiceKey
 from chassis.http.callers import Authorise
 from chassis.http.client import Peer, ServiceClient, UnavailableError
-from chassis.http.introspection import KeysKeptElsewhere
-from chassis.http.service_key import Pair, PairKeys
+from chassis.http.introspection import IntrospectedKeys
+from chassis.http.service_key import PairAccess, PairKeys
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import DatabaseFellBack, PostSend, SocialCreate, SocialErase
 from messaging import CommitLoss, QueuePolicy, Service, Transaction, on_batch, on_each
@@ -72,7 +72,7 @@ def build(settings: Settings) -> Service:
     )
     service.on_commit_loss(_tell_of_loss)
     feeds = create_app(service.database, urls, posts_per_page=settings.posts_per_page)
-    pairs = [Pair("monitor", settings.monitor_to_social_key, READ_BY_MONITOR)]
+    pairs = [PairAccess("monitor", settings.monitor_to_social_key, READ_BY_MONITOR)]
     callers = PairKeys(_callers(orchestrator, settings), pairs)
     service.serve(create_api(service.database, callers, urls, due, feeds=feeds, receipts=sender.receipts))
     sender.receipts.watched_by(service)
@@ -98,7 +98,7 @@ async def _tell_of_loss(loss: CommitLoss, tx: Transaction) -> None:
 def _callers(orchestrator: ServiceClient | None, settings: Settings) -> Authorise:
     """Authorises the service key, and API keys if an orchestrator is configured."""
     with_service_key = ServiceKey(settings.service_key)
-    return with_service_key if orchestrator is None else KeysKeptElsewhere(orchestrator, with_service_key)
+    return with_service_key if orchestrator is None else IntrospectedKeys(orchestrator, with_service_key)
 
 
 def _orchestrator(service: Service, settings: Settings) -> ServiceClient | None:

@@ -18,7 +18,7 @@ from fakes import serving as playing
 from fakes.channels.bluesky import FakeBluesky
 from fakes.channels.mastodon import FakeMastodon
 from fakes.channels.webhook import SECRET, FakeWebhook
-from gateway.app import Gateway
+from gateway.app import GatewayApp
 from gateway.settings import Settings as GatewaySettings
 from messaging import Service
 from receipts import Door
@@ -116,7 +116,7 @@ class Networks:
 
 
 @pytest.fixture
-async def gateway(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[Gateway]:
+async def gateway(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[GatewayApp]:
     given = {
         "database_url": await make_database("gateway"),
         "service_key": KEY,
@@ -124,12 +124,12 @@ async def gateway(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterat
         "gateway_keys": Fernet.generate_key().decode(),
         "egress_reachable_networks": "127.0.0.1/32",
     }
-    async with running(Gateway(GatewaySettings.model_validate(given))) as app:
+    async with running(GatewayApp(GatewaySettings.model_validate(given))) as app:
         yield app
 
 
 @pytest.fixture
-async def networks(gateway: Gateway) -> AsyncIterator[Networks]:
+async def networks(gateway: GatewayApp) -> AsyncIterator[Networks]:
     url, headers = f"http://127.0.0.1:{gateway.port}", {"X-Service-Key": KEY}
     async with (
         playing(FakeMastodon(keeps_keys=False)) as mastodon,
@@ -152,7 +152,7 @@ async def social_settings(
     database_url: str,
     rabbitmq_url: str,
     free_port: Callable[[], int],
-    gateway: Gateway,
+    gateway: GatewayApp,
     orchestrator: tuple[Orchestrator, str],
 ) -> dict[str, Any]:
     port = free_port()

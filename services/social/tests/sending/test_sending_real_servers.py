@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from envelope.brand.payloads import SocialCreate
-from gateway.app import Gateway
+from gateway.app import GatewayApp
 from services.social.tests.sending.conftest import KEY
 from services.social.tests.sending.test_sending_posts import COVER, told
 
@@ -42,7 +42,7 @@ async def started(name: str, folder: Path, port: int) -> AsyncIterator[dict[str,
         await run("stop")
 
 
-async def connect(gateway: Gateway, kind: str, url: str, credentials: dict[str, str]) -> None:
+async def connect(gateway: GatewayApp, kind: str, url: str, credentials: dict[str, str]) -> None:
     body = {
         "kind": kind,
         "brands": ["daily-grind"],
@@ -59,7 +59,7 @@ async def connect(gateway: Gateway, kind: str, url: str, credentials: dict[str, 
 
 async def test_bluesky(
     social: Any,
-    gateway: Gateway,
+    gateway: GatewayApp,
     new_command: Callable[..., SocialCreate],
     tmp_path: Path,
     free_port: Callable[[], int],
@@ -94,7 +94,7 @@ async def test_bluesky(
 
 async def test_mastodon(
     social: Any,
-    gateway: Gateway,
+    gateway: GatewayApp,
     new_command: Callable[..., SocialCreate],
     tmp_path: Path,
     free_port: Callable[[], int],

@@ -1,7 +1,6 @@
-"""What any process of ours is made of: lifecycle, settings, logs, traces, metrics, HTTP, database. It knows no message.
+"""The base of every process: lifecycle, settings, logs, traces, metrics, HTTP, database. It does not handle messages.
 
-Each name is loaded when it is first asked for: a process that reads documents, or a command that lists something, needs one
-small module of this package, and no web server with it.
+Names are imported on first use, so that small processes and commands load one module without a web server.
 """
 
 from importlib import import_module

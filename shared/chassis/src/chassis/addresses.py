@@ -1,4 +1,4 @@
-"""Addresses that carry a password, read strictly: one that could be misread is refused, and never repeated."""
+"""Parses addresses with passwords strictly; errors never repeat the address."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -14,13 +14,12 @@ _LARGEST_PORT: Final = 65_535
 
 
 def parse(address: str, *, schemes: Collection[str], example: str) -> SplitResult:
-    """The parts of an address whose user and password are percent-encoded.
+    """Split an address with a percent-encoded user and password.
 
-    A `/`, `#`, `?` or `@` in a password would make something else of the host, and of the complaints of those who connect
-    to it: they repeat what they took for a port.
+    A raw `/`, `#`, `?` or `@` in a password would change the host; clients would then print parts of the password in errors.
 
     Raises:
-        ValueError: it is no such address; the message tells how to write it, and nothing of what was given.
+        ValueError: it is not such an address; the message tells how to write it, without the given text.
     """
     wrong = ValueError(
         f"is no address like {example}. In a user's name or password, percent-encode every character other than letters, "
@@ -46,10 +45,10 @@ def parse(address: str, *, schemes: Collection[str], example: str) -> SplitResul
 def given(
     environment: Mapping[str, str], variable: str, *, schemes: Collection[str], example: str
 ) -> str | None:
-    """The address that a variable holds, or the file that `<VARIABLE>_FILE` names; None if neither is set.
+    """Return the address from a variable or from the file in `<VARIABLE>_FILE`; None if neither is set.
 
     Raises:
-        ValueError: as `parse` and `secret_files.read`; the message names the variable.
+        ValueError: see `parse` and `secret_files.read`; the message names the variable.
     """
     address = secret_files.read(environment, variable)
     if address is not None:

@@ -1,8 +1,7 @@
-"""How an API key is written: `be_`, the key's public id, `_`, the secret, a checksum.
+"""API keys as text: `be_`, the key's public id, `_`, the secret, a checksum.
 
-Letters and digits alone, so that a double click takes all of it, nothing has to be quoted, and those who scan texts for secrets
-find it by one pattern. The checksum tells a mistyped key from a wrong one, and a text that looks like a key from a key, without
-asking a database.
+A key has only letters, digits and underscores: a double click selects it, it needs no quoting, and secret scanners find it by
+one pattern. The checksum detects mistyped keys and lookalikes without a database.
 """
 
 import hashlib
@@ -27,17 +26,17 @@ _CHECKSUM_LENGTH: Final = 6
 @dataclass(frozen=True, slots=True)
 class ApiKey:
     id: str
-    """By which the key is found and spoken of; no secret."""
+    """Public name of the key; not a secret."""
     secret: str = field(repr=False)
 
     @classmethod
     def make(cls, key_id: str | None = None) -> Self:
-        """A new one; with an id, another secret for the key that has it."""
+        """Generate a new key; with `key_id`, a new secret for that key."""
         return cls(key_id or _random(_ID_LENGTH), _random(_SECRET_LENGTH))
 
     @classmethod
     def read(cls, text: str) -> Self | None:
-        """The key that is written so; None for what nobody has made, as the checksum tells."""
+        """Parse the text of a key; None if its form or its checksum is wrong."""
         found = _WRITTEN.fullmatch(text)
         if found is None:
             return None
@@ -45,26 +44,25 @@ class ApiKey:
         return key if hmac.compare_digest(text, key.written()) else None
 
     def written(self) -> str:
-        """As it is shown once, and sent with requests."""
+        """Return the key's text, for its owner and for requests."""
         body = f"be_{self.id}_{self.secret}"
         return body + _in_digits(zlib.crc32(body.encode()), _CHECKSUM_LENGTH)
 
     def hashed(self) -> bytes:
-        """What is kept of the secret.
+        """Return the hash to store: one round of SHA-256.
 
-        One round of SHA-256, neither salted nor slow: those protect passwords, which can be guessed. This is 256 random bits,
-        of which nobody guesses any, however fast; and it is checked with every request.
+        Salts and slow hashes protect guessable passwords. The secret is 256 random bits, and every request checks it.
         """
         return hashlib.sha256(self.secret.encode()).digest()
 
     def opens(self, *hashes: bytes | None) -> bool:
-        """Whether one of these was kept of this secret. Takes as long whichever it is, and if it is none."""
+        """Return whether one of the hashes is this secret's, in constant time."""
         return is_one_of(self.hashed(), *hashes)
 
 
 def is_one_of(own: bytes, *hashes: bytes | None) -> bool:
-    """Whether a hash is one of these. Takes as long whichever it is, and if it is none."""
-    # Where there is none, nothing matches, an empty hash neither.
+    """Return whether a hash is among the others, in constant time."""
+    # None matches nothing, not even an empty hash.
     matches = [hmac.compare_digest(own, each or b"") and each is not None for each in hashes]
     return any(matches)
 

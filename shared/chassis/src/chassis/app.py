@@ -1,4 +1,4 @@
-"""A process: its database, its HTTP side and its background tasks, started and stopped in order."""
+"""A process: starts and stops its database, HTTP server and background tasks in order."""
 
 import asyncio
 import hashlib
@@ -33,7 +33,7 @@ Background = Callable[[], Awaitable[None]]
 
 
 _LONGEST_PAUSE: Final = 60.0
-"""Seconds before a background task that keeps failing is started again; one that has run for so long had worked."""
+"""Maximum pause in seconds before a failed background task restarts; a task that ran this long counts as healthy."""
 
 
 class Closeable(Protocol):
@@ -41,16 +41,16 @@ class Closeable(Protocol):
 
 
 class App:
-    """What a process's `app.py` wires together, and `run` runs until SIGTERM or SIGINT.
+    """A process, wired in its `app.py`; `run` works until SIGTERM or SIGINT.
 
     Args:
-        name: the process's own, for logs and traces, and of the package whose `migrate` makes its tables.
+        name: name of the process in logs and traces, and of its package with the migrations.
         settings: from the environment.
-        system: what it is a part of, `like_this`; names of metrics begin with it.
+        system: prefix of the metric names, `like_this`.
     """
 
     _NEEDED_TABLE: ClassVar[str] = "schema_migrations"
-    """If it is missing, the database has never been migrated."""
+    """The database has never been migrated if this table is missing."""
 
     def __init__(self, name: str, settings: AppSettings, *, system: str) -> None:
         self.name = name
@@ -75,27 +75,27 @@ class App:
     # -- wiring ------------------------------------------------------------------------------------------------------
 
     def serve(self, app: Starlette) -> None:
-        """Serves an application on the process's port; the routes for health and metrics are added to it."""
-        # Redirects to the path with a slash, or without, would be made of the Host header, which says what the client likes.
+        """Serve an application on the process's port, with routes for health and metrics added."""
+        # Redirects to the path with or without a slash would use the Host header, which the client controls.
         app.router.redirect_slashes = False
         self._app = app
 
     def background(self, name: str, task: Background) -> None:
-        """Runs a task from when the database is there until shutdown; started again if it raises."""
+        """Run a task from the start of the database until shutdown; restart it if it raises."""
         self._background.append((name, task))
 
     def gauge(self, name: str, documentation: str, label: str, read: Read) -> None:
-        """Shows `<system>_{name}` under `/metrics`: what `read` finds in the tables, every 15 seconds."""
+        """Add the gauge `<system>_{name}` to `/metrics`; `read` queries the tables every 15 seconds."""
         self.metrics.add_gauge(TableGauge(name, documentation, label, read))
 
     def closes(self, thing: Closeable) -> None:
-        """Closes it at shutdown, when nothing that could use it is running any more."""
+        """Close `thing` at shutdown, after everything that may use it."""
         self._closeables.append(thing)
 
     # -- life --------------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Starts everything, works until a signal or `stop`, then shuts down in order."""
+        """Start everything, work until a signal or `stop`, then shut down in order."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             with suppress(RuntimeError, ValueError):  # not on the main thread, as in tests
@@ -120,19 +120,19 @@ class App:
             await self._shut_down(serving, working, tasks)
 
     def stop(self) -> None:
-        """Asks the process to finish what it has in hand and end."""
+        """Make the process finish its current work and end."""
         self._stop.set()
 
     @property
     def port(self) -> int:
-        """The port the HTTP side listens on; 0 before it does."""
+        """The port of the HTTP server; 0 before it listens."""
         if not self._servers or not self._servers[0].started:
             return 0
         port: int = self._servers[0].servers[0].sockets[0].getsockname()[1]
         return port
 
     def _make_servers(self) -> list[uvicorn.Server]:
-        """The process's own first; then one for `/metrics`, where that has a port to itself."""
+        """Build the main server, and one for `/metrics` if that has its own port."""
         host, port, proxies = self.settings.http_host, self.settings.http_port, self.settings.trusted_proxies
         limits = Limits(connections=self.settings.http_connections)
         slowing = SlowedAddresses(self._app, self._wrong_keys)
@@ -193,7 +193,7 @@ class App:
                 log.exception("background_task_failed", task=name, retry_seconds=pause)
                 await asyncio.sleep(pause)
             else:
-                # Done for good; the process goes on without it, until this is cancelled with the rest.
+                # Finished for good; the process continues until the shutdown cancels this.
                 await asyncio.get_running_loop().create_future()
 
     async def _shut_down(
@@ -216,29 +216,29 @@ class App:
         await asyncio.to_thread(traces.flush)
         log.info("service_stopped")
 
-    # -- what a process with more in it adds to -------------------------------------------------------------------------
+    # -- for subclasses ----------------------------------------------------------------------------------------------
 
     async def _start_work(self, tasks: list[asyncio.Task[Any]]) -> None:
-        """Connects and starts what runs until shutdown, as `tasks`; should one of them end before, the process ends."""
+        """Connect, and start the `tasks` that run until shutdown; the process ends if one of them ends earlier."""
         await self._open_database()
         self._start_background(tasks)
 
     async def _finish_work(self, grace_seconds: float) -> None:
-        """Finishes what is in hand, while the database and everything else is still there."""
+        """Finish the current work; the database and all connections are still open."""
 
     async def _disconnect(self) -> None:
-        """Closes what `_start_work` has connected, the database apart; no task is running any more."""
+        """Close the connections of `_start_work` except the database; all tasks have ended."""
 
     def _facts(self) -> dict[str, Any]:
-        """What else the log is to say once everything has started."""
+        """Return further fields for the log event `service_started`."""
         return {}
 
     def remarks(self) -> dict[str, str]:
-        """What people should know although the process works, by part; `/health/ready` shows it."""
+        """Return notes by component that do not affect readiness; `/health/ready` shows them."""
         return {}
 
     async def problems(self) -> dict[str, str]:
-        """What keeps the process from working right now, by part; empty when it is ready."""
+        """Return the problems by component that prevent work; empty if the process is ready."""
         found: dict[str, str] = {}
         if not self._started:
             found["service"] = "starting"
@@ -250,12 +250,12 @@ class App:
 
 
 def pause_after_failure(last: float, *, ran: float) -> float:
-    """Seconds until a background task is started again that failed after `ran` seconds, having paused for `last` before (0: never)."""
+    """Return the seconds to pause after a task failed that ran `ran` seconds; `last` is its previous pause, 0 for none."""
     return 1.0 if not last or ran >= _LONGEST_PAUSE else min(last * 2, _LONGEST_PAUSE)
 
 
 def _known_keys(name: str, settings: AppSettings) -> Iterator[bytes]:
-    """SHA-256 of those that open the process's own API; of the service key perhaps no more than that is known."""
+    """Yield the SHA-256 of all keys that open the process's API."""
     own: SecretStr | None = getattr(settings, "service_key", None)  # not every process has one
     if own is not None:
         yield hash_of(own)

@@ -1,4 +1,4 @@
-"""`python -m <service>`: run it, or bring its database up to date."""
+"""The command line `python -m <service>`: run the service, or migrate its database."""
 
 import argparse
 import asyncio
@@ -31,10 +31,10 @@ AnySettingsT = TypeVar("AnySettingsT", bound=BaseSettings)
 log = structlog.get_logger(__name__)
 
 REFUSED: Final = 65
-"""Exit code of a migration that failed for good: trying it again would not help. All else that fails ends with 1."""
+"""Exit code of a migration that failed for good, so a retry does not help. All other failures exit with 1."""
 
 Migrate = Callable[[str, str, str | None], Awaitable[list[str]]]
-"""(database URL, package, runtime role) → the names of the migrations applied now."""
+"""(database URL, package, runtime role) → names of the newly applied migrations."""
 
 
 def command_line(
@@ -44,7 +44,7 @@ def command_line(
     *,
     migrate: Migrate = migrate_package,
 ) -> None:
-    """The command line of a process, with its settings from the environment."""
+    """Run the command line of a process, with its settings from the environment."""
     parser = argparse.ArgumentParser(
         prog=f"python -m {name}",
         description=f"The {name} service. Settings come from environment variables: {_variables(settings)}.",
@@ -64,12 +64,12 @@ def command_line(
     traces.configure(name, values.otel_exporter_otlp_endpoint, version=values.service_version)
 
     async def run() -> None:
-        # Built inside the loop: what it is made of belongs to it.
+        # Built inside the loop, as its parts belong to the loop.
         app = build(values)
-        # Sources read for what is written under fields, and lists of what is in folders: half a megabyte for what comes.
+        # Caches of sources (read for field docstrings) and of folder listings: half a megabyte.
         linecache.clearcache()
         sys.path_importer_cache.clear()
-        # Modules, models and routes stay until the end. Each look for garbage would go through all of them again.
+        # Modules, models and routes stay until the end; frozen, the garbage collector skips them.
         gc.collect()
         gc.freeze()
         await app.run()
@@ -79,7 +79,7 @@ def command_line(
     except NotMigratedError as error:
         sys.exit(str(error))
     except Exception:
-        # Python's own word on it would go past the log, and past what keeps secrets out of it.
+        # Python's own traceback would bypass the log and its redaction.
         log.critical("service_failed", exc_info=True)
         sys.exit(1)
 

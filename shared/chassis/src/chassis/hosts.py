@@ -1,4 +1,4 @@
-"""Hosts of addresses that people give: those that mean the same to every program that reads them."""
+"""Checks hosts in addresses from outside: every program must read them alike."""
 
 import re
 import unicodedata
@@ -7,22 +7,22 @@ from typing import Final
 
 _LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
-"""The last part of what programs take for an address of numbers."""
+"""Last part of a host that programs read as a numeric address."""
 _LETTERS: Final = frozenset({"Ll", "Lo", "Lm", "Mn", "Mc"})
 _LONGEST: Final = 253
-"""Of a name, RFC 1035."""
+"""Characters of a name (RFC 1035)."""
 _SHOWN: Final = 60
 """Characters of a host that an error quotes."""
 
 
 def is_host(text: str) -> bool:
-    """Whether a text is a host that all read alike: a name, also with letters of other scripts, or an IP address.
+    """Return whether a text is a host: a name, with letters of any script, or an IP address.
 
     Circled or full-width digits and letters are refused: some programs read ①②⑦.0.0.1 as 127.0.0.1, others fail on it.
-    So are addresses of numbers in other notations than four decimal ones: 127.1, 0x7f.1, 2130706433, 0177.0.0.1.
+    So are numeric addresses in other notations than four decimal numbers: 127.1, 0x7f.1, 2130706433, 0177.0.0.1.
 
     Args:
-        text: without brackets and port, as `urlsplit(…).hostname` has it.
+        text: without brackets and port, like `urlsplit(…).hostname`.
     """
     if ":" in text:
         try:
@@ -54,7 +54,7 @@ def _is_ipv4(text: str) -> bool:
 
 
 def explain_bad_host(text: str) -> str:
-    """What is wrong with a host that `is_host` refuses, and what to write instead; a clause that follows the name of a field."""
+    """Return the error for a host that `is_host` refuses: a clause to follow the name of a field."""
     shown = ascii(text[:_SHOWN])
     if text.isascii():
         return (

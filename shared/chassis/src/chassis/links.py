@@ -1,4 +1,4 @@
-"""Links that strangers give and the public follows."""
+"""Checks links from strangers before public pages show them."""
 
 import re
 from typing import Final
@@ -9,10 +9,10 @@ _UNFIT: Final = re.compile(r"[\x00-\x20\x7f\\]|\s")
 
 
 def public_link(address: str | None) -> str | None:
-    """The address if a public page may link to it, without a user's name and password; None if it may not.
+    """Return the address without credentials if a public page may link to it, else None.
 
-    It is one of http or https with a host, and means the same to everybody: no white space, no control character, and no
-    backslash, behind which a browser sees another host than a library does.
+    It needs http or https and a host. White space, control characters and backslashes are refused: browsers and libraries
+    read different hosts after a backslash.
     """
     address = address or ""
     if _UNFIT.search(address):

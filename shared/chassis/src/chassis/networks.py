@@ -1,14 +1,14 @@
-"""Clients told apart by their addresses."""
+"""Groups clients by the network of their address."""
 
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 
 _NETWORK_BITS: Final = 64
-"""Of an IPv6 address: the rest of it is the client's own choice."""
+"""Network part of an IPv6 address; the client chooses the rest."""
 
 
 def network_of(address: str) -> str:
-    """What stands for a client: an IPv4 address, the /64 of an IPv6 address, or the text if it is neither."""
+    """Return the network of a client: its IPv4 address, the /64 of its IPv6 address, or other text unchanged."""
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:

@@ -1,7 +1,7 @@
-"""Hours of the day in which nothing is done by itself. Pure: no I/O, no clock, no randomness.
+"""Quiet hours: times of the day without automatic work. Pure: no I/O, no clock, no randomness.
 
-They are those of the clocks in a time zone. A time that those clocks skip, or show twice, may mean either of two moments: quiet hours
-begin at the earlier and end at the later one, so that they are never shorter than they read.
+They follow the clocks of a time zone. A skipped or repeated clock time may mean either of two moments: quiet hours
+begin at the earlier and end at the later one, so they are never shorter than written.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """From one moment up to another one, in UTC."""
+    """A half-open interval between two moments in UTC."""
 
     begins: datetime
     ends: datetime
@@ -24,7 +24,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class QuietHours:
-    """From one time of the day up to another one, which is on the next day if it is not later."""
+    """A daily interval between two clock times; it ends on the next day if `end` is not after `begin`."""
 
     begin: time
     end: time
@@ -32,7 +32,7 @@ class QuietHours:
 
     @classmethod
     def read(cls, begin: str, end: str, time_zone: str) -> Self:
-        """Raises UntimelyError: they never end, or there is no such zone."""
+        """Parse quiet hours. Raises UntimelyError: they never end, or the zone does not exist."""
         if begin == end:
             raise UntimelyError(
                 "quiet hours must end; to have nothing done at any hour, pause the brand instead"
@@ -40,17 +40,17 @@ class QuietHours:
         return cls(time.fromisoformat(begin), time.fromisoformat(end), zone_called(time_zone))
 
     def told(self) -> dict[str, str]:
-        """As they are read: `{"begin": "22:00", "end": "07:00", "time_zone": "Europe/Berlin"}`."""
+        """Return the arguments of `read`: `{"begin": "22:00", "end": "07:00", "time_zone": "Europe/Berlin"}`."""
         return {"begin": f"{self.begin:%H:%M}", "end": f"{self.end:%H:%M}", "time_zone": self.zone.key}
 
     def holds(self, moment: datetime) -> bool:
-        """Whether a moment is in a period of them."""
+        """Return whether a moment is within quiet hours."""
         return self.period(moment).begins <= moment
 
     def period(self, moment: datetime) -> Period:
-        """The one that a moment is in, or else the next one after it."""
+        """Return the quiet period that contains a moment, or else the next one."""
         here = moment.astimezone(self.zone).date()
-        # Where clocks were put forward or back by hours, a period may reach into the day after the next.
+        # If clocks change by hours, a period may reach into the day after the next.
         periods = (self._beginning_on(here + days * _DAY) for days in range(-2, 3))
         return min((each for each in periods if each.ends > moment), key=lambda each: each.begins)
 

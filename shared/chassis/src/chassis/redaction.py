@@ -1,7 +1,7 @@
-"""Keeping secrets out of what is written down: logs, spans, failures of messages, complaints.
+"""Hides secrets in logs, spans, message failures and error texts.
 
-Two ways to know one: by its surroundings (the password of a URL, a bearer token, `api_key=…`), and by itself, where the
-process has been told it (`learn`). What stays is enough to see where an error came from.
+It recognises secrets by context (the password of a URL, a bearer token, `api_key=…`) and by value (`learn`). The rest of the
+text stays, so that the origin of an error remains visible.
 """
 
 import re
@@ -14,15 +14,15 @@ from pydantic import BaseModel, SecretStr
 
 HIDDEN: Final = "***"
 
-# What is looked at may be long and made to be slow: each rule takes time in proportion to it. Therefore names begin where no
-# other character of a name stands before them, and what could begin anywhere is of bounded length.
+# Texts may be long and hostile, so each rule takes linear time: names match only at their beginning, and patterns that could
+# begin anywhere have a bounded length.
 _START: Final = r"(?<![\w-])"
 _NAME: Final = r"[\w-]*(?:passwd|password|passphrase|secret|token|(?:api|access|private|service)[_-]?key)"
 _NAMED: Final = ("pass", "secret", "token", "key")
-"""One of these is in every `_NAME`."""
+"""Every `_NAME` contains one of these."""
 _RULES: Final[tuple[tuple[tuple[str, ...], re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
-    # First what a text has some of, in small letters, where there is anything to find: every value of every log line is
-    # looked at, and most have none. (No `i`: in a pattern it is also the one without a dot.) Before what is inside it:
+    # Each rule begins with lower-case texts; the pattern runs only if one of them occurs, as most log values have none.
+    # (No `i`: in a pattern it also matches the dotless one.) Rules come before those for parts of their matches:
     (
         ("-----beg",),
         re.compile(
@@ -38,7 +38,7 @@ _RULES: Final[tuple[tuple[tuple[str, ...], re.Pattern[str], str | Callable[[re.M
         rf"\1\2{HIDDEN}",
     ),
     (("bearer",), re.compile(r"(?i)\b(bearer\s+)(?=[a-z]*[^a-z\s])[\w.~+/=-]{8,}"), rf"\1{HIDDEN}"),
-    # Mistyped ones, too; the id stays, by which it can be revoked.
+    # Mistyped ones, too; the id stays, so that an operator can revoke the key.
     (("be_",), re.compile(r"\bbe_([0-9A-Za-z]{12})_[0-9A-Za-z]{8,}"), rf"be_\1_{HIDDEN}"),
     (("://",), re.compile(r"[^\s\"'<>]+"), lambda found: _without_password(found[0])),
     (
@@ -59,16 +59,16 @@ _SECRET_NAME: Final = re.compile(rf"(?i)^(?:{_NAME}|(?:proxy-)?authorization|(?:
 _SHORTEST: Final = 8
 _MAX_NESTING: Final = 20
 _USUAL_NAME: Final = 64
-"""Characters of a name that is worth remembering."""
+"""Characters of a name; longer names are not cached."""
 
 _known: set[str] = set()
 _KNOWN: list[re.Pattern[str]] = []
 
 
 def learn(*secrets: str) -> None:
-    """From now on these are hidden wherever they stand, also as parts of URLs are written.
+    """Hide these secrets from now on, in plain and in percent-encoded form.
 
-    What is shorter than eight characters or a plain word is not: it would be hidden where it means something else.
+    Secrets with fewer than eight characters or of letters alone are ignored: they would hide ordinary words.
     """
     worthy = {secret for secret in secrets if len(secret) >= _SHORTEST and not secret.isalpha()}
     _known.update(worthy, (quote(secret, safe="") for secret in worthy))
@@ -79,7 +79,7 @@ def learn(*secrets: str) -> None:
 
 
 def learn_settings(settings: BaseModel) -> None:
-    """Learns every secret field; of an address, the password."""
+    """Learn every secret field; of an address, only the password."""
     for name in type(settings).model_fields:
         value = getattr(settings, name)
         if isinstance(value, SecretStr):
@@ -101,7 +101,7 @@ def _secrets_in(value: str) -> Iterator[str]:
 
 
 def _without_password(word: str) -> str:
-    """Without the password of each address in it, which ends at the first @; without the user where that stands alone."""
+    """Hide the password of each address in a word, up to the first @, or the user if there is no password."""
     shown: list[str] = []
     done = begin = 0
     at = -1
@@ -122,7 +122,7 @@ def _without_password(word: str) -> str:
 
 
 def text(value: str) -> str:
-    """The same without what is known or looks like a secret."""
+    """Return the text with all known and likely secrets hidden."""
     for pattern in _KNOWN:
         value = pattern.sub(HIDDEN, value)
     small = value.casefold()
@@ -135,7 +135,7 @@ def text(value: str) -> str:
 
 
 def anything(value: Any, depth: int = 0) -> Any:
-    """The same for texts in dictionaries and lists; what is called `password`, `Authorization` and the like is hidden whole."""
+    """Hide secrets in texts of nested dictionaries and lists; values named `password`, `Authorization` etc. are hidden whole."""
     if depth > _MAX_NESTING:
         return value
     match value:
@@ -155,7 +155,7 @@ def anything(value: Any, depth: int = 0) -> Any:
 
 
 def _names_a_secret(name: str) -> bool:
-    # Every line of the log has the same few names, and a strange one may be of any length.
+    # Log lines share the same few names, which are cached; long ones are not.
     return _is_secret(name) if len(name) <= _USUAL_NAME else _SECRET_NAME.match(name) is not None
 
 

@@ -1,18 +1,18 @@
-"""Secrets in files: for every variable that holds one, `<VARIABLE>_FILE` may name a file that holds it instead."""
+"""Reads secrets from variables, or from the files that `<VARIABLE>_FILE` names."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 
 class SecretFileError(ValueError):
-    """A secret is given twice, or its file cannot be read; the message names the variable and never the secret."""
+    """A secret is given twice, or its file is unreadable; the message names the variable, never the secret."""
 
 
 def read(environment: Mapping[str, str], variable: str) -> str | None:
-    """The secret that a variable holds or whose file it names, without the line's end; None if neither is set.
+    """Return the secret from the variable or from its file, without the final newline; None if neither is set.
 
     Raises:
-        SecretFileError: both are set, or the file is missing, not ours to read, no text, or empty.
+        SecretFileError: both are set, or the file is missing, unreadable, not UTF-8, or empty.
     """
     value, named = environment.get(variable), environment.get(f"{variable}_FILE")
     if not named:

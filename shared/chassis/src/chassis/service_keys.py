@@ -1,4 +1,4 @@
-"""How the keys of `X-Service-Key` are written in settings: a key, several of a pair with commas between them, or the hash of a key."""
+"""Keys of `X-Service-Key` in settings: one key, comma-separated keys of a pair, or the hash of a key."""
 
 import hashlib
 import re
@@ -14,27 +14,27 @@ _FEWEST_DIFFERENT: Final = 6
 
 
 def is_hash(key: SecretStr) -> bool:
-    """Whether somebody can tell the key by it, and not send it."""
+    """Return whether the setting is a hash, which can check the key but not send it."""
     return _HASH.fullmatch(key.get_secret_value()) is not None
 
 
 def hash_of(key: SecretStr) -> bytes:
-    """SHA-256 of a key that is given, or whose hash is given."""
+    """Return the SHA-256 of the key, from the key or from its `sha256:…` form."""
     text = key.get_secret_value()
     found = _HASH.fullmatch(text)
     return bytes.fromhex(found[1]) if found else hashlib.sha256(text.encode()).digest()
 
 
 def keys_of(keys: SecretStr) -> tuple[str, ...]:
-    """The keys of a pair; the first is the one that is sent, all of them open."""
+    """Split the keys of a pair: the client sends the first, the server accepts all."""
     return tuple(part.strip() for part in keys.get_secret_value().split(","))
 
 
 def sent_to(name: str, pair: SecretStr | None, service_key: SecretStr) -> SecretStr:
-    """The key that another process is sent: the pair's own, or the service key where there is none.
+    """Return the key to send to another process: the first of the pair, else the service key.
 
     Raises:
-        ValueError: of neither there is more than a hash; `name` is what to set.
+        ValueError: there is no pair key, and SERVICE_KEY is a hash; the message says to set `name`.
     """
     if pair is not None:
         return SecretStr(keys_of(pair)[0])
@@ -44,7 +44,7 @@ def sent_to(name: str, pair: SecretStr | None, service_key: SecretStr) -> Secret
 
 
 def _checked(text: str) -> None:
-    """What a header can carry unchanged, and what is not the first thing to try."""
+    """Raise ValueError for a key that is short, guessable, or unfit for a header."""
     if len(text) < _SHORTEST_KEY:
         raise ValueError(f"has fewer than {_SHORTEST_KEY} characters; {_HOW_TO_MAKE_A_KEY}")
     if not all("!" <= char <= "~" for char in text):
@@ -71,6 +71,6 @@ def _pair_keys(keys: SecretStr | None) -> SecretStr | None:
 
 
 ServiceKeyText = Annotated[SecretStr, AfterValidator(_service_key)]
-"""A key of at least 16 visible ASCII characters, and no trivial one; or `sha256:` and the hash of one in hexadecimal."""
+"""A non-trivial key of at least 16 visible ASCII characters, or `sha256:` and its hash in hexadecimal."""
 PairKeysText = Annotated[SecretStr | None, AfterValidator(_pair_keys)]
-"""One or several such keys with commas between them; None: there are none."""
+"""One or several such keys, comma-separated; None: no keys."""

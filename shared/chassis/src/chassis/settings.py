@@ -1,4 +1,4 @@
-"""What every process is configured with; each adds its own fields in a subclass."""
+"""Settings that all processes share; each process adds its own in a subclass."""
 
 import os
 import re
@@ -48,11 +48,11 @@ def _web_address(url: str) -> str:
 
 
 WebAddress = Annotated[str, AfterValidator(_web_address)]
-"""Where something is found by HTTP: a host, perhaps a path, no query and no user; without a slash at its end."""
+"""An HTTP address: a host and perhaps a path, without query, user and final slash."""
 
 
 def secret_address(schemes: Collection[str], example: str) -> AfterValidator:
-    """The rule of a setting that is an address with a password in it."""
+    """Return the validator of a setting that is an address with a password."""
 
     def check(address: SecretStr) -> SecretStr:
         addresses.parse(address.get_secret_value(), schemes=schemes, example=example)
@@ -68,10 +68,10 @@ DatabaseAddress = Annotated[
 
 
 def _proxies(given: object) -> object:
-    """The text of a variable, taken apart.
+    """Split the comma-separated text of a variable.
 
     Raises:
-        ValueError: one of them is neither an address nor a network.
+        ValueError: a part is neither an address nor a network.
     """
     if not isinstance(given, str):
         return given
@@ -90,7 +90,7 @@ Proxies = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_proxies)]
 
 
 class ProcessSettings(BaseSettings):
-    """Read from environment variables of the same names in upper case; a secret also from the file that `<NAME>_FILE` names."""
+    """Settings from environment variables with the upper-case field names; secrets also from the files in `<NAME>_FILE`."""
 
     model_config = SettingsConfigDict(
         frozen=True, extra="ignore", env_ignore_empty=True, hide_input_in_errors=True
@@ -122,53 +122,53 @@ class _SecretFiles(PydanticBaseSettingsSource):
 
 
 def is_secret(field: FieldInfo) -> bool:
-    """Whether a setting holds a secret: its value is hidden wherever it is printed."""
+    """Return whether a setting is a secret, which is hidden wherever it is printed."""
     return SecretStr in {field.annotation, *get_args(field.annotation)}
 
 
 class DatabaseSettings(ProcessSettings):
-    """Where the process's own database is."""
+    """The address of the process's own database."""
 
     database_url: DatabaseAddress
     """`postgresql://user:password@host:5432/name`, this process's own database."""
 
 
 class MigrationSettings(DatabaseSettings):
-    """All that a migration needs to know: neither the service key nor anything else."""
+    """The settings of a migration; it gets no service key."""
 
     database_runtime_role: Annotated[str, Field(min_length=1)] | None = None
-    """The role that the process runs as, where the one of `database_url` only owns the tables. Unset: one role does both."""
+    """The role of the running process, if the role of `database_url` only owns the tables. Unset: one role does both."""
 
 
 class KeyedSettings(ProcessSettings):
-    """For a process that checks the service key or calls others with it; nobody else is given it."""
+    """Settings of processes that check the service key or call others with it; no other process gets the key."""
 
     service_key: ServiceKeyText
-    """The key that whoever runs the system sends as `X-Service-Key`, or its hash, `sha256:…`. The key itself is also what this process
-    sends others of ours with which it shares no key."""
+    """The key that operators send as `X-Service-Key`, or its hash, `sha256:…`. The process sends the key itself to other services
+    with which it shares no pair key."""
 
 
 class AppSettings(DatabaseSettings):
-    """What every process takes, whether it has an API or not."""
+    """Settings of every process, with or without an API."""
 
     http_host: str = "127.0.0.1"
     http_port: Annotated[int, Field(ge=0, le=65535)] = 8000
     http_connections: Annotated[int, Field(ge=16, le=100_000)] = 512
-    """At a time; past it, the one that has waited longest without asking for anything is closed. Half as many requests."""
+    """Maximum of open connections; beyond it, the longest idle one is closed. Requests: half as many."""
     trusted_proxies: Proxies = ()
-    """Addresses and networks of reverse proxies in front of the process, `10.0.0.5, 10.1.0.0/16`: their `X-Forwarded-For` is believed."""
+    """Addresses and networks of reverse proxies, `10.0.0.5, 10.1.0.0/16`. `X-Forwarded-For` is trusted only from these."""
     metrics_port: Annotated[int | None, Field(ge=1, le=65535)] = None
-    """Where `/metrics` is answered instead of on `http_port`: for a process whose own port is open to visitors."""
+    """Port of `/metrics`, instead of `http_port`: for a process with a public port."""
     database_connections: Annotated[int, Field(ge=2, le=100)] = 10
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "json"
     otel_exporter_otlp_endpoint: str | None = None
-    """`http://host:4318`; spans are sent there as OTLP over HTTP. Unset: no tracing."""
+    """`http://host:4318`, the receiver of spans as OTLP over HTTP. Unset: no tracing."""
     service_version: str | None = None
-    """Which version of it runs, as spans say; our images know theirs."""
+    """Version of the service in spans; images set it."""
     revision: str = ""
-    """Of the sources, for `/metrics`; images have it built in."""
+    """Revision of the sources in `/metrics`; images set it."""
     keep_audit_log_days: Annotated[float, Field(ge=30, le=3650)] = 400.0
-    """How long it is known who has changed what over the API."""
+    """Days that entries of the audit log are kept."""
     shutdown_grace_seconds: Annotated[float, Field(ge=0)] = 20.0
-    """How long work in hand may take to finish once asked to stop."""
+    """Seconds to finish current work at shutdown."""

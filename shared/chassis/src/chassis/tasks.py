@@ -1,4 +1,4 @@
-"""Ending tasks for good."""
+"""Cancels tasks reliably."""
 
 import asyncio
 from collections.abc import Iterable
@@ -6,14 +6,14 @@ from typing import Any
 
 
 async def cancel_all(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """Cancels the tasks and returns once all have ended, however they ended."""
+    """Cancel the tasks and wait until all have ended."""
     running = set(tasks)
     while running:
         for task in running:
             task.cancel()
-        # Again if need be: a rollback that fails on a lost connection takes the place of a cancellation, and whoever
-        # waits out an outage then goes on.
+        # Repeated, as a rollback that fails on a lost connection replaces the cancellation, and a task that waits out
+        # an outage would then continue.
         ended, running = await asyncio.wait(running, timeout=1.0)
         for task in ended:
             if not task.cancelled():
-                task.exception()  # looked at, or asyncio reports it as forgotten
+                task.exception()  # retrieved, or asyncio logs it as never retrieved

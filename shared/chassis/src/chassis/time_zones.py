@@ -1,6 +1,6 @@
-"""Time zones by their names, and what the clocks in them mean. Pure but for the zones' own files, which are read once.
+"""Time zones by name, and the moments of their clock times. Pure, except that zone files are read once.
 
-A time of the day that the clocks skip, or show twice, may mean either of two moments.
+A clock time that is skipped or repeated may mean either of two moments.
 """
 
 from datetime import UTC, date, datetime, time, timedelta
@@ -8,11 +8,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 
 class UntimelyError(ValueError):
-    """There is no such time; the message says what is wrong with the expression or the zone."""
+    """The time or zone does not exist; the message says why."""
 
 
 def zone_called(name: str) -> ZoneInfo:
-    """Raises UntimelyError: there is no such zone."""
+    """Return the time zone of this name. Raises UntimelyError: there is no such zone."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -22,7 +22,7 @@ def zone_called(name: str) -> ZoneInfo:
 
 
 def moments(day: date, clock: time, zone: ZoneInfo) -> tuple[datetime, datetime]:
-    """The earlier and the later moment, in UTC, that a time on a day may mean; nearly always one and the same."""
+    """Return the earlier and the later moment, in UTC, of a clock time on a day; they are nearly always equal."""
     before, after = sorted(
         datetime.combine(day, clock.replace(fold=fold), zone).astimezone(UTC) for fold in (0, 1)
     )
@@ -30,15 +30,14 @@ def moments(day: date, clock: time, zone: ZoneInfo) -> tuple[datetime, datetime]
 
 
 def moment(day: date, clock: time, zone: ZoneInfo) -> datetime:
-    """The one moment, in UTC, at which something is due at a time on a day.
+    """Return the moment, in UTC, at which something is due at a clock time on a day.
 
-    As Debian's cron has it: of a time that exists twice the first, and of one that does not exist that at which the clocks are
-    put forward.
+    Like Debian's cron: the first of a repeated time, and the moment of the clock change for a skipped one.
     """
     earlier, later = moments(day, clock, zone)
     if earlier.astimezone(zone).replace(tzinfo=None) == datetime.combine(day, clock):
         return earlier
-    # The clocks skip it: between the two they are put forward, which is where the difference to UTC changes.
+    # The clocks skip it: search the moment between the two at which the offset from UTC changes.
     offset = earlier.astimezone(zone).utcoffset()
     while later - earlier > timedelta(seconds=1):
         middle = earlier + (later - earlier) / 2

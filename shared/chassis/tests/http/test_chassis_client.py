@@ -16,9 +16,9 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from chassis.http.client import (
-    Answer,
     FailedError,
     GoneError,
+    JsonAnswer,
     NotThereError,
     PassingError,
     Peer,
@@ -31,7 +31,7 @@ from chassis.http.client import (
 from chassis.http.documents import Documents
 from chassis.http.problems import ProblemResponse
 from chassis.http.server import server
-from chassis.testing import TcpProxy, Towards
+from chassis.testing import Direction, TcpProxy
 
 KEY = "test-service-key-0123456789"
 
@@ -115,7 +115,7 @@ def notes(client: ServiceClient) -> Documents[str]:
     return Documents(client, "note", read_one=_text, read_list=_texts)
 
 
-def _text(_: UUID, answer: Answer) -> str:
+def _text(_: UUID, answer: JsonAnswer) -> str:
     return Note.model_validate_json(answer.body).text
 
 
@@ -263,7 +263,7 @@ async def test_no_answer_in_time_is_an_outage_only_if_the_service_is_not_ready(
 
 async def test_a_service_that_breaks_off_is_away(library: Library) -> None:
     async with TcpProxy("127.0.0.1", int(library.url.rpartition(":")[2])) as proxy:
-        proxy.strike(b"GET /v1/", towards=Towards.SERVER)
+        proxy.strike(b"GET /v1/", towards=Direction.SERVER)
         peer = Peer("the library", f"http://127.0.0.1:{proxy.port}", "LIBRARY_URL", SecretStr(KEY))
         async with ServiceClient(peer, timeout_seconds=5, max_bytes=1000) as client:
             with pytest.raises(UnavailableError, match="broke off"):

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from chassis.gathering import Gathering
+from chassis.coalescing import RequestCoalescer
 from chassis.http.spans import TracedApi, client_span
 from chassis.observing import chains, traces
 
@@ -144,11 +144,11 @@ async def test_a_request_for_several_is_linked_to_all_of_them(recorded) -> None:
             await let_it_go.wait()
             return {key: key for key in keys}
 
-    gathering: Gathering[int, int] = Gathering(ask, limit=5)
+    coalescer: RequestCoalescer[int, int] = RequestCoalescer(ask, limit=5)
 
     async def handle(key: int) -> None:
         with recorded.tracer.start_as_current_span(f"handler {key}"):
-            await gathering.get(key)
+            await coalescer.get(key)
 
     tasks = [asyncio.create_task(handle(1))]
     await first_is_under_way.wait()

@@ -1,7 +1,7 @@
-"""The contract between services: data only, no behaviour beyond checking it."""
+"""The contract between services: message types and their validation."""
 
 from envelope.backbone import DeadLetterResolved
-from envelope.catalogue import Catalogue, Kind, MessageType, command, event
+from envelope.catalogue import Catalogue, MessageKind, MessageType, command, event
 from envelope.message import (
     MAX_MESSAGE_BYTES,
     DomainMessage,
@@ -19,8 +19,8 @@ __all__ = [
     "DeadLetterResolved",
     "DomainMessage",
     "EnvelopeHead",
-    "Kind",
     "Message",
+    "MessageKind",
     "MessageTooLargeError",
     "MessageType",
     "Payload",

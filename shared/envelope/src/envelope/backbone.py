@@ -1,4 +1,4 @@
-"""The payloads that the runtime itself sends, whatever the system."""
+"""Payloads that the runtime itself sends, in every system."""
 
 from uuid import UUID
 
@@ -6,7 +6,7 @@ from envelope.message import Name, Payload
 
 
 class DeadLetterResolved(Payload):
-    """A replayed message was handled, so the dead letter that it stands for is settled."""
+    """A replayed message was handled, so its dead letter is settled."""
 
     dead_event_id: UUID
     replay_event_id: UUID

@@ -1,4 +1,4 @@
-"""The catalogue: every message type of a system, once.
+"""The catalogue lists every message type of a system once.
 
 Routing, validation, the broker's topology and permissions, schemas and documentation all come from this table. A system
 makes one `Catalogue` and hands it to each of its services; that of the brand engine is in `envelope.brand`.
@@ -16,37 +16,37 @@ from envelope.backbone import DeadLetterResolved
 from envelope.message import DomainMessage, Payload
 
 
-class Kind(StrEnum):
+class MessageKind(StrEnum):
     COMMAND = "command"
-    """Directed: goes to the one queue of the service that carries it out."""
+    """Directed: goes to the queue of the one service that handles it."""
     EVENT = "event"
-    """Broadcast: says what happened, to whoever binds to it."""
+    """Broadcast: reports what happened, to every bound queue."""
 
 
 @dataclass(frozen=True, slots=True)
 class MessageType:
-    """One line of the catalogue."""
+    """A message type with its queue, producers and consumers."""
 
     name: str
-    kind: Kind
+    kind: MessageKind
     payload: type[Payload]
     queue: str
-    """The queue it is handled from."""
+    """The queue of its handler."""
     producers: tuple[str, ...]
     consumers: tuple[str, ...]
     for_others: bool = False
-    """An event that no service of the system does anything about."""
+    """An integration event: no service of this system handles it."""
 
     @property
     def meaning(self) -> tuple[str, ...]:
-        """What the payload's docstring says, each paragraph on a line of its own."""
-        # Before Python 3.13 a docstring is indented as it stands in the source.
+        """The paragraphs of the payload's docstring, each on one line."""
+        # Python before 3.13 keeps the source's indentation in docstrings.
         paragraphs = re.split(r"\n\s*\n", (self.payload.__doc__ or "").strip())
         return tuple(" ".join(paragraph.split()) for paragraph in paragraphs)
 
     @property
     def envelope(self) -> type[DomainMessage[Payload]]:
-        """`DomainMessage` over the payload, made when it is first asked for: that is slow, and most are for other services."""
+        """The `DomainMessage` class of the payload, made on first use: that is slow, and most types belong to other services."""
         return _envelope(self.payload)
 
 
@@ -58,53 +58,55 @@ def _envelope(payload: type[Payload]) -> type[DomainMessage[Payload]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A message type as it is written down; `command` and `event` make them."""
+class MessageSpec:
+    """A message type as declared with `command` or `event`."""
 
     name: str
-    kind: Kind
+    kind: MessageKind
     payload: type[Payload]
     producers: tuple[str, ...]
     to: str = ""
-    """The service that carries it out; empty for events."""
+    """The service that handles the command; empty for events."""
     for_others: bool = False
 
 
-def command(name: str, payload: type[Payload], *, to: str, producers: Collection[str]) -> Line:
-    """A message that asks the service `to` for something."""
-    return Line(name, Kind.COMMAND, payload, tuple(producers), to)
+def command(name: str, payload: type[Payload], *, to: str, producers: Collection[str]) -> MessageSpec:
+    """Declares a message that asks the service `to` for something."""
+    return MessageSpec(name, MessageKind.COMMAND, payload, tuple(producers), to)
 
 
-def event(name: str, payload: type[Payload], *, producers: Collection[str], for_others: bool = False) -> Line:
-    """A message that says what has happened. `for_others`: none of the services does anything about it.
+def event(
+    name: str, payload: type[Payload], *, producers: Collection[str], for_others: bool = False
+) -> MessageSpec:
+    """Declares a message that reports what happened. `for_others` marks an integration event.
 
-    Such an event says so on its way, and a replica of a version that does not know its type lets it go.
+    Messages of such a type carry a mark, so a replica of a version that does not know the type ignores them.
     """
-    return Line(name, Kind.EVENT, payload, tuple(producers), for_others=for_others)
+    return MessageSpec(name, MessageKind.EVENT, payload, tuple(producers), for_others=for_others)
 
 
 class Catalogue(Mapping[str, MessageType]):
-    """Message type → its line, and what is true of the system as a whole.
+    """Maps message types to their definitions, and describes the system.
 
     Args:
-        title: the system's name, for people.
-        system: the same for programs, `like_this`: what names of metrics and attributes of spans begin with.
-        services: those that consume queues. Each has the queue `<service>-commands`.
-        types: the lines. That of `dead_letter.resolved` is added by itself where there is a recorder.
-        events: the exchange that events are published to.
-        router: the service that all events are delivered to; None in a system without events.
-        events_queue: the queue it takes them from, `<router>-events` unless said otherwise. Never the name of the exchange:
-            the broker grants by name, and who may bind to the exchange could then consume the queue.
-        events_queue_formerly: what earlier versions called it. What is under way by such a name still arrives, and
-            `python -m messaging topology` moves what lies there.
-        subject: fields of payloads that say what a message is about: where a payload has them, spans carry them on, as
-            `<system>.<field>`.
-        recorder: the service that takes what ends in dead-letter queues, and may send it again; None: nobody does, they
-            are looked at with the broker's own tools.
+        title: the system's name for people.
+        system: its name for programs, `like_this`: the prefix of metrics and span attributes.
+        services: services that consume queues; each has the queue `<service>-commands`.
+        types: the declarations. A recorder adds `dead_letter.resolved`.
+        events: the exchange for events.
+        router: the service that receives all events; None in a system without events.
+        events_queue: its queue, by default `<router>-events`. It must differ from the exchange's name: the broker
+            grants rights by
+            name, so a service that may bind to the exchange could also consume the queue.
+        events_queue_formerly: names from earlier versions. Messages on the way under such a name still arrive, and
+            `python -m messaging topology` moves those that lie there.
+        subject: payload fields that say what a message is about; spans carry them as `<system>.<field>`.
+        recorder: the service that records dead letters and replays them; None: operators use the broker's own tools.
 
     Raises:
-        ValueError: two lines share a name or a payload, one names a service that there is not, or the queue of the
-            events is called like their exchange.
+        ValueError: two declarations share a name or a payload, one names an unknown service, or the queue of
+            events has the
+            exchange's name.
     """
 
     def __init__(
@@ -113,7 +115,7 @@ class Catalogue(Mapping[str, MessageType]):
         title: str,
         system: str,
         services: Collection[str],
-        types: Collection[Line],
+        types: Collection[MessageSpec],
         events: str = "events",
         router: str | None = None,
         events_queue: str | None = None,
@@ -150,7 +152,7 @@ class Catalogue(Mapping[str, MessageType]):
         return len(self._types)
 
     def type_of(self, payload: Payload | type[Payload]) -> MessageType:
-        """The line of a payload.
+        """The message type of a payload.
 
         Raises:
             LookupError: the payload's class is not in the catalogue.
@@ -167,18 +169,18 @@ class Catalogue(Mapping[str, MessageType]):
         return f"{service}-commands"
 
     def names_of(self, queue: str) -> tuple[str, ...]:
-        """What a queue is called and was called before, its name of today first."""
+        """All names of a queue, the current one first."""
         return (queue, *self.events_queue_formerly) if queue == self.events_queue else (queue,)
 
     def name_today(self, queue: str) -> str:
-        """What a queue is called that may be given by a former name; any other name as it is."""
+        """Translates a former name of a queue into the current one; returns other names unchanged."""
         return self.events_queue if self.events_queue and queue in self.events_queue_formerly else queue
 
     def calling_events_queue(self, name: str) -> "Catalogue":
-        """The same catalogue as a version sees it that calls the queue of the events `name`."""
+        """The catalogue for a version in which the queue of events is called `name`."""
         names = self.names_of(self.events_queue) if self.events_queue else ()
         types = {
-            key: replace(entry, queue=name) if entry.kind is Kind.EVENT else entry
+            key: replace(entry, queue=name) if entry.kind is MessageKind.EVENT else entry
             for key, entry in self._types.items()
         }
         other = copy.copy(self)
@@ -190,8 +192,8 @@ class Catalogue(Mapping[str, MessageType]):
         )
         return other
 
-    def _type(self, line: Line) -> MessageType:
-        if line.kind is Kind.COMMAND:
+    def _type(self, line: MessageSpec) -> MessageType:
+        if line.kind is MessageKind.COMMAND:
             queue, consumers = self.command_queue(line.to), (line.to,)
         elif self.router is None or self.events_queue is None:
             raise ValueError(f"{line.name} is an event: name the service that events go to (router=…)")
@@ -201,7 +203,7 @@ class Catalogue(Mapping[str, MessageType]):
             line.name, line.kind, line.payload, queue, line.producers, consumers, line.for_others
         )
 
-    def _check(self, lines: Collection[Line]) -> None:
+    def _check(self, lines: Collection[MessageSpec]) -> None:
         if len(self._types) < len(lines) or len(self._by_payload) < len(lines):
             raise ValueError("each message type needs a name and a payload class of its own")
         if self.events_queue == self.events:
@@ -215,10 +217,10 @@ class Catalogue(Mapping[str, MessageType]):
 
 
 def load(reference: str) -> Catalogue:
-    """The catalogue that `module:name` or `module` (then `CATALOGUE` in it) stands for, as on a command line.
+    """Loads the catalogue from `module:name` or `module` (then `CATALOGUE` in it), as given on a command line.
 
     Raises:
-        LookupError: there is none; the message says what was looked for.
+        LookupError: the catalogue does not exist; the message names what is missing.
     """
     module, _, name = reference.partition(":")
     try:

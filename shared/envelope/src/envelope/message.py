@@ -1,4 +1,4 @@
-"""The envelope that every message travels in."""
+"""The envelope around every message."""
 
 from typing import Annotated, Any, Final, Generic, TypeVar
 from uuid import UUID
@@ -7,11 +7,11 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Strin
 from uuid_utils.compat import uuid7
 
 MAX_MESSAGE_BYTES: Final = 128 * 1024
-"""A larger message is refused at the producer: messages carry references, not documents."""
+"""The producer refuses larger messages: they carry references, not documents."""
 
 
 class MessageTooLargeError(ValueError):
-    """The encoded message is over `MAX_MESSAGE_BYTES`; `size` is what it came to, in bytes."""
+    """The encoded message is over `MAX_MESSAGE_BYTES`; `size` is its size in bytes."""
 
     def __init__(self, message_type: str, size: int) -> None:
         super().__init__(
@@ -22,36 +22,36 @@ class MessageTooLargeError(ValueError):
 
 
 class Payload(BaseModel):
-    """Base of all payloads: immutable; fields that a newer sender added are ignored."""
+    """Base of all payloads: immutable; unknown fields from newer senders are ignored."""
 
-    # A service takes and sends a few of the types that its system has; what checks the others would lie in memory for nothing.
+    # Validators are built on first use: a service needs only a few of the system's types.
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
 
 def _without_nul(value: str) -> str:
-    # PostgreSQL cannot store U+0000 in text, so it is stopped at the door, where the reason is still clear.
+    # PostgreSQL cannot store U+0000 in text; refused here, where the reason is still clear.
     if "\x00" in value:
         raise ValueError("must not contain the character U+0000")
     return value
 
 
-# Messages are frozen, so that one of a payload is also one of the payload's base class.
+# Messages are frozen, so a message of a payload is also a message of the payload's base class.
 PayloadT_co = TypeVar("PayloadT_co", bound=Payload, covariant=True)
 
 WITHOUT_NUL: Final = AfterValidator(_without_nul)
-"""Stands last in an `Annotated`: what limits a string is checked by compiled code before it, and by a call of Python's behind it."""
+"""The last item of an `Annotated`: limits before it are checked by compiled code, limits after it by Python code."""
 Text = Annotated[str, WITHOUT_NUL]
 TypeName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*(\.[a-z0-9_]+)+$", max_length=100)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100), WITHOUT_NUL]
 HttpUrl = Annotated[
     str, StringConstraints(pattern=r"^https?://[^\s/?#@\\]+([/?#]\S*)?$", max_length=2000), WITHOUT_NUL
 ]
-"""An address that a browser may be sent to: no other scheme, no user in front of the host."""
+"""An HTTP(S) address for browsers, without a user in front of the host."""
 CorrelationId = Annotated[str, StringConstraints(max_length=200), WITHOUT_NUL]
 
 
 class EnvelopeHead(BaseModel):
-    """An envelope whose payload nobody has looked at yet: what can be said of a message before its type is known."""
+    """An envelope with an unchecked payload, for messages of a type not known yet."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -71,7 +71,7 @@ class EnvelopeHead(BaseModel):
 
 
 class DomainMessage(BaseModel, Generic[PayloadT_co]):
-    """What the services exchange: an immutable envelope around one typed payload.
+    """A message: an immutable envelope around one typed payload.
 
     Unknown fields are ignored on reading, so that a newer sender can add some.
     """
@@ -92,10 +92,10 @@ Message = DomainMessage[Payload]
 
 
 def encode(message: Message) -> bytes:
-    """The message as JSON bytes, the form it has on the wire.
+    """Encodes the message as JSON, the form it has on the wire.
 
     Raises:
-        MessageTooLargeError: it comes to more than `MAX_MESSAGE_BYTES`.
+        MessageTooLargeError: it is larger than `MAX_MESSAGE_BYTES`.
     """
     body = message.model_dump_json(exclude_none=True).encode()
     if len(body) > MAX_MESSAGE_BYTES:

@@ -1,4 +1,4 @@
-"""JSON Schemas of all message types, generated from a catalogue, and what may change in them.
+"""Generates JSON Schemas of all message types from a catalogue, and finds breaking changes.
 
 `python -m envelope.schemas envelope.brand FOLDER` writes them to a folder.
 """
@@ -16,7 +16,7 @@ from envelope.message import MAX_MESSAGE_BYTES
 Schema = Mapping[str, Any]
 
 MAX_BYTES: Final = "x-max-bytes"
-"""What a whole message may come to as JSON in UTF-8, in bytes; a larger one is refused unread."""
+"""The largest message as JSON in UTF-8, in bytes; consumers refuse larger ones unread."""
 
 
 def generate(catalogue: Catalogue) -> dict[str, str]:
@@ -33,23 +33,23 @@ def generate(catalogue: Catalogue) -> dict[str, str]:
 
 
 def schema_of(entry: MessageType, *, references: str = "#/$defs/{model}") -> dict[str, Any]:
-    """The schema of one type, with what its models alone do not say: which type it is, and how large it may be."""
+    """The schema of one type, with its name and its largest size, which the models do not say."""
     schema = entry.envelope.model_json_schema(mode="validation", ref_template=references)
     schema["title"] = entry.name
     schema["properties"] = {
         **schema["properties"],
         "type": {"const": entry.name, "title": "Type", "type": "string"},
     }
-    # JSON Schema has no word for the size of a document.
+    # JSON Schema has no keyword for the size of a document.
     schema[MAX_BYTES] = MAX_MESSAGE_BYTES
     return schema
 
 
 def breaking_changes(old: Schema, new: Schema) -> list[str]:
-    """Why a reader of `old` messages could not read `new` ones or the other way round; empty when only additive.
+    """Why readers of `old` messages cannot read `new` ones, or the reverse; empty if the change is only additive.
 
-    Additive is: a new optional field, a wider limit. All else (a field gone, a new required field,
-    another type, a narrower limit or enumeration) needs a new message type.
+    A new optional field and a wider limit are additive. Every other change needs a new message type: a removed field, a
+    new required field, another type, a narrower limit or enumeration.
     """
     return list(_differences(old, new, old, new, "$"))
 

@@ -11,7 +11,7 @@ import structlog
 import uvloop
 
 from chassis.tasks import cancel_all
-from chassis.testing import Towards, eventually, running
+from chassis.testing import Direction, eventually, running
 from envelope import DomainMessage
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchCompleted, ResearchRequested
@@ -165,7 +165,7 @@ async def test_a_consumer_counts_only_once_the_broker_has_said_so(world) -> None
         service = world.service(rabbitmq_url=proxy.url)
         service.consume(QUEUE, on_batch(world.write_all, ResearchRequested))
         async with running(service):
-            consume_ok = proxy.strike(b"\x00\x3c\x00\x15", towards=Towards.CLIENT, action="silence")
+            consume_ok = proxy.strike(b"\x00\x3c\x00\x15", towards=Direction.CLIENT, action="silence")
             proxy.reset()
             await consume_ok.struck.wait()
             assert not service.runners[0].subscription.consuming

@@ -12,7 +12,7 @@ from aio_pika.abc import AbstractChannel, AbstractConnection
 from aiormq.exceptions import ChannelAccessRefused
 
 from brandctl.local import broker_users
-from envelope import Kind
+from envelope import MessageKind
 from envelope.brand import CATALOGUE, SERVICES
 from messaging.testing import Broker
 from messaging.topology import describe, permissions
@@ -26,7 +26,7 @@ ROUTING_KEYS = (
     *QUEUES,
     "brand-events",
     "brand-events-dlq",
-    *(entry.name for entry in CATALOGUE.values() if entry.kind is Kind.EVENT),
+    *(entry.name for entry in CATALOGUE.values() if entry.kind is MessageKind.EVENT),
     "content.archived",
     "#",
 )

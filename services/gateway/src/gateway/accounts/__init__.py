@@ -1,29 +1,29 @@
-"""Accounts of brands with others: where articles, posts and notifications go. Services name an account, and see no credentials."""
+"""Brands' accounts at other sites and networks. A service names an account; the gateway alone sees its credentials."""
 
-from gateway.accounts.asking import AskingAccounts
-from gateway.accounts.authorizing import Authorizing
-from gateway.accounts.domain import State
-from gateway.accounts.health import Health
+from gateway.accounts.caller import AccountCaller
+from gateway.accounts.domain import AccountState
+from gateway.accounts.health import AccountHealthChecker
 from gateway.accounts.kinds import KINDS
-from gateway.accounts.mail import Mailing
-from gateway.accounts.oauth import Apps
-from gateway.accounts.registry import Registry
-from gateway.accounts.renewing import Renewing
-from gateway.accounts.sending import Sender
+from gateway.accounts.login_flow import LoginFlow
+from gateway.accounts.mail import AccountMailer
+from gateway.accounts.oauth import OAuthApps
+from gateway.accounts.rate_limiter import AccountRateLimiter
+from gateway.accounts.registry import AccountRegistry
+from gateway.accounts.renewal import CredentialRenewal
+from gateway.accounts.sender import RequestSender
 from gateway.accounts.store import count as count_accounts
-from gateway.accounts.turns import Turns
 
 __all__ = [
     "KINDS",
-    "Apps",
-    "AskingAccounts",
-    "Authorizing",
-    "Health",
-    "Mailing",
-    "Registry",
-    "Renewing",
-    "Sender",
-    "State",
-    "Turns",
+    "AccountCaller",
+    "AccountHealthChecker",
+    "AccountMailer",
+    "AccountRateLimiter",
+    "AccountRegistry",
+    "AccountState",
+    "CredentialRenewal",
+    "LoginFlow",
+    "OAuthApps",
+    "RequestSender",
     "count_accounts",
 ]

@@ -1,4 +1,4 @@
-"""An account with others, what it says of itself, and which requests to it may go. No input or output."""
+"""Connected accounts, their states and the fences of their requests. No input or output."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,13 +9,13 @@ from uuid import UUID
 
 ALL_BRANDS: Final = "*"
 WARNED: Final = timedelta(days=14)
-"""So long before its access ends, an account counts as expiring."""
+"""An account counts as expiring this long before its access ends."""
 OPERATORS: Final = "operators"
-"""On whose behalf it is asked where no brand is named."""
+"""Stands for the brand where a request names none."""
 
 
-class State(StrEnum):
-    """How an account stands."""
+class AccountState(StrEnum):
+    """Whether an account can be used."""
 
     OK = "ok"
     EXPIRING = "expiring"
@@ -24,10 +24,10 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class ConnectedAccount:
     """A connected account without its credentials.
 
-    `generation` counts the changes of these, so that of two that renew them one sees the other's.
+    `generation` counts changes of the credentials; it detects two concurrent renewals.
     """
 
     name: str
@@ -39,70 +39,70 @@ class Account:
     facts: Mapping[str, str]
     scopes: tuple[str, ...]
     expires_at: datetime | None
-    state: State
+    state: AccountState
     detail: str | None
     connected_at: datetime
     checked_at: datetime | None
 
     def may_be_used_by(self, brand: str | None) -> bool:
-        """`None`: an operator, who uses what is for all."""
+        """`None` stands for an operator, who may use accounts of all brands."""
         return ALL_BRANDS in self.brands or (brand is not None and brand in self.brands)
 
-    def state_at(self, now: datetime) -> State:
-        """As it is now: what was fine when it was looked at may have come near its end."""
-        if self.state is State.NEEDS_RECONNECTING or self.expires_at is None:
+    def state_at(self, now: datetime) -> AccountState:
+        """The state at the moment `now`: access may have expired since the last check."""
+        if self.state is AccountState.NEEDS_RECONNECTING or self.expires_at is None:
             return self.state
         if self.expires_at <= now:
-            return State.NEEDS_RECONNECTING
-        return State.EXPIRING if self.expires_at - now <= WARNED else self.state
+            return AccountState.NEEDS_RECONNECTING
+        return AccountState.EXPIRING if self.expires_at - now <= WARNED else self.state
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
-    """What an account's own side says of it."""
+class AccountCheck:
+    """The provider's description of an account."""
 
     label: str | None
     facts: Mapping[str, str] = field(default_factory=dict)
     scopes: Sequence[str] | None = None
-    """None: it does not say."""
+    """None: the provider does not say."""
     expires_at: datetime | None = None
-    """None: it does not end by itself, or nobody knows when."""
+    """None: access does not expire, or the end is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
-    """What a request is for, as receipts know it."""
+class ReceiptStep:
+    """The receipt, and its step, that a request belongs to."""
 
     receipt_id: UUID
     step: str
     fence: int
     sends: bool
-    """False: it looks something up."""
+    """False: the request only reads."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What is known of a receipt, under its row's lock."""
+class FenceState:
+    """The state of a receipt's fence, under its row lock."""
 
     fence: int | None
-    """The highest so far."""
+    """The highest fence so far."""
     sending_until: datetime | None
-    """Until when a request of a lower fence may still write; None: there is none."""
+    """Requests with a lower fence may still write until then; None: there are none."""
 
 
-class Fenced(StrEnum):
-    """Why a request does not go."""
+class FenceReason(StrEnum):
+    """Why a fence refuses a request."""
 
     REPLACED = "replaced"
-    """A later fence is known: whoever asks has been replaced."""
+    """A later fence exists: another process has taken over."""
     UNDER_WAY = "under_way"
-    """What was sent under a lower fence may still arrive."""
+    """A request with a lower fence may still arrive."""
 
 
-def decide(fence: int, seen: Seen, now: datetime) -> Fenced | None:
-    """Whether a request with this fence may go now: None, or why not."""
+def fence_reason(fence: int, seen: FenceState, now: datetime) -> FenceReason | None:
+    """Returns why a request with this fence must not go now; None if it may."""
     if seen.fence is not None and fence < seen.fence:
-        return Fenced.REPLACED
+        return FenceReason.REPLACED
     if seen.sending_until is not None and seen.sending_until > now:
-        return Fenced.UNDER_WAY
+        return FenceReason.UNDER_WAY
     return None

@@ -1,4 +1,4 @@
-"""Requests under way, in the database: whose turn it is, and who has been replaced. The statements."""
+"""SQL for requests under way and for fences, which stop replaced processes."""
 
 from datetime import datetime, timedelta
 from http import HTTPStatus
@@ -6,20 +6,21 @@ from typing import Final
 from uuid import UUID
 
 from chassis import Connection
-from gateway.accounts.domain import Effect, Fenced, Seen, decide
-from gateway.problems import Problem, ProblemError
+from gateway.accounts.domain import FenceReason, FenceState, ReceiptStep, fence_reason
+from gateway.problems import CallProblem, CallProblemError
 
-KEPT: Final = timedelta(days=30)
-"""How long fences are known. Whoever was paused for longer finds his own deadline over."""
+FENCES_KEPT_FOR: Final = timedelta(days=30)
+"""How long fences are stored. A process that was paused for longer is past its own deadline."""
 
 
-async def pass_fence(connection: Connection, effect: Effect) -> None:
-    """Lets a request through that has the highest fence, while nothing of a lower one may still be written.
+async def pass_fence(connection: Connection, effect: ReceiptStep) -> None:
+    """Raises the receipt's fence to that of the request, unless a request with a lower fence may still write.
 
-    The row of the receipt stays locked until the transaction ends, in which it must be written that the request is under way.
+    The receipt's row stays locked until the transaction ends. Record the request as under way in the same
+    transaction.
 
     Raises:
-        ProblemError: `call.fenced`, `call.under_way`.
+        CallProblemError: `call.fenced`, `call.under_way`.
     """
     await connection.execute(
         "insert into account_effects (receipt_id, fence) values ($1, $2) on conflict do nothing",
@@ -29,7 +30,7 @@ async def pass_fence(connection: Connection, effect: Effect) -> None:
     fence: int = await connection.fetchval(
         "select fence from account_effects where receipt_id = $1 for update", effect.receipt_id
     )
-    # After the lock: whoever was before us has written down what he sends.
+    # Read after the lock: earlier transactions have recorded their requests by now.
     row = await connection.fetchrow(
         """
         select max(until) as until, clock_timestamp() as now from account_calls
@@ -39,11 +40,11 @@ async def pass_fence(connection: Connection, effect: Effect) -> None:
         effect.fence,
     )
     assert row is not None
-    match decide(effect.fence, Seen(fence, row["until"]), row["now"]):
-        case Fenced.REPLACED:
-            raise ProblemError(_replaced(fence))
-        case Fenced.UNDER_WAY:
-            raise ProblemError(_under_way(row["until"]))
+    match fence_reason(effect.fence, FenceState(fence, row["until"]), row["now"]):
+        case FenceReason.REPLACED:
+            raise CallProblemError(_replaced(fence))
+        case FenceReason.UNDER_WAY:
+            raise CallProblemError(_under_way(row["until"]))
         case None:
             await connection.execute(
                 "update account_effects set fence = $2, seen_at = clock_timestamp() where receipt_id = $1",
@@ -53,9 +54,9 @@ async def pass_fence(connection: Connection, effect: Effect) -> None:
 
 
 async def begin(
-    connection: Connection, account: str, brand: str, effect: Effect | None, within: timedelta
+    connection: Connection, account: str, brand: str, effect: ReceiptStep | None, within: timedelta
 ) -> UUID:
-    """Writes down that a request is under way, and until when something of it may be written."""
+    """Records that a request is under way, and until when it may write."""
     call: UUID = await connection.fetchval(
         """
         insert into account_calls (account, brand, receipt_id, fence, sends, until)
@@ -72,40 +73,40 @@ async def begin(
 
 
 async def end(connection: Connection, call: UUID) -> None:
-    """Its answer is there, or its connection closed: nothing of it is written any more."""
+    """Removes a request after its answer, or after its connection was closed: no write can follow."""
     await connection.execute("delete from account_calls where id = $1", call)
 
 
 GATE: Final = "accounts/"
-"""Before the name of an account where its gate is meant, so that it is no provider's."""
+"""Prefix of an account's name in the table `gates`; it separates accounts from providers."""
 UNDER_WAY: Final = """
     select brand, count(*) as calls from account_calls
     where account = substr($1, length('accounts/') + 1) and until > clock_timestamp() group by brand
 """
-"""Requests of the account of a gate under way, by brand; those whose time is over do not count."""
+"""Selects an account's requests under way, by brand; expired ones do not count."""
 
 
 async def forget(connection: Connection) -> None:
-    """Takes away what nobody asks about any more."""
+    """Deletes expired requests, fences and log-ins."""
     await connection.execute(
         "delete from account_calls where until < clock_timestamp() - interval '1 hour'",
     )
     await connection.execute(
-        "delete from account_effects where seen_at < clock_timestamp() - $1::interval", KEPT
+        "delete from account_effects where seen_at < clock_timestamp() - $1::interval", FENCES_KEPT_FOR
     )
     await connection.execute("delete from account_authorizations where expires_at < clock_timestamp()")
 
 
-def _replaced(fence: int) -> Problem:
-    return Problem(
+def _replaced(fence: int) -> CallProblem:
+    return CallProblem(
         "call.fenced",
-        f"the receipt has been taken over since (its fence is {fence} by now); whoever has taken it over goes on with it",
+        f"the receipt has been taken over since (its fence is {fence} by now); the process that took it over continues",
         HTTPStatus.CONFLICT,
     )
 
 
-def _under_way(until: datetime) -> Problem:
-    return Problem(
+def _under_way(until: datetime) -> CallProblem:
+    return CallProblem(
         "call.under_way",
         "a request of the same receipt may still arrive; look again when it cannot any more",
         HTTPStatus.CONFLICT,

@@ -1,4 +1,4 @@
-"""Looking at accounts: each once a day, by one replica, a few at a time; and whenever somebody asks."""
+"""Checks accounts: each once a day by one replica, a few at a time, and on request."""
 
 import asyncio
 from datetime import timedelta
@@ -9,10 +9,10 @@ import structlog
 from chassis import Connections, DatabaseUnavailableError
 from gateway.accounts import fences, store
 from gateway.accounts.kind import AccessRefused, NoAnswer, NotSent
-from gateway.accounts.registry import Opened, Registry
-from gateway.accounts.renewing import Renewing
-from gateway.accounts.sending import Sender
-from gateway.problems import ProblemError
+from gateway.accounts.registry import AccountRegistry, UnsealedAccount
+from gateway.accounts.renewal import CredentialRenewal
+from gateway.accounts.sender import RequestSender
+from gateway.problems import CallProblemError
 
 log = structlog.get_logger(__name__)
 
@@ -23,71 +23,78 @@ _AT_A_TICK: Final = 5
 _TICK_SECONDS: Final = 30.0
 
 
-class Health:
-    """One for the process.
+class AccountHealthChecker:
+    """Checks accounts at their providers; the process has one.
 
     Args:
         connections: of the gateway's database.
         registry: of accounts.
-        renewing: of credentials that end by themselves.
-        sender: the way out.
+        renewal: renews credentials that expire.
+        sender: sends the requests.
     """
 
     def __init__(
-        self, connections: Connections, registry: Registry, renewing: Renewing, sender: Sender
+        self,
+        connections: Connections,
+        registry: AccountRegistry,
+        renewal: CredentialRenewal,
+        sender: RequestSender,
     ) -> None:
         self._connections = connections
         self._registry = registry
-        self._renewing = renewing
+        self._renewal = renewal
         self._sender = sender
 
     async def run(self) -> None:
-        """Looks at what is due, for the life of the process."""
+        """Checks due accounts every 30 seconds, for the life of the process."""
         while True:
             await self.tick()
             await asyncio.sleep(_TICK_SECONDS)
 
     async def tick(self) -> None:
-        """Looks at some of those that are due, and forgets what is old."""
+        """Checks up to five due accounts and deletes expired rows."""
         async with self._connections.connection() as connection:
             due = await store.claim_due(connection, _AT_A_TICK, _CLAIMED)
             await fences.forget(connection)
         for name in due:
             try:
-                await self.look(name)
+                await self.check(name)
             except DatabaseUnavailableError:
                 raise
-            except ProblemError as error:
-                # Disconnected meanwhile, or sealed with a key that is not there.
+            except CallProblemError as error:
+                # Disconnected since the claim, or sealed with a missing key.
                 log.warning("account_not_looked_at", account=name, why=error.problem.detail)
 
-    async def look(self, name: str) -> None:
-        """Asks the account's own side who it is, and keeps what it says.
+    async def check(self, name: str) -> None:
+        """Asks the provider who the account is, and stores the answer.
 
         Raises:
-            ProblemError: there is no such account, or its credentials cannot be opened.
+            CallProblemError: no such account exists, or its credentials cannot be opened.
         """
-        opened = await self._registry.find(name)
+        unsealed = await self._registry.find(name)
         try:
-            opened = await self._renewing.fresh(opened)
-            looked = await opened.kind.look(self._sender.asking(opened.kind.seconds), opened.own)
+            unsealed = await self._renewal.fresh(unsealed)
+            checked = await unsealed.kind.check(self._sender.asking(unsealed.kind.seconds), unsealed.context)
         except AccessRefused as error:
-            await self._note_refusal(opened, str(error))
+            await self._note_refusal(unsealed, str(error))
         except (NotSent, NoAnswer) as error:
-            await self._note_trouble(opened, str(error))
-        except ProblemError as error:
-            if error.problem.type != "account.needs_reconnecting":  # otherwise it is noted already
-                await self._note_trouble(opened, error.problem.detail)
+            await self._note_trouble(unsealed, str(error))
+        except CallProblemError as error:
+            if (
+                error.problem.type != "account.needs_reconnecting"
+            ):  # Otherwise the renewal has stored the state
+                # already.
+                await self._note_trouble(unsealed, error.problem.detail)
         else:
             async with self._connections.connection() as connection:
-                await store.found_well(connection, opened.account, looked, _AGAIN)
+                await store.mark_healthy(connection, unsealed.account, checked, _AGAIN)
 
-    async def _note_refusal(self, opened: Opened, why: str) -> None:
-        log.warning("account_refused", account=opened.account.name, kind=opened.account.kind, why=why)
+    async def _note_refusal(self, unsealed: UnsealedAccount, why: str) -> None:
+        log.warning("account_refused", account=unsealed.account.name, kind=unsealed.account.kind, why=why)
         async with self._connections.connection() as connection:
-            await store.found_refused(connection, opened.account, why, _AGAIN)
+            await store.mark_refused(connection, unsealed.account, why, _AGAIN)
 
-    async def _note_trouble(self, opened: Opened, why: str) -> None:
+    async def _note_trouble(self, unsealed: UnsealedAccount, why: str) -> None:
         detail = f"it could not be looked at: {why}"
         async with self._connections.connection() as connection:
-            await store.not_looked_at(connection, opened.account, detail, _AGAIN_IF_AWAY)
+            await store.mark_unchecked(connection, unsealed.account, detail, _AGAIN_IF_AWAY)

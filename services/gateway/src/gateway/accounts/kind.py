@@ -1,6 +1,6 @@
-"""What every kind of account says of itself: where it is, how credentials are put on a request, and what may be asked.
+"""Base class of account kinds: addresses, credentials, and the requests that services may make.
 
-What is not among the `asks` of a kind is not asked, whoever wants it: a key of a service that was stolen is worth that much.
+A kind refuses every request outside its `allowed_requests`. So a stolen service key cannot do more than they allow.
 """
 
 import base64
@@ -19,58 +19,58 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from chassis import WebAddress
 from chassis.http.client import retry_after
-from gateway.accounts.domain import Account, Looked
-from gateway.limits import Bounds
+from gateway.accounts.domain import AccountCheck, ConnectedAccount
+from gateway.limits import RateLimits
 
 LISTING_BYTES: Final = 4_000_000
-"""Of an answer that lists posts, at most: some servers list as many as they have, however few are asked for."""
+"""Size limit of an answer that lists posts; some servers ignore a requested page size. Bytes."""
 _AFTER_429: Final = timedelta(seconds=60)
-"""For whoever says "too many" and not until when."""
+"""The pause after a 429 that has no `Retry-After`."""
 _ITEM: Final = re.compile(r"[\s,]*(?=[^\s,\]])")
 _PLAIN: Final = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*")
 _SNEAKING: Final = re.compile(r"%(?:2[eEfF]|5[cC]|0[0-9a-fA-F]|3[fF]|23|25)")
-"""Dots, slashes and the like that only whoever decodes a path sees."""
+"""Encoded dots, slashes and the like, which appear once a path is decoded."""
 _FORBIDDEN: Final = frozenset(
     {"_method", "method", "rest_route", "access_token", "batch", "oauth_token", "key"}
 )
-"""Names that change what is asked, or on whose behalf, at one provider or another."""
+"""Query names that change a request's meaning, or its user, at some provider."""
 
 
 class KindSettings(BaseModel):
-    """What an operator says of an account, besides its credentials."""
+    """An operator's settings of an account, without its credentials."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     api_url: WebAddress | None = None
-    """Another address than the provider's own: a proxy's, or that of a test."""
+    """Replaces the provider's address: for a proxy or a test."""
     per_minute: Annotated[int, Field(ge=1, le=100_000)] = 60
-    """Requests, evenly."""
+    """Requests a minute, evenly spread."""
     together: Annotated[int, Field(ge=1, le=1000)] = 20
-    """So many of them may come at the same moment."""
+    """The size of a burst of requests."""
     at_once: Annotated[int, Field(ge=1, le=100)] = 4
-    """Requests under way at a time, over all replicas."""
+    """Concurrent requests, over all replicas."""
 
-    def bounds(self, seconds: float) -> Bounds:
-        return Bounds(
+    def bounds(self, seconds: float) -> RateLimits:
+        return RateLimits(
             self.per_minute, None, self.together, self.at_once, seconds, "brandctl accounts connect"
         )
 
 
-class Credentials(BaseModel):
-    """What is secret of an account; kept sealed, never shown."""
+class AccountCredentials(BaseModel):
+    """The secrets of an account; stored sealed, never shown."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", use_attribute_docstrings=True, hide_input_in_errors=True
     )
 
     def secrets(self) -> tuple[str, ...]:
-        """Every text that must not be seen anywhere."""
+        """Every text that must not appear in logs or answers."""
         return tuple(
             value.get_secret_value() for value in dict(self).values() if isinstance(value, SecretStr)
         )
 
     def plain(self) -> str:
-        """As it is sealed."""
+        """The JSON to seal, secrets included."""
         shown = {
             name: value.get_secret_value() if isinstance(value, SecretStr) else value
             for name, value in dict(self).items()
@@ -78,8 +78,8 @@ class Credentials(BaseModel):
         return json.dumps(shown, default=lambda value: value.isoformat())
 
 
-class TokenCredentials(Credentials):
-    """One token, which does not change."""
+class TokenCredentials(AccountCredentials):
+    """One token that does not change."""
 
     token: SecretStr
 
@@ -89,8 +89,8 @@ class TokenCredentials(Credentials):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What a service wants to ask; of `body`, `document` is the JSON or the form that it is."""
+class RemoteRequest:
+    """A service's request; `document` is the JSON or the form in `body`."""
 
     method: str
     path: str
@@ -102,22 +102,22 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
-    """What goes over the wire."""
+class WireRequest:
+    """A request with credentials, ready to send."""
 
     method: str
     url: str
-    """With the path of the provider; what is secret in it never leaves this process but by the wire."""
+    """May contain secrets; never logged."""
     shown: str
-    """The same for traces and errors, without secrets."""
+    """The address without secrets, for traces and errors."""
     query: Sequence[tuple[str, str]]
     headers: Mapping[str, str]
     body: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What came back, whatever its status; `headers` by names in lower case."""
+class RemoteResponse:
+    """A response of any status; header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -126,14 +126,14 @@ class Answer:
 
     @property
     def document(self) -> Any:
-        """The JSON in the body; None if there is none. Of a list that was cut off, the items that are whole."""
+        """The JSON in the body, or None. For a truncated list, its complete items."""
         try:
             return leading_items(self.body) if self.truncated else json.loads(self.body)
         except (ValueError, RecursionError):
             return None
 
     def member(self, *names: str) -> Any:
-        """What is found there in the JSON; None if there is nothing."""
+        """The value at this path in the JSON, or None."""
         found = self.document
         for name in names:
             found = found.get(name) if isinstance(found, dict) else None
@@ -141,7 +141,7 @@ class Answer:
 
 
 def leading_items(body: bytes) -> list[Any] | None:
-    """The items of a JSON list that are whole, of a body that was cut off; None: it is no list."""
+    """The complete items of a truncated JSON list; None if the body is no list."""
     text = body.decode(errors="replace").lstrip()
     if not text.startswith("["):
         return None
@@ -153,25 +153,25 @@ def leading_items(body: bytes) -> list[Any] | None:
         except ValueError:
             break
         if place == len(text):
-            break  # a number may go on
+            break  # A number may be cut off.
         items.append(item)
     return items
 
 
 class NotSent(Exception):  # noqa: N818 - an outcome, as `NoAnswer` is
-    """Not a byte of the request left."""
+    """No byte of the request was sent."""
 
 
 class NoAnswer(Exception):  # noqa: N818
-    """Bytes were sent, and no whole answer came: nobody knows what became of it."""
+    """Bytes were sent without a complete answer, so the outcome is unknown."""
 
 
 class AccessRefused(Exception):  # noqa: N818
-    """The other side does not know these credentials, or not any more. The message says what to do."""
+    """The provider rejects the credentials. The message says what to do."""
 
 
-Checked = Callable[[Any, Any], str | None]
-"""Of a JSON or form body and the account's settings: why it is not sent, or None."""
+BodyCheck = Callable[[Any, Any], str | None]
+"""Takes a JSON or form body and the account's settings; returns why the body is refused, or None."""
 _SEGMENTS: Final = {
     "": "[^/]+",
     "path": ".+",
@@ -181,23 +181,23 @@ _SEGMENTS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class AllowedRequest:
     """A request that services may make.
 
     Args:
-        method: of HTTP.
-        path: with `{name}` for one segment, `{name:path}` for several, `{name:number}` and `{name:version}`; without the
-            credentials.
-        query: names that may be given, with what their values look like; None: any name that changes nothing by itself.
-        body: looks at JSON or form.
-        origin: of the provider, where it is another than that of the account.
-        most_bytes: of an answer; what is longer is cut off.
+        method: HTTP method.
+        path: without credentials; `{name}` matches one segment, `{name:path}` several, also `{name:number}` and
+            `{name:version}`.
+        query: allowed names with patterns of their values; None allows every name that is harmless.
+        body: checks the JSON or form.
+        origin: the provider's address, if it is not the account's.
+        most_bytes: size limit of the answer; the rest is cut off.
     """
 
     method: str
     path: str
     query: Mapping[str, str] | None = None
-    body: Checked | None = None
+    body: BodyCheck | None = None
     origin: str | None = None
     most_bytes: int = 1_000_000
 
@@ -212,14 +212,16 @@ class Ask:
         )
 
 
-def refusal(asks: Sequence[Ask], request: Request, settings: Any = None) -> str | Ask:
-    """What of a kind's `asks` the request is, or why it is none."""
+def refusal(
+    allowed_requests: Sequence[AllowedRequest], request: RemoteRequest, settings: Any = None
+) -> str | AllowedRequest:
+    """Returns the allowed request that matches, or why none does."""
     if not _PLAIN.fullmatch(request.path) or _SNEAKING.search(request.path):
         return "its path has characters that a path of ours never has"
     if any(part in {".", ".."} for part in unquote(request.path).split("/")) or "//" in request.path:
         return "its path is not in its shortest form"
     why = f"{request.method} {request.path} is not among what services may ask of it"
-    for ask in asks:
+    for ask in allowed_requests:
         if ask.method != request.method or not ask.regex.fullmatch(request.path):
             continue
         problem = _query_problem(ask, request) or _document_problem(ask, request, settings)
@@ -229,7 +231,7 @@ def refusal(asks: Sequence[Ask], request: Request, settings: Any = None) -> str 
     return why
 
 
-def _query_problem(ask: Ask, request: Request) -> str | None:
+def _query_problem(ask: AllowedRequest, request: RemoteRequest) -> str | None:
     for name, value in request.query:
         if ask.query is None:
             if name.lower() in _FORBIDDEN:
@@ -239,7 +241,7 @@ def _query_problem(ask: Ask, request: Request) -> str | None:
     return None
 
 
-def _document_problem(ask: Ask, request: Request, settings: Any) -> str | None:
+def _document_problem(ask: AllowedRequest, request: RemoteRequest, settings: Any) -> str | None:
     if isinstance(request.document, dict):
         for name in request.document:
             if name.lower() in {"_method", "method", "access_token", "batch"}:
@@ -247,56 +249,58 @@ def _document_problem(ask: Ask, request: Request, settings: Any) -> str | None:
     return None if ask.body is None else ask.body(request.document, settings)
 
 
-class Exchange(Protocol):
-    """For questions of a kind's own; nothing of them is a service's."""
+class AccountTransport(Protocol):
+    """Sends a kind's own requests, such as checks and log-ins."""
 
-    async def __call__(self, request: Outgoing) -> Answer:
+    async def __call__(self, request: WireRequest) -> RemoteResponse:
         """Raises NotSent, NoAnswer."""
         ...
 
     async def connect(self, host: str, port: int) -> socket.socket:
-        """A connection where no HTTP is spoken. Raises NotSent."""
+        """Opens a TCP connection for a protocol other than HTTP. Raises NotSent."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
-    """What a kind goes by when it asks: of its own kind, the account's settings and credentials, and what time it is."""
+class KindContext:
+    """The account's settings and credentials, and the current time."""
 
     settings: Any
     credentials: Any
     now: datetime
 
 
-class Kind:
-    """One for each kind; what is not overridden is what most of them do."""
+class AccountKind:
+    """A kind of account; subclasses override the defaults."""
 
     name: ClassVar[str]
     settings: ClassVar[type[KindSettings]] = KindSettings
-    credentials: ClassVar[type[Credentials]] = TokenCredentials
+    credentials: ClassVar[type[AccountCredentials]] = TokenCredentials
     base: ClassVar[str | None] = None
-    """The provider's own address; None: the settings have it."""
-    asks: ClassVar[Sequence[Ask]] = ()
+    """The provider's address; None: the settings hold it."""
+    allowed_requests: ClassVar[Sequence[AllowedRequest]] = ()
     headers: ClassVar[frozenset[str]] = frozenset()
-    """Names in lower case that services may send beside those that are good for all."""
+    """Header names in lower case that services may send, besides `GOOD_FOR_ALL`."""
     needed_headers: ClassVar[frozenset[str]] = frozenset()
-    """Of these, those that must be there."""
+    """The required ones among `headers`."""
     user_facts: ClassVar[tuple[str, ...]] = ("id",)
-    """Names of what the other side says of an account that tell one user there from another."""
+    """Names of facts that identify the user at the provider."""
     user_settings: ClassVar[tuple[str, ...]] = ("url",)
-    """Names of settings that do, such as the address of the server that the user is on."""
+    """Names of settings that identify the user, such as the server's address."""
     seconds: ClassVar[float] = 20.0
-    """For a look at the account."""
+    """Time limit of an account check."""
 
-    def url(self, own: Own, ask: Ask | None = None) -> str:
-        """Where requests go, without a slash at the end."""
-        found = own.settings.api_url or (ask.origin if ask else None) or self.base or own.settings.url
+    def url(self, context: KindContext, ask: AllowedRequest | None = None) -> str:
+        """The base address for requests, without a final slash."""
+        found = context.settings.api_url or (ask.origin if ask else None) or self.base or context.settings.url
         return str(found).rstrip("/")
 
-    def outgoing(self, own: Own, request: Request, ask: Ask | None) -> Outgoing:
-        """The request with the account's credentials on it."""
-        origin = self.url(own, ask)
-        given = Outgoing(
+    def outgoing(
+        self, context: KindContext, request: RemoteRequest, ask: AllowedRequest | None
+    ) -> WireRequest:
+        """Adds the account's address and credentials to the request."""
+        origin = self.url(context, ask)
+        given = WireRequest(
             request.method,
             f"{origin}{request.path}",
             f"{origin}{request.path}",
@@ -304,22 +308,22 @@ class Kind:
             headers_of(request),
             request.body,
         )
-        return self.authorised(given, own)
+        return self.authorise(given, context)
 
-    def authorised(self, given: Outgoing, own: Own) -> Outgoing:
-        """By default a bearer token."""
-        return with_headers(given, own.credentials.bearer)
+    def authorise(self, given: WireRequest, context: KindContext) -> WireRequest:
+        """Adds the credentials; by default a bearer token."""
+        return with_headers(given, context.credentials.bearer)
 
-    def pause(self, answer: Answer, now: datetime) -> timedelta | None:
-        """How long nothing more may be asked; None if something may."""
+    def pause(self, answer: RemoteResponse, now: datetime) -> timedelta | None:
+        """How long the account wants no requests; None if it has no limit now."""
         if answer.status != HTTPStatus.TOO_MANY_REQUESTS:
             return None
         return retry_after(answer.headers.get("retry-after"), now) or _AFTER_429
 
-    def user(self, account: Account) -> str | None:
-        """What stands for the user as whom an account is connected, the same after each reconnection; None: nobody knows (yet).
+    def user(self, account: ConnectedAccount) -> str | None:
+        """Returns a hash that identifies the user at the provider and survives reconnection; None if unknown.
 
-        Services keep it. So whoever changes how it is made has every effect that is under way looked at by a person.
+        Receipts store it. If its computation changes, a person must review every effect under way.
         """
         given = [str(account.settings.get(name) or "").rstrip("/") for name in self.user_settings]
         said = [account.facts.get(name, "") for name in self.user_facts]
@@ -328,64 +332,68 @@ class Kind:
         told = json.dumps([self.name, given, said])
         return hashlib.sha256(told.encode()).hexdigest()[:32]
 
-    def refused(self, answer: Answer) -> str | None:
-        """Why this answer says for sure that the credentials are good for nothing any more; None: it does not say so."""
+    def refusal_reason(self, answer: RemoteResponse) -> str | None:
+        """Returns why the answer proves the credentials void; None if it does not."""
         return None
 
-    def cost(self, own: Own, request: Request) -> int:
-        """Micro-dollars that the request costs if it is carried out."""
+    def cost(self, context: KindContext, request: RemoteRequest) -> int:
+        """The request's price in micro-dollars if it succeeds."""
         return 0
 
-    def shown(self, request: Request, answer: Answer) -> Answer:
-        """What of an answer services get to see."""
+    def shown(self, request: RemoteRequest, answer: RemoteResponse) -> RemoteResponse:
+        """The part of the answer that services may see."""
         return answer
 
-    async def look(self, exchange: Exchange, own: Own) -> Looked:
-        """What the other side says of the account.
+    async def check(self, transport: AccountTransport, context: KindContext) -> AccountCheck:
+        """Asks the provider who the account is.
 
         Raises:
-            AccessRefused: it refuses the credentials.
-            NotSent, NoAnswer: it cannot be asked now.
+            AccessRefused: the provider rejects the credentials.
+            NotSent, NoAnswer: the provider cannot be reached now.
         """
         raise NotImplementedError
 
     # -- those whose credentials end by themselves, and are renewed ------------------------------------------------------
 
-    def is_stale(self, own: Own) -> bool:
-        """Whether they are to be renewed before anything is asked."""
+    def is_stale(self, context: KindContext) -> bool:
+        """Whether the credentials must be renewed before the next request."""
         return False
 
-    def says_stale(self, answer: Answer) -> bool:
-        """Whether the answer says so: then nothing was done, and the same may be asked again with new ones."""
+    def says_stale(self, answer: RemoteResponse) -> bool:
+        """Whether the answer reports expired credentials; the request had no effect and may be repeated after a renewal."""
         return False
 
-    async def renewed(self, exchange: Exchange, own: Own, app: Any) -> Credentials:
-        """New ones.
+    async def renew_credentials(
+        self, transport: AccountTransport, context: KindContext, app: Any
+    ) -> AccountCredentials:
+        """Fetches new credentials.
 
         Raises:
-            AccessRefused: there are none: somebody has to connect the account again.
-            NotSent, NoAnswer: it cannot be asked now.
+            AccessRefused: the provider gives none; the account must be connected again.
+            NotSent, NoAnswer: the provider cannot be reached now.
         """
         raise NotImplementedError
 
 
-async def asked(kind: Kind, exchange: Exchange, own: Own, request: Request) -> Answer:
-    """The answer to a question of the kind's own, such as who one is.
+async def ask_account(
+    kind: AccountKind, transport: AccountTransport, context: KindContext, request: RemoteRequest
+) -> RemoteResponse:
+    """Sends one of the kind's own requests and returns the successful response.
 
     Raises:
-        AccessRefused, NoAnswer: as `good` does; NotSent.
+        AccessRefused, NoAnswer: as in `check_response`; NotSent.
     """
-    return good(kind, await exchange(kind.outgoing(own, request, None)))
+    return check_response(kind, await transport(kind.outgoing(context, request, None)))
 
 
-def good(kind: Kind, answer: Answer) -> Answer:
-    """The same answer, if it is one.
+def check_response(kind: AccountKind, answer: RemoteResponse) -> RemoteResponse:
+    """Returns the response if its status is 2xx.
 
     Raises:
-        AccessRefused: 401, or what the kind takes for it.
-        NoAnswer: any other that is none: what it says passes, for all that is known.
+        AccessRefused: status 401, or the kind's own sign of void credentials.
+        NoAnswer: any other status; it may be temporary.
     """
-    if (why := kind.refused(answer)) is not None:
+    if (why := kind.refusal_reason(answer)) is not None:
         raise AccessRefused(why)
     if answer.status == HTTPStatus.UNAUTHORIZED:
         raise AccessRefused("the access was refused or has expired: connect again")
@@ -394,13 +402,13 @@ def good(kind: Kind, answer: Answer) -> Answer:
     return answer
 
 
-def headers_of(request: Request) -> dict[str, str]:
-    """What was given, and what the body is."""
+def headers_of(request: RemoteRequest) -> dict[str, str]:
+    """The request's headers, with its `Content-Type`."""
     type_ = {} if request.media_type is None else {"Content-Type": request.media_type}
     return {**request.headers, **type_}
 
 
-def with_headers(given: Outgoing, headers: Mapping[str, str]) -> Outgoing:
+def with_headers(given: WireRequest, headers: Mapping[str, str]) -> WireRequest:
     return replace(given, headers={**given.headers, **headers})
 
 
@@ -408,19 +416,19 @@ def json_headers() -> dict[str, str]:
     return {"Content-Type": "application/json", "Accept": "application/json"}
 
 
-def basic(user: str, password: str) -> dict[str, str]:
+def basic_authorization(user: str, password: str) -> dict[str, str]:
     return {"Authorization": f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}"}
 
 
-def until(seconds_since_1970: str | None, now: datetime) -> timedelta | None:
-    """From now to such a moment, of which some providers' headers speak."""
+def time_until(seconds_since_1970: str | None, now: datetime) -> timedelta | None:
+    """Time from `now` to a Unix timestamp in a header; at least one second, None if it is no timestamp."""
     if seconds_since_1970 is None or not re.fullmatch(r"[0-9]{1,12}", seconds_since_1970):
         return None
     return max(datetime.fromtimestamp(int(seconds_since_1970), UTC) - now, timedelta(seconds=1))
 
 
-def without(answer: Answer, hidden: Callable[[Any], bool]) -> Answer:
-    """The answer without the entries that are hidden; where it is one itself, as if it were not there."""
+def hide_entries(answer: RemoteResponse, hidden: Callable[[Any], bool]) -> RemoteResponse:
+    """Removes hidden entries from a list; turns a hidden single entry into a 404."""
     document = answer.document
     if hidden(document):
         return replace(answer, status=HTTPStatus.NOT_FOUND, body=b'{"error":"not found"}')

@@ -1,4 +1,4 @@
-"""Connecting accounts by logging in with their providers."""
+"""Routes that connect accounts by OAuth log-ins."""
 
 from datetime import datetime
 from http import HTTPStatus
@@ -13,13 +13,13 @@ from chassis.http.api import MayAdminister, View, needs, refusal, router
 from chassis.http.audit import log as audit_log
 from chassis.http.callers import Caller, Scope
 from chassis.http.problem_codes import INVALID_REQUEST, RefusalError
-from gateway.accounts.authorizing import Authorizing, redirects_allowed
-from gateway.accounts.health import Health
+from gateway.accounts.health import AccountHealthChecker
 from gateway.accounts.kinds import KINDS
-from gateway.accounts.oauth import Apps
-from gateway.accounts.registry import Registry, checked_settings
+from gateway.accounts.login_flow import LoginFlow, redirects_allowed
+from gateway.accounts.oauth import OAuthApps
+from gateway.accounts.registry import AccountRegistry, checked_settings
 from gateway.accounts.routes import AccountView, Brands, Name, brands_of, view
-from gateway.accounts.store import Connecting
+from gateway.accounts.store import AccountSetup
 from gateway.problems import NO_KEYS
 
 LoginKind = Literal["instagram", "linkedin", "threads", "x"]
@@ -32,33 +32,33 @@ _Text = Annotated[str, StringConstraints(pattern=r"^[!-~]+$", max_length=4000)]
 
 
 class AppRequest(BaseModel):
-    """What a provider knows this installation by."""
+    """The OAuth app that represents this installation at a provider."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     client_id: Annotated[str, StringConstraints(pattern=r"^[!-~]+$", max_length=300)]
     client_secret: SecretStr | None = None
-    """Left out for an app that has none."""
+    """Leave out for an app without a secret."""
     authorize_url: WebAddress | None = None
-    """Another place to log in than the provider's own, for tests."""
+    """Replaces the provider's log-in address, for tests."""
     token_url: WebAddress | None = None
     scopes: list[Annotated[str, StringConstraints(pattern=r"^[!-~]+$", max_length=100)]] | None = None
-    """What is asked for; left out: what posting takes."""
+    """Scopes to request; by default those needed for posting."""
 
 
 class AppView(View):
-    """An app, without its secret."""
+    """An OAuth app, without its secret."""
 
     kind: str
     client_id: str | None
     has_secret: bool
     scopes: list[str] | None = None
-    """What is asked for; null: what posting takes."""
+    """Requested scopes; null: those needed for posting."""
     connected_at: datetime | None
 
 
 class BeginLogin(BaseModel):
-    """The account that is to be connected by it."""
+    """The account to connect."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
@@ -66,21 +66,21 @@ class BeginLogin(BaseModel):
     brands: Brands
     settings: dict[str, Any] = {}
     redirect_uri: Annotated[str, StringConstraints(max_length=1000)]
-    """Where the provider sends the browser back to: on this machine, or encrypted."""
+    """The provider redirects the browser there: HTTPS, or a port of this machine."""
 
 
 class LoginView(View):
     model_config = ConfigDict(from_attributes=True)
 
     authorize_url: str
-    """Where somebody logs in."""
+    """The provider's log-in page."""
     state: str
-    """Comes back with the code; good once."""
+    """The provider returns it with the code; valid once."""
     expires_at: datetime
 
 
 class CompleteLogin(BaseModel):
-    """What came back."""
+    """The parameters of the provider's redirect."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -88,11 +88,13 @@ class CompleteLogin(BaseModel):
     state: _Text
 
 
-def login_routes(registry: Registry, apps: Apps, authorizing: Authorizing, health: Health) -> list[APIRouter]:
-    return [_app_routes(apps), _account_routes(registry, authorizing, health)]
+def login_routes(
+    registry: AccountRegistry, apps: OAuthApps, login_flow: LoginFlow, health: AccountHealthChecker
+) -> list[APIRouter]:
+    return [_app_routes(apps), _account_routes(registry, login_flow, health)]
 
 
-def _app_routes(apps: Apps) -> APIRouter:
+def _app_routes(apps: OAuthApps) -> APIRouter:
     routes = router("/account-apps", tags=["Accounts"])
 
     @routes.get("/{kind}", dependencies=[needs(Scope.OPERATE)], summary="What a provider knows us by")
@@ -127,7 +129,9 @@ def _app_routes(apps: Apps) -> APIRouter:
     return routes
 
 
-def _account_routes(registry: Registry, authorizing: Authorizing, health: Health) -> APIRouter:
+def _account_routes(
+    registry: AccountRegistry, login_flow: LoginFlow, health: AccountHealthChecker
+) -> APIRouter:
     routes = router("/accounts", tags=["Accounts"])
 
     @routes.post(
@@ -148,8 +152,8 @@ def _account_routes(registry: Registry, authorizing: Authorizing, health: Health
             settings = checked_settings(KINDS[request.kind], request.settings)
         except ValueError as error:
             raise RefusalError(INVALID_REQUEST, str(error)) from None
-        given = Connecting(name, request.kind, brands_of(request.brands), settings)
-        return LoginView.model_validate(await authorizing.begin(given, request.redirect_uri))
+        given = AccountSetup(name, request.kind, brands_of(request.brands), settings)
+        return LoginView.model_validate(await login_flow.begin(given, request.redirect_uri))
 
     @routes.post(
         "/{name}/authorizations/complete",
@@ -162,8 +166,8 @@ def _account_routes(registry: Registry, authorizing: Authorizing, health: Health
         async def note(connection: Connection) -> None:
             await audit_log.write(connection, _change(caller, name, request))
 
-        await authorizing.complete(name, body.code, body.state, note)
-        await health.look(name)
+        await login_flow.complete(name, body.code, body.state, note)
+        await health.check(name)
         return await view(registry, name)
 
     return routes

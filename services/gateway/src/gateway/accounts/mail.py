@@ -1,4 +1,4 @@
-"""Handing mail in: what is taken, what is refused, and by whom, for each address apart."""
+"""Submits mail to a mail server and reports each accepted and refused address."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from chassis import Connections
 from gateway.accounts import store
-from gateway.accounts.asking import CHECK_AGAIN, no_answer, not_sent
+from gateway.accounts.caller import CHECK_AGAIN, no_answer, not_sent
 from gateway.accounts.kind import AccessRefused, NotSent
-from gateway.accounts.kinds.smtp import PERMANENT, session
-from gateway.accounts.registry import Opened, Registry, needs_reconnecting
-from gateway.accounts.sending import Deadline, Sender
-from gateway.accounts.turns import Turns
-from gateway.problems import Problem, ProblemError
+from gateway.accounts.kinds.smtp import PERMANENT, smtp_session
+from gateway.accounts.rate_limiter import AccountRateLimiter
+from gateway.accounts.registry import AccountRegistry, UnsealedAccount, needs_reconnecting
+from gateway.accounts.sender import Deadline, RequestSender
+from gateway.problems import CallProblem, CallProblemError
 
 if TYPE_CHECKING:
     from aiosmtplib import SMTP
@@ -24,8 +24,8 @@ _KIND: Final = "smtp"
 
 
 @dataclass(frozen=True, slots=True)
-class Mail:
-    """What is to be sent; by `message_id`, a receiver tells that the same came twice."""
+class MailMessage:
+    """A mail to send; receivers detect duplicates by `message_id`."""
 
     to: tuple[str, ...]
     subject: str
@@ -48,92 +48,101 @@ class Mail:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """Addresses whose mail was taken, and why that of others was not: `550 no such user`."""
+class MailResult:
+    """Accepted addresses, and refused ones with the server's reason: `550 no such user`."""
 
     accepted: tuple[str, ...]
     refused: dict[str, str]
 
 
-class Mailing:
-    """One for the process.
+class AccountMailer:
+    """Sends mail through accounts of the kind `smtp`; the process has one.
 
     Args:
         connections: of the gateway's database.
         registry: of accounts.
-        turns: of requests.
-        sender: the way out.
+        rate_limiter: of requests to accounts.
+        sender: opens the connections.
     """
 
-    def __init__(self, connections: Connections, registry: Registry, turns: Turns, sender: Sender) -> None:
+    def __init__(
+        self,
+        connections: Connections,
+        registry: AccountRegistry,
+        rate_limiter: AccountRateLimiter,
+        sender: RequestSender,
+    ) -> None:
         self._connections = connections
         self._registry = registry
-        self._turns = turns
+        self._rate_limiter = rate_limiter
         self._sender = sender
 
-    async def send(self, account: str, brand: str | None, mail: Mail, seconds: float) -> Taken:
-        """Hands the mail in once, for those of its addresses that the server takes.
+    async def send(self, account: str, brand: str | None, mail: MailMessage, seconds: float) -> MailResult:
+        """Submits the mail once; the server may accept some addresses only.
 
         Raises:
-            ProblemError: `mail.refused`: for good; `mail.later`; `call.not_sent`, `call.no_answer`, and as for requests.
+            CallProblemError: `mail.refused`: permanently; `mail.later`; `call.not_sent`, `call.no_answer`, and
+                those of requests.
         """
         deadline = Deadline(seconds)
-        opened = await self._registry.usable(account, brand)
-        if opened.account.kind != _KIND:
-            raise ProblemError(_no_mail_server(account))
-        call = await self._turns.begin(opened, brand, None, deadline)
+        unsealed = await self._registry.usable(account, brand)
+        if unsealed.account.kind != _KIND:
+            raise CallProblemError(_no_mail_server(account))
+        call = await self._rate_limiter.begin(unsealed, brand, None, deadline)
         try:
-            async with session(
-                self._sender.asking(deadline.left), opened.own, max(deadline.left, 1.0)
+            async with smtp_session(
+                self._sender.asking(deadline.left), unsealed.context, max(deadline.left, 1.0)
             ) as smtp:
-                return await _hand_in(smtp, opened, mail)
+                return await _submit(smtp, unsealed, mail)
         except AccessRefused as error:
             async with self._connections.connection() as connection:
-                await store.found_refused(connection, opened.account, str(error), CHECK_AGAIN)
-            raise ProblemError(needs_reconnecting(account, str(error))) from None
+                await store.mark_refused(connection, unsealed.account, str(error), CHECK_AGAIN)
+            raise CallProblemError(needs_reconnecting(account, str(error))) from None
         except NotSent as error:
-            raise ProblemError(not_sent(str(error))) from None
+            raise CallProblemError(not_sent(str(error))) from None
         finally:
-            await self._turns.end(call)
+            await self._rate_limiter.end(call)
 
 
-async def _hand_in(smtp: "SMTP", opened: Opened, mail: Mail) -> Taken:
+async def _submit(smtp: "SMTP", unsealed: UnsealedAccount, mail: MailMessage) -> MailResult:
     import aiosmtplib  # noqa: PLC0415
 
-    host = opened.settings.host
-    message = mail.message(opened.settings.sender)
+    host = unsealed.settings.host
+    message = mail.message(unsealed.settings.sender)
     try:
         refused, _ = await smtp.send_message(message, recipients=list(mail.to))
     except aiosmtplib.SMTPRecipientsRefused as error:
         told = {each.recipient: f"{each.code} {each.message}"[:300] for each in error.recipients}
         later = any(each.code < PERMANENT for each in error.recipients)
-        raise ProblemError(
+        raise CallProblemError(
             _refused(host, "; ".join(f"{who}: {why}" for who, why in told.items()), later=later)
         ) from None
     except aiosmtplib.SMTPResponseException as error:
         why = f"{error.code} {error.message}"[:300]
-        raise ProblemError(_refused(host, why, later=error.code < PERMANENT)) from None
+        raise CallProblemError(_refused(host, why, later=error.code < PERMANENT)) from None
     except (aiosmtplib.SMTPException, OSError) as error:
-        raise ProblemError(no_answer(f"{host}: {str(error)[:200] or type(error).__name__}")) from None
-    return Taken(
+        raise CallProblemError(no_answer(f"{host}: {str(error)[:200] or type(error).__name__}")) from None
+    return MailResult(
         tuple(each for each in mail.to if each not in refused),
         {who: f"{answer.code} {answer.message}"[:300] for who, answer in refused.items()},
     )
 
 
-def _refused(host: str, why: str, *, later: bool) -> Problem:
+def _refused(host: str, why: str, *, later: bool) -> CallProblem:
     if later:
-        return Problem(
+        return CallProblem(
             "mail.later",
             f"{host} does not take the mail now: {why}",
             HTTPStatus.SERVICE_UNAVAILABLE,
             transient=True,
         )
-    return Problem("mail.refused", f"{host} does not take the mail: {why}", HTTPStatus.UNPROCESSABLE_ENTITY)
+    return CallProblem(
+        "mail.refused", f"{host} does not take the mail: {why}", HTTPStatus.UNPROCESSABLE_ENTITY
+    )
 
 
-def _no_mail_server(account: str) -> Problem:
-    return Problem(
+def _no_mail_server(account: str) -> CallProblem:
+    return CallProblem(
         "account.request_not_allowed",
         f"{account} is no mail server: connect one with `brandctl accounts connect smtp`",
         HTTPStatus.UNPROCESSABLE_ENTITY,

@@ -1,4 +1,4 @@
-"""The accounts that there are, with their credentials: opened where a request is about to leave, and hidden wherever they stand."""
+"""Stores accounts. Credentials are decrypted just before a request, and masked in all output."""
 
 import hashlib
 import json
@@ -14,97 +14,100 @@ from pydantic import SecretStr, ValidationError
 
 from chassis import Connection, Connections, redaction
 from gateway.accounts import store
-from gateway.accounts.domain import Account, State
-from gateway.accounts.kind import Credentials, Kind, Own
+from gateway.accounts.domain import AccountState, ConnectedAccount
+from gateway.accounts.kind import AccountCredentials, AccountKind, KindContext
 from gateway.accounts.kinds import KINDS
 from gateway.accounts.kinds.webhook import WebhookCredentials
-from gateway.accounts.store import Connecting
+from gateway.accounts.store import AccountSetup
 from gateway.credentials import Keyring
-from gateway.problems import Problem, ProblemError
+from gateway.problems import CallProblem, CallProblemError
 
 ERASED_ACCOUNTS_KEPT: Final = timedelta(days=7)
-"""How long an administrator can undo what an erasure took."""
+"""How long an administrator can undo an erasure."""
 _SEALED_AS: Final = "account "
-"""Before the name, so that what is sealed for a provider of that name opens no account."""
+"""Prefix of the sealed name, so that a provider's sealed key opens no account of the same name."""
 
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """An account that can be asked. Its credentials are secret wherever they are printed."""
+class UnsealedAccount:
+    """An account with its decrypted credentials, which print as secrets."""
 
-    account: Account
-    kind: Kind
+    account: ConnectedAccount
+    kind: AccountKind
     settings: Any
-    credentials: Credentials
+    credentials: AccountCredentials
 
     @property
-    def own(self) -> Own:
-        """What its kind goes by now."""
-        return Own(self.settings, self.credentials, datetime.now(UTC))
+    def context(self) -> KindContext:
+        """The kind's context, at the current time."""
+        return KindContext(self.settings, self.credentials, datetime.now(UTC))
 
 
-class Registry:
-    """Reads an account each time it is asked for: a change counts from the next request on, on every replica."""
+class AccountRegistry:
+    """Reads an account from the database for each request, so changes apply at once on every replica."""
 
     def __init__(self, connections: Connections, keyring: Keyring) -> None:
         self._connections = connections
         self._keyring = keyring
         self._learned: set[str] = set()
 
-    async def described(self, brand: str | None = None) -> list[Account]:
-        """Every account without its credentials; of a brand, those that it may use."""
+    async def described(self, brand: str | None = None) -> list[ConnectedAccount]:
+        """All accounts without credentials, or those that a brand may use."""
         async with self._connections.connection() as connection:
-            rows = await store.every(connection)
+            rows = await store.list_accounts(connection)
         return [row.account for row in rows if brand is None or row.account.may_be_used_by(brand)]
 
-    async def find(self, name: str) -> Opened:
-        """The account, whoever may use it.
+    async def find(self, name: str) -> UnsealedAccount:
+        """The account, for any brand.
 
         Raises:
-            ProblemError: `account.not_connected`, or its credentials cannot be opened.
+            CallProblemError: `account.not_connected`, or the credentials cannot be opened.
         """
         async with self._connections.connection() as connection:
             row = await store.find(connection, name)
         if row is None or row.account.kind not in KINDS:
-            raise ProblemError(not_connected(name))
+            raise CallProblemError(not_connected(name))
         return self._opened(row)
 
-    async def usable(self, name: str, brand: str | None) -> Opened:
-        """The account, for a brand that may use it; no other learns of it.
+    async def usable(self, name: str, brand: str | None) -> UnsealedAccount:
+        """The account, if the brand may use it and its access is valid.
 
         Raises:
-            ProblemError: `account.not_connected`, `account.needs_reconnecting`.
+            CallProblemError: `account.not_connected`, `account.needs_reconnecting`.
         """
         row = await self.known(name, brand)
-        if row.account.state_at(datetime.now(UTC)) is State.NEEDS_RECONNECTING:
-            raise ProblemError(
+        if row.account.state_at(datetime.now(UTC)) is AccountState.NEEDS_RECONNECTING:
+            raise CallProblemError(
                 needs_reconnecting(name, row.account.detail or "its access has expired: connect again")
             )
         return self._opened(row)
 
-    async def known(self, name: str, brand: str | None) -> store.Row:
-        """The account as it is kept, for a brand that may use it.
+    async def known(self, name: str, brand: str | None) -> store.AccountRow:
+        """The account without credentials, if the brand may use it.
 
         Raises:
-            ProblemError: `account.not_connected`.
+            CallProblemError: `account.not_connected`.
         """
         async with self._connections.connection() as connection:
             row = await store.find(connection, name)
         if row is None or row.account.kind not in KINDS or not row.account.may_be_used_by(brand):
-            raise ProblemError(not_connected(name))
+            raise CallProblemError(not_connected(name))
         return row
 
-    async def connect(self, given: Connecting, credentials: Mapping[str, Any] | None) -> Credentials | None:
-        """Connects an account, or changes it. Without credentials, those that it has are kept if it stays where it is.
+    async def connect(
+        self, given: AccountSetup, credentials: Mapping[str, Any] | None
+    ) -> AccountCredentials | None:
+        """Connects or changes an account. Without credentials, it keeps the present ones if kind and address are unchanged.
 
-        Returns the new credentials, so that what was made for them can be shown once.
+        Returns the new credentials, so that generated secrets can be shown once.
 
         Raises:
-            ProblemError: `credentials.key_missing`: they would be sent elsewhere than they were given for; `credentials.no_keys`.
-            ValueError: they are not those of such an account; quotes none of them.
+            CallProblemError: `credentials.key_missing`: the present ones belong to another address;
+                `credentials.no_keys`.
+            ValueError: the credentials do not fit the kind; the message quotes none of them.
         """
         kind = KINDS[given.kind]
         async with self._connections.connection() as connection, connection.transaction():
@@ -115,51 +118,53 @@ class Registry:
                     given.kind,
                     _place(given.settings),
                 ):
-                    raise ProblemError(_credentials_missing(given.name))
+                    raise CallProblemError(_credentials_missing(given.name))
                 await store.change(connection, given)
                 return None
             checked = validated(kind, credentials or {})
             await self.put(connection, given, checked)
             return checked
 
-    async def put(self, connection: Connection, given: Connecting, credentials: Credentials) -> None:
-        """Connects it with these, in the transaction at hand."""
+    async def put(self, connection: Connection, given: AccountSetup, credentials: AccountCredentials) -> None:
+        """Stores the account and its credentials in the present transaction."""
         await store.put(connection, given, self.seal(given.name, credentials))
 
-    async def replace(self, opened: Opened, credentials: Credentials) -> bool:
-        """New credentials for an account; False if somebody was faster. When this returns they are stored."""
-        sealed = self.seal(opened.account.name, credentials)
+    async def replace(self, unsealed: UnsealedAccount, credentials: AccountCredentials) -> bool:
+        """Stores renewed credentials; returns False if another process stored newer ones."""
+        sealed = self.seal(unsealed.account.name, credentials)
         async with self._connections.connection() as connection:
-            return await store.set_sealed(connection, opened.account.name, opened.account.generation, sealed)
+            return await store.set_sealed(
+                connection, unsealed.account.name, unsealed.account.generation, sealed
+            )
 
     async def rotate(self, name: str) -> SecretStr:
-        """The new signing secret of a webhook; the one before signs, too, until the next time.
+        """Creates and returns a new signing secret for a webhook; the previous one signs too, until the next rotation.
 
         Raises:
-            ProblemError: `account.not_connected`; `account.request_not_allowed`: it is no webhook.
+            CallProblemError: `account.not_connected`; `account.request_not_allowed`: the account is no webhook.
         """
         async with self._connections.connection() as connection, connection.transaction():
             await store.lock(connection, name)
             row = await store.find(connection, name)
             if row is None:
-                raise ProblemError(not_connected(name, HTTPStatus.NOT_FOUND))
-            opened = self._opened(row)
-            if not isinstance(opened.credentials, WebhookCredentials):
-                raise ProblemError(_no_webhook(name))
-            new = opened.credentials.rotated()
+                raise CallProblemError(not_connected(name, HTTPStatus.NOT_FOUND))
+            unsealed = self._opened(row)
+            if not isinstance(unsealed.credentials, WebhookCredentials):
+                raise CallProblemError(_no_webhook(name))
+            new = unsealed.credentials.rotated()
             await store.set_sealed(connection, name, row.account.generation, self.seal(name, new))
         return new.secret
 
     async def disconnect(self, name: str) -> None:
-        """Raises ProblemError: `account.not_connected`."""
+        """Raises CallProblemError: `account.not_connected`."""
         async with self._connections.connection() as connection:
             if not await store.remove(connection, name):
-                raise ProblemError(not_connected(name, HTTPStatus.NOT_FOUND))
+                raise CallProblemError(not_connected(name, HTTPStatus.NOT_FOUND))
 
     async def erase(self, erasure_id: UUID, brand: str) -> dict[str, int]:
-        """Takes the accounts from a brand that is erased; those of others as well lose it and stay.
+        """Takes all accounts from an erased brand; shared ones stay with their other brands.
 
-        They are out of use at once, and deleted with their credentials after `ERASED_ACCOUNTS_KEPT`.
+        They stop working at once, and are deleted with their credentials after `ERASED_ACCOUNTS_KEPT`.
         """
         async with self._connections.connection() as connection, connection.transaction():
             removed = await store.erase_once(connection, erasure_id, brand)
@@ -167,64 +172,64 @@ class Registry:
         return removed
 
     async def erased(self) -> list[store.ErasedAccount]:
-        """The accounts that erasures took and that can be given back, the latest first."""
+        """Erased accounts that can be restored, newest first."""
         async with self._connections.connection() as connection:
             return await store.erased(connection, ERASED_ACCOUNTS_KEPT)
 
     async def restore(self, erasure_id: UUID) -> tuple[list[str], list[str]]:
-        """Undoes an erasure: the names of the accounts that are back, and of those whose name another account has now."""
+        """Undoes an erasure; returns the restored names, and those that another account has taken."""
         async with self._connections.connection() as connection, connection.transaction():
             restored, taken = await store.restore(connection, erasure_id, ERASED_ACCOUNTS_KEPT)
         log.warning("accounts_restored", erasure_id=str(erasure_id), restored=restored, taken=taken)
         return restored, taken
 
     async def forget_erased(self) -> None:
-        """Deletes for good what erasures took longer ago than `ERASED_ACCOUNTS_KEPT`."""
+        """Deletes accounts that were erased longer than `ERASED_ACCOUNTS_KEPT` ago."""
         async with self._connections.connection() as connection:
             await store.forget_erased(connection, ERASED_ACCOUNTS_KEPT)
 
-    async def seal_anew(self) -> int:
-        """Seals everything with the first key of the ring, while requests go on; returns how many accounts there are.
+    async def reseal(self) -> int:
+        """Re-encrypts all credentials with the first key of the ring, during operation; returns the number of accounts.
 
         Raises:
-            ProblemError: one of them cannot be opened; those before it are done.
+            CallProblemError: one account cannot be opened; the earlier ones are done.
         """
         done = 0
         async with self._connections.connection() as connection:
-            for row in await store.every(connection):
-                anew = self._keyring.seal_anew(row.account.name, row.sealed)
+            for row in await store.list_accounts(connection):
+                anew = self._keyring.reseal(row.account.name, row.sealed)
                 await store.replace_sealed(connection, row.account.name, row.sealed, anew)
                 done += 1
             for name, sealed in await store.erased_sealed(connection):
-                anew = self._keyring.seal_anew(name, sealed)
+                anew = self._keyring.reseal(name, sealed)
                 await store.replace_erased_sealed(connection, name, sealed, anew)
         return done
 
-    def seal(self, name: str, credentials: Credentials) -> bytes:
-        """Raises ProblemError: `credentials.no_keys`."""
+    def seal(self, name: str, credentials: AccountCredentials) -> bytes:
+        """Raises CallProblemError: `credentials.no_keys`."""
         self.learn(credentials)
         return self._keyring.seal(f"{_SEALED_AS}{name}", credentials.plain())
 
-    def learn(self, credentials: Credentials) -> None:
-        """Has them hidden from now on wherever something is written down."""
+    def learn(self, credentials: AccountCredentials) -> None:
+        """Masks the account's secrets in logs and answers from now on."""
         new = set(credentials.secrets()) - self._learned
         if new:
             redaction.learn(*new)
             self._learned |= new
 
-    def _opened(self, row: store.Row) -> Opened:
+    def _opened(self, row: store.AccountRow) -> UnsealedAccount:
         account = row.account
         kind = KINDS[account.kind]
         text = self._keyring.open(f"{_SEALED_AS}{account.name}", row.sealed).get_secret_value()
         credentials = kind.credentials.model_validate_json(text)
         self.learn(credentials)
-        return Opened(account, kind, kind.settings.model_validate(account.settings), credentials)
+        return UnsealedAccount(account, kind, kind.settings.model_validate(account.settings), credentials)
 
 
-def identities(account: Account) -> list[str]:
-    """What stands for the user as whom an account is connected: `user:…`, if that is known, and this connection, `connection:…`.
+def identities(account: ConnectedAccount) -> list[str]:
+    """The account's identities: `user:…` if the user is known, and `connection:…` for this connection.
 
-    A receipt keeps the first of them, and goes on only while one of them is what it keeps.
+    A receipt stores the first one, and continues only while one of them matches it.
     """
     kind = KINDS.get(account.kind)
     user = None if kind is None else kind.user(account)
@@ -233,15 +238,15 @@ def identities(account: Account) -> list[str]:
     return [this] if user is None else [f"user:{user}", this]
 
 
-def validated(kind: Kind, credentials: Mapping[str, Any]) -> Credentials:
-    """Raises ValueError: a sentence that says what is wrong and quotes nothing."""
+def validated(kind: AccountKind, credentials: Mapping[str, Any]) -> AccountCredentials:
+    """Raises ValueError with a sentence that says what is wrong and quotes nothing."""
     try:
         return kind.credentials.model_validate(dict(credentials))
     except ValidationError as error:
         raise ValueError(f"credentials.{_first(error)}") from None
 
 
-def checked_settings(kind: Kind, settings: Mapping[str, Any]) -> dict[str, Any]:
+def checked_settings(kind: AccountKind, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Raises ValueError."""
     try:
         return kind.settings.model_validate(dict(settings)).model_dump(mode="json")
@@ -255,12 +260,12 @@ def _first(error: ValidationError) -> str:
 
 
 def _place(settings: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Where credentials are sent."""
+    """The address that receives the credentials."""
     return tuple(settings.get(name) for name in ("url", "api_url", "host", "port", "security"))
 
 
-def not_connected(name: str, status: HTTPStatus = HTTPStatus.FAILED_DEPENDENCY) -> Problem:
-    return Problem(
+def not_connected(name: str, status: HTTPStatus = HTTPStatus.FAILED_DEPENDENCY) -> CallProblem:
+    return CallProblem(
         "account.not_connected",
         f"there is no account {name} for this brand: `brandctl accounts connect` connects one, `brandctl accounts list` shows"
         " what there is",
@@ -268,24 +273,24 @@ def not_connected(name: str, status: HTTPStatus = HTTPStatus.FAILED_DEPENDENCY) 
     )
 
 
-def needs_reconnecting(name: str, detail: str | None) -> Problem:
-    return Problem(
+def needs_reconnecting(name: str, detail: str | None) -> CallProblem:
+    return CallProblem(
         "account.needs_reconnecting",
         f"{name} takes no requests: {detail or 'its access was refused'} (`brandctl accounts connect`)",
         HTTPStatus.FAILED_DEPENDENCY,
     )
 
 
-def _no_webhook(name: str) -> Problem:
-    return Problem(
+def _no_webhook(name: str) -> CallProblem:
+    return CallProblem(
         "account.request_not_allowed",
         f"{name} has no signing secret: give it other credentials with `brandctl accounts connect`",
         HTTPStatus.UNPROCESSABLE_ENTITY,
     )
 
 
-def _credentials_missing(name: str) -> Problem:
-    return Problem(
+def _credentials_missing(name: str) -> CallProblem:
+    return CallProblem(
         "credentials.key_missing",
         f"give the credentials of {name} again: they are kept only where kind and address stay as they are",
         HTTPStatus.UNPROCESSABLE_ENTITY,

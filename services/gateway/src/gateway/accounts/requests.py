@@ -1,4 +1,4 @@
-"""What a service sends to have an account asked, and what it gets: the bodies of `POST /v1/accounts/{name}/requests`."""
+"""Bodies of `POST /v1/accounts/{name}/requests` and its answers."""
 
 import base64
 import binascii
@@ -12,9 +12,9 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
 from chassis.http.api import View
-from gateway.accounts.domain import Effect
-from gateway.accounts.kind import Request
-from gateway.accounts.mail import Mail
+from gateway.accounts.domain import ReceiptStep
+from gateway.accounts.kind import RemoteRequest
+from gateway.accounts.mail import MailMessage
 from gateway.requests import Brand
 
 _HeaderText = Annotated[str, StringConstraints(pattern=r"^[ -~]*$", max_length=1000)]
@@ -40,7 +40,7 @@ class _Part(BaseModel):
     type: _MediaType | None = None
     text: _Text | None = None
     base64: str | None = None
-    """Bytes of a file; this or `text`."""
+    """The bytes of a file; this or `text`."""
 
     @model_validator(mode="after")
     def _has_one_value(self) -> Self:
@@ -59,8 +59,8 @@ class _Part(BaseModel):
         return head.encode() + b"\r\n" + value
 
 
-class Content(BaseModel):
-    """Bytes as they are."""
+class RequestContent(BaseModel):
+    """Bytes to send unchanged."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -82,16 +82,16 @@ class EffectOfRequest(BaseModel):
     step: Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[ -~]+$")]
     fence: Annotated[int, Field(ge=0, le=2**62)]
     sends: bool
-    """False: it looks something up."""
+    """False: the request only reads."""
 
 
 class AccountRequest(BaseModel):
-    """A request to the account's own side; at most one of `json`, `form`, `content`, `parts`."""
+    """A request to the account's provider; at most one of `json`, `form`, `content`, `parts`."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     brand: Brand | None = None
-    """On whose behalf; left out: an operator's."""
+    """The brand that sends; left out for an operator."""
     method: Literal["GET", "POST", "PUT", "PATCH"]
     path: Annotated[str, StringConstraints(pattern=r"^/[!-~]*$", max_length=2000)]
     query: dict[
@@ -100,11 +100,11 @@ class AccountRequest(BaseModel):
     headers: dict[_Name, _HeaderText] = {}
     json_body: Annotated[JsonValue, Field(alias="json")] = None
     form: dict[Annotated[str, StringConstraints(max_length=100)], _Text] | None = None
-    content: Content | None = None
+    content: RequestContent | None = None
     parts: Annotated[list[_Part], Field(min_length=1, max_length=20)] | None = None
     effect: EffectOfRequest | None = None
     seconds: Annotated[float, Field(ge=0.1, le=120)] = 20.0
-    """From now to the last byte of the answer; nothing is written later."""
+    """Time limit up to the last byte of the answer; nothing is sent later."""
 
     @model_validator(mode="after")
     def _has_one_body(self) -> Self:
@@ -115,8 +115,8 @@ class AccountRequest(BaseModel):
             raise ValueError("a GET has no body")
         return self
 
-    def request(self) -> Request:
-        """As it is put on the wire, without the credentials."""
+    def request(self) -> RemoteRequest:
+        """The request as sent, without credentials."""
         body, type_ = b"", None
         document: Any = None
         if self.json_body is not None:
@@ -133,43 +133,45 @@ class AccountRequest(BaseModel):
             body += b"--%b--\r\n" % boundary.encode()
             type_ = f"multipart/form-data; boundary={boundary}"
             document = {each.name: each.text or "" for each in self.parts}
-        return Request(self.method, self.path, tuple(self.query.items()), self.headers, body, type_, document)
+        return RemoteRequest(
+            self.method, self.path, tuple(self.query.items()), self.headers, body, type_, document
+        )
 
-    def about(self) -> Effect | None:
+    def about(self) -> ReceiptStep | None:
         if self.effect is None:
             return None
-        return Effect(self.effect.receipt_id, self.effect.step, self.effect.fence, self.effect.sends)
+        return ReceiptStep(self.effect.receipt_id, self.effect.step, self.effect.fence, self.effect.sends)
 
 
-class Closing(BaseModel):
-    """Of a receipt that is taken over, or settled."""
+class FenceRequest(BaseModel):
+    """Refuses later requests of a receipt that was taken over or settled."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     brand: Brand | None = None
     receipt_id: UUID
     fence: Annotated[int, Field(ge=0, le=2**62)]
-    """Nothing with a lower one is sent from now on."""
+    """Requests with a lower fence are refused from now on."""
 
 
 class AccountAnswer(View):
-    """What the account's own side answered, whatever its status."""
+    """The provider's answer, including error statuses."""
 
     model_config = ConfigDict(serialize_by_alias=True)
 
     status: int
     headers: dict[str, str]
-    """Those that say something, by names in lower case."""
+    """Selected headers, by names in lower case."""
     json_body: Annotated[Any, Field(alias="json")] = None
-    """The JSON in its body; null if there is none."""
+    """The JSON in the body; null if there is none."""
     text: str | None = None
-    """Its body otherwise."""
+    """The body, if it is no JSON."""
     truncated: bool = False
-    """Only the beginning of the body was read."""
+    """The body was too long and is cut off."""
     whole_items: list[Any] | None = None
-    """Of a body that was cut off and is a list in JSON: the items that are whole; then `json` and `text` are null."""
+    """The complete items of a truncated JSON list; then `json` and `text` are null."""
     retry_at: datetime | None = None
-    """Nothing more is asked of the account before."""
+    """No further request may go to the account before."""
 
 
 _Address = Annotated[str, StringConstraints(pattern=r"^[^\s<>@,;:\"()\[\]\\]{1,64}@[A-Za-z0-9.-]{1,253}$")]
@@ -177,7 +179,7 @@ _Line = Annotated[str, StringConstraints(pattern=r"^[^\r\n\x00]*$", min_length=1
 
 
 class MailRequest(BaseModel):
-    """A mail to be handed in."""
+    """A mail to submit."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
@@ -190,12 +192,12 @@ class MailRequest(BaseModel):
     """The same for every attempt: `<…@acme.example>`."""
     seconds: Annotated[float, Field(ge=1, le=120)] = 30.0
 
-    def mail(self) -> Mail:
-        return Mail(tuple(dict.fromkeys(self.to)), self.subject, self.text, self.html, self.message_id)
+    def mail(self) -> MailMessage:
+        return MailMessage(tuple(dict.fromkeys(self.to)), self.subject, self.text, self.html, self.message_id)
 
 
 class MailAnswer(View):
     accepted: list[str]
-    """Addresses that the server takes responsibility for."""
+    """Addresses that the server accepted."""
     refused: dict[str, str]
-    """Others, with what it says of each."""
+    """Refused addresses, with the server's reasons."""

@@ -1,4 +1,4 @@
-"""Connecting accounts, and asking them. Credentials come in and are never given back."""
+"""Routes that connect accounts and send requests to them. No route returns credentials."""
 
 import asyncio
 from collections.abc import Mapping
@@ -13,16 +13,16 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints
 from chassis.http.api import UNKNOWN, View, needs, refusal, router
 from chassis.http.callers import Scope
 from chassis.http.problem_codes import INVALID_REQUEST, RefusalError
-from gateway.accounts.asking import READ_AT_ONCE, AskingAccounts, Wanted
-from gateway.accounts.domain import ALL_BRANDS, Account
-from gateway.accounts.health import Health
-from gateway.accounts.kind import Answer
+from gateway.accounts.caller import READ_AT_ONCE, AccountCall, AccountCaller
+from gateway.accounts.domain import ALL_BRANDS, ConnectedAccount
+from gateway.accounts.health import AccountHealthChecker
+from gateway.accounts.kind import RemoteResponse
 from gateway.accounts.kinds import KINDS
-from gateway.accounts.mail import Mailing
-from gateway.accounts.registry import Registry, checked_settings, identities, not_connected
-from gateway.accounts.requests import AccountAnswer, AccountRequest, Closing, MailAnswer, MailRequest
-from gateway.accounts.store import Connecting, ErasedAccount
-from gateway.problems import NO_KEYS, ProblemError
+from gateway.accounts.mail import AccountMailer
+from gateway.accounts.registry import AccountRegistry, checked_settings, identities, not_connected
+from gateway.accounts.requests import AccountAnswer, AccountRequest, FenceRequest, MailAnswer, MailRequest
+from gateway.accounts.store import AccountSetup, ErasedAccount
+from gateway.problems import NO_KEYS, CallProblemError
 from gateway.requests import BRAND_PATTERN, Brand
 
 REQUESTS: Final = "/v1/accounts/{name}/requests"
@@ -31,7 +31,7 @@ MAIL: Final = "/v1/accounts/{name}/mail"
 ROTATE: Final = "/v1/accounts/{name}/rotate"
 CHECK: Final = "/v1/accounts/{name}/check"
 MAX_REQUEST_BYTES: Final = 16_000_000
-"""Of a picture in base64, and some."""
+"""Fits a picture in base64, with its fields."""
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$", max_length=63)]
 KindName = Literal[
     "bluesky",
@@ -71,7 +71,7 @@ FROM_ACCOUNTS: Final = {
         HTTPStatus.FAILED_DEPENDENCY,
         "There is no such account, it has to be connected again, or nobody knows what became of the request.",
     ),
-    **refusal(HTTPStatus.PAYMENT_REQUIRED, "There is no money for it now; again after `Retry-After`."),
+    **refusal(HTTPStatus.PAYMENT_REQUIRED, "The budget does not suffice now; retry after `Retry-After`."),
     **refusal(HTTPStatus.TOO_MANY_REQUESTS, "Its turn does not come in time; again after `Retry-After`."),
 }
 
@@ -82,26 +82,27 @@ class AccountView(View):
     name: str
     kind: str
     brands: list[str]
-    """Slugs of those that may use it; `*`: all, and operators."""
+    """Slugs of the brands that may use it; `*`: all, and operators."""
     label: str | None
-    """What people call it there: `@acme`."""
+    """Its name at the provider: `@acme`."""
     state: Literal["ok", "expiring", "needs_reconnecting", "unchecked"]
     detail: str | None
     """Why, in plain words."""
     facts: dict[str, str]
-    """What its own side says of it and is no secret: ids and addresses that requests are made of."""
+    """Public facts from the provider: ids and addresses that requests are built from."""
     identities: list[str]
-    """What stands for the user as whom it is connected: `user:…`, the same after each reconnection, if that is known; and
-    `connection:…`, of this connection alone."""
+    """Identities of the connected user: `user:…` survives reconnection, if the user is known; `connection:…` stands
+    for this connection alone.
+    """
     scopes: list[str]
     expires_at: datetime | None
-    """When its access ends, unless somebody connects it again before."""
+    """When its access ends, unless it is connected again before."""
     checked_at: datetime | None
     connected_at: datetime
     settings: dict[str, Any]
 
     @classmethod
-    def of(cls, account: Account) -> Self:
+    def of(cls, account: ConnectedAccount) -> Self:
         return cls(
             name=account.name,
             kind=account.kind,
@@ -146,22 +147,22 @@ class ErasedAccountView(View):
         )
 
 
-class ErasedAccounts(View):
+class ErasedAccountList(View):
     items: list[ErasedAccountView]
 
 
-class Restored(View):
-    """What an undone erasure gave back."""
+class RestoredAccountsView(View):
+    """The accounts that an undone erasure restored."""
 
     erasure_id: UUID
     restored: list[str]
-    """Names of the accounts that are connected again."""
+    """Names of the restored accounts."""
     name_taken: list[str]
-    """Names of those that stay away, because another account is called so now."""
+    """Names that another account has taken; these accounts are not restored."""
 
 
 class ConnectAccount(BaseModel):
-    """What an operator connects."""
+    """The account to connect."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
@@ -169,39 +170,39 @@ class ConnectAccount(BaseModel):
     brands: Brands
     settings: dict[str, Any] = {}
     credentials: dict[Annotated[str, StringConstraints(max_length=50)], SecretStr] | None = None
-    """Left out: those that it has are kept, if kind and address stay as they are."""
+    """If left out, the present ones stay, provided kind and address do not change."""
 
 
-class Connected(View):
-    """What was connected."""
+class ConnectedAccountView(View):
+    """The connected account."""
 
     name: str
     secret: str | None
-    """Of a webhook, for the receiver to check signatures with; shown this once."""
+    """The secret of a webhook, with which the receiver checks signatures; shown once."""
 
 
-class Erasing(BaseModel):
+class EraseAccounts(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     brand: Brand
 
 
-class Erased(View):
-    """What went with a brand."""
+class AccountErasureView(View):
+    """The accounts that an erasure took from a brand."""
 
     erasure_id: UUID
     brand_slug: str
     removed: dict[str, int]
-    """`accounts` with their credentials; `shared_accounts` that other brands go on using."""
+    """`accounts`: deleted with their credentials; `shared_accounts`: kept by other brands."""
 
 
-def account_routes(registry: Registry, health: Health) -> APIRouter:
-    """What is connected, for operators and, to look at, for services."""
+def account_routes(registry: AccountRegistry, health: AccountHealthChecker) -> APIRouter:
+    """Routes that manage accounts, for operators; services may list them."""
     routes = router("/accounts", tags=["Accounts"])
 
     @routes.get("", dependencies=[needs(Scope.READ)], summary="What is connected")
     async def list_accounts(brand: Annotated[Brand | None, Query()] = None) -> AccountList:
-        """Of a brand, those that it may use."""
+        """Lists the accounts that a brand may use."""
         return AccountList(items=[AccountView.of(each) for each in await registry.described(brand)])
 
     @routes.get("/{name}", dependencies=[needs(Scope.OPERATE)], summary="One of them", responses=UNKNOWN)
@@ -214,17 +215,19 @@ def account_routes(registry: Registry, health: Health) -> APIRouter:
         summary="Connect an account, or change it",
         responses=NO_KEYS,
     )
-    async def connect_account(name: Annotated[Name, Path()], request: ConnectAccount) -> Connected:
+    async def connect_account(name: Annotated[Name, Path()], request: ConnectAccount) -> ConnectedAccountView:
         kind = KINDS[request.kind]
         given = None if request.credentials is None else _visible(request.credentials)
         try:
             settings = checked_settings(kind, request.settings)
-            connecting = Connecting(name, request.kind, brands_of(request.brands), settings)
+            connecting = AccountSetup(name, request.kind, brands_of(request.brands), settings)
             credentials = await registry.connect(connecting, given)
         except ValueError as error:
             raise RefusalError(INVALID_REQUEST, str(error)) from None
         made = getattr(credentials, "secret", None) if given is None or "secret" not in given else None
-        return Connected(name=name, secret=made.get_secret_value() if isinstance(made, SecretStr) else None)
+        return ConnectedAccountView(
+            name=name, secret=made.get_secret_value() if isinstance(made, SecretStr) else None
+        )
 
     @routes.delete(
         "/{name}",
@@ -242,9 +245,9 @@ def account_routes(registry: Registry, health: Health) -> APIRouter:
         summary="Give a webhook another signing secret",
         responses={**UNKNOWN, **NO_KEYS},
     )
-    async def rotate_account_secret(name: Annotated[Name, Path()]) -> Connected:
-        """Messages are signed with both until the next rotation, so that the receiver can change over in between."""
-        return Connected(name=name, secret=(await registry.rotate(name)).get_secret_value())
+    async def rotate_account_secret(name: Annotated[Name, Path()]) -> ConnectedAccountView:
+        """Both secrets sign until the next rotation, so the receiver can change over in between."""
+        return ConnectedAccountView(name=name, secret=(await registry.rotate(name)).get_secret_value())
 
     @routes.post(
         "/{name}/check",
@@ -254,14 +257,14 @@ def account_routes(registry: Registry, health: Health) -> APIRouter:
     )
     async def check_account(name: Annotated[Name, Path()]) -> AccountView:
         await view(registry, name)
-        await health.look(name)
+        await health.check(name)
         return await view(registry, name)
 
     return routes
 
 
-def asking_routes(asking: AskingAccounts, mailing: Mailing) -> APIRouter:
-    """What services ask of accounts."""
+def asking_routes(asking: AccountCaller, mailer: AccountMailer) -> APIRouter:
+    """Routes through which services use accounts."""
     routes = router("/accounts", tags=["Accounts"])
 
     @routes.post(
@@ -274,8 +277,8 @@ def asking_routes(asking: AskingAccounts, mailing: Mailing) -> APIRouter:
     async def send_account_request(
         name: Annotated[Name, Path()], request: AccountRequest, x_account_identity: Identity = None
     ) -> AccountAnswer:
-        """Sent once, or not at all; whatever is answered is told, with its status."""
-        wanted = Wanted(
+        """Sends the request at most once and returns the answer, including error statuses."""
+        wanted = AccountCall(
             name, request.brand, request.request(), request.about(), request.seconds, x_account_identity
         )
         told = await asking.ask(wanted)
@@ -299,8 +302,8 @@ def asking_routes(asking: AskingAccounts, mailing: Mailing) -> APIRouter:
         responses=FROM_ACCOUNTS,
     )
     async def send_mail(name: Annotated[Name, Path()], request: MailRequest) -> MailAnswer:
-        """Of several addresses some may be refused; twice the same `message_id` is the same mail to whoever gets it."""
-        taken = await mailing.send(name, request.brand, request.mail(), request.seconds)
+        """A server may refuse some of the addresses. Receivers treat the same `message_id` as the same mail."""
+        taken = await mailer.send(name, request.brand, request.mail(), request.seconds)
         return MailAnswer(accepted=list(taken.accepted), refused=taken.refused)
 
     @routes.post(
@@ -310,44 +313,44 @@ def asking_routes(asking: AskingAccounts, mailing: Mailing) -> APIRouter:
         summary="Have nothing sent any more with a lower fence",
         responses=FROM_ACCOUNTS,
     )
-    async def close_account_fence(name: Annotated[Name, Path()], request: Closing) -> None:
+    async def close_account_fence(name: Annotated[Name, Path()], request: FenceRequest) -> None:
         await asking.close(name, request.brand, request.receipt_id, request.fence)
 
     return routes
 
 
-def erasure_routes(registry: Registry) -> APIRouter:
-    """What the orchestrator asks when a brand is erased."""
+def erasure_routes(registry: AccountRegistry) -> APIRouter:
+    """Routes with which the orchestrator erases a brand."""
     routes = router("/erasures", tags=["Accounts"])
 
     @routes.put(
         "/{erasure_id}", dependencies=[needs(Scope.ADMIN)], summary="Forget the accounts of an erased brand"
     )
-    async def erase_brand_accounts(erasure_id: UUID, request: Erasing) -> Erased:
-        """Its own are removed, from others it is taken. Again, it removes nothing and tells the same.
+    async def erase_brand_accounts(erasure_id: UUID, request: EraseAccounts) -> AccountErasureView:
+        """Deletes the brand's own accounts and removes it from shared ones. A repeated call changes nothing.
 
-        For a week an administrator can undo it; then they are deleted with their credentials.
+        An administrator can undo it for a week; then the accounts are deleted with their credentials.
         """
         removed = await registry.erase(erasure_id, request.brand)
-        return Erased(erasure_id=erasure_id, brand_slug=request.brand, removed=removed)
+        return AccountErasureView(erasure_id=erasure_id, brand_slug=request.brand, removed=removed)
 
     @routes.get(
         "",
         dependencies=[needs(Scope.ADMIN)],
         summary="Accounts that erasures took and that can be given back",
     )
-    async def list_erased() -> ErasedAccounts:
-        return ErasedAccounts(items=[ErasedAccountView.of(each) for each in await registry.erased()])
+    async def list_erased() -> ErasedAccountList:
+        return ErasedAccountList(items=[ErasedAccountView.of(each) for each in await registry.erased()])
 
     @routes.post(
         "/{erasure_id}/restore",
         dependencies=[needs(Scope.ADMIN)],
         summary="Undo an erasure: give the accounts back",
     )
-    async def restore_brand_accounts(erasure_id: UUID) -> Restored:
-        """Those whose name another account has now stay away: disconnect that one first. Again, it gives back what is left."""
+    async def restore_brand_accounts(erasure_id: UUID) -> RestoredAccountsView:
+        """Restores accounts whose names are free; disconnect the others first. A repeated call restores the rest."""
         restored, taken = await registry.restore(erasure_id)
-        return Restored(erasure_id=erasure_id, restored=restored, name_taken=taken)
+        return RestoredAccountsView(erasure_id=erasure_id, restored=restored, name_taken=taken)
 
     return routes
 
@@ -356,21 +359,21 @@ def brands_of(given: list[str]) -> list[str]:
     return [ALL_BRANDS] if ALL_BRANDS in given else sorted(set(given))
 
 
-async def _document(answer: Answer) -> Any:
+async def _document(answer: RemoteResponse) -> Any:
     if len(answer.body) <= READ_AT_ONCE:
         return answer.document
     return await asyncio.to_thread(lambda: answer.document)
 
 
-async def view(registry: Registry, name: str) -> AccountView:
+async def view(registry: AccountRegistry, name: str) -> AccountView:
     for each in await registry.described():
         if each.name == name:
             return AccountView.of(each)
-    raise ProblemError(not_connected(name, HTTPStatus.NOT_FOUND))
+    raise CallProblemError(not_connected(name, HTTPStatus.NOT_FOUND))
 
 
 def _visible(credentials: Mapping[str, SecretStr]) -> dict[str, str]:
-    """What is put into headers and forms. What it is must not be told."""
+    """Checks a text for use in headers and forms. The error does not quote it."""
     given = {name: value.get_secret_value() for name, value in credentials.items()}
     for name, value in given.items():
         if not 1 <= len(value) <= 4000 or not all(" " <= char <= "~" for char in value):  # noqa: PLR2004

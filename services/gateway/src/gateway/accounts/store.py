@@ -1,4 +1,4 @@
-"""Connected accounts, the statements."""
+"""SQL for connected accounts."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from chassis import Connection
-from gateway.accounts.domain import Account, Looked, State
+from gateway.accounts.domain import AccountCheck, AccountState, ConnectedAccount
 
 _COLUMNS = """
     name, kind, brands, settings, sealed, generation, label, facts, scopes, expires_at, state, detail, connected_at, checked_at
@@ -16,16 +16,16 @@ _COLUMNS = """
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """An account with its credentials, sealed."""
+class AccountRow:
+    """An account with its sealed credentials."""
 
-    account: Account
+    account: ConnectedAccount
     sealed: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Connecting:
-    """What somebody connects."""
+class AccountSetup:
+    """The account that an operator connects."""
 
     name: str
     kind: str
@@ -33,22 +33,22 @@ class Connecting:
     settings: Mapping[str, Any]
 
 
-async def find(connection: Connection, name: str) -> Row | None:
+async def find(connection: Connection, name: str) -> AccountRow | None:
     row = await connection.fetchrow(f"select {_COLUMNS} from accounts where name = $1", name)  # noqa: S608
     return None if row is None else _row(row)
 
 
-async def every(connection: Connection) -> list[Row]:
+async def list_accounts(connection: Connection) -> list[AccountRow]:
     return [_row(row) for row in await connection.fetch(f"select {_COLUMNS} from accounts order by name")]  # noqa: S608
 
 
 async def lock(connection: Connection, name: str) -> None:
-    """One change of an account after the other; there may be no row to lock yet."""
+    """Serializes changes of one account; its row may not exist yet, so there is nothing else to lock."""
     await connection.execute("select pg_advisory_xact_lock(hashtextextended('account ' || $1, 0))", name)
 
 
-async def put(connection: Connection, given: Connecting, sealed: bytes) -> None:
-    """Connects it with these credentials; nothing is known of them yet."""
+async def put(connection: Connection, given: AccountSetup, sealed: bytes) -> None:
+    """Stores the account with these credentials, unchecked."""
     await connection.execute(
         """
         insert into accounts (name, kind, brands, settings, sealed) values ($1, $2, $3, $4::jsonb, $5)
@@ -65,8 +65,8 @@ async def put(connection: Connection, given: Connecting, sealed: bytes) -> None:
     )
 
 
-async def change(connection: Connection, given: Connecting) -> None:
-    """Changes who may use it, and how much it may be asked; its credentials stay."""
+async def change(connection: Connection, given: AccountSetup) -> None:
+    """Changes brands and limits of an account; its credentials stay."""
     await connection.execute(
         "update accounts set brands = $2, settings = $3::jsonb where name = $1",
         given.name,
@@ -80,9 +80,9 @@ async def remove(connection: Connection, name: str) -> bool:
 
 
 async def erase_once(connection: Connection, erasure_id: UUID, brand: str) -> dict[str, int]:
-    """Removes the accounts and logins that are the brand's alone, and takes others from it; how many there were.
+    """Removes the brand's own accounts and log-ins, and takes the brand from shared ones; returns the numbers.
 
-    The same erasure again removes nothing and tells the same: by then the name may be another brand's.
+    A repeated erasure removes nothing and returns the same numbers: another brand may have the name by then.
     """
     await connection.execute("select pg_advisory_xact_lock(hashtextextended('gateway.erasure', 0))")
     before = await connection.fetchval("select removed from erased_brands where erasure_id = $1", erasure_id)
@@ -121,7 +121,7 @@ async def erase_once(connection: Connection, erasure_id: UUID, brand: str) -> di
 
 @dataclass(frozen=True, slots=True)
 class ErasedAccount:
-    """An account that an erasure took from a brand, and that can be given back until `forgotten_at`."""
+    """An account that an erasure took; it can be restored until `forgotten_at`."""
 
     erasure_id: UUID
     brand: str
@@ -132,7 +132,7 @@ class ErasedAccount:
 
 
 async def erased(connection: Connection, kept: timedelta) -> list[ErasedAccount]:
-    """All that can be given back, the latest first."""
+    """All accounts that can be restored, newest first."""
     rows = await connection.fetch(
         """
         select erasure_id, brand_slug, name, kind, erased_at, erased_at + $1::interval as forgotten_at from erased_accounts
@@ -154,8 +154,8 @@ async def erased(connection: Connection, kept: timedelta) -> list[ErasedAccount]
 
 
 async def restore(connection: Connection, erasure_id: UUID, kept: timedelta) -> tuple[list[str], list[str]]:
-    """Gives accounts back: the names of those that are connected again, and of those whose name another account has now."""
-    # As who connects an account of one of these names at the same time.
+    """Restores accounts; returns the restored names, and those that another account has taken."""
+    # The same lock as connecting an account of one of these names.
     names = await connection.fetch(
         "select name from erased_accounts where erasure_id = $1 order by name", erasure_id
     )
@@ -188,27 +188,27 @@ async def restore(connection: Connection, erasure_id: UUID, kept: timedelta) -> 
 
 
 async def forget_erased(connection: Connection, kept: timedelta) -> None:
-    """Deletes for good what an erasure took that long ago."""
+    """Deletes accounts that were erased longer ago."""
     await connection.execute(
         "delete from erased_accounts where erased_at <= clock_timestamp() - $1::interval", kept
     )
 
 
 async def erased_sealed(connection: Connection) -> list[tuple[str, bytes]]:
-    """Name and sealed credentials of each account that can be given back."""
+    """Name and sealed credentials of each account that can be restored."""
     rows = await connection.fetch("select name, sealed from erased_accounts where sealed is not null")
     return [(row["name"], bytes(row["sealed"])) for row in rows]
 
 
 async def replace_erased_sealed(connection: Connection, name: str, before: bytes, after: bytes) -> None:
-    """The same credentials, sealed with another key."""
+    """Replaces the sealed credentials with the same ones under another key."""
     await connection.execute(
         "update erased_accounts set sealed = $3 where name = $1 and sealed = $2", name, before, after
     )
 
 
 async def set_sealed(connection: Connection, name: str, generation: int, sealed: bytes) -> bool:
-    """New credentials in the place of those of that generation. False: somebody has changed them meanwhile."""
+    """Stores new credentials in place of those of a generation. Returns False if they have changed since."""
     return (
         await connection.fetchval(
             """
@@ -224,7 +224,7 @@ async def set_sealed(connection: Connection, name: str, generation: int, sealed:
 
 
 async def replace_sealed(connection: Connection, name: str, before: bytes, after: bytes) -> None:
-    """The same credentials, sealed with another key."""
+    """Replaces the sealed credentials with the same ones under another key."""
     await connection.execute(
         "update accounts set sealed = $3 where name = $1 and sealed = $2", name, before, after
     )
@@ -234,8 +234,10 @@ async def set_expiry(connection: Connection, name: str, expires_at: datetime | N
     await connection.execute("update accounts set expires_at = $2 where name = $1", name, expires_at)
 
 
-async def found_well(connection: Connection, account: Account, looked: Looked, again: timedelta) -> None:
-    """What its own side said of it; unless it was connected anew meanwhile."""
+async def mark_healthy(
+    connection: Connection, account: ConnectedAccount, checked: AccountCheck, again: timedelta
+) -> None:
+    """Stores the provider's description, unless the account was reconnected since."""
     await connection.execute(
         """
         update accounts set state = 'ok', detail = null, label = coalesce($3, label), facts = facts || $4::jsonb,
@@ -245,16 +247,18 @@ async def found_well(connection: Connection, account: Account, looked: Looked, a
         """,
         account.name,
         account.connected_at,
-        looked.label,
-        json.dumps({name: value for name, value in looked.facts.items() if value}),
-        None if looked.scopes is None else list(looked.scopes),
-        looked.expires_at,
+        checked.label,
+        json.dumps({name: value for name, value in checked.facts.items() if value}),
+        None if checked.scopes is None else list(checked.scopes),
+        checked.expires_at,
         again,
     )
 
 
-async def found_refused(connection: Connection, account: Account, detail: str, again: timedelta) -> None:
-    """It takes no requests any more until somebody connects it again, or it turns out to be well."""
+async def mark_refused(
+    connection: Connection, account: ConnectedAccount, detail: str, again: timedelta
+) -> None:
+    """Marks the account as unusable until it is reconnected, or a check succeeds."""
     await connection.execute(
         """
         update accounts set state = 'needs_reconnecting', detail = $3, checked_at = clock_timestamp(),
@@ -268,8 +272,10 @@ async def found_refused(connection: Connection, account: Account, detail: str, a
     )
 
 
-async def not_looked_at(connection: Connection, account: Account, detail: str, again: timedelta) -> None:
-    """It could not be asked: nothing more is known of it than before."""
+async def mark_unchecked(
+    connection: Connection, account: ConnectedAccount, detail: str, again: timedelta
+) -> None:
+    """Stores that a check failed without an answer; the account's state stays."""
     await connection.execute(
         """
         update accounts set check_due_at = clock_timestamp() + $4::interval,
@@ -284,7 +290,7 @@ async def not_looked_at(connection: Connection, account: Account, detail: str, a
 
 
 async def claim_due(connection: Connection, limit: int, within: timedelta) -> list[str]:
-    """Names of accounts that are to be looked at, for whoever asks first; so long nobody else gets them."""
+    """Claims due accounts for a check and returns their names; other replicas skip them for this long."""
     rows = await connection.fetch(
         """
         update accounts set check_due_at = clock_timestamp() + $2::interval
@@ -300,7 +306,7 @@ async def claim_due(connection: Connection, limit: int, within: timedelta) -> li
 
 
 async def claim_renewal(connection: Connection, name: str, generation: int, within: timedelta) -> bool:
-    """Whether this process is to renew the credentials of that generation; so long nobody else does."""
+    """Claims the renewal of a generation's credentials; returns whether this process got it."""
     return (
         await connection.fetchval(
             """
@@ -317,24 +323,24 @@ async def claim_renewal(connection: Connection, name: str, generation: int, with
 
 
 async def end_renewal(connection: Connection, name: str, generation: int) -> None:
-    """It came to nothing: the next may try."""
+    """Releases a claim after a failed renewal."""
     await connection.execute(
         "update accounts set renewing_until = null where name = $1 and generation = $2", name, generation
     )
 
 
 async def count(connection: Connection) -> dict[tuple[str, str], int]:
-    """Accounts by kind and state, as they are now."""
+    """Numbers of accounts by kind and state."""
     now: datetime = await connection.fetchval("select clock_timestamp()")
     counted: dict[tuple[str, str], int] = {}
-    for row in await every(connection):
+    for row in await list_accounts(connection):
         place = (row.account.kind, row.account.state_at(now).value)
         counted[place] = counted.get(place, 0) + 1
     return counted
 
 
-def _row(row: Any) -> Row:
-    account = Account(
+def _row(row: Any) -> AccountRow:
+    account = ConnectedAccount(
         name=row["name"],
         kind=row["kind"],
         brands=tuple(row["brands"]),
@@ -344,14 +350,14 @@ def _row(row: Any) -> Row:
         facts=json.loads(row["facts"]),
         scopes=tuple(row["scopes"]),
         expires_at=row["expires_at"],
-        state=State(row["state"]),
+        state=AccountState(row["state"]),
         detail=row["detail"],
         connected_at=row["connected_at"],
         checked_at=row["checked_at"],
     )
-    return Row(account, bytes(row["sealed"]))
+    return AccountRow(account, bytes(row["sealed"]))
 
 
 def _count(status: str) -> int:
-    """Of `DELETE 5`."""
+    """The number in `DELETE 5`."""
     return int(status.rpartition(" ")[2])

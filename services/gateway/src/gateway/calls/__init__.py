@@ -1,7 +1,7 @@
-"""Calls that may cost something: each made once, paid once, and answered to all who asked for it."""
+"""Paid calls to providers: each is made once, charged once, and its answer shared by identical requests."""
 
-from gateway.calls.asking import ask
-from gateway.calls.domain import Asked, fingerprint
-from gateway.calls.paying import Answer, Paying
+from gateway.calls.domain import CallRequest, fingerprint
+from gateway.calls.paid_calls import CallAnswer, PaidCalls
+from gateway.calls.provider import ask_provider
 
-__all__ = ["Answer", "Asked", "Paying", "ask", "fingerprint"]
+__all__ = ["CallAnswer", "CallRequest", "PaidCalls", "ask_provider", "fingerprint"]

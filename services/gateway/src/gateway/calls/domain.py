@@ -1,4 +1,4 @@
-"""What a call is, when two of them are the same, and how one ends."""
+"""Paid calls: their requests, their fingerprints and their outcomes."""
 
 import hashlib
 import json
@@ -8,34 +8,34 @@ from typing import Any, Final
 
 from pydantic import JsonValue
 
-from gateway.outcomes import Paid
-from gateway.problems import Problem
+from gateway.outcomes import AnsweredCall
+from gateway.problems import CallProblem
 
-KEPT: Final = timedelta(days=7)
-"""How long answers and keys are kept: as long as a command can be delivered again."""
+ANSWERS_KEPT_FOR: Final = timedelta(days=7)
+"""How long answers and keys are stored: as long as a command can be delivered again."""
 AFTER_THE_CALL: Final = timedelta(seconds=15)
-"""From when a call must have ended at the latest until its process is taken for dead."""
+"""A process counts as dead this long after its call's time limit."""
 
 
 def fingerprint(*parts: JsonValue) -> bytes:
-    """Of what makes two calls the same: equal JSON, equal fingerprint, whatever the order of fields."""
+    """A hash of the values; equal JSON gives equal hashes, in any order of fields."""
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).digest()
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A call to be made.
+class CallRequest:
+    """A call to make.
 
     Args:
-        brand: who pays.
-        provider: whom it goes to, by name.
-        subject: what the ledger says it was: `search`, or a model's name.
-        fingerprint: of all that makes it the same as another, the brand included.
-        maximum: micro-dollars that it can cost at most.
-        within: how long it may take once it is sent.
-        fresh: how old an answer may be that was given to somebody else; zero asks anew.
-        key: the caller's own, the same for every delivery of one command's step.
+        brand: the brand that pays.
+        provider: name of the account.
+        subject: the ledger's entry: `search`, or a model's name.
+        fingerprint: equal for calls that may share an answer; includes the brand.
+        maximum: the highest possible price, in micro-dollars.
+        within: time limit from sending to the answer.
+        fresh: maximum age of an answer to another request; zero always makes a new call.
+        key: the caller's idempotency key, the same for every delivery of one command's step.
     """
 
     brand: str
@@ -48,9 +48,9 @@ class Asked:
     key: str | None = None
 
 
-def kept_answer(paid: Paid) -> dict[str, Any]:
+def answer_outcome(paid: AnsweredCall) -> dict[str, Any]:
     return {"answer": paid.answer}
 
 
-def kept_problem(problem: Problem) -> dict[str, Any]:
+def problem_outcome(problem: CallProblem) -> dict[str, Any]:
     return {"problem": problem.as_json()}

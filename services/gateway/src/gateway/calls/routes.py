@@ -1,4 +1,4 @@
-"""What was spent, on what, and what may be: for operators."""
+"""Routes with which operators see spending and set caps."""
 
 from datetime import date, datetime
 from decimal import Decimal
@@ -13,9 +13,9 @@ from chassis.http.api import Moment, View, needs, router
 from chassis.http.callers import Scope
 from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, FORMER_AFTER, FormerlyLargerLimit
 from gateway.calls import store
-from gateway.money import ALL, Caps, Spending, micros
+from gateway.money import ALL, SpendingCaps, SpendingControl, micros
 from gateway.money import store as money
-from gateway.money.domain import Period, following
+from gateway.money.domain import BudgetPeriod, following
 from gateway.requests import BRAND_PATTERN, Brand
 
 _MOST: Final = Decimal(1_000_000)
@@ -51,12 +51,12 @@ class ScopeView(View):
     day: PeriodView
     month: PeriodView
     stopped: str | None
-    """Why nothing is spent, if so; it may be empty."""
+    """Why spending is stopped; null: it is not. May be empty."""
     since: int | None = None
-    """What was spent from the day `since` on, in micro-dollars; null: it was not asked for."""
+    """Micro-dollars spent since the day `since`; null: the request named no day."""
 
 
-class ProviderView(View):
+class ProviderSpendView(View):
     brand: str
     provider: str
     calls: int
@@ -64,16 +64,16 @@ class ProviderView(View):
 
 
 class SpendView(View):
-    """Of the running day and month of UTC."""
+    """Of the current day and month in UTC."""
 
     today: date
     scopes: list[ScopeView]
-    providers: list[ProviderView]
-    """What the month's calls cost, by brand and provider."""
+    providers: list[ProviderSpendView]
+    """Cost of the month's calls, by brand and provider."""
 
 
 class CallView(View):
-    """A line of the ledger; amounts in micro-dollars."""
+    """An entry of the ledger; amounts in micro-dollars."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -82,7 +82,7 @@ class CallView(View):
     provider: str
     subject: str
     state: Literal["reserved", "sent", "settled", "released", "presumed"]
-    """`presumed`: its process died before the answer came, so it counts as spent at its maximum."""
+    """`presumed`: the process died before the answer, so the call counts at its maximum."""
     maximum: int
     spent: int
     usage: dict[str, int]
@@ -95,11 +95,11 @@ class CallView(View):
 class CallList(View):
     items: list[CallView]
     next: datetime | None
-    """Where the next page begins: send it as `after`."""
+    """Send it as `after` to get the next page."""
 
 
 class CapsRequest(BaseModel):
-    """Dollars; null, or left out: as the settings have it."""
+    """Dollars; null, or left out: the setting's cap."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -120,7 +120,7 @@ class ResumeRequest(BaseModel):
     scope: Spender = ALL
 
 
-def spend_routes(connections: Connections, spending: Spending) -> APIRouter:
+def spend_routes(connections: Connections, spending: SpendingControl) -> APIRouter:
     routes = router("/spend", tags=["Money"])
 
     async def view(brand: str | None, since: date | None = None) -> SpendView:
@@ -139,7 +139,7 @@ def spend_routes(connections: Connections, spending: Spending) -> APIRouter:
                 for scope in sorted(scopes)
             ],
             providers=[
-                ProviderView(brand=brand, provider=provider, calls=calls, spent=spent)
+                ProviderSpendView(brand=brand, provider=provider, calls=calls, spent=spent)
                 for brand, provider, calls, spent in providers
             ],
         )
@@ -203,11 +203,11 @@ def spend_routes(connections: Connections, spending: Spending) -> APIRouter:
 def _scope_view(
     scope: str,
     today: date,
-    accounts: dict[tuple[str, Period], money.Account],
-    caps: Caps,
+    accounts: dict[tuple[str, BudgetPeriod], money.BudgetAccount],
+    caps: SpendingCaps,
     recently: dict[str, int] | None,
 ) -> ScopeView:
-    def period_view(period: Period) -> PeriodView:
+    def period_view(period: BudgetPeriod) -> PeriodView:
         account = accounts.get((scope, period))
         return PeriodView(
             spent=account.spent if account else 0,
@@ -218,8 +218,8 @@ def _scope_view(
 
     return ScopeView(
         scope=scope,
-        day=period_view(Period.DAY),
-        month=period_view(Period.MONTH),
+        day=period_view(BudgetPeriod.DAY),
+        month=period_view(BudgetPeriod.MONTH),
         stopped=caps.stopped,
         since=None if recently is None else recently.get(scope, 0),
     )

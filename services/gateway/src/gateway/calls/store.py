@@ -1,4 +1,4 @@
-"""The ledger: calls from being set aside to their end, and the answers that are kept. The statements."""
+"""SQL for the ledger of calls and for kept answers."""
 
 import json
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from typing import Any, Final
 from uuid import UUID
 
 from chassis import Connection
-from gateway.calls.domain import Asked
+from gateway.calls.domain import CallRequest
 from gateway.money import Charge
 from gateway.money import store as money
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """One that has begun and not ended."""
+class OpenCall:
+    """A call that has begun and not ended."""
 
     id: UUID
     provider: str
@@ -22,8 +22,8 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """What became of a call."""
+class CallOutcome:
+    """The outcome of a call, as stored."""
 
     call_id: UUID
     outcome: dict[str, Any] | None
@@ -31,8 +31,8 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A line of the ledger; amounts in micro-dollars."""
+class LedgerEntry:
+    """An entry of the ledger; amounts in micro-dollars."""
 
     id: UUID
     brand: str
@@ -49,25 +49,25 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What is known of a call that somebody asks for."""
+class EarlierCall:
+    """An earlier call that matches a call request."""
 
     first_asked_at: datetime | None
-    """When its key was first used for it; None: it has no key, or one that was used for another call."""
-    found: Kept | UUID | None
-    """The last answer to the same that was fresh, or is younger, when it was first asked (now, without a key); or else the same call, if
-    somebody is making it and is not taken for dead."""
+    """When the key was first used for this call; None: no key, or one used for another call."""
+    found: CallOutcome | UUID | None
+    """The last fresh answer, or the id of an identical call under way. Freshness counts from the first use of the
+    key, or from now."""
 
 
 _KEPT: Final = """
     fingerprint = $1 and state = 'settled' and outcome is not null and outcome ? 'answer'
     and ended_at > coalesce({first_asked_at}, clock_timestamp()) - {fresh}::interval
 """
-"""What a call was answered that need not be made again."""
+"""Final answers and problems, which are not requested again."""
 
 
-async def look(connection: Connection, asked: Asked) -> Known:
-    """Notes the use of the key, if there is one, and looks for the call."""
+async def find_earlier(connection: Connection, call_request: CallRequest) -> EarlierCall:
+    """Records the use of the key, if any, and looks for an earlier call."""
     kept = _KEPT.format(first_asked_at="used.began_at", fresh="$4")
     row = await connection.fetchrow(
         f"""
@@ -87,28 +87,28 @@ async def look(connection: Connection, asked: Asked) -> Known:
             where fingerprint = $1 and state in ('reserved', 'sent') and lease_until > clock_timestamp()
         ) as open on true
         """,  # noqa: S608  (a constant)
-        asked.fingerprint,
-        asked.brand,
-        asked.key,
-        asked.fresh,
+        call_request.fingerprint,
+        call_request.brand,
+        call_request.key,
+        call_request.fresh,
     )
     assert row is not None
-    return Known(row["began_at"], row["open"] if row["id"] is None else _kept(row))
+    return EarlierCall(row["began_at"], row["open"] if row["id"] is None else _kept(row))
 
 
 async def begin(
     connection: Connection,
-    asked: Asked,
+    call_request: CallRequest,
     charge: Charge,
     first_asked_at: datetime | None,
     *,
     sent: bool,
     lease: timedelta,
 ) -> UUID | None:
-    """Writes down that a call is about to be made, or sent, and sets aside what it may cost, in accounts that are locked.
+    """Records a call as reserved or sent, and sets its maximum aside in the locked accounts.
 
     Returns:
-        None, if the same call is open already, or has been answered since somebody looked.
+        None, if an identical call is open, or was answered since the caller looked.
     """
     kept = _KEPT.format(first_asked_at="$12::timestamptz", fresh="$13")
     call: UUID | None = await connection.fetchval(
@@ -125,23 +125,23 @@ async def begin(
         )
         select id from begun
         """,  # noqa: S608  (a constant)
-        asked.fingerprint,
-        asked.brand,
-        asked.provider,
-        asked.subject,
+        call_request.fingerprint,
+        call_request.brand,
+        call_request.provider,
+        call_request.subject,
         "sent" if sent else "reserved",
         charge.amount,
         charge.day,
         lease,
         *money.columns(charge),
         first_asked_at,
-        asked.fresh,
+        call_request.fresh,
     )
     return call
 
 
 async def mark_sent(connection: Connection, call: UUID, lease: timedelta) -> bool:
-    """Whether it may be sent: whoever waited too long for his turn was taken for dead."""
+    """Marks the call as sent; returns False if its reservation has expired."""
     return (
         await connection.fetchval(
             """
@@ -159,11 +159,11 @@ SENT_BY_BRAND: Final = """
     select brand, count(*) as calls from calls
     where provider = $1 and state = 'sent' and lease_until > clock_timestamp() group by brand
 """
-"""Calls under way at a provider; those of processes taken for dead do not count."""
+"""Calls under way at a provider; expired ones do not count."""
 
 
 async def open_by_state(connection: Connection) -> dict[tuple[str, str], int]:
-    """Calls that have not ended by account and state; those of processes taken for dead do not count."""
+    """Numbers of open calls by account and state; expired ones do not count."""
     rows = await connection.fetch(
         """
         select provider, state, count(*) as calls from calls
@@ -174,12 +174,16 @@ async def open_by_state(connection: Connection) -> dict[tuple[str, str], int]:
 
 
 async def end(
-    connection: Connection, call: Call, state: str, spent: int, usage: dict[str, int], outcome: dict[str, Any]
+    connection: Connection,
+    call: OpenCall,
+    state: str,
+    spent: int,
+    usage: dict[str, int],
+    outcome: dict[str, Any],
 ) -> None:
-    """Ends a call, and counts what it cost in the place of what was set aside for it, or was presumed to be spent.
+    """Ends a call and replaces its reservation, or its presumed cost, by the real one.
 
-    One that was presumed to be spent has not ended: its process was slow, not dead. One that was released is left as it is: it was
-    never sent.
+    A slow process may still end a call that was presumed spent. A released call stays as it is: it was never sent.
     """
     await connection.execute(
         """
@@ -213,8 +217,8 @@ async def end(
     )
 
 
-async def overdue(connection: Connection, limit: int) -> list[Call]:
-    """Open calls whose process is taken for dead."""
+async def list_overdue(connection: Connection, limit: int) -> list[OpenCall]:
+    """Open calls of processes that count as dead."""
     rows = await connection.fetch(
         """
         select id, brand, provider, day, maximum from calls
@@ -223,12 +227,12 @@ async def overdue(connection: Connection, limit: int) -> list[Call]:
         limit,
     )
     return [
-        Call(row["id"], row["provider"], Charge(row["brand"], row["day"], row["maximum"])) for row in rows
+        OpenCall(row["id"], row["provider"], Charge(row["brand"], row["day"], row["maximum"])) for row in rows
     ]
 
 
 async def give_up(connection: Connection, call: UUID) -> str | None:
-    """Ends an overdue call: `released` if it was never sent, `presumed` otherwise. None if somebody else ended it."""
+    """Ends an overdue call: `released` if unsent, else `presumed`. Returns None if it has ended already."""
     state: str | None = await connection.fetchval(
         """
         update calls
@@ -241,8 +245,8 @@ async def give_up(connection: Connection, call: UUID) -> str | None:
     return state
 
 
-async def ended(connection: Connection, call: UUID) -> Kept | None:
-    """How a call ended; None while it has not. An outcome of None: nobody heard how."""
+async def find_outcome(connection: Connection, call: UUID) -> CallOutcome | None:
+    """The outcome of a call; None while it is open. Its `outcome` is None if no answer came."""
     row = await connection.fetchrow(
         "select id, outcome, spent from calls where id = $1 and state not in ('reserved', 'sent')", call
     )
@@ -250,7 +254,7 @@ async def ended(connection: Connection, call: UUID) -> Kept | None:
 
 
 async def forget(connection: Connection, answers: timedelta, ledger: timedelta) -> None:
-    """Takes away what is older: answers and keys, and lines of the ledger."""
+    """Deletes old answers, keys and entries of the ledger."""
     await connection.execute(
         """
         update calls set outcome = null
@@ -266,8 +270,8 @@ async def forget(connection: Connection, answers: timedelta, ledger: timedelta) 
 
 async def entries(
     connection: Connection, brand: str | None, before: datetime | None, limit: int
-) -> list[Entry]:
-    """Lines of the ledger, newest first."""
+) -> list[LedgerEntry]:
+    """Entries of the ledger, newest first."""
     rows = await connection.fetch(
         """
         select id, brand, provider, subject, state, maximum, spent, usage, day, began_at, ended_at,
@@ -279,13 +283,13 @@ async def entries(
         before,
         limit,
     )
-    return [Entry(**(dict(row) | {"usage": json.loads(row["usage"])})) for row in rows]
+    return [LedgerEntry(**(dict(row) | {"usage": json.loads(row["usage"])})) for row in rows]
 
 
 async def by_provider(
     connection: Connection, day: date, scope: str | None
 ) -> list[tuple[str, str, int, int]]:
-    """(brand, provider, calls, micro-dollars spent) of the month that the day is in."""
+    """(brand, provider, calls, micro-dollars spent) for the month of the day."""
     rows = await connection.fetch(
         """
         select brand, provider, count(*) as calls, sum(spent)::bigint as spent from calls
@@ -299,6 +303,6 @@ async def by_provider(
     return [(row["brand"], row["provider"], row["calls"], row["spent"]) for row in rows]
 
 
-def _kept(row: Any) -> Kept:
+def _kept(row: Any) -> CallOutcome:
     outcome = row["outcome"]
-    return Kept(row["id"], None if outcome is None else json.loads(outcome), row["spent"])
+    return CallOutcome(row["id"], None if outcome is None else json.loads(outcome), row["spent"])

@@ -1,7 +1,7 @@
-"""Accounts with providers: their keys are sealed when they come in, and opened where a request is about to leave."""
+"""Accounts with providers. Keys are encrypted on arrival, and decrypted just before a request."""
 
-from gateway.credentials.accounts import Accounts
-from gateway.credentials.domain import Account, Described
+from gateway.credentials.accounts import ProviderAccounts
+from gateway.credentials.domain import ProviderAccount, ProviderAccountSummary
 from gateway.credentials.keyring import Keyring
 
-__all__ = ["Account", "Accounts", "Described", "Keyring"]
+__all__ = ["Keyring", "ProviderAccount", "ProviderAccountSummary", "ProviderAccounts"]

@@ -1,4 +1,4 @@
-"""An account with a provider, and what may be shown of its key."""
+"""A provider account, and the part of its key that may be shown."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from pydantic import SecretStr
 
 _SHOWN: Final = 4
 _LONG: Final = 16
-"""Of a key this long, its last four characters tell it from others and help nobody to guess it."""
+"""Keys of this length show their last four characters: enough to recognize, too few to guess."""
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
-    """One that can be asked. Its key is secret wherever it is printed."""
+class ProviderAccount:
+    """A provider account with its key, which prints masked."""
 
     name: str
     kind: str
@@ -23,13 +23,13 @@ class Account:
 
     @property
     def authorization(self) -> dict[str, str]:
-        """The header that most providers take the key in; none if there is no key."""
+        """A bearer header with the key; empty without a key."""
         return {} if self.key is None else {"Authorization": f"Bearer {self.key.get_secret_value()}"}
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
-    """What anybody may know of one."""
+class ProviderAccountSummary:
+    """A provider account without its key, as shown to operators."""
 
     name: str
     kind: str

@@ -1,6 +1,6 @@
-"""The keys that providers' keys are encrypted with: the first seals, all of them open.
+"""The keys that encrypt providers' keys: the first encrypts, all decrypt.
 
-What encrypts takes 6 MB, and is loaded where there are keys.
+The library takes 6 MB of memory, so it is imported on first use.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import SecretStr
 
 from chassis import redaction
-from gateway.problems import Problem, ProblemError
+from gateway.problems import CallProblem, CallProblemError
 
 if TYPE_CHECKING:
     from cryptography.fernet import MultiFernet
@@ -20,10 +20,10 @@ HOW_TO_MAKE_ONE: Final = "make one with `openssl rand -base64 32`"
 
 
 def split_keys(text: str) -> list[str]:
-    """One or several, separated by commas or white space.
+    """Splits keys at commas and white space.
 
     Raises:
-        ValueError: one is no key; does not quote it.
+        ValueError: a key is invalid; the message does not quote it.
     """
     from cryptography.fernet import Fernet  # noqa: PLC0415
 
@@ -39,11 +39,11 @@ def split_keys(text: str) -> list[str]:
 
 
 class Keyring:
-    """Seals and opens.
+    """Encrypts and decrypts secrets.
 
     Args:
-        keys: as the setting has them; None if there are none.
-        file: where they are, if in a file: it is read again when it has changed, so that keys are rotated without a restart.
+        keys: the value of the setting; None if unset.
+        file: a file with keys; it is read again after a change, so keys rotate without a restart.
     """
 
     def __init__(self, keys: SecretStr | None, file: Path | None = None) -> None:
@@ -55,48 +55,48 @@ class Keyring:
         self._look_at_the_file()
 
     def seal(self, name: str, key: str) -> bytes:
-        """The key of the account of that name, for the database.
+        """Encrypts the key of the named account, for the database.
 
         Raises:
-            ProblemError: `credentials.no_keys`: there is nothing to seal it with.
+            CallProblemError: `credentials.no_keys`: the ring is empty.
         """
-        # The name is sealed with it: a row that was given another's key does not open.
+        # The name is encrypted too, so a sealed key opens only for its own account.
         return self._current().encrypt(json.dumps([name, key]).encode())
 
     def open(self, name: str, sealed: bytes) -> SecretStr:
-        """What was sealed under that name.
+        """Decrypts a key that was sealed for this name.
 
         Raises:
-            ProblemError: `credentials.sealed`: none of the keys opens it.
+            CallProblemError: `credentials.sealed`: no key of the ring opens it.
         """
         from cryptography.fernet import InvalidToken  # noqa: PLC0415
 
         try:
             sealed_name, key = json.loads(self._current().decrypt(sealed))
         except InvalidToken:
-            raise ProblemError(_cannot_open(name)) from None
+            raise CallProblemError(_cannot_open(name)) from None
         if sealed_name != name:
-            raise ProblemError(_cannot_open(name))
+            raise CallProblemError(_cannot_open(name))
         return SecretStr(key)
 
-    def seal_anew(self, name: str, sealed: bytes) -> bytes:
-        """The same, sealed with the first key.
+    def reseal(self, name: str, sealed: bytes) -> bytes:
+        """Re-encrypts a sealed key with the first of the ring.
 
         Raises:
-            ProblemError: `credentials.sealed`, `credentials.no_keys`.
+            CallProblemError: `credentials.sealed`, `credentials.no_keys`.
         """
         from cryptography.fernet import InvalidToken  # noqa: PLC0415
 
         try:
             return self._current().rotate(sealed)
         except InvalidToken:
-            raise ProblemError(_cannot_open(name)) from None
+            raise CallProblemError(_cannot_open(name)) from None
 
     def _current(self) -> "MultiFernet":
         self._look_at_the_file()
         if self._ring is None:
-            raise ProblemError(
-                Problem(
+            raise CallProblemError(
+                CallProblem(
                     "credentials.no_keys",
                     f"the gateway has no key to keep secrets with; {HOW_TO_MAKE_ONE} and set GATEWAY_KEYS or"
                     " GATEWAY_KEYS_FILE",
@@ -115,7 +115,7 @@ class Keyring:
                 self._take(self._file.read_text(encoding="utf-8"))
                 self._seen = seen
         except (OSError, ValueError):
-            # Away, or half written: what is known opens as before, and the next look may find it whole.
+            # The file is missing or incomplete; the known keys stay, and the next look reads it again.
             return
 
     def _take(self, text: str) -> None:
@@ -126,8 +126,8 @@ class Keyring:
         self._ring = MultiFernet([Fernet(key) for key in keys])
 
 
-def _cannot_open(name: str) -> Problem:
-    return Problem(
+def _cannot_open(name: str) -> CallProblem:
+    return CallProblem(
         "credentials.sealed",
         f"none of GATEWAY_KEYS opens the key of {name}: add the one that it was sealed with, or connect it anew with"
         f" `brandctl providers connect`",

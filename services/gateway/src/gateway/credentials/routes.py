@@ -1,4 +1,4 @@
-"""Connecting providers. Keys come in and are never given back."""
+"""Routes that connect providers. No route returns a key."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, SecretStr, StringConstraints, Valida
 from chassis.http.api import UNKNOWN, View, needs, router
 from chassis.http.callers import Scope
 from chassis.http.problem_codes import INVALID_REQUEST, RefusalError
-from gateway.credentials.accounts import Accounts, not_connected
-from gateway.problems import NO_KEYS, ProblemError
+from gateway.credentials.accounts import ProviderAccounts, not_connected
+from gateway.problems import NO_KEYS, CallProblemError
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$", max_length=63)]
 
@@ -23,43 +23,43 @@ class ProviderView(View):
     name: str
     kind: str
     settings: dict[str, Any]
-    """Where it is, what it costs, how much it may be asked."""
+    """Address, prices and limits."""
     has_key: bool
     key_end: str | None
     """The last four characters of a long key."""
     key_set_at: datetime | None
     from_environment: bool
-    """It is configured by environment variables, and stays until something else is connected under its name."""
+    """From environment variables, until an account of the same name is connected."""
 
 
 class ProviderList(View):
     items: list[ProviderView]
 
 
-class ConnectRequest(BaseModel):
+class ConnectProvider(BaseModel):
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     kind: Literal["brave", "searxng", "model"]
     settings: dict[str, Any] = {}
     key: SecretStr | None = None
-    """Left out: the one that it has is kept, if kind and address stay as they are."""
+    """If left out, the present key stays, provided kind and address do not change."""
 
 
-class Rotated(View):
+class KeyRotationView(View):
     sealed_anew: int
 
 
 def provider_routes(
-    accounts: Accounts,
+    accounts: ProviderAccounts,
     kinds: Mapping[str, type[BaseModel]],
     others: Sequence[Callable[[], Awaitable[int]]] = (),
 ) -> APIRouter:
-    """The routes.
+    """Creates the routes.
 
     Args:
-        accounts: with providers.
-        kinds: what the settings of each kind of provider are.
-        others: seal anew what else is sealed with the same keys, and say how many that is.
+        accounts: provider accounts.
+        kinds: settings by kind of provider.
+        others: re-encrypt further secrets with the same keys, and return their numbers.
     """
     routes = router("/providers", tags=["Providers"])
 
@@ -73,7 +73,7 @@ def provider_routes(
         for each in await accounts.described():
             if each.name == name:
                 return ProviderView.model_validate(each)
-        raise ProblemError(not_connected(name, HTTPStatus.NOT_FOUND))
+        raise CallProblemError(not_connected(name, HTTPStatus.NOT_FOUND))
 
     @routes.put(
         "/{name}",
@@ -82,10 +82,10 @@ def provider_routes(
         summary="Connect a provider, or change it",
         responses=NO_KEYS,
     )
-    async def connect_provider(name: Annotated[Name, Path()], request: ConnectRequest) -> None:
+    async def connect_provider(name: Annotated[Name, Path()], request: ConnectProvider) -> None:
         key = request.key
         if key is not None and not _is_visible(key.get_secret_value()):
-            # A header cannot carry anything else, and what it is must not be told.
+            # A header carries nothing else, and the error must not quote the key.
             raise RefusalError(INVALID_REQUEST, "key: must be 1 to 4,000 visible ASCII characters")
         await accounts.connect(name, request.kind, _checked(kinds[request.kind], request.settings), key)
 
@@ -105,11 +105,11 @@ def provider_routes(
         summary="Seal every key, and the credentials of every account, with the first of GATEWAY_KEYS",
         responses=NO_KEYS,
     )
-    async def rotate_provider_keys() -> Rotated:
-        sealed = await accounts.seal_anew()
-        for seal_anew in others:
-            sealed += await seal_anew()
-        return Rotated(sealed_anew=sealed)
+    async def rotate_provider_keys() -> KeyRotationView:
+        sealed = await accounts.reseal()
+        for reseal in others:
+            sealed += await reseal()
+        return KeyRotationView(sealed_anew=sealed)
 
     return routes
 

@@ -1,4 +1,4 @@
-"""What operators have connected: the statements."""
+"""SQL for connected provider accounts."""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from chassis import Connection
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CredentialRow:
     name: str
     kind: str
     settings: Mapping[str, Any]
@@ -19,7 +19,7 @@ class Row:
     key_set_at: datetime | None
 
 
-async def rows(connection: Connection, name: str | None = None) -> list[Row]:
+async def rows(connection: Connection, name: str | None = None) -> list[CredentialRow]:
     found = await connection.fetch(
         """
         select name, kind, settings, sealed, key_end, key_set_at from providers
@@ -28,7 +28,7 @@ async def rows(connection: Connection, name: str | None = None) -> list[Row]:
         name,
     )
     return [
-        Row(
+        CredentialRow(
             row["name"],
             row["kind"],
             json.loads(row["settings"]),
@@ -48,7 +48,7 @@ async def put(
     sealed: bytes | None,
     key_end: str | None,
 ) -> None:
-    """Connects it with this key, or none."""
+    """Stores an account with this key, or none."""
     await connection.execute(
         """
         insert into providers (name, kind, settings, sealed, key_end, key_set_at)
@@ -71,7 +71,7 @@ async def set_settings(connection: Connection, name: str, settings: Mapping[str,
 
 
 async def lock(connection: Connection, name: str) -> None:
-    """One change of an account after the other; there may be no row to lock yet."""
+    """Serializes changes of one account; its row may not exist yet, so there is nothing else to lock."""
     await connection.execute("select pg_advisory_xact_lock(hashtextextended('provider ' || $1, 0))", name)
 
 
@@ -80,7 +80,7 @@ async def remove(connection: Connection, name: str) -> bool:
 
 
 async def replace_sealed(connection: Connection, name: str, before: bytes, after: bytes) -> bool:
-    """False: the key was set anew meanwhile, with a key of the ring."""
+    """Returns False if the key was replaced in the meantime."""
     return (
         await connection.fetchval(
             "update providers set sealed = $3 where name = $1 and sealed = $2 returning true",

@@ -1,7 +1,16 @@
-"""The guarded way out: for addresses that come from users and pages, and may therefore lead anywhere."""
+"""A client for untrusted addresses from users and pages: it connects to public addresses only."""
 
-from gateway.egress.client import Egress, Fetched, Limits
-from gateway.egress.errors import EgressError, PassingError, RefusedError
-from gateway.egress.urls import Target, parse
+from gateway.egress.client import EgressClient, FetchedResponse, FetchLimits
+from gateway.egress.errors import EgressError, EgressRefusedError, EgressUnavailableError
+from gateway.egress.urls import EgressUrl, parse
 
-__all__ = ["Egress", "EgressError", "Fetched", "Limits", "PassingError", "RefusedError", "Target", "parse"]
+__all__ = [
+    "EgressClient",
+    "EgressError",
+    "EgressRefusedError",
+    "EgressUnavailableError",
+    "EgressUrl",
+    "FetchLimits",
+    "FetchedResponse",
+    "parse",
+]

@@ -1,7 +1,7 @@
-"""Which addresses are of the public internet. Everything else is refused, by what the registries of IANA say of it.
+"""Decides which IP addresses are public, by the registries of IANA; all others are refused.
 
-Python's `is_global` is not asked: what it says differs between its releases, and it takes translated addresses for public
-ones, although behind each may stand a private one.
+Python's `is_global` is not used: it differs between releases, and accepts translated addresses that may hide
+private ones.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,7 +33,7 @@ V4: Final = {
         ("240.0.0.0/4", "nobody"),
     )
 }
-"""Network → what it is for."""
+"""Network → its purpose."""
 V6: Final = {
     IPv6Network(network): what
     for network, what in (
@@ -56,11 +56,11 @@ V6: Final = {
     )
 }
 PUBLIC_V6: Final = IPv6Network("2000::/3")
-"""All that was ever given to anybody."""
+"""The range that is assigned to users."""
 
 
 def purpose(address: Address) -> str | None:
-    """What an address is for that is not of the public internet: `a private network`; None for a public one."""
+    """The purpose of an address outside the public internet, such as `a private network`; None for a public one."""
     known: Mapping[Any, str] = V4 if isinstance(address, IPv4Address) else V6
     found = next((what for network, what in known.items() if address in network), None)
     if found is None and isinstance(address, IPv6Address) and address not in PUBLIC_V6:
@@ -69,7 +69,7 @@ def purpose(address: Address) -> str | None:
 
 
 def is_reachable(text: str, exceptions: Iterable[Network]) -> bool:
-    """Whether a request may go to an address: it is public, or of a network that an operator has let in."""
+    """Whether requests may go to the address: it is public, or in a network that the operator allows."""
     address = parse(text)
     if address is None:
         return False
@@ -77,7 +77,7 @@ def is_reachable(text: str, exceptions: Iterable[Network]) -> bool:
 
 
 def parse(text: str) -> Address | None:
-    """The address that a text is, in the one notation that means the same to everybody; None otherwise."""
+    """Parses an address in the standard notation; None for any other text."""
     try:
         return ip_address(text)
     except ValueError:
@@ -85,10 +85,10 @@ def parse(text: str) -> Address | None:
 
 
 def networks(text: str) -> tuple[Network, ...]:
-    """The networks of a list with commas: `10.1.0.0/16, fd00:1::/32`.
+    """Parses a list of networks: `10.1.0.0/16, fd00:1::/32`.
 
     Raises:
-        ValueError: one of them is no network; the message says which.
+        ValueError: an entry is no network; the message names it.
     """
     found = []
     for part in filter(None, (each.strip() for each in text.split(","))):

@@ -1,4 +1,4 @@
-"""Getting what is at an address: every hop checked, everything bounded."""
+"""Fetches web addresses: it checks every redirect, and limits time and size."""
 
 import asyncio
 import ssl
@@ -13,38 +13,38 @@ import httpcore2
 import httpx
 
 from gateway.egress.addresses import Network
-from gateway.egress.connecting import GuardedConnections, Resolve, system_resolver
+from gateway.egress.connections import GuardedConnections, Resolve, system_resolver
 from gateway.egress.decoding import ACCEPTED, decoder
-from gateway.egress.errors import PassingError, RefusedError
-from gateway.egress.urls import Target, parse
+from gateway.egress.errors import EgressRefusedError, EgressUnavailableError
+from gateway.egress.urls import EgressUrl, parse
 
 MAX_REDIRECTS: Final = 5
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _CONNECT_SECONDS: Final = 5.0
 _AT_ONCE: Final = 16
-"""Answers that are read at a time, each of which may be as large as its limit says."""
+"""Concurrent answers; each may be as large as its limit."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What one answer may take."""
+class FetchLimits:
+    """Limits of one answer."""
 
     seconds: float
-    """From the first connection to the last byte, redirects included; what `before` waits, or the turn takes to come, does not count."""
+    """From the first connection to the last byte, redirects included; waits in `before` and for a free place do not count."""
     max_bytes: int
-    """Of a body, as it is before compression; 0: none is read."""
+    """Size of the decoded body; 0: no body is read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
-    """The answer at the end of the redirects."""
+class FetchedResponse:
+    """The answer after all redirects."""
 
-    target: Target
+    target: EgressUrl
     status: int
     headers: Mapping[str, str]
-    """By names in lower case; one that came several times is joined with commas."""
+    """Names are in lower case; repeated headers are joined with commas."""
     body: bytes
-    """Of 200 alone: nobody has a use for what comes with another status, and it is not read."""
+    """Only of status 200; other bodies are not read."""
 
     @property
     def media_type(self) -> str:
@@ -52,21 +52,21 @@ class Fetched:
 
 
 def media_type_of(headers: Mapping[str, str]) -> str:
-    """`text/html` of `Text/HTML; charset=utf-8`; empty if the site does not say."""
+    """`text/html` of `Text/HTML; charset=utf-8`; empty without the header."""
     return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-async def _nothing(_: Target) -> None:
+async def _nothing(_: EgressUrl) -> None:
     pass
 
 
-class Egress:
-    """One for the life of the process.
+class EgressClient:
+    """Fetches untrusted addresses; the process has one.
 
     Args:
-        user_agent: how it introduces itself.
-        exceptions: networks that are not public and may be reached nevertheless.
-        resolve: how names are looked up.
+        user_agent: the header `User-Agent`.
+        exceptions: private networks that may be reached all the same.
+        resolve: looks up names.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Egress:
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=httpx.create_ssl_context(),
             max_connections=None,
-            max_keepalive_connections=0,  # each is checked anew, and strangers hold none of ours open
+            max_keepalive_connections=0,  # Each connection is checked anew, and sites cannot keep ours open.
             network_backend=GuardedConnections(resolve, exceptions),
         )
 
@@ -92,63 +92,71 @@ class Egress:
 
     async def get(
         self,
-        target: Target,
-        limits: Limits,
+        target: EgressUrl,
+        limits: FetchLimits,
         *,
         media_types: Collection[str] | None = None,
         headers: Mapping[str, str] | None = None,
-        before: Callable[[Target], Awaitable[None]] = _nothing,
+        before: Callable[[EgressUrl], Awaitable[None]] = _nothing,
         body: bool = True,
-    ) -> Fetched:
-        """What is at the target, or where it leads; answers of any status.
+    ) -> FetchedResponse:
+        """Fetches the URL, following redirects; returns answers of any status.
 
         Args:
-            target: where to begin.
-            limits: of all hops together, and of the body.
-            media_types: of a body that is wanted; None: any.
-            headers: to be sent too.
-            before: called with the target of each hop before it is asked; it may wait, or raise.
-            body: whether it is read; if not, the connection is closed as soon as the headers are there. That is a GET all the same:
-                many sites answer HEAD otherwise, or not at all.
+            target: the first URL.
+            limits: of all redirects together, and of the body.
+            media_types: accepted types of the body; None: any.
+            headers: additional headers.
+            before: called with each URL before its request; it may wait, or raise.
+            body: False: the connection closes after the headers. The request is a GET all the same, since many
+                sites mishandle HEAD.
 
         Raises:
-            RefusedError: an address that may not be asked, or an answer that is not wanted.
-            PassingError: no whole answer in time.
+            EgressRefusedError: the URL is not permitted, or the answer is unusable.
+            EgressUnavailableError: no complete answer came in time.
         """
         left = limits.seconds
         for _ in range(MAX_REDIRECTS + 1):
             await before(target)
             async with self._room:
                 began = time.monotonic()
-                bounds = Limits(left, limits.max_bytes if body else 0)
+                bounds = FetchLimits(left, limits.max_bytes if body else 0)
                 found = await self._hop(target, bounds, media_types, headers or {})
                 left -= time.monotonic() - began
-            if isinstance(found, Fetched):
+            if isinstance(found, FetchedResponse):
                 return found
             target = found
-        raise RefusedError("redirects", f"The site redirects more than {MAX_REDIRECTS} times")
+        raise EgressRefusedError("redirects", f"The site redirects more than {MAX_REDIRECTS} times")
 
     async def _hop(
-        self, target: Target, limits: Limits, media_types: Collection[str] | None, headers: Mapping[str, str]
-    ) -> Fetched | Target:
+        self,
+        target: EgressUrl,
+        limits: FetchLimits,
+        media_types: Collection[str] | None,
+        headers: Mapping[str, str],
+    ) -> FetchedResponse | EgressUrl:
         try:
             async with asyncio.timeout(max(limits.seconds, 0.0)), self._asked(target, headers) as answer:
                 found = _headers(answer)
                 if answer.status in _REDIRECTS and "location" in found:
                     return parse(found["location"], after=target)
                 if answer.status != HTTPStatus.OK or not limits.max_bytes:
-                    return Fetched(target, answer.status, found, b"")
+                    return FetchedResponse(target, answer.status, found, b"")
                 if media_types is not None and media_type_of(found) not in media_types:
-                    raise RefusedError(
+                    raise EgressRefusedError(
                         "media_type",
                         f"{target.host} has {media_type_of(found)[:80] or 'something unnamed'} there, not a text",
                     )
-                return Fetched(target, answer.status, found, await _body(answer, found, limits.max_bytes))
+                return FetchedResponse(
+                    target, answer.status, found, await _body(answer, found, limits.max_bytes)
+                )
         except TimeoutError:
-            raise PassingError("timeout", f"{target.host} did not answer in time") from None
+            raise EgressUnavailableError("timeout", f"{target.host} did not answer in time") from None
 
     @asynccontextmanager
-    async def _asked(self, target: Target, headers: Mapping[str, str]) -> AsyncIterator[httpcore2.Response]:
+    async def _asked(
+        self, target: EgressUrl, headers: Mapping[str, str]
+    ) -> AsyncIterator[httpcore2.Response]:
         sent = {
             "Host": target.authority,
             "User-Agent": self._user_agent,
@@ -168,15 +176,17 @@ class Egress:
             ) as answer:
                 yield answer
         except httpcore2.TimeoutException:
-            raise PassingError("timeout", f"{target.host} did not answer in time") from None
+            raise EgressUnavailableError("timeout", f"{target.host} did not answer in time") from None
         except httpcore2.ConnectError as error:
             if _is_about_trust(error):
-                raise RefusedError(
+                raise EgressRefusedError(
                     "certificate", f"{target.host} has no certificate that can be trusted"
                 ) from error
-            raise PassingError("unreachable", f"{target.host} cannot be reached: {error}") from error
+            raise EgressUnavailableError(
+                "unreachable", f"{target.host} cannot be reached: {error}"
+            ) from error
         except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.UnsupportedProtocol) as error:
-            raise PassingError("broken_off", f"{target.host} broke off: {error}") from error
+            raise EgressUnavailableError("broken_off", f"{target.host} broke off: {error}") from error
 
 
 def _headers(answer: httpcore2.Response) -> dict[str, str]:
@@ -206,8 +216,8 @@ async def _body(answer: httpcore2.Response, headers: Mapping[str, str], max_byte
     return bytes(body)
 
 
-def _too_large(max_bytes: int) -> RefusedError:
-    return RefusedError("too_large", f"What is there is larger than {max_bytes / 1e6:g} MB")
+def _too_large(max_bytes: int) -> EgressRefusedError:
+    return EgressRefusedError("too_large", f"What is there is larger than {max_bytes / 1e6:g} MB")
 
 
 def _is_about_trust(error: BaseException) -> bool:

@@ -1,10 +1,10 @@
-"""Bodies as they were before the other side compressed them, in steps: a small one may hold one without end."""
+"""Decompresses bodies in steps, because a small one may expand without limit."""
 
 import zlib
 from collections.abc import Iterator
 from typing import Final
 
-from gateway.egress.errors import PassingError, RefusedError
+from gateway.egress.errors import EgressRefusedError, EgressUnavailableError
 
 ACCEPTED: Final = "gzip"
 _STEP: Final = 64 * 1024
@@ -12,28 +12,28 @@ _GZIP: Final = 16 + zlib.MAX_WBITS
 _MAGIC: Final = b"\x1f\x8b"
 
 
-class Plain:
-    """A body that was sent as it is."""
+class PlainDecoder:
+    """A body without compression."""
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         yield chunk
 
     def end(self) -> None:
-        """There is nothing that could be missing."""
+        """Does nothing: the body has no end mark."""
 
 
-class Gunzip:
-    """The parts of a gzip stream, each of at most 64 KiB."""
+class GzipDecoder:
+    """Decompresses a gzip stream into parts of at most 64 KiB."""
 
     def __init__(self) -> None:
         self._member = zlib.decompressobj(_GZIP)
         self._begun = False
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """What more is known now; the caller may stop asking at any time.
+        """Yields the decoded parts of a chunk; the caller may stop at any time.
 
         Raises:
-            RefusedError: it is not gzip.
+            EgressRefusedError: the body is not gzip.
         """
         rest = chunk
         try:
@@ -41,7 +41,7 @@ class Gunzip:
                 self._begun = True
                 if self._member.eof:
                     if not rest.startswith(_MAGIC):
-                        return  # padding, which everybody passes over
+                        return  # Padding, which all clients ignore.
                     self._member = zlib.decompressobj(_GZIP)
                 part = self._member.decompress(rest, _STEP)
                 rest = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
@@ -50,32 +50,32 @@ class Gunzip:
                 elif not self._member.eof:
                     return
         except zlib.error as error:
-            raise RefusedError(
-                "encoding", f"What the site sent is not the gzip that it says: {error}"
+            raise EgressRefusedError(
+                "encoding", f"The site's answer is not valid gzip, although its header says so: {error}"
             ) from None
 
     def end(self) -> None:
-        """To be called after the last chunk.
+        """Checks that the body is complete; call it after the last chunk.
 
         Raises:
-            PassingError: the end is missing.
+            EgressUnavailableError: the end is missing.
         """
         if self._begun and not self._member.eof:
-            raise PassingError("broken_off", "The site broke off in the midst of its answer")
+            raise EgressUnavailableError("broken_off", "The site broke off in the midst of its answer")
 
 
-def decoder(content_encoding: str | None) -> Plain | Gunzip:
-    """What undoes the `Content-Encoding` of an answer.
+def decoder(content_encoding: str | None) -> PlainDecoder | GzipDecoder:
+    """Returns the decoder for a `Content-Encoding`.
 
     Raises:
-        RefusedError: it is none that we asked for.
+        EgressRefusedError: the encoding is not among those requested.
     """
     match (content_encoding or "").strip().lower():
         case "" | "identity":
-            return Plain()
+            return PlainDecoder()
         case "gzip" | "x-gzip":
-            return Gunzip()
+            return GzipDecoder()
         case other:
-            raise RefusedError(
+            raise EgressRefusedError(
                 "encoding", f"The site sent its answer as {other[:40]!r}, which was not asked for"
             )

@@ -1,14 +1,14 @@
-"""Why something was not got from outside, in our words."""
+"""Errors of outgoing requests."""
 
 from datetime import timedelta
 
 
 class EgressError(Exception):
-    """Nothing usable came of it.
+    """The request has no usable answer.
 
     Args:
-        code: the kind of problem, as programs know it: `private_address`.
-        problem: the same as a sentence that says what to do where there is something to do.
+        code: the kind of problem, for programs: `private_address`.
+        problem: a sentence that says what is wrong and what to do.
     """
 
     def __init__(self, code: str, problem: str) -> None:
@@ -16,12 +16,12 @@ class EgressError(Exception):
         self.code = code
 
 
-class RefusedError(EgressError):
-    """It would be the same tomorrow: we do not ask that, or what is there is not to be had."""
+class EgressRefusedError(EgressError):
+    """A permanent error: the address is not permitted, or the answer is unusable."""
 
 
-class PassingError(EgressError):
-    """It may be another time: ask again after `after`, or when it suits."""
+class EgressUnavailableError(EgressError):
+    """A temporary error: retry after `after`, or later."""
 
     def __init__(self, code: str, problem: str, *, after: timedelta | None = None) -> None:
         super().__init__(code, problem)

@@ -1,4 +1,4 @@
-"""Addresses of pages, as strangers write them, and in the one form in which we ask for them."""
+"""Parses untrusted web addresses into one normal form."""
 
 import re
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from urllib.parse import urljoin
 import httpx
 
 from gateway.egress import addresses
-from gateway.egress.errors import RefusedError
+from gateway.egress.errors import EgressRefusedError
 
 MAX_LENGTH: Final = 4_096
 _PORTS: Final = {"http": 80, "https": 443}
@@ -19,12 +19,12 @@ _UNWANTED: Final = re.compile(r"[\x00-\x20\x7f\\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """Where a request goes."""
+class EgressUrl:
+    """A normalized URL."""
 
     scheme: str
     host: str
-    """A name in ASCII without a dot at its end, or an address; of IPv6 without brackets."""
+    """A name in ASCII without a final dot, or an address; IPv6 without brackets."""
     path: str
     """With the query, encoded."""
 
@@ -44,11 +44,11 @@ class Target:
         return f"{self.origin}{self.path}"
 
 
-def parse(text: str, *, after: Target | None = None) -> Target:
-    """The target of an address, or of a reference found at `after`.
+def parse(text: str, *, after: EgressUrl | None = None) -> EgressUrl:
+    """Parses an address, or a reference found at the URL `after`.
 
     Raises:
-        RefusedError: it is none that may be asked for, whatever its host turns out to be.
+        EgressRefusedError: the address is not permitted, regardless of its host's addresses.
     """
     text = text.strip()
     if after is not None:
@@ -64,14 +64,14 @@ def parse(text: str, *, after: Target | None = None) -> Target:
     except (httpx.InvalidURL, ValueError):
         raise _refused("cannot be understood; write it like https://example.org/page") from None
     if url.scheme not in _PORTS:
-        raise _refused("is not one of the web: it must begin with http:// or https://")
+        raise _refused("must begin with http:// or https://")
     if url.userinfo or _USER.match(text):
-        raise _refused("names a user or a password, which have no place in it")
+        raise _refused("contains a user or a password; remove them")
     if port not in {None, _PORTS[url.scheme]}:
-        raise RefusedError(
+        raise EgressRefusedError(
             "port", f"Port {port} is refused: pages are read from port 80 (http) and 443 (https) alone"
         )
-    return Target(url.scheme, _host(host), url.raw_path.decode("ascii") or "/")
+    return EgressUrl(url.scheme, _host(host), url.raw_path.decode("ascii") or "/")
 
 
 def _host(host: str) -> str:
@@ -81,14 +81,12 @@ def _host(host: str) -> str:
         return str(address)
     name = host.removesuffix(".")
     if _NUMBER.fullmatch(name.rpartition(".")[2]) or addresses.parse(name) is not None:
-        # 127.1, 2130706433, 0x7f.1, 0177.0.0.1: what they mean depends on who reads them.
-        raise _refused(
-            "has an address of numbers in a notation that not everybody reads alike; write 192.0.2.7"
-        )
+        # Parsers disagree about 127.1, 2130706433, 0x7f.1 and 0177.0.0.1.
+        raise _refused("has a numeric host in an ambiguous notation; write it like 192.0.2.7")
     if len(name) > 253 or not _NAME.fullmatch(name):  # noqa: PLR2004  (of a name, RFC 1035)
         raise _refused("has no host that could exist")
     return name
 
 
-def _refused(what: str) -> RefusedError:
-    return RefusedError("address", f"The address {what}")
+def _refused(what: str) -> EgressRefusedError:
+    return EgressRefusedError("address", f"The address {what}")

@@ -1,6 +1,6 @@
-"""How much each provider may be asked: shared by brands and replicas, and obeying what the provider says."""
+"""Rate limits of providers and accounts, shared by brands and replicas; they follow the providers' own limits."""
 
-from gateway.limits.domain import Bounds, Go, Wait
-from gateway.limits.gates import Gates, closed
+from gateway.limits.domain import Permit, PermitDelay, RateLimits
+from gateway.limits.rate_limiter import RateLimiter, list_closed
 
-__all__ = ["Bounds", "Gates", "Go", "Wait", "closed"]
+__all__ = ["Permit", "PermitDelay", "RateLimiter", "RateLimits", "list_closed"]

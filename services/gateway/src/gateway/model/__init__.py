@@ -1,5 +1,5 @@
-"""Models, asked as OpenAI's are, and paid by the token."""
+"""Models with the API of OpenAI, paid by the token."""
 
-from gateway.model.writing import Writing
+from gateway.model.completions import ChatCompletions
 
-__all__ = ["Writing"]
+__all__ = ["ChatCompletions"]

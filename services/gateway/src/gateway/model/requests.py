@@ -1,4 +1,4 @@
-"""What may be asked of a model: chat completions as OpenAI has them, as far as their cost has a bound that is known before."""
+"""Requests to models: the part of OpenAI's chat completions that has a bounded cost."""
 
 from typing import Annotated, Any, Literal
 
@@ -14,8 +14,8 @@ class TextPart(BaseModel):
     text: Annotated[str, StringConstraints(max_length=MAX_CHARACTERS)]
 
 
-class Message(BaseModel):
-    """Of text alone: pictures and tools have no bound on what they cost."""
+class ChatMessage(BaseModel):
+    """Text only: the cost of pictures and tools has no bound."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -41,12 +41,12 @@ class ResponseFormat(BaseModel):
 
 
 class ChatRequest(BaseModel):
-    """`model` is the name of an account, as `brandctl providers list` has it, or of the model that it is connected with."""
+    """`model` is an account's name, as in `brandctl providers list`, or the name of its model."""
 
     model_config = ConfigDict(extra="forbid")
 
     model: Annotated[str, StringConstraints(min_length=1, max_length=200)]
-    messages: Annotated[list[Message], Field(min_length=1, max_length=1000)]
+    messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=1000)]
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     max_completion_tokens: Annotated[int, Field(ge=1)] | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
@@ -59,21 +59,21 @@ class ChatRequest(BaseModel):
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] | None = None
     n: Literal[1] | None = None
     stream: Literal[False] | None = None
-    """An answer comes in one piece: it is checked, counted and kept first."""
+    """Streaming is not supported: each answer is checked, charged and stored first."""
 
     @model_validator(mode="after")
     def _one_bound(self) -> "ChatRequest":
         if self.max_tokens is not None and self.max_completion_tokens is not None:
-            raise ValueError("max_tokens and max_completion_tokens say the same: give one of them")
+            raise ValueError("max_tokens and max_completion_tokens mean the same: give only one of them")
         return self
 
     @property
     def bound(self) -> int | None:
-        """On the tokens to be written."""
+        """The limit on tokens to write."""
         return self.max_completion_tokens if self.max_tokens is None else self.max_tokens
 
     def body(self, model: str, bound_field: str, bound: int) -> dict[str, Any]:
-        """As it is sent to the provider."""
+        """The body for the provider."""
         given = self.model_dump(
             mode="json",
             by_alias=True,

@@ -1,4 +1,4 @@
-"""`POST /v1/chat/completions` and `GET /v1/models`, as client libraries of OpenAI expect them."""
+"""`POST /v1/chat/completions` and `GET /v1/models`, compatible with OpenAI's client libraries."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
@@ -8,9 +8,9 @@ from fastapi.responses import JSONResponse
 
 from chassis.http.api import needs, router
 from chassis.http.callers import Scope
+from gateway.model.completions import ChatCompletions, ModelCall
 from gateway.model.requests import ChatRequest
-from gateway.model.writing import Wanted, Writing
-from gateway.problems import FROM_PROVIDERS, Problem, ProblemError
+from gateway.problems import FROM_PROVIDERS, CallProblem, CallProblemError
 from gateway.requests import Brand, IdempotencyKey
 
 COMPLETIONS: Final = "/v1/chat/completions"
@@ -26,16 +26,16 @@ _CODES: Final[Mapping[str, str]] = {
     "provider.limited": "rate_limit_exceeded",
     "limit.reached": "rate_limit_exceeded",
 }
-"""What OpenAI's clients know our problems as."""
+"""Our problems → OpenAI's codes."""
 
 
-def chat_routes(writing: Writing) -> APIRouter:
+def chat_routes(completions: ChatCompletions) -> APIRouter:
     routes = router(tags=["Models"])
 
     @routes.post(
         "/chat/completions",
         dependencies=[needs(Scope.SUBMIT)],
-        summary="Have a model write",
+        summary="Request a completion from a model",
         response_model=None,
         responses=FROM_PROVIDERS,
     )
@@ -44,18 +44,18 @@ def chat_routes(writing: Writing) -> APIRouter:
         x_brand: Annotated[Brand, Header(description="Slug of the brand that pays.")],
         idempotency_key: IdempotencyKey = None,
         cache_control: Annotated[
-            str, Header(description="`no-cache`: not to be answered with what another command was.")
+            str, Header(description="`no-cache`: do not reuse the answer to another command.")
         ] = "",
     ) -> Response:
-        """The provider's answer, and what the gateway says of it.
+        """Returns the provider's answer with an additional member `gateway`.
 
-        In `gateway`: `ending` (complete, length, content_filter or refusal), `call_id`, `spent` (micro-dollars, for this
-        request) and `kept`.
+        `gateway` has `ending` (complete, length, content_filter or refusal), `call_id`, `spent` (micro-dollars, for
+        this request) and `kept`.
         """
         anew = "no-cache" in cache_control or "no-store" in cache_control
         try:
-            answer = await writing.write(Wanted(request, x_brand, idempotency_key, anew))
-        except ProblemError as error:
+            answer = await completions.write(ModelCall(request, x_brand, idempotency_key, anew))
+        except CallProblemError as error:
             return _refusal(error.problem)
         value: Any = answer.value
         told = {
@@ -66,9 +66,9 @@ def chat_routes(writing: Writing) -> APIRouter:
         }
         return JSONResponse({**value["document"], "gateway": told})
 
-    @routes.get("/models", dependencies=[needs(Scope.READ)], summary="What models are connected")
+    @routes.get("/models", dependencies=[needs(Scope.READ)], summary="List the connected models")
     async def list_models() -> dict[str, Any]:
-        found = await writing.models()
+        found = await completions.models()
         return {
             "object": "list",
             "data": [{"id": name, "object": "model", "owned_by": model} for name, model in found],
@@ -77,8 +77,8 @@ def chat_routes(writing: Writing) -> APIRouter:
     return routes
 
 
-def _refusal(problem: Problem) -> Response:
-    """As everywhere, and as OpenAI says it: `{"error": {"message", "type", "code"}}`."""
+def _refusal(problem: CallProblem) -> Response:
+    """Problem details with OpenAI's member added: `{"error": {"message", "type", "code"}}`."""
     error = {
         "message": problem.detail,
         "type": problem.type,

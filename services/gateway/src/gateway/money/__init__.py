@@ -3,12 +3,12 @@
 from gateway.money.domain import (
     ALL,
     MICROS,
-    Caps,
     Charge,
+    SpendingCaps,
     TokenPrice,
     dollars,
     micros,
 )
-from gateway.money.spending import Spending
+from gateway.money.spending import SpendingControl
 
-__all__ = ["ALL", "MICROS", "Caps", "Charge", "Spending", "TokenPrice", "dollars", "micros"]
+__all__ = ["ALL", "MICROS", "Charge", "SpendingCaps", "SpendingControl", "TokenPrice", "dollars", "micros"]

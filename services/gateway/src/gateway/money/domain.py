@@ -1,4 +1,4 @@
-"""Amounts, prices and caps. Every amount is a whole number of micro-dollars; nothing here is ever rounded down."""
+"""Amounts, prices and caps. Every amount is a whole number of micro-dollars, rounded up."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from typing import Final
 MICROS: Final = 1_000_000
 """In a dollar."""
 ALL: Final = "*"
-"""The scope of all brands together; no brand can be called so."""
+"""The scope of all brands together; no brand can have this name."""
 _OVER_A_MONTH: Final = timedelta(days=31)
 
 
@@ -26,7 +26,7 @@ def micros(amount: Decimal) -> int:
 
 
 def dollars(amount: int) -> str:
-    """As people read it, with no less than cents: `1.50`, `0.000125`."""
+    """Formats micro-dollars as dollars, with at least two decimals: `1.50`, `0.000125`."""
     whole, part = divmod(amount, MICROS)
     digits = f"{part:06d}"
     return f"{whole}.{digits[:2]}{digits[2:].rstrip('0')}"
@@ -43,137 +43,141 @@ class TokenPrice:
         return -(-(read * self.read + written * self.written) // 1_000_000)
 
 
-class Period(StrEnum):
+class BudgetPeriod(StrEnum):
     DAY = "day"
     MONTH = "month"
 
 
-def beginning(period: Period, day: date) -> date:
+def beginning(period: BudgetPeriod, day: date) -> date:
     match period:
-        case Period.DAY:
+        case BudgetPeriod.DAY:
             return day
-        case Period.MONTH:
+        case BudgetPeriod.MONTH:
             return day.replace(day=1)
 
 
-def following(period: Period, day: date) -> datetime:
-    """When the period after the one that the day is in begins."""
+def following(period: BudgetPeriod, day: date) -> datetime:
+    """When the next period begins."""
     begins = beginning(period, day)
-    begins = begins + timedelta(days=1) if period is Period.DAY else (begins + _OVER_A_MONTH).replace(day=1)
+    begins = (
+        begins + timedelta(days=1) if period is BudgetPeriod.DAY else (begins + _OVER_A_MONTH).replace(day=1)
+    )
     return datetime(begins.year, begins.month, begins.day, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Caps:
-    """What may be spent in a scope; None is without end."""
+class SpendingCaps:
+    """Caps of a scope; None is unlimited."""
 
     day: int | None
     month: int | None
     stopped: str | None = None
-    """Why nothing may be spent at all, if so."""
+    """Why all spending is stopped; None: it is not."""
 
-    def of(self, period: Period) -> int | None:
+    def of(self, period: BudgetPeriod) -> int | None:
         match period:
-            case Period.DAY:
+            case BudgetPeriod.DAY:
                 return self.day
-            case Period.MONTH:
+            case BudgetPeriod.MONTH:
                 return self.month
 
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """An amount set aside for one brand's call on one day of UTC."""
+    """The maximum of one brand's call on one day in UTC."""
 
     brand: str
     day: date
     amount: int
 
     @property
-    def accounts(self) -> tuple[tuple[str, Period, date], ...]:
-        """Every (scope, period, beginning) that it counts in, in the order in which they are locked."""
+    def accounts(self) -> tuple[tuple[str, BudgetPeriod, date], ...]:
+        """Every (scope, period, beginning) that it counts in, in locking order."""
         return tuple(
             (scope, period, beginning(period, self.day))
             for scope in sorted({ALL, self.brand})
-            for period in (Period.DAY, Period.MONTH)
+            for period in (BudgetPeriod.DAY, BudgetPeriod.MONTH)
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """Of one account."""
+class BudgetUse:
+    """Amounts spent and set aside in one scope and period."""
 
     spent: int
     reserved: int
-    """Set aside for calls under way; most of them will cost less."""
+    """Set aside for calls under way; most will cost less."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
-    """The kill switch is on."""
+class SpendingStopped:
+    """An operator has stopped spending."""
 
     scope: str
     why: str
 
 
 @dataclass(frozen=True, slots=True)
-class Exhausted:
-    """A cap has no room for it in this period."""
+class BudgetExhausted:
+    """The period's cap has too little left."""
 
     scope: str
-    period: Period
+    period: BudgetPeriod
     cap: int
     left: int
     next_begins: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class SetAside:
-    """A cap may have room for it once the calls under way have ended."""
+class BudgetReserved:
+    """The cap may have enough left once the calls under way have ended."""
 
     scope: str
-    period: Period
+    period: BudgetPeriod
 
 
 @dataclass(frozen=True, slots=True)
-class TooLarge:
-    """A cap would have no room for it in any period."""
+class BudgetTooSmall:
+    """The cap is too small for this call in any period."""
 
     scope: str
-    period: Period
+    period: BudgetPeriod
     cap: int
 
 
 def refusal(
-    charge: Charge, taken: Mapping[tuple[str, Period], Taken], caps: Sequence[tuple[str, Caps]]
-) -> Stopped | Exhausted | SetAside | TooLarge | None:
-    """Why a charge may not be made, or None.
+    charge: Charge,
+    taken: Mapping[tuple[str, BudgetPeriod], BudgetUse],
+    caps: Sequence[tuple[str, SpendingCaps]],
+) -> SpendingStopped | BudgetExhausted | BudgetReserved | BudgetTooSmall | None:
+    """Returns why a charge is refused, or None.
 
     Args:
-        charge: what is to be set aside.
-        taken: what is spent and set aside so far, by scope and period.
+        charge: the amount to set aside.
+        taken: amounts spent and set aside so far, by scope and period.
         caps: of the brand and of all.
     """
     for scope, each in caps:
         if each.stopped is not None:
-            return Stopped(scope, each.stopped)
+            return SpendingStopped(scope, each.stopped)
     limits = [
         (scope, period, cap, taken[scope, period])
         for scope, each in caps
-        for period in Period
+        for period in BudgetPeriod
         if (cap := each.of(period)) is not None
     ]
     for scope, period, cap, _ in limits:
         if charge.amount > cap:
-            return TooLarge(scope, period, cap)
+            return BudgetTooSmall(scope, period, cap)
     full = [
-        Exhausted(scope, period, cap, max(cap - so_far.spent, 0), following(period, charge.day))
+        BudgetExhausted(scope, period, cap, max(cap - so_far.spent, 0), following(period, charge.day))
         for scope, period, cap, so_far in limits
         if charge.amount and so_far.spent + charge.amount > cap
     ]
-    # The last to have room again: before that, asking is in vain.
+    # The last period to end: an earlier retry would fail.
     if full:
         return max(full, key=lambda each: each.next_begins)
     for scope, period, cap, so_far in limits:
         if charge.amount and so_far.spent + so_far.reserved + charge.amount > cap:
-            return SetAside(scope, period)
+            return BudgetReserved(scope, period)
     return None

@@ -1,4 +1,4 @@
-"""Setting money aside before it is spent, and counting it afterwards, within caps that hold on any number of replicas."""
+"""Sets money aside before a call and charges it afterwards, within caps that hold over all replicas."""
 
 from datetime import timedelta
 from http import HTTPStatus
@@ -8,72 +8,74 @@ from chassis import Connection
 from gateway.money import store
 from gateway.money.domain import (
     ALL,
-    Caps,
+    BudgetExhausted,
+    BudgetReserved,
+    BudgetTooSmall,
     Charge,
-    Exhausted,
-    SetAside,
-    Stopped,
-    TooLarge,
+    SpendingCaps,
+    SpendingStopped,
     dollars,
     refusal,
 )
-from gateway.problems import Problem, ProblemError
+from gateway.problems import CallProblem, CallProblemError
 
 _UNTIL_RESUMED = timedelta(minutes=10)
-"""Until whoever was refused by the kill switch asks again."""
+"""Suggested retry delay while spending is stopped."""
 _UNTIL_SETTLED = timedelta(seconds=30)
-"""Until calls under way have ended, or some of them."""
+"""Suggested retry delay while calls under way hold the rest of a budget."""
 
 
-class Spending:
-    """Decides under row locks: of callers at the same moment, one after the other sees what is left.
+class SpendingControl:
+    """Admits calls under row locks, so concurrent calls cannot exceed a cap together.
 
-    `admit` belongs into the transaction that writes the call it is for. In such a transaction the accounts are locked before any
-    call is written, by everybody, so that nobody waits in a circle.
+    Call `admit` in the transaction that records the call. All such transactions lock the budget before they write a
+    call, so they cannot deadlock.
 
     Args:
-        each: the caps of a brand that an operator has set none for.
-        together: the caps of all brands together, likewise.
+        each: default caps of each brand.
+        together: default caps of all brands together.
     """
 
-    def __init__(self, each: Caps, together: Caps) -> None:
+    def __init__(self, each: SpendingCaps, together: SpendingCaps) -> None:
         self._each = each
         self._together = together
 
     async def admit(self, connection: Connection, brand: str, amount: int) -> Charge:
-        """What a call of now is to be charged; its accounts stay locked until the transaction ends, in which it must be set aside.
+        """Checks the caps and returns the charge. Its accounts stay locked until the transaction ends, which must set it aside.
 
         Raises:
-            ProblemError: `budget.exhausted`, `budget.set_aside`, `budget.too_small` or `spending.stopped`.
+            CallProblemError: `budget.exhausted`, `budget.set_aside`, `budget.too_small` or `spending.stopped`.
         """
         charge, taken = await store.lock(connection, brand, amount)
-        # Read after the lock: caps that were set while this one waited count.
+        # Read after the lock, so caps that changed during the wait count.
         own = await store.own_caps(connection, (charge.brand, ALL))
         caps = [
             (charge.brand, store.effective(own.get(charge.brand), self._each)),
             (ALL, store.effective(own.get(ALL), self._together)),
         ]
         if (refused := refusal(charge, taken, caps)) is not None:
-            raise ProblemError(_problem(refused, charge))
+            raise CallProblemError(_problem(refused, charge))
         return charge
 
-    def caps_of(self, scope: str, own: store.OwnCaps | None) -> Caps:
-        """What holds for a scope now."""
+    def caps_of(self, scope: str, own: store.OperatorCaps | None) -> SpendingCaps:
+        """The effective caps of a scope."""
         return store.effective(own, self._together if scope == ALL else self._each)
 
 
-def _problem(refused: Stopped | Exhausted | SetAside | TooLarge, charge: Charge) -> Problem:
+def _problem(
+    refused: SpendingStopped | BudgetExhausted | BudgetReserved | BudgetTooSmall, charge: Charge
+) -> CallProblem:
     match refused:
-        case Stopped(scope, why):
-            return Problem(
+        case SpendingStopped(scope, why):
+            return CallProblem(
                 "spending.stopped",
                 f"spending {_by(scope)} is stopped{f': {why}' if why else ''}; `brandctl spend resume` lets it go on",
                 HTTPStatus.PAYMENT_REQUIRED,
                 transient=True,
                 after=_UNTIL_RESUMED,
             )
-        case Exhausted(scope, period, cap, left, next_begins):
-            return Problem(
+        case BudgetExhausted(scope, period, cap, left, next_begins):
+            return CallProblem(
                 "budget.exhausted",
                 f"{dollars(left)} of the {dollars(cap)} dollars that may be spent {_by(scope)} this {period.value} are"
                 f" left, and this may cost {dollars(charge.amount)}; the next {period.value} begins at"
@@ -82,8 +84,8 @@ def _problem(refused: Stopped | Exhausted | SetAside | TooLarge, charge: Charge)
                 transient=True,
                 retry_at=next_begins,
             )
-        case SetAside(scope, period):
-            return Problem(
+        case BudgetReserved(scope, period):
+            return CallProblem(
                 "budget.set_aside",
                 f"what may still be spent {_by(scope)} this {period.value} is set aside for calls under way; some of it is"
                 " free again when they have ended",
@@ -91,8 +93,8 @@ def _problem(refused: Stopped | Exhausted | SetAside | TooLarge, charge: Charge)
                 transient=True,
                 after=_UNTIL_SETTLED,
             )
-        case TooLarge(scope, period, cap):
-            return Problem(
+        case BudgetTooSmall(scope, period, cap):
+            return CallProblem(
                 "budget.too_small",
                 f"this may cost {dollars(charge.amount)} dollars, and no more than {dollars(cap)} may be spent"
                 f" {_by(scope)} in any {period.value}: `brandctl spend cap` raises that",

@@ -1,4 +1,4 @@
-"""What is spent and set aside, and the caps: the statements."""
+"""SQL for budgets and caps."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,23 +6,23 @@ from datetime import date, datetime
 from typing import Any
 
 from chassis import Connection
-from gateway.money.domain import ALL, Caps, Charge, Period, Taken
+from gateway.money.domain import ALL, BudgetPeriod, BudgetUse, Charge, SpendingCaps
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
-    """One scope in one period, in micro-dollars."""
+class BudgetAccount:
+    """Spending of one scope in one period, in micro-dollars."""
 
     scope: str
-    period: Period
+    period: BudgetPeriod
     begins: date
     spent: int
     reserved: int
 
 
 @dataclass(frozen=True, slots=True)
-class OwnCaps:
-    """What an operator has set for a scope; None leaves the setting's."""
+class OperatorCaps:
+    """Caps that an operator has set for a scope; None: the default holds."""
 
     scope: str
     day: int | None
@@ -32,17 +32,17 @@ class OwnCaps:
 
 
 async def today(connection: Connection) -> date:
-    """The day of UTC by the database's clock."""
+    """The current day in UTC, by the database's clock."""
     day: date = await connection.fetchval("select (clock_timestamp() at time zone 'utc')::date")
     return day
 
 
 async def lock(
     connection: Connection, brand: str, amount: int
-) -> tuple[Charge, dict[tuple[str, Period], Taken]]:
-    """Locks the accounts that a call of now is charged to until the transaction ends; returns what is taken in each.
+) -> tuple[Charge, dict[tuple[str, BudgetPeriod], BudgetUse]]:
+    """Locks the accounts of a new call until the transaction ends; returns what each has spent and set aside.
 
-    Always in one order, that of `Charge.accounts`.
+    The order is always that of `Charge.accounts`.
     """
     scopes = sorted({ALL, brand})
     while True:
@@ -58,8 +58,11 @@ async def lock(
             """,
             scopes,
         )
-        taken = {(row["scope"], Period(row["period"])): Taken(row["spent"], row["reserved"]) for row in rows}
-        if len(taken) == len(scopes) * len(Period):
+        taken = {
+            (row["scope"], BudgetPeriod(row["period"])): BudgetUse(row["spent"], row["reserved"])
+            for row in rows
+        }
+        if len(taken) == len(scopes) * len(BudgetPeriod):
             return Charge(brand, rows[0]["day"], amount), taken
         # The first call of a day.
         await connection.execute(
@@ -72,7 +75,7 @@ async def lock(
 
 
 async def lock_again(connection: Connection, charge: Charge) -> None:
-    """Locks the accounts of a charge that was made before, likewise."""
+    """Locks the accounts of an earlier charge, in the same order."""
     await connection.execute(
         """
         select from spend join unnest($1::text[], $2::text[], $3::date[]) as wanted (scope, period, begins)
@@ -84,7 +87,7 @@ async def lock_again(connection: Connection, charge: Charge) -> None:
 
 
 async def add(connection: Connection, charge: Charge, *, reserved: int, spent: int) -> None:
-    """Adds to the accounts of a charge, which are locked; either may be negative."""
+    """Adds to the locked accounts of a charge; either amount may be negative."""
     await connection.execute(
         """
         update spend set reserved = spend.reserved + $4, spent = spend.spent + $5
@@ -98,13 +101,13 @@ async def add(connection: Connection, charge: Charge, *, reserved: int, spent: i
 
 
 def columns(charge: Charge) -> tuple[list[str], list[str], list[date]]:
-    """The accounts of a charge, as a statement takes them: their scopes, periods and beginnings."""
+    """The accounts of a charge as columns: scopes, periods and beginnings."""
     scopes, periods, beginnings = zip(*charge.accounts, strict=True)
     return list(scopes), [period.value for period in periods], list(beginnings)
 
 
-async def own_caps(connection: Connection, scopes: Sequence[str] | None = None) -> dict[str, OwnCaps]:
-    """By scope; of all of them if none is named."""
+async def own_caps(connection: Connection, scopes: Sequence[str] | None = None) -> dict[str, OperatorCaps]:
+    """Operators' caps by scope; of all scopes if `scopes` is None."""
     rows = await connection.fetch(
         """
         select scope, day, month, stopped_at, stopped_why from caps
@@ -112,7 +115,7 @@ async def own_caps(connection: Connection, scopes: Sequence[str] | None = None) 
         """,
         None if scopes is None else list(scopes),
     )
-    return {row["scope"]: OwnCaps(**dict(row)) for row in rows}
+    return {row["scope"]: OperatorCaps(**dict(row)) for row in rows}
 
 
 async def set_caps(connection: Connection, scope: str, day: int | None, month: int | None) -> None:
@@ -143,8 +146,8 @@ async def resume(connection: Connection, scope: str) -> None:
     await connection.execute("update caps set stopped_at = null, stopped_why = null where scope = $1", scope)
 
 
-async def accounts(connection: Connection, day: date, scope: str | None) -> list[Account]:
-    """Those of the day and of its month, of one scope or of all."""
+async def accounts(connection: Connection, day: date, scope: str | None) -> list[BudgetAccount]:
+    """Spending of the day and its month, for one scope or all."""
     rows: list[Any] = await connection.fetch(
         """
         select scope, period, begins, spent, reserved from spend
@@ -156,13 +159,13 @@ async def accounts(connection: Connection, day: date, scope: str | None) -> list
         scope,
     )
     return [
-        Account(row["scope"], Period(row["period"]), row["begins"], row["spent"], row["reserved"])
+        BudgetAccount(row["scope"], BudgetPeriod(row["period"]), row["begins"], row["spent"], row["reserved"])
         for row in rows
     ]
 
 
 async def spent_since(connection: Connection, day: date, scope: str | None) -> dict[str, int]:
-    """By scope, in micro-dollars: on that day and those after it."""
+    """Micro-dollars spent since the day, by scope."""
     rows = await connection.fetch(
         """
         select scope, sum(spent)::bigint as spent from spend
@@ -174,11 +177,11 @@ async def spent_since(connection: Connection, day: date, scope: str | None) -> d
     return {row["scope"]: row["spent"] for row in rows}
 
 
-def effective(own: OwnCaps | None, default: Caps) -> Caps:
-    """The operator's where there are any, else the settings'."""
+def effective(own: OperatorCaps | None, default: SpendingCaps) -> SpendingCaps:
+    """The operator's caps, completed by the defaults."""
     if own is None:
         return default
-    return Caps(
+    return SpendingCaps(
         default.day if own.day is None else own.day,
         default.month if own.month is None else own.month,
         None if own.stopped_at is None else (own.stopped_why or ""),

@@ -1,9 +1,9 @@
-"""Pages of the web, read as a polite visitor reads them, and kept for as long as they are good."""
+"""Web pages: read with respect for each site's rules, and cached while fresh."""
 
-from gateway.pages.cleaning import Cleaning
-from gateway.pages.reader import Manners, Reader
-from gateway.pages.robots import robot
+from gateway.pages.cleaner import PageCacheCleaner
+from gateway.pages.reader import CrawlPolicy, PageReader
+from gateway.pages.robots import user_agent
 from gateway.pages.routes import page_routes
-from gateway.pages.store import counted
+from gateway.pages.store import count_pages
 
-__all__ = ["Cleaning", "Manners", "Reader", "counted", "page_routes", "robot"]
+__all__ = ["CrawlPolicy", "PageCacheCleaner", "PageReader", "count_pages", "page_routes", "user_agent"]

@@ -1,4 +1,4 @@
-"""What the headers of an answer say of a page: for how long it is good, and what it is."""
+"""Reads headers of pages: how long a page stays fresh, and what it is."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ MEDIA_TYPES: Final = frozenset(
         "text/markdown",
         "text/x-markdown",
         "application/pdf",
-        # Feeds, and texts in their own right.
+        # Feeds, and XML texts.
         "application/rss+xml",
         "application/atom+xml",
         "application/xml",
@@ -24,9 +24,9 @@ MEDIA_TYPES: Final = frozenset(
         "application/feed+json",
     }
 )
-"""What there may be to read."""
+"""Media types that are read as pages."""
 FEED_TYPES: Final = MEDIA_TYPES | {"application/json"}
-"""As what feeds are sent: most JSON Feeds under the name of JSON, which elsewhere is no text."""
+"""Media types of feeds; most JSON Feeds are sent as plain JSON."""
 
 KEPT_HEADERS: Final = (
     "content-type",
@@ -51,23 +51,23 @@ _LANGUAGE: Final = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """A page as it was answered."""
+class PageResponse:
+    """A page with its headers."""
 
     address: str
-    """As asked for."""
+    """The requested address."""
     final: str
-    """Where the redirects ended."""
+    """The address after redirects."""
     headers: Mapping[str, str]
-    """Of `KEPT_HEADERS` those that came."""
+    """The headers of `KEPT_HEADERS` that the site sent."""
     body: bytes
     read_at: datetime
     expires_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
-    """What the headers say; what the text says of itself is found by whoever reads it."""
+class PageDescription:
+    """A page's description from its headers alone."""
 
     media_type: str
     charset: str | None
@@ -77,17 +77,17 @@ class Description:
     last_modified: datetime | None
 
 
-def kept(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers that a page is kept with; texts in PostgreSQL have no character 0."""
+def kept_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers to store, without NUL characters, which PostgreSQL rejects."""
     return {
         name: headers[name][:_LONGEST_HEADER].replace("\x00", "") for name in KEPT_HEADERS if name in headers
     }
 
 
-def good_for(headers: Mapping[str, str], now: datetime) -> timedelta | None:
-    """How long an answer may be used without asking again (RFC 9111, 4.2); None if it must not be kept at all.
+def fresh_for(headers: Mapping[str, str], now: datetime) -> timedelta | None:
+    """How long an answer stays fresh (RFC 9111, 4.2); None: it must not be stored.
 
-    Where the site says nothing: a tenth of the time since the page was last changed, a day at most, or an hour.
+    Without a header: a tenth of the page's age since its last change, at most a day; without that, an hour.
     """
     told = {
         name.lower(): quoted or plain or ""
@@ -109,11 +109,11 @@ def good_for(headers: Mapping[str, str], now: datetime) -> timedelta | None:
     return _UNSTATED if changed is None else min(max(now - changed, timedelta()) / 10, _GUESSED_AT_MOST)
 
 
-def describe(page: Page) -> Description:
+def describe(page: PageResponse) -> PageDescription:
     media_type, _, rest = page.headers.get("content-type", "").partition(";")
     parameters = {name.lower(): quoted or plain for name, quoted, plain in _PARAMETER.findall(f";{rest}")}
     language = page.headers.get("content-language", "").partition(",")[0].strip()
-    return Description(
+    return PageDescription(
         media_type=media_type.strip().lower(),
         charset=parameters.get("charset", "").lower() or None,
         language=language if _LANGUAGE.fullmatch(language) else None,
@@ -123,8 +123,8 @@ def describe(page: Page) -> Description:
     )
 
 
-def conditions(page: Page) -> dict[str, str]:
-    """The headers that ask for a page only if it has changed; empty where it has no mark to tell by."""
+def conditions(page: PageResponse) -> dict[str, str]:
+    """Headers that request the page only if it has changed; empty if it has neither an `ETag` nor a date."""
     if "etag" in page.headers:
         return {"If-None-Match": page.headers["etag"]}
     if "last-modified" in page.headers:
@@ -132,8 +132,8 @@ def conditions(page: Page) -> dict[str, str]:
     return {}
 
 
-def _linked(page: Page, relation: str) -> str | None:
-    """The target of the first link with the relation (RFC 8288)."""
+def _linked(page: PageResponse, relation: str) -> str | None:
+    """The target of the first link with this relation (RFC 8288)."""
     for target, parameters in _LINK.findall(page.headers.get("link", "")):
         named = {name.lower(): quoted or plain for name, quoted, plain in _PARAMETER.findall(parameters)}
         if relation in named.get("rel", "").lower().split():
@@ -142,7 +142,7 @@ def _linked(page: Page, relation: str) -> str | None:
 
 
 def _web_address(base: str, reference: str) -> str | None:
-    """The address of the web that a reference means; None if it is none, or names a user."""
+    """Resolves a reference to a web address; None if it is none, or names a user."""
     try:
         found = urljoin(base, reference)
         parts = urlsplit(found)
@@ -156,5 +156,5 @@ def _moment(text: str) -> datetime | None:
     try:
         moment = parsedate_to_datetime(text)
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-    except (ValueError, OverflowError):  # no date, or one beyond what a date can be
+    except (ValueError, OverflowError):  # Not a date, or out of range.
         return None

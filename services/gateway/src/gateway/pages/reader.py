@@ -1,4 +1,4 @@
-"""Reading a page: from what is kept, or from the site, once for all who ask at the same moment."""
+"""Reads a page from the cache or its site; concurrent requests share one reading."""
 
 import asyncio
 from dataclasses import dataclass, replace
@@ -11,15 +11,30 @@ import structlog
 
 from chassis import Connections
 from chassis.http.client import retry_after
-from gateway.egress import Egress, Fetched, Limits, PassingError, RefusedError, Target
+from gateway.egress import (
+    EgressClient,
+    EgressRefusedError,
+    EgressUnavailableError,
+    EgressUrl,
+    FetchedResponse,
+    FetchLimits,
+)
 from gateway.pages import store
-from gateway.pages.domain import FEED_TYPES, MEDIA_TYPES, Page, conditions, describe, good_for, kept
-from gateway.pages.robots import Robots
+from gateway.pages.domain import (
+    FEED_TYPES,
+    MEDIA_TYPES,
+    PageResponse,
+    conditions,
+    describe,
+    fresh_for,
+    kept_headers,
+)
+from gateway.pages.robots import RobotsTxt
 
 log = structlog.get_logger(__name__)
 
 _READING: Final = timedelta(seconds=90)
-"""All of one reading: turns, redirects and the answer."""
+"""Time limit of one reading: turns, redirects and the answer."""
 _POLL_SECONDS: Final = 0.25
 _SHORTEST_REST: Final = timedelta(seconds=30)
 _ASKED_FOR_REST: Final = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
@@ -34,56 +49,56 @@ _ACCEPT_FEED: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Manners:
-    """How a site is visited."""
+class CrawlPolicy:
+    """How politely sites are read."""
 
-    limits: Limits
+    limits: FetchLimits
     pause: timedelta
-    """Between two requests to a host, of all replicas together, where its robots.txt asks for no longer one."""
+    """Between two requests to a host, over all replicas; a robots.txt may ask for more."""
     patience: timedelta
-    """How far away a turn may be to be waited for."""
+    """The longest wait for a turn at a host."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """How an address answered."""
+class AddressCheck:
+    """An address and its answer."""
 
     address: str
-    """As asked for."""
+    """The requested address."""
     final: str
-    """Where the redirects ended."""
+    """The address after redirects."""
     status: int
     looked_at: datetime
 
 
-class Reader:
-    """One for the life of the process.
+class PageReader:
+    """Reads pages; the process has one.
 
     Args:
-        connections: where pages and turns are kept, for all replicas.
-        egress: how sites are reached.
-        manners: how they are visited.
+        connections: of the database with the cache and the hosts' turns.
+        egress: fetches from the sites.
+        policy: pauses and limits.
     """
 
-    def __init__(self, connections: Connections, egress: Egress, manners: Manners) -> None:
+    def __init__(self, connections: Connections, egress: EgressClient, policy: CrawlPolicy) -> None:
         self._connections = connections
         self._egress = egress
-        self._manners = manners
-        self._robots = Robots(connections, egress, manners.pause)
-        self._under_way: dict[tuple[str, bool], asyncio.Task[Page]] = {}
+        self._policy = policy
+        self._robots = RobotsTxt(connections, egress, policy.pause)
+        self._under_way: dict[tuple[str, bool], asyncio.Task[PageResponse]] = {}
 
-    async def read(self, target: Target, *, feed: bool = False) -> Page:
-        """The page at the target, or the feed.
+    async def read(self, target: EgressUrl, *, feed: bool = False) -> PageResponse:
+        """Returns the page, or the feed, at the URL.
 
         Raises:
-            RefusedError: it cannot or must not be read, today or tomorrow.
-            PassingError: it may be another time.
+            EgressRefusedError: a permanent error: it must not be read, or is unusable.
+            EgressUnavailableError: a temporary error.
         """
         address = str(target)
         known = await self._kept(address)
         if known is not None and known[1] and _is_wanted(known[0], feed=feed):
             return known[0]
-        # A reading belongs to nobody: whoever began it may go away, and others wait for it.
+        # The reading is a task of its own: its first caller may leave while others wait.
         reading = self._under_way.get((address, feed))
         if reading is None:
             reading = asyncio.create_task(
@@ -93,55 +108,55 @@ class Reader:
             reading.add_done_callback(lambda done: self._ended((address, feed), done))
         return await asyncio.shield(reading)
 
-    async def look(self, target: Target) -> Seen:
-        """Whether there is something at the target: what is kept of it says so, or else its site, of whose answer the headers alone are read.
+    async def look(self, target: EgressUrl) -> AddressCheck:
+        """Checks whether the URL exists: from the cache if fresh, else by the headers of the site's answer.
 
         Raises:
-            RefusedError: the site must not be asked.
-            PassingError: it did not answer, or not yet.
+            EgressRefusedError: the site must not be read.
+            EgressUnavailableError: the site did not answer, or its turn is too far away.
         """
         known = await self._kept(str(target))
         if known is not None and known[1]:
-            return Seen(str(target), known[0].final, HTTPStatus.OK, known[0].read_at)
+            return AddressCheck(str(target), known[0].final, HTTPStatus.OK, known[0].read_at)
         try:
             async with asyncio.timeout(_READING.total_seconds()):
                 found = await self._egress.get(
                     target,
-                    self._manners.limits,
+                    self._policy.limits,
                     headers={"Accept": _ACCEPT},
                     before=self._wait_for_turn,
                     body=False,
                 )
         except TimeoutError:
-            raise PassingError("timeout", f"{target.host} did not answer in time") from None
+            raise EgressUnavailableError("timeout", f"{target.host} did not answer in time") from None
         await self._rest_if_asked(found)
-        return Seen(str(target), str(found.target), found.status, datetime.now(UTC))
+        return AddressCheck(str(target), str(found.target), found.status, datetime.now(UTC))
 
     async def finish(self) -> None:
-        """Gives up what is being read."""
+        """Cancels all readings."""
         readings = list(self._under_way.values())
         for each in readings:
             each.cancel()
         await asyncio.gather(*readings, return_exceptions=True)
 
-    def _ended(self, asked: tuple[str, bool], reading: asyncio.Task[Page]) -> None:
+    def _ended(self, asked: tuple[str, bool], reading: asyncio.Task[PageResponse]) -> None:
         del self._under_way[asked]
         if not reading.cancelled():
-            reading.exception()  # seen, even where everybody who asked has gone
+            reading.exception()  # Retrieved here, because all callers may have left.
 
-    async def _kept(self, address: str) -> tuple[Page, bool] | None:
+    async def _kept(self, address: str) -> tuple[PageResponse, bool] | None:
         async with self._connections.connection() as connection:
             return await store.page(connection, address)
 
-    async def _read_in_time(self, target: Target, *, feed: bool) -> Page:
+    async def _read_in_time(self, target: EgressUrl, *, feed: bool) -> PageResponse:
         try:
             async with asyncio.timeout(_READING.total_seconds()):
                 return await self._read_alone(target, feed=feed)
         except TimeoutError:
-            raise PassingError("timeout", f"{target.host} could not be read in time") from None
+            raise EgressUnavailableError("timeout", f"{target.host} could not be read in time") from None
 
-    async def _read_alone(self, target: Target, *, feed: bool) -> Page:
-        """Reads it, or waits for the replica that does."""
+    async def _read_alone(self, target: EgressUrl, *, feed: bool) -> PageResponse:
+        """Reads the page, or waits for the replica that reads it."""
         address, me = str(target), uuid4()
         while True:
             async with self._connections.connection() as connection:
@@ -159,10 +174,10 @@ class Reader:
             async with self._connections.connection() as connection:
                 await store.end_reading(connection, address, me)
 
-    async def _ask(self, target: Target, known: Page | None, *, feed: bool) -> Page:
+    async def _ask(self, target: EgressUrl, known: PageResponse | None, *, feed: bool) -> PageResponse:
         found = await self._egress.get(
             target,
-            self._manners.limits,
+            self._policy.limits,
             media_types=FEED_TYPES if feed else MEDIA_TYPES,
             headers={"Accept": _ACCEPT_FEED if feed else _ACCEPT, **(conditions(known) if known else {})},
             before=self._wait_for_turn,
@@ -170,11 +185,13 @@ class Reader:
         now = datetime.now(UTC)
         log.info("page_read", host=found.target.host, status=found.status, bytes=len(found.body))
         if found.status == HTTPStatus.NOT_MODIFIED and known is not None and str(found.target) == known.final:
-            page = replace(known, headers={**known.headers, **kept(found.headers)}, read_at=now)
+            page = replace(known, headers={**known.headers, **kept_headers(found.headers)}, read_at=now)
         else:
             await self._check(found, target)
-            page = Page(str(target), str(found.target), kept(found.headers), found.body, now, now)
-        good = good_for({**page.headers, **found.headers}, now)
+            page = PageResponse(
+                str(target), str(found.target), kept_headers(found.headers), found.body, now, now
+            )
+        good = fresh_for({**page.headers, **found.headers}, now)
         async with self._connections.connection() as connection:
             if good is None:
                 await store.forget(connection, page.address)
@@ -183,41 +200,41 @@ class Reader:
             await store.keep(connection, page)
         return page
 
-    async def _wait_for_turn(self, target: Target) -> None:
+    async def _wait_for_turn(self, target: EgressUrl) -> None:
         pause = await self._robots.pause_for(target)
         async with self._connections.connection() as connection:
-            turn = await store.take_turn(connection, target.host, pause, self._manners.patience)
+            turn = await store.take_turn(connection, target.host, pause, self._policy.patience)
         if not turn.mine:
-            raise PassingError(
+            raise EgressUnavailableError(
                 "busy",
                 f"{target.host} is asked often already; its next turn is in {turn.wait.total_seconds():.0f} s",
                 after=turn.wait,
             )
         await asyncio.sleep(turn.wait.total_seconds())
 
-    async def _check(self, found: Fetched, target: Target) -> None:
-        """That there is a page in the answer."""
+    async def _check(self, found: FetchedResponse, target: EgressUrl) -> None:
+        """Raises unless the answer contains a page."""
         status, host = found.status, found.target.host
         if status == HTTPStatus.OK:
             return
         after = await self._rest_if_asked(found)
         problem = f"{host} answered {status}"
         if status in {*_ASKED_FOR_REST, *_PASSING} or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise PassingError("site_failed", problem, after=after)
+            raise EgressUnavailableError("site_failed", problem, after=after)
         async with self._connections.connection() as connection:
             await store.forget(connection, str(target))
-        raise RefusedError("no_page", f"{problem}: there is no page to read")
+        raise EgressRefusedError("no_page", f"{problem}: there is no page to read")
 
-    async def _rest_if_asked(self, found: Fetched) -> timedelta | None:
-        """When to ask again, if the site says so."""
+    async def _rest_if_asked(self, found: FetchedResponse) -> timedelta | None:
+        """The site's `Retry-After`, if any."""
         after = retry_after(found.headers.get("retry-after"), datetime.now(UTC))
         if found.status in _ASKED_FOR_REST:
             after = max(after or _SHORTEST_REST, _SHORTEST_REST)
             async with self._connections.connection() as connection:
-                await store.hold_back(connection, found.target.host, after)
+                await store.delay_host(connection, found.target.host, after)
         return after
 
 
-def _is_wanted(page: Page, *, feed: bool) -> bool:
-    """Whether what was kept for one who asked otherwise will do."""
+def _is_wanted(page: PageResponse, *, feed: bool) -> bool:
+    """Whether a page cached for the other kind of request will do."""
     return describe(page).media_type in (FEED_TYPES if feed else MEDIA_TYPES)

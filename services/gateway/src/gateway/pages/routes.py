@@ -1,4 +1,4 @@
-"""Pages of the web for the other services."""
+"""Routes that read web pages for the other services."""
 
 import asyncio
 from base64 import b64encode
@@ -13,75 +13,75 @@ from pydantic import StringConstraints
 
 from chassis.http.api import READ, IfNoneMatch, View, conditional, needs, refusal, router
 from chassis.http.callers import Scope
-from gateway.egress import PassingError, RefusedError, parse
+from gateway.egress import EgressRefusedError, EgressUnavailableError, parse
 from gateway.egress.urls import MAX_LENGTH
-from gateway.pages.domain import Page, describe
-from gateway.pages.reader import Reader
-from gateway.problems import Problem, ProblemError
+from gateway.pages.domain import PageResponse, describe
+from gateway.pages.reader import PageReader
+from gateway.problems import CallProblem, CallProblemError
 
 _AT_ONCE: Final = 8
-"""Answers that are put together at a time: each takes about four times the size of its page meanwhile."""
-_NOT_CONFIGURED: Final = Problem(
+"""Concurrent answers; each takes about four times the size of its page."""
+_NOT_CONFIGURED: Final = CallProblem(
     "page.not_configured",
-    "no page is read before sites can learn who reads them: set ROBOT_ABOUT to the address of a page about you",
+    "reading pages is switched off: set ROBOT_ABOUT to the address of a page that tells sites about you",
     HTTPStatus.UNPROCESSABLE_ENTITY,
 )
 
 
 _NO_PAGE: Final = {
-    **refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "It cannot or must not be read; `type` says why."),
-    **refusal(HTTPStatus.FAILED_DEPENDENCY, "The site failed or wants a rest; again after `Retry-After`."),
+    **refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "The page cannot or must not be read; `type` says why."),
+    **refusal(HTTPStatus.FAILED_DEPENDENCY, "The site failed or limits requests; retry after `Retry-After`."),
 }
 
 
-class AnswerView(View):
-    """How an address answered."""
+class AddressCheckView(View):
+    """An address and its answer."""
 
     address: str
-    """As asked for, in its one form."""
+    """The requested address, normalized."""
     final: str
-    """Where the redirects ended."""
+    """The address after redirects."""
     status: int
-    """Of the site's answer there; 200 for a page that is kept and good."""
+    """The status there; 200 for a fresh cached page."""
     looked_at: datetime
 
 
 class PageView(View):
-    """A page as its site sent it. What is inside is a stranger's: read it where there are no secrets."""
+    """A page as its site sent it. Its content is untrusted: parse it away from secrets."""
 
     address: str
-    """As asked for, in its one form."""
+    """The requested address, normalized."""
     final: str
-    """Where the redirects ended."""
+    """The address after redirects."""
     canonical: str | None
-    """The address that the site's header `Link` gives it, if any."""
+    """The canonical address in the header `Link`, if any."""
     media_type: str
     charset: str | None
-    """As `Content-Type` says."""
+    """From `Content-Type`."""
     language: str | None
-    """The first of `Content-Language`."""
+    """The first entry of `Content-Language`."""
     licence: str | None
     """The address of a licence in the header `Link`."""
     robots_tag: str | None
-    """`X-Robots-Tag` as it came."""
+    """`X-Robots-Tag`, unchanged."""
     last_modified: datetime | None
     read_at: datetime
-    """When the site last answered or confirmed it."""
+    """When the site last sent or confirmed it."""
     good_until: datetime
-    """Until then it is answered from what is kept here."""
+    """Until then, the cache answers."""
     body: str
-    """The bytes, unpacked, in base64."""
+    """The decompressed bytes, in base64."""
 
 
-def page_routes(reader: Reader | None) -> APIRouter:
-    """The routes; without a reader they say what is missing."""
+def page_routes(reader: PageReader | None) -> APIRouter:
+    """Creates the routes; without a reader they answer `page.not_configured`."""
     routes = router("/pages", tags=["Pages"])
     room = asyncio.Semaphore(_AT_ONCE)
 
     @routes.get(
         "",
         dependencies=[needs(Scope.SUBMIT)],
-        summary="A page of the web",
+        summary="Read a web page",
         response_model=PageView,
         responses={**READ, **_NO_PAGE},
     )
@@ -90,9 +90,9 @@ def page_routes(reader: Reader | None) -> APIRouter:
         feed: Annotated[bool, Query(description="Whether a feed is expected, which may be JSON.")] = False,
         if_none_match: IfNoneMatch = None,
     ) -> Response:
-        """What is at an address: read as a polite visitor, and kept for as long as the site allows."""
+        """Returns the page at an address; it follows robots.txt, and caches the page as long as the site allows."""
         if reader is None:
-            raise ProblemError(_NOT_CONFIGURED)
+            raise CallProblemError(_NOT_CONFIGURED)
         with _refusals():
             found = await reader.read(parse(url), feed=feed)
         async with room:
@@ -101,18 +101,18 @@ def page_routes(reader: Reader | None) -> APIRouter:
     @routes.get(
         "/answer",
         dependencies=[needs(Scope.SUBMIT)],
-        summary="Whether a page of the web is there",
+        summary="Check whether a web page exists",
         responses=_NO_PAGE,
     )
     async def check_page(
         url: Annotated[str, StringConstraints(min_length=1, max_length=MAX_LENGTH), Query()],
-    ) -> AnswerView:
-        """How its site answers, whatever the status: asked as politely as for a page, and nothing of a body is read."""
+    ) -> AddressCheckView:
+        """Returns the status of an address. It follows robots.txt and reads no body."""
         if reader is None:
-            raise ProblemError(_NOT_CONFIGURED)
+            raise CallProblemError(_NOT_CONFIGURED)
         with _refusals():
             seen = await reader.look(parse(url))
-        return AnswerView(
+        return AddressCheckView(
             address=seen.address, final=seen.final, status=seen.status, looked_at=seen.looked_at
         )
 
@@ -123,13 +123,13 @@ def page_routes(reader: Reader | None) -> APIRouter:
 def _refusals() -> Iterator[None]:
     try:
         yield
-    except RefusedError as error:
-        raise ProblemError(
-            Problem(f"page.{error.code}", str(error), HTTPStatus.UNPROCESSABLE_ENTITY)
+    except EgressRefusedError as error:
+        raise CallProblemError(
+            CallProblem(f"page.{error.code}", str(error), HTTPStatus.UNPROCESSABLE_ENTITY)
         ) from error
-    except PassingError as error:
-        raise ProblemError(
-            Problem(
+    except EgressUnavailableError as error:
+        raise CallProblemError(
+            CallProblem(
                 f"page.{error.code}",
                 str(error),
                 HTTPStatus.FAILED_DEPENDENCY,
@@ -139,7 +139,7 @@ def _refusals() -> Iterator[None]:
         ) from error
 
 
-def _told(page: Page) -> bytes:
+def _told(page: PageResponse) -> bytes:
     about = describe(page)
     view = PageView(
         address=page.address,

@@ -1,4 +1,4 @@
-"""Pages that are kept, what sites allow, and whose turn it is: the statements."""
+"""SQL for cached pages, robots.txt rules and hosts' turns."""
 
 import json
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from hashlib import sha256
 from uuid import UUID
 
 from chassis import Connection
-from gateway.pages.domain import Page
+from gateway.pages.domain import PageResponse
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """What a site allows: `file` says as `text` does; `everything`, `nothing`."""
+class RobotsRules:
+    """A site's rules; `allows` is `file` (then `text` has them), `everything` or `nothing`."""
 
     allows: str
     text: str
@@ -20,11 +20,11 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class HostPermit:
     """When a request to a host may begin."""
 
     mine: bool
-    """Whether it is taken; if not, it was too far away."""
+    """False: the turn was too far away and was not taken."""
     wait: timedelta
 
 
@@ -32,8 +32,8 @@ def hashed(address: str) -> bytes:
     return sha256(address.encode()).digest()
 
 
-async def page(connection: Connection, address: str) -> tuple[Page, bool] | None:
-    """A page that is kept, and whether it is good still, by the clock of the database."""
+async def page(connection: Connection, address: str) -> tuple[PageResponse, bool] | None:
+    """A cached page, and whether it is fresh by the database's clock."""
     row = await connection.fetchrow(
         "select final, headers, body, read_at, expires_at, expires_at > clock_timestamp() as good"
         " from pages where address_hash = $1",
@@ -41,7 +41,7 @@ async def page(connection: Connection, address: str) -> tuple[Page, bool] | None
     )
     if row is None:
         return None
-    kept = Page(
+    kept = PageResponse(
         address=address,
         final=row["final"],
         headers=json.loads(row["headers"]),
@@ -52,7 +52,7 @@ async def page(connection: Connection, address: str) -> tuple[Page, bool] | None
     return kept, row["good"]
 
 
-async def keep(connection: Connection, page: Page) -> None:
+async def keep(connection: Connection, page: PageResponse) -> None:
     await connection.execute(
         "insert into pages (address_hash, address, final, headers, body, read_at, expires_at)"
         " values ($1, $2, $3, $4, $5, $6, $7)"
@@ -73,7 +73,7 @@ async def forget(connection: Connection, address: str) -> None:
 
 
 async def begin_reading(connection: Connection, address: str, reader: UUID, within: timedelta) -> bool:
-    """Whether the address is this reader's to read; nobody else reads it until then."""
+    """Claims the reading of an address for this reader; returns whether it got the claim."""
     return (
         await connection.fetchval(
             "insert into page_reads (address_hash, reader, until) values ($1, $2, clock_timestamp() + $3)"
@@ -93,8 +93,8 @@ async def end_reading(connection: Connection, address: str, reader: UUID) -> Non
     )
 
 
-async def take_turn(connection: Connection, host: str, pause: timedelta, patience: timedelta) -> Turn:
-    """The next moment at which the host may be asked; the one after it is `pause` later, for everybody."""
+async def take_turn(connection: Connection, host: str, pause: timedelta, patience: timedelta) -> HostPermit:
+    """Takes the host's next turn; the one after it is `pause` later, over all replicas."""
     wait = await connection.fetchval(
         "insert into hosts (host, next_request_at) values ($1, clock_timestamp() + $2)"
         " on conflict (host) do update set"
@@ -106,15 +106,15 @@ async def take_turn(connection: Connection, host: str, pause: timedelta, patienc
         patience,
     )
     if wait is not None:
-        return Turn(mine=True, wait=max(wait, timedelta()))
+        return HostPermit(mine=True, wait=max(wait, timedelta()))
     later = await connection.fetchval(
         "select next_request_at - clock_timestamp() from hosts where host = $1", host
     )
-    return Turn(mine=False, wait=max(later or timedelta(), timedelta(seconds=1)))
+    return HostPermit(mine=False, wait=max(later or timedelta(), timedelta(seconds=1)))
 
 
-async def hold_back(connection: Connection, host: str, wait: timedelta) -> None:
-    """Nobody asks the host before then: it said so."""
+async def delay_host(connection: Connection, host: str, wait: timedelta) -> None:
+    """Delays the host's next turn, because the host asked for it."""
     await connection.execute(
         "insert into hosts (host, next_request_at) values ($1, clock_timestamp() + $2)"
         " on conflict (host) do update set"
@@ -124,17 +124,17 @@ async def hold_back(connection: Connection, host: str, wait: timedelta) -> None:
     )
 
 
-async def rules(connection: Connection, origin: str) -> Rules | None:
+async def rules(connection: Connection, origin: str) -> RobotsRules | None:
     row = await connection.fetchrow(
         "select allows, rules, expires_at from robots where origin = $1 and expires_at > clock_timestamp()",
         origin,
     )
-    return None if row is None else Rules(row["allows"], row["rules"], row["expires_at"])
+    return None if row is None else RobotsRules(row["allows"], row["rules"], row["expires_at"])
 
 
 async def keep_rules(
     connection: Connection, origin: str, allows: str, text: str, good_for: timedelta
-) -> Rules:
+) -> RobotsRules:
     expires_at: datetime = await connection.fetchval(
         "insert into robots (origin, allows, rules, expires_at) values ($1, $2, $3, clock_timestamp() + $4)"
         " on conflict (origin) do update set allows = excluded.allows, rules = excluded.rules,"
@@ -144,11 +144,11 @@ async def keep_rules(
         text,
         good_for,
     )
-    return Rules(allows, text, expires_at)
+    return RobotsRules(allows, text, expires_at)
 
 
 async def clean(connection: Connection, max_bytes: int, stale_for: timedelta) -> int:
-    """Takes away what nobody can use any more, and then the pages read longest ago that are too much; how many pages."""
+    """Deletes expired rows, then the pages read longest ago that exceed the limit; returns the number of deleted pages."""
     await connection.execute("delete from robots where expires_at < clock_timestamp()")
     await connection.execute("delete from hosts where next_request_at < clock_timestamp() - interval '1 day'")
     await connection.execute("delete from page_reads where until < clock_timestamp()")
@@ -165,8 +165,8 @@ async def clean(connection: Connection, max_bytes: int, stale_for: timedelta) ->
     return taken
 
 
-async def counted(connection: Connection) -> dict[str, float]:
-    """How many pages are kept, by whether they are good still."""
+async def count_pages(connection: Connection) -> dict[str, float]:
+    """Numbers of cached pages: fresh ones and stale ones."""
     row = await connection.fetchrow(
         "select count(*) filter (where expires_at > now()) as good, count(*) filter (where expires_at <= now()) as stale"
         " from pages"

@@ -1,11 +1,11 @@
-"""One file for each provider: what it is asked, what it costs, its limits, and its errors in our words."""
+"""One module per provider: its requests, prices, limits and errors."""
 
 from collections.abc import Mapping
 from typing import Final
 
-from gateway.providers.asking import AccountSettings
 from gateway.providers.brave import BraveSettings
 from gateway.providers.chat import ModelSettings
+from gateway.providers.http_client import AccountSettings
 from gateway.providers.searxng import SearxngSettings
 
 KINDS: Final[Mapping[str, type[AccountSettings]]] = {
@@ -13,6 +13,6 @@ KINDS: Final[Mapping[str, type[AccountSettings]]] = {
     "searxng": SearxngSettings,
     "model": ModelSettings,
 }
-"""What the settings of an account are, by kind."""
+"""Settings of an account, by kind."""
 
 __all__ = ["KINDS", "AccountSettings", "BraveSettings", "ModelSettings", "SearxngSettings"]

@@ -1,6 +1,6 @@
 """Brave Search, https://api-dashboard.search.brave.com/documentation: `GET /res/v1/web/search`.
 
-A request costs what the plan says, however many results it has; what is refused costs nothing.
+Each answered request costs the plan's price, for any number of results; refused ones are free.
 """
 
 from collections.abc import Mapping
@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from chassis import WebAddress
 from chassis.http.client import retry_after
-from gateway.credentials import Account
-from gateway.outcomes import Failed
-from gateway.problems import Problem
-from gateway.providers import asking
-from gateway.providers.asking import AccountSettings, Dollars, Http, Response
-from gateway.providers.results import Found, Freshness, Query, Result, result
+from gateway.credentials import ProviderAccount
+from gateway.outcomes import FailedCall
+from gateway.problems import CallProblem
+from gateway.providers import http_client
+from gateway.providers.http_client import AccountSettings, Dollars, ProviderHttpClient, ProviderResponse
+from gateway.providers.results import Freshness, SearchOutcome, SearchQuery, SearchResult, result
 
 _FRESHNESS: Final = {
     Freshness.DAY: "pd",
@@ -24,7 +24,7 @@ _FRESHNESS: Final = {
     Freshness.YEAR: "py",
 }
 _LANGUAGES: Final = {"ja": "jp", "zh": "zh-hans", "zh-CN": "zh-hans", "zh-TW": "zh-hant", "pt": "pt-pt"}
-"""Those that it calls otherwise."""
+"""Our language codes → Brave's, where they differ."""
 _KNOWN: Final = frozenset(
     [
         "ar",
@@ -80,7 +80,7 @@ _KNOWN: Final = frozenset(
         "vi",
     ]
 )
-"""What `search_lang` takes; anything else is an error to it."""
+"""The values of `search_lang`; others are errors."""
 _SECOND: Final = timedelta(seconds=1)
 _LONGEST_SHORT_WAIT: Final = timedelta(minutes=5)
 
@@ -88,17 +88,19 @@ _LONGEST_SHORT_WAIT: Final = timedelta(minutes=5)
 class BraveSettings(AccountSettings):
     url: WebAddress = "https://api.search.brave.com"
     price: Dollars = Decimal("0.005")
-    """Of one search."""
+    """Price of one search."""
 
 
-class Brave:
-    """Asks for pages; `Failed` tells its errors in our words."""
+class BraveSearch:
+    """Searches with Brave; raises its errors as `FailedCall`."""
 
-    def __init__(self, http: Http) -> None:
+    def __init__(self, http: ProviderHttpClient) -> None:
         self._http = http
 
-    async def search(self, account: Account, settings: BraveSettings, query: Query) -> Found:
-        """Raises Failed."""
+    async def search(
+        self, account: ProviderAccount, settings: BraveSettings, query: SearchQuery
+    ) -> SearchOutcome:
+        """Raises FailedCall."""
         key = "" if account.key is None else account.key.get_secret_value()
         response = await self._http.send(
             account.name,
@@ -109,14 +111,14 @@ class Brave:
             parameters=_parameters(query),
         )
         if response.status != 200:  # noqa: PLR2004
-            raise Failed(problem(account.name, response))
+            raise FailedCall(problem(account.name, response))
         found = _results(response.document)
         if found is None:
-            raise Failed(asking.unusable(account.name, "it has no `web.results`"), spent=None)
-        return Found(found, wait(response.headers))
+            raise FailedCall(http_client.unusable(account.name, "it has no `web.results`"), spent=None)
+        return SearchOutcome(found, wait(response.headers))
 
 
-def _parameters(query: Query) -> dict[str, str]:
+def _parameters(query: SearchQuery) -> dict[str, str]:
     parameters = {"q": query.text, "count": str(query.count), "text_decorations": "false"}
     if query.freshness is not None:
         parameters["freshness"] = _FRESHNESS[query.freshness]
@@ -129,8 +131,8 @@ def _parameters(query: Query) -> dict[str, str]:
     return parameters
 
 
-def _results(document: Any) -> list[Result] | None:
-    """None: there is no list of results, which is no list without results."""
+def _results(document: Any) -> list[SearchResult] | None:
+    """Returns None if the document has no list of results; an empty list is valid."""
     web = document.get("web") if isinstance(document, dict) else None
     listed = web.get("results") if isinstance(web, dict) else None
     if not isinstance(listed, list):
@@ -149,26 +151,26 @@ def _results(document: Any) -> list[Result] | None:
     return [each for each in found if each is not None]
 
 
-def problem(name: str, response: Response) -> Problem:
-    """What it says of a request that it did not answer.
+def problem(name: str, response: ProviderResponse) -> CallProblem:
+    """Translates an error response.
 
-    A key that it does not know is a 422 to it, and 429 means two things: too many in a second, which passes, and the plan
-    used up, which does not before the next month.
+    Brave answers 422 to an unknown key. Its 429 means either too many requests in a second, which passes, or a used-up
+    plan, which lasts until the next month.
     """
     code, detail = _told(response.document)
     match code:
         case "SUBSCRIPTION_TOKEN_INVALID" | "SUBSCRIPTION_NOT_FOUND":
-            return asking.key_refused(name, detail or code)
+            return http_client.key_refused(name, detail or code)
         case "QUOTA_LIMITED":
-            return asking.quota_exhausted(name, detail or code)
+            return http_client.quota_exhausted(name, detail or code)
         case "RATE_LIMITED":
             pause = wait(response.headers) or _SECOND
             if pause > _LONGEST_SHORT_WAIT:
-                return asking.quota_exhausted(name, detail or code)
-            return asking.limited(name, pause, detail)
+                return http_client.quota_exhausted(name, detail or code)
+            return http_client.limited(name, pause, detail)
         case _:
             after = retry_after(response.headers.get("Retry-After"), datetime.now(UTC))
-            return asking.failure(name, response, after or wait(response.headers))
+            return http_client.failure(name, response, after or wait(response.headers))
 
 
 def _told(document: Any) -> tuple[str, str]:
@@ -179,19 +181,19 @@ def _told(document: Any) -> tuple[str, str]:
     error = document.get("error") or (listed[0] if isinstance(listed, list) and listed else None)
     if not isinstance(error, dict):
         return "", ""
-    return str(error.get("code") or ""), asking.quoted(error.get("detail"))
+    return str(error.get("code") or ""), http_client.quoted(error.get("detail"))
 
 
 def wait(headers: Mapping[str, str]) -> timedelta | None:
-    """How long nothing more may be asked; None if something may.
+    """How long Brave wants no requests; None if it has no limit now.
 
-    The headers are pairs for the second and the month: `X-RateLimit-Remaining: 0, 1000`, `X-RateLimit-Reset: 1, 1419704`
-    in seconds.
+    The headers are pairs for the second and the month: `X-RateLimit-Remaining: 0, 1000`, `X-RateLimit-Reset: 1,
+    1419704` in seconds.
     """
     limits = _numbers(headers.get("X-RateLimit-Limit", ""))
     remaining = _numbers(headers.get("X-RateLimit-Remaining", ""))
     resets = _numbers(headers.get("X-RateLimit-Reset", ""))
-    # A plan without a limit on months says 0 of 0.
+    # A plan without a monthly limit says 0 of 0.
     bounded = [limit > 0 for limit in limits] or [True] * len(remaining)
     windows = zip(bounded, remaining, resets, strict=False)
     waits = [reset for is_bounded, left, reset in windows if is_bounded and left <= 0]

@@ -1,7 +1,7 @@
-"""Models behind the chat completions of OpenAI, as Ollama, vLLM, llama.cpp and others speak them too: `POST /chat/completions`.
+"""Models with OpenAI's chat completions, such as Ollama, vLLM and llama.cpp: `POST /chat/completions`.
 
-A call is paid by the tokens that were read and written. What is refused costs nothing; an answer that was cut off, filtered or
-declined is paid for and therefore answered, and says what it is.
+A call costs its tokens, read and written; a refused one is free. An answer that was cut off, filtered or declined is
+charged, and returned with that ending.
 """
 
 import re
@@ -16,16 +16,16 @@ from typing import Annotated, Any, Final
 from pydantic import Field, StringConstraints
 
 from chassis.http.client import retry_after
-from gateway.credentials import Account
+from gateway.credentials import ProviderAccount
 from gateway.money import TokenPrice, micros
-from gateway.outcomes import Failed
-from gateway.problems import Problem
-from gateway.providers import asking
-from gateway.providers.asking import AccountSettings, Dollars, Http, Response
+from gateway.outcomes import FailedCall
+from gateway.problems import CallProblem
+from gateway.providers import http_client
+from gateway.providers.http_client import AccountSettings, Dollars, ProviderHttpClient, ProviderResponse
 
 _PER_MESSAGE: Final = 32
 _PER_CALL: Final = 256
-"""Tokens that a template may add, with much to spare."""
+"""Tokens that a chat template may add, generously."""
 _DURATION: Final = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)(ms|h|m|s)")
 _UNITS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
@@ -34,15 +34,15 @@ class ModelSettings(AccountSettings):
     """`url` ends before `/chat/completions`: `https://api.openai.com/v1`."""
 
     model: Annotated[str, StringConstraints(min_length=1, max_length=200)]
-    """As the provider calls it."""
+    """The provider's name for the model."""
     read_price: Dollars = Decimal(0)
-    """Of a million tokens that it reads."""
+    """For a million tokens that it reads."""
     written_price: Dollars = Decimal(0)
-    """Of a million tokens that it writes."""
+    """For a million tokens that it writes."""
     max_tokens: Annotated[int, Field(ge=1, le=1_000_000)] = 4096
-    """That it writes at most, where a request does not say fewer; no request may say more."""
+    """Default and maximum of tokens to write in one request."""
     max_tokens_field: Annotated[str, StringConstraints(pattern="^max_(completion_)?tokens$")] = "max_tokens"
-    """What the provider calls that: reasoning models of OpenAI take `max_completion_tokens` alone."""
+    """The provider's name for that limit; OpenAI's reasoning models accept only `max_completion_tokens`."""
     per_minute: Annotated[int, Field(ge=1, le=100_000)] = 300
     together: Annotated[int, Field(ge=1, le=1000)] = 8
     seconds: Annotated[float, Field(ge=1, le=600)] = 120.0
@@ -52,39 +52,39 @@ class ModelSettings(AccountSettings):
         return TokenPrice(micros(self.read_price), micros(self.written_price))
 
 
-class Ending(StrEnum):
-    """How an answer ends."""
+class FinishReason(StrEnum):
+    """Why an answer ends."""
 
     COMPLETE = "complete"
     LENGTH = "length"
-    """Cut off where no more tokens were allowed."""
+    """Cut off at the limit of tokens."""
     CONTENT_FILTER = "content_filter"
-    """The provider took out what it does not allow."""
+    """The provider removed forbidden content."""
     REFUSAL = "refusal"
     """The model declined."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """An answer, with what it cost.
+    """An answer with its cost.
 
     Args:
-        document: as the provider gave it.
+        document: the provider's JSON.
         ending: of its first choice.
         read: tokens; None if the provider does not say.
         written: likewise.
-        pause: how long the provider wants to be left alone.
+        pause: how long the provider wants no requests.
     """
 
     document: dict[str, Any]
-    ending: Ending
+    ending: FinishReason
     read: int | None
     written: int | None
     pause: timedelta | None
 
 
 def most_tokens_read(messages: list[dict[str, Any]], others: Mapping[str, Any]) -> int:
-    """More than any tokenizer makes of it: a token stands for one byte of UTF-8 at least."""
+    """An upper bound of the prompt's tokens: a token stands for at least one byte of UTF-8."""
     texts = sum(len(text.encode()) for text in _texts([messages, dict(others)]))
     return texts + _PER_MESSAGE * len(messages) + _PER_CALL
 
@@ -101,19 +101,19 @@ def _texts(value: Any) -> list[str]:
             return [str(value)]
 
 
-class Chat:
-    """Asks a model; `Failed` tells its errors in our words."""
+class ChatClient:
+    """Calls a model; raises its errors as `FailedCall`."""
 
-    def __init__(self, http: Http) -> None:
+    def __init__(self, http: ProviderHttpClient) -> None:
         self._http = http
 
     async def complete(
-        self, account: Account, settings: ModelSettings, request: Mapping[str, Any]
+        self, account: ProviderAccount, settings: ModelSettings, request: Mapping[str, Any]
     ) -> Completion:
-        """`request` is the body to be sent.
+        """Sends the body `request`.
 
         Raises:
-            Failed: why there is no answer.
+            FailedCall: there is no answer; `problem` says why.
         """
         response = await self._http.send(
             account.name,
@@ -124,17 +124,17 @@ class Chat:
             body=dict(request),
         )
         if response.status != HTTPStatus.OK:
-            raise Failed(problem(account.name, response))
+            raise FailedCall(problem(account.name, response))
         return _completion(account.name, response)
 
 
-def _completion(name: str, response: Response) -> Completion:
+def _completion(name: str, response: ProviderResponse) -> Completion:
     document = response.document
     choices = document.get("choices") if isinstance(document, dict) else None
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, dict) else None
     if not isinstance(document, dict) or not isinstance(first, dict) or not isinstance(message, dict):
-        raise Failed(asking.unusable(name, "it has no message in `choices`"), spent=None)
+        raise FailedCall(http_client.unusable(name, "it has no message in `choices`"), spent=None)
     usage = document.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     return Completion(
@@ -146,64 +146,64 @@ def _completion(name: str, response: Response) -> Completion:
     )
 
 
-def _ending(choice: Mapping[str, Any], message: Mapping[str, Any]) -> Ending:
+def _ending(choice: Mapping[str, Any], message: Mapping[str, Any]) -> FinishReason:
     if message.get("refusal"):
-        return Ending.REFUSAL
+        return FinishReason.REFUSAL
     match choice.get("finish_reason"):
         case "length":
-            return Ending.LENGTH
+            return FinishReason.LENGTH
         case "content_filter":
-            return Ending.CONTENT_FILTER
+            return FinishReason.CONTENT_FILTER
         case _:
-            return Ending.COMPLETE
+            return FinishReason.COMPLETE
 
 
 def _count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
-def problem(name: str, response: Response) -> Problem:
-    """What it says of a request that it did not answer: `{"error": {"message", "type", "code"}}`, each of them in some dialect."""
+def problem(name: str, response: ProviderResponse) -> CallProblem:
+    """Translates an error response: `{"error": {"message", "type", "code"}}` in the providers' dialects."""
     message, words = _told(response.document)
     after = retry_after(response.headers.get("Retry-After"), datetime.now(UTC)) or _pause(response.headers)
     if "insufficient_quota" in words or "billing_hard_limit_reached" in words:
-        return asking.quota_exhausted(name, message)
+        return http_client.quota_exhausted(name, message)
     if "invalid_api_key" in words:
-        return asking.key_refused(name, message)
+        return http_client.key_refused(name, message)
     if words & {"context_length_exceeded", "exceed_context_size_error"} or _speaks_of_context(message):
-        return Problem(
+        return CallProblem(
             "model.context_too_long",
             f"the request is longer than {name} can read ({message}): send less, or connect a model that reads more",
             HTTPStatus.UNPROCESSABLE_ENTITY,
         )
     if words & {"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"}:
-        return Problem(
+        return CallProblem(
             "model.content_filtered",
             f"{name} does not allow what this request says ({message}): change it",
             HTTPStatus.UNPROCESSABLE_ENTITY,
         )
-    return asking.failure(name, response, after)
+    return http_client.failure(name, response, after)
 
 
 def _told(document: Any) -> tuple[str, set[str]]:
-    """The message, and the words of its type and codes; llama.cpp gives the status as its code."""
+    """The message, type and codes of an error; llama.cpp uses the status as its code."""
     error = document.get("error") if isinstance(document, dict) else None
-    if isinstance(error, str):  # Ollama
-        return asking.quoted(error), set()
+    if isinstance(error, str):  # Ollama.
+        return http_client.quoted(error), set()
     if not isinstance(error, dict):
         return "", set()
-    inner = error.get("innererror")  # Azure
+    inner = error.get("innererror")  # Azure.
     words = {error.get("type"), error.get("code"), inner.get("code") if isinstance(inner, dict) else None}
-    return asking.quoted(error.get("message")), {word for word in words if isinstance(word, str)}
+    return http_client.quoted(error.get("message")), {word for word in words if isinstance(word, str)}
 
 
 def _speaks_of_context(message: str) -> bool:
-    """VLLM has no code for it."""
+    """Recognized by its text, since vLLM has no code for it."""
     return "maximum context length" in message
 
 
 def _pause(headers: Mapping[str, str]) -> timedelta | None:
-    """`x-ratelimit-remaining-requests: 0`, `x-ratelimit-reset-requests: 6m0s`, and the same of tokens."""
+    """Reads `x-ratelimit-remaining-requests: 0`, `x-ratelimit-reset-requests: 6m0s`, and the same for tokens."""
     waits = [
         wait
         for what in ("requests", "tokens")
@@ -214,7 +214,7 @@ def _pause(headers: Mapping[str, str]) -> timedelta | None:
 
 
 def _duration(text: str) -> timedelta | None:
-    """`1s`, `6m0s`, `120ms`."""
+    """Parses `1s`, `6m0s`, `120ms`."""
     found = _DURATION.findall(text)
     if not found or "".join(number + unit for number, unit in found) != text.strip():
         return None

@@ -1,4 +1,4 @@
-"""A search and what it finds, in one shape for every provider."""
+"""Searches and their results, in one form for every provider."""
 
 import html
 import re
@@ -24,8 +24,8 @@ class Freshness(StrEnum):
     YEAR = "year"
 
 
-class Query(BaseModel):
-    """What is looked for."""
+class SearchQuery(BaseModel):
+    """A search."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -33,14 +33,14 @@ class Query(BaseModel):
     """At most 400 characters and 50 words."""
     count: Annotated[int, Field(ge=1, le=MAX_COUNT)] = 10
     language: Annotated[str, StringConstraints(pattern=r"^[a-z]{2}(-[A-Z]{2})?$")] | None = None
-    """As in `en` or `pt-BR`."""
+    """Such as `en` or `pt-BR`."""
     freshness: Freshness | None = None
-    """No older than this."""
+    """Maximum age of the results."""
 
     @field_validator("text")
     @classmethod
     def checked_text(cls, text: str) -> str:
-        """In one line, as every provider takes it; raises ValueError."""
+        """Joins the text into one line and checks it; raises ValueError."""
         text = " ".join(text.split())
         if not text:
             raise ValueError("is blank; fill it in")
@@ -51,8 +51,8 @@ class Query(BaseModel):
         return text
 
 
-class Result(BaseModel):
-    """A page that was found. All of it but the address was written by strangers."""
+class SearchResult(BaseModel):
+    """A page that a search found. Title and description are untrusted text."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
@@ -60,25 +60,25 @@ class Result(BaseModel):
     url: str
     description: str
     date: date | None
-    """When the page was written or changed, as the provider has it."""
+    """When the page was written or changed, according to the provider."""
     language: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What a search came to, and how long the provider wants to be left alone."""
+class SearchOutcome:
+    """The results, and how long the provider wants no requests."""
 
-    results: list[Result]
+    results: list[SearchResult]
     pause: timedelta | None
 
 
 def result(
     url: Any, title: Any, description: Any, *, dated: Any = None, language: Any = None
-) -> Result | None:
-    """What a provider tells of one page; None if it has no address that can be read."""
+) -> SearchResult | None:
+    """Builds a result; None if its address is unreadable."""
     if not isinstance(url, str) or not _is_readable(url):
         return None
-    return Result(
+    return SearchResult(
         title=_plain(title),
         url=url,
         description=_plain(description),
@@ -96,7 +96,7 @@ def _is_readable(url: str) -> bool:
 
 
 def _plain(text: Any) -> str:
-    """Without marks and entities, in one line."""
+    """Removes tags and entities, and joins the text into one line."""
     if not isinstance(text, str):
         return ""
     return " ".join(html.unescape(_TAG.sub("", text)).split())

@@ -1,4 +1,4 @@
-"""SearXNG, https://docs.searxng.org/dev/search_api.html: `GET /search?format=json` of an instance of one's own. It is free."""
+"""SearXNG, https://docs.searxng.org/dev/search_api.html: `GET /search?format=json` of the operator's own instance. It is free."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -6,30 +6,32 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from chassis.http.client import retry_after
-from gateway.credentials import Account
-from gateway.outcomes import Failed
-from gateway.problems import Problem
-from gateway.providers import asking
-from gateway.providers.asking import AccountSettings, Dollars, Http, Response
-from gateway.providers.results import Found, Query, Result, result
+from gateway.credentials import ProviderAccount
+from gateway.outcomes import FailedCall
+from gateway.problems import CallProblem
+from gateway.providers import http_client
+from gateway.providers.http_client import AccountSettings, Dollars, ProviderHttpClient, ProviderResponse
+from gateway.providers.results import SearchOutcome, SearchQuery, SearchResult, result
 
 _ENGINES_PAUSE: Final = timedelta(minutes=3)
-"""Engines that refused the instance are asked again by it after some minutes."""
+"""The instance retries its blocked engines after some minutes."""
 
 
 class SearxngSettings(AccountSettings):
     price: Dollars = Decimal(0)
-    """Of one search."""
+    """Price of one search."""
 
 
-class Searxng:
-    """Asks for pages; `Failed` tells its errors in our words."""
+class SearxngSearch:
+    """Searches with SearXNG; raises its errors as `FailedCall`."""
 
-    def __init__(self, http: Http) -> None:
+    def __init__(self, http: ProviderHttpClient) -> None:
         self._http = http
 
-    async def search(self, account: Account, settings: SearxngSettings, query: Query) -> Found:
-        """Raises Failed."""
+    async def search(
+        self, account: ProviderAccount, settings: SearxngSettings, query: SearchQuery
+    ) -> SearchOutcome:
+        """Raises FailedCall."""
         response = await self._http.send(
             account.name,
             "GET",
@@ -39,19 +41,21 @@ class Searxng:
             parameters=_parameters(query),
         )
         if response.status != HTTPStatus.OK:
-            raise Failed(problem(account.name, response))
+            raise FailedCall(problem(account.name, response))
         document = response.document
         listed = document.get("results") if isinstance(document, dict) else None
         if not isinstance(listed, list):
-            raise Failed(asking.unusable(account.name, "it has no `results`"))
+            raise FailedCall(http_client.unusable(account.name, "it has no `results`"))
         found = [each for each in map(_result, listed) if each is not None][: query.count]
         if not found and (silent := _unresponsive(document)):
-            # Nothing was found because nobody looked.
-            raise Failed(asking.limited(account.name, _ENGINES_PAUSE, f"its engines do not answer: {silent}"))
-        return Found(found, None)
+            # No engine answered, so an empty list means nothing.
+            raise FailedCall(
+                http_client.limited(account.name, _ENGINES_PAUSE, f"its engines do not answer: {silent}")
+            )
+        return SearchOutcome(found, None)
 
 
-def _parameters(query: Query) -> dict[str, str]:
+def _parameters(query: SearchQuery) -> dict[str, str]:
     parameters = {"q": query.text, "format": "json"}
     if query.language is not None:
         parameters["language"] = query.language
@@ -60,14 +64,14 @@ def _parameters(query: Query) -> dict[str, str]:
     return parameters
 
 
-def _result(each: Any) -> Result | None:
+def _result(each: Any) -> SearchResult | None:
     if not isinstance(each, dict):
         return None
     return result(each.get("url"), each.get("title"), each.get("content"), dated=each.get("publishedDate"))
 
 
 def _unresponsive(document: dict[str, Any]) -> str:
-    """`unresponsive_engines` is a list of pairs: name and reason."""
+    """Lists the silent engines; `unresponsive_engines` has pairs of name and reason."""
     listed = document.get("unresponsive_engines")
     if not isinstance(listed, list):
         return ""
@@ -76,9 +80,11 @@ def _unresponsive(document: dict[str, Any]) -> str:
     ]
 
 
-def problem(name: str, response: Response) -> Problem:
-    """What it says of a request that it did not answer. It answers 403 to a format that is not switched on."""
+def problem(name: str, response: ProviderResponse) -> CallProblem:
+    """Translates an error response. SearXNG answers 403 if JSON is not enabled."""
     if response.status == HTTPStatus.FORBIDDEN:
-        return asking.refused(name, response.status, "add `json` to `search: formats:` of its settings.yml")
+        return http_client.refused(
+            name, response.status, "add `json` to `search: formats:` of its settings.yml"
+        )
     after = retry_after(response.headers.get("Retry-After"), datetime.now(UTC))
-    return asking.failure(name, response, after)
+    return http_client.failure(name, response, after)

@@ -1,5 +1,5 @@
-"""Searching the web, in one shape whoever is asked."""
+"""Web search, in one form for every provider."""
 
-from gateway.search.searching import Searching
+from gateway.search.web_search import WebSearch
 
-__all__ = ["Searching"]
+__all__ = ["WebSearch"]

@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_vali
 from chassis.http.api import View, needs, router
 from chassis.http.callers import Scope
 from gateway.problems import FROM_PROVIDERS
-from gateway.providers.results import MAX_COUNT, Freshness, Query, Result
+from gateway.providers.results import MAX_COUNT, Freshness, SearchQuery, SearchResult
 from gateway.requests import Brand, IdempotencyKey
-from gateway.search.searching import Searching, Wanted
+from gateway.search.web_search import SearchCall, WebSearch
 
 
 class SearchRequest(BaseModel):
@@ -23,47 +23,47 @@ class SearchRequest(BaseModel):
     """At most 400 characters and 50 words."""
     brand: Brand
     provider: Annotated[str, StringConstraints(max_length=63)] | None = None
-    """Name of an account, as `brandctl providers list` has it; left out: Brave Search, else SearXNG."""
+    """Name of an account, as in `brandctl providers list`; left out: Brave Search, else SearXNG."""
     count: Annotated[int, Field(ge=1, le=MAX_COUNT)] = 10
     language: Annotated[str, StringConstraints(pattern=r"^[a-z]{2}(-[A-Z]{2})?$")] | None = None
-    """As in `en` or `pt-BR`."""
+    """Such as `en` or `pt-BR`."""
     freshness: Freshness | None = None
-    """No older than this."""
+    """Maximum age of the results."""
 
     @field_validator("query")
     @classmethod
     def _can_be_asked(cls, query: str) -> str:
-        return Query.checked_text(query)
+        return SearchQuery.checked_text(query)
 
 
 class SearchAnswer(View):
     provider: str
     query: str
-    results: list[Result]
+    results: list[SearchResult]
     call_id: UUID
-    """The line of the ledger."""
+    """The entry of the ledger."""
     spent: int
-    """Micro-dollars that were spent for this request."""
+    """Micro-dollars charged for this request."""
     kept: bool
-    """It had been answered before."""
+    """The answer is from an earlier call."""
 
 
 SEARCH: Final = "/v1/search"
 
 
-def search_routes(searching: Searching) -> APIRouter:
+def search_routes(web_search: WebSearch) -> APIRouter:
     routes = router(SEARCH.removeprefix("/v1"), tags=["Search"])
 
     @routes.post("", dependencies=[needs(Scope.SUBMIT)], summary="Search the web", responses=FROM_PROVIDERS)
     async def search_web(request: SearchRequest, idempotency_key: IdempotencyKey = None) -> SearchAnswer:
-        query = Query(
+        query = SearchQuery(
             text=request.query,
             count=request.count,
             language=request.language,
             freshness=request.freshness,
         )
-        provider, answer = await searching.search(
-            Wanted(query, request.brand, request.provider, idempotency_key)
+        provider, answer = await web_search.search(
+            SearchCall(query, request.brand, request.provider, idempotency_key)
         )
         return SearchAnswer.model_validate(
             {

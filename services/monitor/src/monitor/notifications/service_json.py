@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from chassis.http.client import Answer, ServiceClient, UnusableAnswerError
+from chassis.http.client import JsonAnswer, ServiceClient, UnusableAnswerError
 
 
 async def read_json(client: ServiceClient, path: str, about: str) -> Mapping[str, Any]:
@@ -15,7 +15,7 @@ async def read_json(client: ServiceClient, path: str, about: str) -> Mapping[str
         UnusableAnswerError: the answer is not a JSON object.
     """
     answer = await client.get(path, about=about)
-    assert isinstance(answer, Answer), "no entity tag was sent"
+    assert isinstance(answer, JsonAnswer), "no entity tag was sent"
     try:
         document = json.loads(answer.body)
     except ValueError as error:

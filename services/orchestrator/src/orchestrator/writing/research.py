@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, Field, SecretStr
 
-from chassis.http.client import Answer, PassingError, Peer, ServiceClient, UnusableAnswerError
+from chassis.http.client import JsonAnswer, PassingError, Peer, ServiceClient, UnusableAnswerError
 from chassis.http.documents import Documents
 from chassis.links import public_link
 from messaging import Dependency, RetryLater, Unprocessable
@@ -101,7 +101,7 @@ class ResearchClient:
         return found.sources
 
 
-def _read_one(_: UUID, answer: Answer) -> _Found:
+def _read_one(_: UUID, answer: JsonAnswer) -> _Found:
     return _found(_Research.model_validate_json(answer.body))
 
 

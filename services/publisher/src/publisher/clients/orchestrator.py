@@ -7,8 +7,8 @@ from uuid import UUID
 from pydantic import BaseModel, SecretStr
 
 from chassis.http.client import (
-    Answer,
     GoneError,
+    JsonAnswer,
     PassingError,
     Peer,
     ServiceClient,
@@ -88,7 +88,7 @@ class OrchestratorClient:
             raise Unprocessable(str(problem)) from problem
 
 
-def _read_one(content_id: UUID, answer: Answer) -> Fetched:
+def _read_one(content_id: UUID, answer: JsonAnswer) -> Fetched:
     article = Article.model_validate_json(answer.body)
     if article.content_id != content_id:
         raise UnusableAnswerError(

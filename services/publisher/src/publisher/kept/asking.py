@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from chassis.gathering import Gathering
+from chassis.coalescing import RequestCoalescer
 from messaging import Database
 from publisher.domain import BrandSlug, PageSlug
 from publisher.kept.store import Standing, standings_of
@@ -16,7 +16,9 @@ _Place = tuple[BrandSlug, PageSlug]
 class Standings:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._gathering: Gathering[_Place, Standing | None] = Gathering(self._ask, limit=_MOST_AT_ONCE)
+        self._gathering: RequestCoalescer[_Place, Standing | None] = RequestCoalescer(
+            self._ask, limit=_MOST_AT_ONCE
+        )
 
     async def of(self, brand: BrandSlug, slug: PageSlug) -> Standing | None:
         """As it is after this call began; None if there is no page, or it was taken down.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from chassis.gathering import Gathering
+from chassis.coalescing import RequestCoalescer
 from envelope import DomainMessage
 from envelope.brand.payloads import ContentPublish, ContentPublished
 from messaging import Context, Database, Record, Together, Transaction, Unprocessable
@@ -53,7 +53,7 @@ class BuiltInSite:
         self._orchestrator = orchestrator
         self._urls = urls
         self._links = ShortLinks(urls)
-        self._known: Gathering[Asked, Known] = Gathering(self._look, limit=AT_ONCE)
+        self._known: RequestCoalescer[Asked, Known] = RequestCoalescer(self._look, limit=AT_ONCE)
 
     async def bring(self, command: Command, context: Context) -> Record | Together[Brought]:
         payload = command.payload

@@ -1,1 +1,1 @@
-"""Where research looks: one module per provider."""
+"""The research providers and their parts: the local corpus, its folder, its indexer."""

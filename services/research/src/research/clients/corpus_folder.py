@@ -1,4 +1,4 @@
-"""The corpus as a folder: which files there are, and their bytes. The functions block; call them from a thread."""
+"""Lists and reads the files of the corpus folder. The functions block; call them from a thread."""
 
 import asyncio
 import os
@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from chassis import Connection
 from research.clients.licences import licence_name
-from research.index.files import FileState, IndexedFile
+from research.index.files import FileStat, IndexedFile
 from research.reading.formats import SUFFIXES, UnreadableFileError, max_bytes
 
 MAX_PATH_BYTES = 1_000
@@ -16,13 +16,13 @@ _LICENCE_STEMS = frozenset({"license", "licence", "copying"})
 
 
 class CorpusUnavailableError(Exception):
-    """The folder itself cannot be read; nothing may be concluded about its files."""
+    """The folder itself is unreadable, so the state of its files is unknown."""
 
 
-def scan(folder: Path) -> Iterator[FileState]:
-    """Every readable-looking text file below the folder, in path order.
+def scan(folder: Path) -> Iterator[FileStat]:
+    """Yield every file with a known document suffix below the folder, in path order.
 
-    Hidden files and folders are left out, and links that lead out of the folder are not followed.
+    Skips hidden files and folders, and links that lead out of the folder.
 
     Raises:
         CorpusUnavailableError: the folder is missing or may not be listed.
@@ -42,7 +42,7 @@ def scan(folder: Path) -> Iterator[FileState]:
                 yield state
 
 
-def _state(root: str, file: str) -> FileState | None:
+def _state(root: str, file: str) -> FileStat | None:
     path = PurePosixPath(os.path.relpath(file, root))
     if (
         path.name.startswith(".")
@@ -55,9 +55,9 @@ def _state(root: str, file: str) -> FileState | None:
             return None
         facts = os.stat(file)  # noqa: PTH116
     except (OSError, UnicodeEncodeError):
-        # Gone meanwhile, a dangling link, or a name that is no text: as if it were not there.
+        # Deleted meanwhile, a dangling link, or a name that is not text: skip it.
         return None
-    return FileState(str(path), facts.st_size, facts.st_mtime_ns) if stat.S_ISREG(facts.st_mode) else None
+    return FileStat(str(path), facts.st_size, facts.st_mtime_ns) if stat.S_ISREG(facts.st_mode) else None
 
 
 def _is_inside(root: str, file: str) -> bool:
@@ -65,7 +65,7 @@ def _is_inside(root: str, file: str) -> bool:
 
 
 def read(folder: Path, path: str) -> bytes:
-    """The bytes of one file found by `scan`.
+    """Return the bytes of one file that `scan` listed.
 
     Raises:
         UnreadableFileError: too large, not a regular file, outside the folder, or not permitted.
@@ -88,27 +88,27 @@ def read(folder: Path, path: str) -> bytes:
     return content
 
 
-class FolderFiles:
-    """What is in a folder; for an indexer."""
+class FolderFileSource:
+    """The `FileSource` of a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    async def scan(self) -> list[FileState]:
+    async def scan(self) -> list[FileStat]:
         """Raises CorpusUnavailableError: the folder cannot be read."""
         return await asyncio.to_thread(lambda: list(scan(self._folder)))
 
     async def read(self, path: str) -> bytes:
-        """Raises UnreadableFileError: as of `read`."""
+        """Raises UnreadableFileError: see `read`."""
         return await asyncio.to_thread(read, self._folder, path)
 
-    async def confirmed(self, _: Connection, found: Sequence[IndexedFile]) -> list[IndexedFile]:
-        """All of them: what has gone meanwhile, the next look finds."""
+    async def confirm(self, _: Connection, found: Sequence[IndexedFile]) -> list[IndexedFile]:
+        """Return all of them; the next scan notices files deleted meanwhile."""
         return list(found)
 
 
 def licence(folder: Path) -> str | None:
-    """What the folder's LICENSE file calls itself; it applies to documents that name no licence themselves."""
+    """Return the name of the licence in the folder's LICENSE file; it applies to documents that name none."""
     try:
         names = sorted(entry.name for entry in folder.iterdir() if entry.stem.lower() in _LICENCE_STEMS)
         texts = [read(folder, name).decode("utf-8", errors="replace") for name in names]

@@ -1,4 +1,4 @@
-"""Keeps the index in line with a folder, or with what else holds files: reads what has changed, several at a time, and tells how far it is."""
+"""Brings the index up to date with a source of files: reads changed files, several at a time, and reports progress."""
 
 import asyncio
 import hashlib
@@ -15,83 +15,83 @@ import structlog
 from chassis import Connection, DatabaseUnavailableError
 from messaging import Database
 from research.index import lookup, progress, reads
+from research.index.exclusions import (
+    exclude_paragraphs,
+    find_documents_to_trim,
+    find_overtrimmed_files,
+    find_repeated_paragraphs,
+)
 from research.index.files import (
-    FileState,
+    FileStat,
     IndexedFile,
+    clear_content_hashes,
     content_hashes,
-    forget_content,
     forget_files,
     forget_other_folders,
     known_files,
     save_files,
-    touch_files,
-)
-from research.index.leaving_out import (
-    leave_out,
-    repeated_paragraphs,
-    with_too_little_left_out,
-    with_too_much_left_out,
+    update_file_stats,
 )
 from research.reading.formats import UnreadableFileError
-from research.reading.pool import HostileDocumentError, Readers
+from research.reading.pool import HostileDocumentError, ReaderPool
 
 log = structlog.get_logger(__name__)
 
-# What is read and written at a time: small, so that neither memory nor a lock grows with the corpus.
+# Limits of one batch: small, so that neither memory nor a lock grows with the corpus.
 BATCH_FILES = 24
 BATCH_BYTES = 1_000_000
-# While one batch is written, the next is read.
+# The next batches are read while one is written.
 BATCHES_AT_A_TIME = 3
 PROGRESS_SECONDS = 5.0
-# Between two tries to be the one who indexes.
+# Between two tries to lock the corpus.
 TURN_SECONDS = 0.5
 
 
-class Files(Protocol):
-    """What an index is kept in line with."""
+class FileSource(Protocol):
+    """A folder, or another collection of files, that an `Indexer` reads."""
 
-    async def scan(self) -> list[FileState]:
-        """All that there are, by path. May raise what is wrong with them as a whole."""
+    async def scan(self) -> list[FileStat]:
+        """List all files by path. May raise an error of the collection as a whole."""
 
     async def read(self, path: str) -> bytes:
-        """Raises UnreadableFileError: this one cannot be had."""
+        """Return the file's bytes. Raises UnreadableFileError: it cannot be read."""
 
-    async def confirmed(self, connection: Connection, read: Sequence[IndexedFile]) -> list[IndexedFile]:
-        """Those that are still there when they are stored, with what is known of them besides; run in that transaction."""
+    async def confirm(self, connection: Connection, read: Sequence[IndexedFile]) -> list[IndexedFile]:
+        """Return those that still exist, with metadata from elsewhere added. Runs in the transaction that stores them."""
 
 
 class Indexer:
-    """`corpus` names the files in the database. `readers` are entered when there is something to read."""
+    """Indexes one source of files under the name `corpus`. `readers` start only if files have to be read."""
 
-    def __init__(self, database: Database, files: Files, corpus: str, readers: Readers) -> None:
+    def __init__(self, database: Database, files: FileSource, corpus: str, readers: ReaderPool) -> None:
         self._database = database
         self._files = files
         self._corpus = corpus
         self._readers = readers
         self._reader = uuid4()
         self._reported = 0.0
-        self._has_looked = False
+        self._has_indexed = False
 
     async def refresh(self, settled: Callable[[], None] = lambda: None) -> None:
-        """Brings the index in line with the files once. Of several replicas one works at a time.
+        """Bring the index up to date once. Of several replicas one works at a time.
 
-        `settled` is called when all is read, or set aside. Raises what `scan` does.
+        Calls `settled` once every file is read or set aside. Raises the errors of `FileSource.scan`.
         """
-        async with self._turn():
+        async with self._lock():
             try:
                 await self._refresh(settled)
             except BaseException:
-                # Whoever is asked to stop, or loses the database, has not died of what it was reading.
+                # A cancellation or a lost database says nothing against the files under way.
                 with suppress(DatabaseUnavailableError):
                     async with self._database.connection() as connection:
-                        await reads.take_back(connection, self._reader)
+                        await reads.cancel_reads(connection, self._reader)
                 raise
 
     @asynccontextmanager
-    async def _turn(self) -> AsyncIterator[None]:
+    async def _lock(self) -> AsyncIterator[None]:
         while True:
             async with self._database.connection() as connection, connection.transaction():
-                if await reads.try_turn(connection, self._corpus):
+                if await reads.try_lock_corpus(connection, self._corpus):
                     yield
                     return
             await asyncio.sleep(TURN_SECONDS)
@@ -101,8 +101,8 @@ class Indexer:
         found = await self._files.scan()
         async with self._database.connection() as connection:
             known = await known_files(connection, self._corpus)
-            await reads.take_back(connection, self._reader)
-            starts = await reads.left_behind(connection, self._corpus)
+            await reads.cancel_reads(connection, self._reader)
+            starts = await reads.unfinished_reads(connection, self._corpus)
         changed = [state for state in found if known.get(state.path) != state]
         gone = sorted(known.keys() - {state.path for state in found})
         async with self._database.transaction() as tx:
@@ -112,9 +112,9 @@ class Indexer:
                 tx.connection, self._corpus, {state.path for state in starts.keys() - set(changed)}
             )
             await progress.begin(tx.connection, self._corpus, len(changed))
-        # What a service may have died of comes last, and alone. It is waited for all the same: a service that was killed over
-        # the first files of a corpus may have died of none of them, and whoever asked meanwhile would be told that there is
-        # nothing. What does kill is set aside after its second time.
+        # Files that a service may have died of come last, one by one. Requests wait for them too: a service killed during
+        # the first files of a corpus may have died of none of them, and would otherwise answer that there is nothing.
+        # A file that kills twice is set aside.
         suspects = [state for state in changed if state in starts]
         async with self._readers as readers:
             skipped = await self._index(readers, [state for state in changed if state not in starts])
@@ -124,12 +124,12 @@ class Indexer:
                 else:
                     skipped += 1
                     await self._save([_crashed(self._corpus, state, starts[state])])
-            # The process before may have ended in the midst of it.
-            if changed or gone or not self._has_looked:
-                await self._leave_out_what_repeats(readers)
-                self._has_looked = True
+            # A previous process may have ended before it finished this.
+            if changed or gone or not self._has_indexed:
+                await self._exclude_repeats(readers)
+                self._has_indexed = True
                 async with self._database.connection() as connection:
-                    await lookup.describe_to_planner(connection)
+                    await lookup.update_planner_statistics(connection)
             async with self._database.transaction() as tx:
                 await progress.complete(tx.connection, self._corpus)
             settled()
@@ -147,12 +147,12 @@ class Indexer:
             seconds = round(time.monotonic() - started, 3)
             log.debug("corpus_unchanged", corpus=self._corpus, files=len(found), seconds=seconds)
 
-    async def _index(self, readers: Readers, states: Sequence[FileState]) -> int:
-        """Reads and stores; returns how many cannot be searched."""
+    async def _index(self, readers: ReaderPool, states: Sequence[FileStat]) -> int:
+        """Read and store these files; return how many are unusable."""
         slots = asyncio.Semaphore(BATCHES_AT_A_TIME)
         skipped = 0
 
-        async def batch(states: Sequence[FileState]) -> None:
+        async def batch(states: Sequence[FileStat]) -> None:
             nonlocal skipped
             try:
                 files = await self._read_all(readers, states)
@@ -172,10 +172,10 @@ class Indexer:
         if time.monotonic() - self._reported >= PROGRESS_SECONDS:
             self._reported = time.monotonic()
             async with self._database.connection() as connection:
-                now = await progress.of(connection, self._corpus)
+                now = await progress.get_progress(connection, self._corpus)
             log.info("corpus_indexing", done=now.done, to_read=now.to_read)
 
-    async def _read_all(self, readers: Readers, states: Sequence[FileState]) -> list[IndexedFile]:
+    async def _read_all(self, readers: ReaderPool, states: Sequence[FileStat]) -> list[IndexedFile]:
         async with self._database.connection() as connection:
             await reads.begin(connection, self._corpus, states, self._reader)
             hashes = await content_hashes(connection, self._corpus, [each.path for each in states])
@@ -185,10 +185,10 @@ class Indexer:
             ]
         return [task.result() for task in tasks]
 
-    async def _read(self, readers: Readers, state: FileState, known: bytes | None) -> IndexedFile:
+    async def _read(self, readers: ReaderPool, state: FileStat, known: bytes | None) -> IndexedFile:
         content_hash = None
         try:
-            async with readers.in_hand:
+            async with readers.memory_slots:
                 content = await self._files.read(state.path)
                 content_hash = hashlib.sha256(content).digest()
                 if content_hash == known:
@@ -214,50 +214,52 @@ class Indexer:
 
     async def _write(self, files: Sequence[IndexedFile]) -> None:
         async with self._database.transaction() as tx:
-            await touch_files(tx.connection, self._corpus, [file.state for file in files if file.unchanged])
+            await update_file_stats(
+                tx.connection, self._corpus, [file.state for file in files if file.unchanged]
+            )
             read = [file for file in files if not file.unchanged]
-            await save_files(tx.connection, self._corpus, await self._files.confirmed(tx.connection, read))
+            await save_files(tx.connection, self._corpus, await self._files.confirm(tx.connection, read))
             await reads.end(tx.connection, self._corpus, [file.state.path for file in files])
             await progress.advance(tx.connection, self._corpus, len(files))
 
-    async def _leave_out_what_repeats(self, readers: Readers) -> None:
+    async def _exclude_repeats(self, readers: ReaderPool) -> None:
         async with self._database.connection() as connection:
-            await lookup.describe_to_planner(connection)
-            often = frozenset(await repeated_paragraphs(connection, self._corpus))
-            again = await with_too_much_left_out(connection, self._corpus, often)
-            touched = await with_too_little_left_out(connection, self._corpus, often)
-        if again:
-            # What no longer repeats is in the files alone.
+            await lookup.update_planner_statistics(connection)
+            repeated = frozenset(await find_repeated_paragraphs(connection, self._corpus))
+            overtrimmed = await find_overtrimmed_files(connection, self._corpus, repeated)
+            to_trim = await find_documents_to_trim(connection, self._corpus, repeated)
+        if overtrimmed:
+            # The index no longer has these paragraphs; only the files do.
             async with self._database.transaction() as tx:
-                await forget_content(tx.connection, self._corpus, [state.path for state in again])
-                await progress.advance(tx.connection, self._corpus, -len(again))
-            await self._index(readers, again)
+                await clear_content_hashes(tx.connection, self._corpus, [state.path for state in overtrimmed])
+                await progress.advance(tx.connection, self._corpus, -len(overtrimmed))
+            await self._index(readers, overtrimmed)
             async with self._database.connection() as connection:
-                touched = await with_too_little_left_out(connection, self._corpus, often)
-        for document_id in touched:
+                to_trim = await find_documents_to_trim(connection, self._corpus, repeated)
+        for document_id in to_trim:
             async with self._database.transaction() as tx:
-                await leave_out(tx.connection, document_id, often)
-        if touched:
-            log.info("corpus_repeats_left_out", paragraphs=len(often), documents=len(touched))
+                await exclude_paragraphs(tx.connection, document_id, repeated)
+        if to_trim:
+            log.info("corpus_repeats_left_out", paragraphs=len(repeated), documents=len(to_trim))
 
 
-def _set_aside(corpus: str, state: FileState, problem: str) -> IndexedFile:
+def _set_aside(corpus: str, state: FileStat, problem: str) -> IndexedFile:
     log.warning(
         "corpus_file_set_aside",
         corpus=corpus,
         path=state.path,
         problem=problem,
-        hint="it is read again when it changes, or after `brandctl documents release`",
+        hint="research reads it again when it changes, or after `brandctl documents release`",
     )
     return IndexedFile(state, None, problem, set_aside=True)
 
 
-def _crashed(corpus: str, state: FileState, starts: int) -> IndexedFile:
-    return _set_aside(corpus, state, f"the service ended {starts} times while it was being read")
+def _crashed(corpus: str, state: FileStat, starts: int) -> IndexedFile:
+    return _set_aside(corpus, state, f"the service ended {starts} times while it read the file")
 
 
-def _batches(states: Sequence[FileState]) -> Iterator[list[FileState]]:
-    batch: list[FileState] = []
+def _batches(states: Sequence[FileStat]) -> Iterator[list[FileStat]]:
+    batch: list[FileStat] = []
     for state in states:
         if batch and (
             len(batch) >= BATCH_FILES or sum(each.size for each in batch) + state.size > BATCH_BYTES

@@ -1,4 +1,4 @@
-"""What the licence is called that somebody put beside their documents. Pure."""
+"""Recognises licences by their text or name. Pure."""
 
 import html
 import re
@@ -6,7 +6,7 @@ from typing import Final
 
 MAX_NAME: Final = 120
 MAX_LOOKED_AT: Final = 20_000
-"""Characters; a licence says at its beginning which one it is."""
+"""Characters; a licence names itself at its beginning."""
 
 _MARKUP: Final = re.compile(r"<(?:!doctype|html|head|body|div|p|h[1-6])\b", re.IGNORECASE)
 _TAG: Final = re.compile(r"<[^<>]{0,2000}>")
@@ -61,7 +61,7 @@ _CALLS_ITSELF: Final = re.compile(r"licen[cs]e|copyright|public domain|©|rights
 
 
 def licence_name(text: str) -> str | None:
-    """The name of a well-known licence, or else the first line that speaks of one; None if no line does."""
+    """Return the name of a well-known licence, else the first line that mentions a licence, else None."""
     looked_at = text[:MAX_LOOKED_AT].replace("\0", "")
     if _MARKUP.search(looked_at):
         looked_at = html.unescape(_TAG.sub("\n", _UNSEEN.sub("\n", looked_at)))
@@ -74,9 +74,9 @@ def licence_name(text: str) -> str | None:
 
 
 def is_free(licence: str | None) -> bool:
-    """Whether it lets everybody print the text and earn money with it, if they name the source. Unknown ones do not.
+    """Return whether the licence allows commercial reprints with attribution; False for unknown licences.
 
-    `licence` is a name, a sentence, or the address of a licence of Creative Commons.
+    `licence` is a name, a sentence, or the address of a Creative Commons licence.
     """
     told = licence or ""
     if _FREE_ADDRESS.search(told):

@@ -7,39 +7,39 @@ from dataclasses import replace
 from pathlib import Path
 
 from chassis import Connection
-from chassis.gathering import Gathering
+from chassis.coalescing import RequestCoalescer
 from messaging import Database
 from research.clients import corpus_folder
 from research.clients.corpus_folder import CorpusUnavailableError
 from research.clients.indexer import Indexer
 from research.clients.licences import is_free
-from research.clients.page_hits import with_pages
-from research.clients.provider import NotReadyError, ProviderUnavailableError
-from research.domain import Candidate, Findings, Found, Insufficient, Page
+from research.clients.page_hits import add_page_hits
+from research.clients.provider import ProviderUnavailableError, UploadsUnreadError
+from research.domain import CandidatePassage, Findings, InsufficientSources, ResearchResult, WebPage
 from research.index import lookup, progress
 from research.index.files import corpus_of_brand
-from research.index.progress import Progress
-from research.ranking import Hits, Query, abbreviation, decide
-from research.reading.pool import Readers
-from research.synonyms import OtherWords
+from research.index.progress import IndexProgress
+from research.ranking import KeywordQuery, SearchHits, find_abbreviation, select_sources
+from research.reading.pool import ReaderPool
+from research.synonyms import Synonyms
 
-# How long a request waits for the first reading of a corpus before it makes do with what has been read: longer than some
-# hundreds of pages take, far shorter than the deadline of the handler that waits.
+# How long a request waits for the first reading of a corpus before it searches the files read so far: longer than some
+# hundreds of pages take, far shorter than the deadline of the waiting handler.
 PATIENCE_SECONDS = 20.0
 
 
-# Keywords whose words are looked at together; more than handlers run at a time.
+# Keywords that one query to the database parses; more than handlers run at a time.
 AT_ONCE = 50
 
 
-async def _none_unread(_: Connection, __: Sequence[str]) -> Mapping[str, int]:
+async def _nothing_unread(_: Connection, __: Sequence[str]) -> Mapping[str, int]:
     return {}
 
 
 class LocalCorpus:
-    """`run` keeps the index up to date; `search` answers beside it.
+    """The folder and the uploads as one searchable corpus. `run` updates the folder's index; `search` works meanwhile.
 
-    `unread` tells of brands how many of their documents, which others read, are still to be read.
+    `unread` counts the uploads of each brand that are not indexed yet.
     """
 
     def __init__(
@@ -48,32 +48,32 @@ class LocalCorpus:
         folder: Path,
         *,
         rescan_seconds: float,
-        readers: Readers,
-        unread: Callable[[Connection, Sequence[str]], Awaitable[Mapping[str, int]]] = _none_unread,
+        readers: ReaderPool,
+        unread: Callable[[Connection, Sequence[str]], Awaitable[Mapping[str, int]]] = _nothing_unread,
         patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
         self._database = database
         self._folder = folder
         self._corpus = str(folder.resolve())
-        self._indexer = Indexer(database, corpus_folder.FolderFiles(folder), self._corpus, readers)
+        self._indexer = Indexer(database, corpus_folder.FolderFileSource(folder), self._corpus, readers)
         self._unread = unread
         self._rescan_seconds = rescan_seconds
         self._patience_seconds = patience_seconds
         self._settled = asyncio.Event()
-        self._asked = asyncio.Event()
+        self._rescan = asyncio.Event()
         self._failure: str | None = None
         self._licence: str | None = None
         self._licence_is_known = False
         self._is_complete = False
-        self._others: OtherWords | None = None
-        self._queries = Gathering(self._parsed, limit=AT_ONCE)
-        self._unread_of = Gathering(self._count_unread, limit=AT_ONCE)
+        self._synonyms: Synonyms | None = None
+        self._queries = RequestCoalescer(self._parse_keywords, limit=AT_ONCE)
+        self._unread_counts = RequestCoalescer(self._count_unread, limit=AT_ONCE)
 
     async def run(self) -> None:
-        """Index the folder, then again every so often; only changed files are read. Never returns.
+        """Index the folder every `rescan_seconds`, reading changed files only. Never returns.
 
         Raises:
-            CorpusUnavailableError: the folder cannot be read; requests are told so until a later run succeeds.
+            CorpusUnavailableError: the folder is unreadable; requests fail with this reason until a later run succeeds.
         """
         while True:
             try:
@@ -84,19 +84,19 @@ class LocalCorpus:
                 raise
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._rescan_seconds):
-                    await self._asked.wait()
+                    await self._rescan.wait()
 
-    def look_again(self) -> None:
-        """Asks for the next look at the folder now."""
-        self._asked.set()
+    def rescan_now(self) -> None:
+        """Start the next scan of the folder now."""
+        self._rescan.set()
 
     async def refresh(self) -> None:
-        """Bring the index in line with the folder once. Of several replicas one works at a time."""
-        self._asked.clear()
+        """Bring the folder's index up to date once. Of several replicas one works at a time."""
+        self._rescan.clear()
         await self._read_licence()
-        await self._indexer.refresh(self._has_settled)
+        await self._indexer.refresh(self._mark_settled)
 
-    def _has_settled(self) -> None:
+    def _mark_settled(self) -> None:
         self._failure = None
         self._settled.set()
 
@@ -105,7 +105,7 @@ class LocalCorpus:
         self._licence_is_known = True
 
     async def can_search(self, keyword: str) -> bool:
-        """Whether the keyword has any word that is looked for."""
+        """Return whether the keyword has any searchable word; stop words alone have none."""
         return bool((await self._queries.get(keyword)).terms)
 
     async def search(
@@ -114,77 +114,77 @@ class LocalCorpus:
         *,
         brand: str,
         folder: bool = True,
-        pages: Sequence[Page] = (),
+        pages: Sequence[WebPage] = (),
         looked_in: str = "The corpus",
     ) -> Findings:
-        """Searches the folder, what is the brand's alone, and these pages. Too little is an answer, not an error.
+        """Search the folder, the brand's uploads and these pages. Too few sources are an answer, not an error.
 
-        Before all of the folder was read once, what has been read is searched, and too little is no answer.
+        During the first reading of the folder it searches the files read so far; too few sources are an error then.
 
         Args:
-            keyword: what is looked for.
-            brand: its slug.
-            folder: whether the folder is searched.
-            pages: of the web; they are in no index, and are ranked by the same rules.
-            looked_in: what all this is called at the beginning of a refusal.
+            keyword: the keyword, in any spelling.
+            brand: slug of the brand.
+            folder: whether to search the folder.
+            pages: web pages to rank together with the index.
+            looked_in: name of the searched places, to begin a refusal with.
 
         Raises:
-            ProviderUnavailableError: the folder cannot be read, or not enough of it has been.
-            NotReadyError: too little was found, and not all that the brand has uploaded has been read.
+            ProviderUnavailableError: the folder is unreadable, or its first reading has not found enough yet.
+            UploadsUnreadError: there are too few sources, and the brand has unread uploads.
         """
-        now = await self._readiness() if folder else Progress(complete=True)
+        now = await self._await_first_reading() if folder else IndexProgress(complete=True)
         if not self._licence_is_known:
             await self._read_licence()
         corpora = [self._corpus, corpus_of_brand(brand)] if folder else [corpus_of_brand(brand)]
-        unread = await self._unread_of.get(brand)
+        unread = await self._unread_counts.get(brand)
         hits = await self._look_up(corpora, pages, keyword)
-        # In threads: what a hostile document fills the index with takes tenths of a second.
-        found = await asyncio.to_thread(_short_or_decided, keyword, hits, looked_in)
+        # In threads: the passages of a hostile document may take tenths of a second to rank.
+        found = await asyncio.to_thread(_abbreviation_or_findings, keyword, hits, looked_in)
         if isinstance(found, str):
             named_by = await self._look_up(corpora, pages, found)
             findings = await asyncio.to_thread(
-                decide, hits.query, hits.candidates, named_by, looked_in=looked_in
+                select_sources, hits.query, hits.candidates, named_by, looked_in=looked_in
             )
         else:
             findings = found
         match findings:
-            case Insufficient() if not now.complete:
+            case InsufficientSources() if not now.complete:
                 raise ProviderUnavailableError(
-                    f"the corpus is still being read for the first time ({now.done} of {now.to_read} files)"
+                    f"research is still reading the corpus for the first time ({now.done} of {now.to_read} files)"
                 )
-            case Insufficient() if unread:
-                raise NotReadyError(f"of the brand's documents, {unread} are still to be read")
-            case Insufficient():
+            case InsufficientSources() if unread:
+                raise UploadsUnreadError(f"{unread} of the brand's documents are still unread")
+            case InsufficientSources():
                 return findings
-            case Found():
+            case ResearchResult():
                 return replace(findings, is_preliminary=not now.complete or unread > 0)
 
-    async def _look_up(self, corpora: Sequence[str], pages: Sequence[Page], keyword: str) -> Hits:
+    async def _look_up(self, corpora: Sequence[str], pages: Sequence[WebPage], keyword: str) -> SearchHits:
         query = await self._queries.get(keyword)
         async with self._database.connection() as connection:
-            hits = await lookup.look_up(connection, corpora, query)
-            hits = Hits(hits.query, list(map(self._with_rights, hits.candidates)))
-            return await with_pages(connection, hits, pages)
+            hits = await lookup.search_passages(connection, corpora, query)
+            hits = SearchHits(hits.query, list(map(self._with_rights, hits.candidates)))
+            return await add_page_hits(connection, hits, pages)
 
-    async def _parsed(self, keywords: Sequence[str]) -> Mapping[str, Query]:
+    async def _parse_keywords(self, keywords: Sequence[str]) -> Mapping[str, KeywordQuery]:
         async with self._database.connection() as connection:
-            self._others = self._others or await lookup.other_words(connection)
-            return await lookup.parsed(connection, keywords, self._others)
+            self._synonyms = self._synonyms or await lookup.load_synonyms(connection)
+            return await lookup.parse_keywords(connection, keywords, self._synonyms)
 
     async def _count_unread(self, brands: Sequence[str]) -> Mapping[str, int]:
         async with self._database.connection() as connection:
             return dict.fromkeys(brands, 0) | dict(await self._unread(connection, brands))
 
-    def _with_rights(self, candidate: Candidate) -> Candidate:
-        """The folder's licence is that of its documents, which may be quoted. What a brand uploads is asked for its own."""
+    def _with_rights(self, candidate: CandidatePassage) -> CandidatePassage:
+        """Give files of the folder its licence; decide for uploads whether articles may quote them."""
         if candidate.corpus != self._corpus:
             return replace(candidate, quotable=candidate.own or is_free(candidate.licence))
         if candidate.licence or not self._licence:
             return candidate
         return replace(candidate, licence=self._licence)
 
-    async def _readiness(self) -> Progress:
-        """Waits a while for the first reading; a corpus that was read before is searched at once.
+    async def _await_first_reading(self) -> IndexProgress:
+        """Wait up to `patience_seconds` for the first reading; return the progress at once if that is over.
 
         Raises:
             ProviderUnavailableError: the folder cannot be read.
@@ -199,21 +199,23 @@ class LocalCorpus:
             raise ProviderUnavailableError(self._failure)
         return now
 
-    async def _progress(self) -> Progress:
+    async def _progress(self) -> IndexProgress:
         if self._is_complete:
-            return Progress(complete=True)
+            return IndexProgress(complete=True)
         async with self._database.connection() as connection:
-            now = await progress.of(connection, self._corpus)
-        # Once it is, it stays so.
+            now = await progress.get_progress(connection, self._corpus)
+        # A complete corpus stays complete.
         self._is_complete = now.complete
         return now
 
 
-def _short_or_decided(keyword: str, hits: Hits, looked_in: str) -> str | Findings:
-    """The abbreviation that is to be looked up, too; or else what is found."""
+def _abbreviation_or_findings(keyword: str, hits: SearchHits, looked_in: str) -> str | Findings:
+    """Return the keyword's abbreviation if the texts introduce one (a second search needs it), else the findings."""
     texts = (
         text
         for each in hits.candidates
         for text in (each.document_title, each.passage.heading or "", each.passage.text)
     )
-    return abbreviation(keyword, texts) or decide(hits.query, hits.candidates, looked_in=looked_in)
+    return find_abbreviation(keyword, texts) or select_sources(
+        hits.query, hits.candidates, looked_in=looked_in
+    )

@@ -1,7 +1,7 @@
-"""Pages of the web as candidates: their words are counted by PostgreSQL as those of the index are, and nothing is stored.
+"""Turns web pages into ranking candidates. PostgreSQL counts their words as it does for the index, and stores nothing.
 
-A page is read for one keyword and ranked with the corpus in one go. So there is no index of the web that grows, has to be
-cleaned, or could show one brand what was read for another.
+Pages are read for one keyword and ranked together with the corpus. So there is no growing index of the web to clean, and no
+brand can see pages that were read for another.
 """
 
 import json
@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from chassis import Connection
-from research.domain import Candidate, Page, Passage
-from research.ranking import Hits, Places, Query
+from research.domain import CandidatePassage, DocumentPassage, WebPage
+from research.ranking import KeywordQuery, Places, SearchHits
 
 
-async def with_pages(connection: Connection, hits: Hits, pages: Sequence[Page]) -> Hits:
-    """The hits and those of the pages; how often a word is used is counted over both."""
+async def add_page_hits(connection: Connection, hits: SearchHits, pages: Sequence[WebPage]) -> SearchHits:
+    """Add the pages' passages to the hits; word frequencies then count both."""
     if not hits.query.terms or not pages:
         return hits
     rows = await connection.fetch(
@@ -24,7 +24,7 @@ async def with_pages(connection: Connection, hits: Hits, pages: Sequence[Page]) 
         sorted(hits.query.wanted),
     )
     places = iter([_places(row["places"]) for row in rows])
-    found: list[Candidate] = []
+    found: list[CandidatePassage] = []
     bodies: list[Places] = []
     for number, page in enumerate(pages, start=1):
         title = next(places)
@@ -33,11 +33,11 @@ async def with_pages(connection: Connection, hits: Hits, pages: Sequence[Page]) 
             bodies.append(body)
             if body or all(heading.get(lexeme) for lexeme in hits.query.lexemes):
                 found.append(_candidate(-number, page, position, passage, (title, heading, body)))
-    return Hits(_counted(hits.query, bodies), [*hits.candidates, *found])
+    return SearchHits(_counted(hits.query, bodies), [*hits.candidates, *found])
 
 
-def _texts(page: Page) -> list[str]:
-    """The title, then of each passage its heading and its text."""
+def _texts(page: WebPage) -> list[str]:
+    """Return the title, then heading and text of each passage."""
     passages = page.document.passages
     return [page.document.title, *(text for each in passages for text in (each.heading or "", each.text))]
 
@@ -46,7 +46,7 @@ def _places(value: str | None) -> Mapping[str, Sequence[int]]:
     return json.loads(value) if value else {}
 
 
-def _counted(query: Query, bodies: Sequence[Places]) -> Query:
+def _counted(query: KeywordQuery, bodies: Sequence[Places]) -> KeywordQuery:
     terms = tuple(
         replace(term, frequency=term.frequency + sum(term.lexeme in body for body in bodies))
         for term in query.terms
@@ -55,11 +55,11 @@ def _counted(query: Query, bodies: Sequence[Places]) -> Query:
 
 
 def _candidate(
-    number: int, page: Page, position: int, passage: Passage, hits: tuple[Places, Places, Places]
-) -> Candidate:
+    number: int, page: WebPage, position: int, passage: DocumentPassage, hits: tuple[Places, Places, Places]
+) -> CandidatePassage:
     document = page.document
     title, heading, body = hits
-    return Candidate(
+    return CandidatePassage(
         document_id=number,
         document_title=document.title,
         path=None,

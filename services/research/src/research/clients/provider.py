@@ -1,49 +1,49 @@
-"""What a research provider is."""
+"""The interface of research providers."""
 
 from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
 from research.domain import Findings
-from research.sources.domain import Sources
+from research.sources.domain import SourceSettings
 
 
 class ProviderUnavailableError(Exception):
-    """The provider cannot answer now but may later; the message says why."""
+    """The provider cannot answer now, but may later; the message has the reason."""
 
 
-class NotReadyError(Exception):
-    """There are answers for others, but not for this brand yet; the message says what it waits for."""
+class UploadsUnreadError(Exception):
+    """This brand has unread uploads, which the answer needs; other brands are not affected."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is looked for, on whose behalf, and where."""
+class ResearchQuery:
+    """A request for sources: the keyword, the brand, and the places to search."""
 
     keyword: str
     brand: str
-    """Its slug."""
-    sources: Sources
-    """Those of the brand."""
+    """Slug of the brand."""
+    sources: SourceSettings
+    """The brand's settings."""
     command: UUID
-    """The same for every delivery of one request, so that what costs money is paid for once."""
+    """Id of the command, equal for all its deliveries: paid calls are charged once under it."""
     patient: bool = False
-    """Whether it may be asked to come again for what is missing now, instead of being refused."""
+    """Whether the provider may ask for a retry, instead of a refusal, when pages are missing for the moment."""
     alone: bool = False
-    """Whether it is not to wait for others: all of them wait for it."""
+    """Whether this command skips the brand's queue, because all others wait for it."""
 
 
-class Provider(Protocol):
+class ResearchProvider(Protocol):
     """Finds sources on a keyword."""
 
-    def name(self, sources: Sources) -> str:
-        """Recorded with each research, so that a reader knows where its sources come from."""
+    def name(self, sources: SourceSettings) -> str:
+        """Return the provider's name for these settings; each research records it."""
 
-    async def search(self, wanted: Wanted) -> Findings:
-        """Look for sources among those that the brand may use.
+    async def search(self, query: ResearchQuery) -> Findings:
+        """Find sources in the places that the brand allows.
 
-        Too few of them is an answer, not an error. May take long; opens no transaction.
+        Too few sources are an answer, not an error. May take minutes; opens no transaction.
 
         Raises:
-            WaitFor, RetryLater, Unprocessable: there is no answer now, as `messaging` has it.
+            WaitFor, RetryLater, Unprocessable: see `messaging`; there is no answer now.
         """

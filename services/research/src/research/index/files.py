@@ -1,21 +1,21 @@
-"""What is known of the files of a corpus: how each looked when it was read, and its passages."""
+"""Tables of indexed files: the state in which each was read, its document and its passages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chassis import Connection
-from research.domain import Document
-from research.index.repeated import fingerprints
+from research.domain import ExtractedDocument
+from research.index.paragraphs import fingerprints
 
 
 def corpus_of_brand(slug: str) -> str:
-    """What the documents of a brand alone are kept under; no folder is called so."""
+    """Return the corpus name of a brand's uploads; it cannot collide with a folder's path."""
     return f"brand:{slug}"
 
 
 @dataclass(frozen=True, slots=True)
-class FileState:
-    """What tells a changed file from an unchanged one. `size` in bytes, `modified_ns` since the epoch."""
+class FileStat:
+    """Path, size in bytes and modification time (ns since the epoch) of a file; a change means to read it again."""
 
     path: str
     size: int
@@ -24,22 +24,23 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class IndexedFile:
-    """A file that was looked at: its document, or the problem that kept it out.
+    """The result of reading a file: its document, or the problem.
 
-    `set_aside`: reading it was given up. `unchanged`: it holds what it held, and was not read. `content_hash` is SHA-256.
+    `set_aside`: research stopped reading it. `unchanged`: it was not read, as its content is the known one.
+    `content_hash` is SHA-256.
     """
 
-    state: FileState
-    document: Document | None
+    state: FileStat
+    document: ExtractedDocument | None
     problem: str | None = None
     set_aside: bool = False
     content_hash: bytes | None = None
     unchanged: bool = False
 
 
-async def known_files(connection: Connection, corpus: str) -> dict[str, FileState]:
+async def known_files(connection: Connection, corpus: str) -> dict[str, FileStat]:
     rows = await connection.fetch("select path, size, modified_ns from documents where corpus = $1", corpus)
-    return {row["path"]: FileState(row["path"], row["size"], row["modified_ns"]) for row in rows}
+    return {row["path"]: FileStat(row["path"], row["size"], row["modified_ns"]) for row in rows}
 
 
 async def content_hashes(connection: Connection, corpus: str, paths: Sequence[str]) -> dict[str, bytes]:
@@ -52,9 +53,9 @@ async def content_hashes(connection: Connection, corpus: str, paths: Sequence[st
 
 
 async def save_files(connection: Connection, corpus: str, files: Sequence[IndexedFile]) -> None:
-    """Replace what is known of these files. Run it in a transaction."""
+    """Replace the rows of these files and of their passages. Run it in a transaction."""
     await forget_files(connection, corpus, [file.state.path for file in files])
-    documents = [file.document or Document(title="", passages=(), quality=0) for file in files]
+    documents = [file.document or ExtractedDocument(title="", passages=(), quality=0) for file in files]
     rows = await connection.fetch(
         "insert into documents"
         " (corpus, path, size, modified_ns, title, url, licence, published_on, quality, passage_count, problem,"
@@ -98,8 +99,8 @@ async def save_files(connection: Connection, corpus: str, files: Sequence[Indexe
     )
 
 
-async def touch_files(connection: Connection, corpus: str, files: Sequence[FileState]) -> None:
-    """Notes how files look from outside whose content is the one that is known."""
+async def update_file_stats(connection: Connection, corpus: str, files: Sequence[FileStat]) -> None:
+    """Store the new size and modification time of files whose content is unchanged."""
     await connection.execute(
         "update documents set size = file.size, modified_ns = file.modified_ns"
         " from unnest($2::text[], $3::bigint[], $4::bigint[]) as file (path, size, modified_ns)"
@@ -115,23 +116,23 @@ async def forget_files(connection: Connection, corpus: str, paths: Sequence[str]
     await connection.execute("delete from documents where corpus = $1 and path = any($2)", corpus, paths)
 
 
-async def forget_content(connection: Connection, corpus: str, paths: Sequence[str]) -> None:
-    """Has files read again whatever they hold."""
+async def clear_content_hashes(connection: Connection, corpus: str, paths: Sequence[str]) -> None:
+    """Make the next reading of these files parse them even if their content is unchanged."""
     await connection.execute(
         "update documents set content_hash = null where corpus = $1 and path = any($2)", corpus, paths
     )
 
 
 async def forget_other_folders(connection: Connection, corpus: str) -> None:
-    """What the service was pointed at before. Folders are named by their absolute paths, other corpora otherwise."""
+    """Delete the files of previous corpus folders; uploads stay. A folder's corpus name is its absolute path."""
     await connection.execute(
         "delete from documents where corpus <> $1 and starts_with(corpus, '/') and starts_with($1, '/')",
         corpus,
     )
 
 
-async def hollow_out(connection: Connection, corpus: str, path: str) -> None:
-    """Takes a document out of what is searched, at once; the next look at the corpus finds it gone, and forgets it."""
+async def hide_document(connection: Connection, corpus: str, path: str) -> None:
+    """Empty a document so that searches miss it from now on; the next scan deletes its row."""
     document_id: int | None = await connection.fetchval(
         "update documents set title = '', author = null, url = null, licence = null, published_on = null, quality = 0,"
         " passage_count = 0, problem = 'removed', paragraphs = null where corpus = $1 and path = $2 returning document_id",

@@ -1,4 +1,4 @@
-"""The folder's files as operators see them: which are searched, which hold nothing, which were given up."""
+"""Lists the folder's files with their states, for operators."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,8 +12,8 @@ _STATE: Final = """case when set_aside_at is not null then 'set_aside' when prob
 _IN_FOLDER: Final = "starts_with(corpus, '/')"
 
 
-class State(StrEnum):
-    """What became of a file: it is searched; it holds nothing to search; or reading it was given up."""
+class CorpusFileState(StrEnum):
+    """`read`: research searches it. `skipped`: it holds no usable text. `set_aside`: research stopped reading it."""
 
     READ = "read"
     SKIPPED = "skipped"
@@ -27,31 +27,31 @@ class ListedDocument:
     id: int
     path: str
     size: int
-    state: State
+    state: CorpusFileState
     problem: str | None
     title: str
     passages: int
     since: datetime
-    """When it was read, or given up."""
+    """When research read it or set it aside."""
 
 
-async def counts(connection: Connection) -> dict[str, int]:
-    """How many files of the folder are in each state; those that are still to be read are `waiting`."""
+async def count_by_state(connection: Connection) -> dict[str, int]:
+    """Count the folder's files in each state; unread files are `waiting`."""
     rows = await connection.fetch(
         f"select {_STATE} as state, count(*) as files from documents where {_IN_FOLDER} group by 1"  # noqa: S608
     )
-    now = await progress.of(connection)
+    now = await progress.get_progress(connection)
     return (
-        dict.fromkeys(map(str, State), 0)
+        dict.fromkeys(map(str, CorpusFileState), 0)
         | {row["state"]: row["files"] for row in rows}
         | {"waiting": now.to_read - now.done}
     )
 
 
-async def documents(
-    connection: Connection, *, state: State | None, after: str, limit: int
+async def list_documents(
+    connection: Connection, *, state: CorpusFileState | None, after: str, limit: int
 ) -> list[ListedDocument]:
-    """Those of the folder in the order of their paths, from the one that follows `after`."""
+    """Return a page of the folder's files by path, from the first path after `after`."""
     rows = await connection.fetch(
         f"select document_id as id, path, size, {_STATE} as state, problem, title, passage_count as passages,"  # noqa: S608
         " indexed_at as since from documents"
@@ -60,11 +60,11 @@ async def documents(
         state,
         limit,
     )
-    return [ListedDocument(**{**row, "state": State(row["state"])}) for row in rows]
+    return [ListedDocument(**{**row, "state": CorpusFileState(row["state"])}) for row in rows]
 
 
-async def release(connection: Connection, document_id: int) -> State | None:
-    """Forgets a file that was set aside or skipped, so that it is read again; returns the state it is in.
+async def release_document(connection: Connection, document_id: int) -> CorpusFileState | None:
+    """Delete the row of a skipped or set-aside file, so that the next scan reads it again; return its old state.
 
     None if there is no such document: it was released already, or has changed or gone meanwhile.
     """
@@ -74,6 +74,6 @@ async def release(connection: Connection, document_id: int) -> State | None:
     )
     if state is None:
         return None
-    if state != State.READ:
+    if state != CorpusFileState.READ:
         await connection.execute("delete from documents where document_id = $1", document_id)
-    return State(state)
+    return CorpusFileState(state)

@@ -1,4 +1,4 @@
-"""The full-text look-up: a keyword as the index sees it, and the passages that use its words."""
+"""Full-text search: parses keywords into stemmed words, and finds the passages that use them."""
 
 import json
 from collections.abc import Sequence
@@ -9,26 +9,26 @@ import asyncpg
 
 from chassis import Connection
 from research import synonyms
-from research.domain import Candidate, Passage
-from research.ranking import Hits, Query, Term
+from research.domain import CandidatePassage, DocumentPassage
+from research.ranking import KeywordQuery, QueryTerm, SearchHits
 
 # More candidates than any article needs; ranking in Python stays within a few milliseconds.
 CANDIDATES: Final = 600
 
 
-async def other_words(connection: Connection) -> synonyms.OtherWords:
-    """The same as long as nobody changes how the index sees words, which a migration does."""
+async def load_synonyms(connection: Connection) -> synonyms.Synonyms:
+    """Load the synonyms with their stems. Only a migration that changes stemming changes the result."""
     rows = await connection.fetch(
         "select word, lexeme from unnest($1::text[]) as word, unnest(searchable(word)) as stem (lexeme, positions, weights)",
-        synonyms.words(),
+        synonyms.all_words(),
     )
-    return synonyms.OtherWords({row["word"]: row["lexeme"] for row in rows})
+    return synonyms.Synonyms({row["word"]: row["lexeme"] for row in rows})
 
 
-async def parsed(
-    connection: Connection, keywords: Sequence[str], others: synonyms.OtherWords
-) -> dict[str, Query]:
-    """Keywords as the index sees them: stemmed words without stop words, of which nobody has counted yet how often they are used."""
+async def parse_keywords(
+    connection: Connection, keywords: Sequence[str], known: synonyms.Synonyms
+) -> dict[str, KeywordQuery]:
+    """Parse each keyword into stemmed words without stop words; their frequencies are still 0."""
     rows = await connection.fetch(
         "select n, lexeme, positions[1] as position from unnest($1::text[]) with ordinality as asked (keyword, n),"
         " unnest(searchable(keyword)) as term order by n, position",
@@ -37,26 +37,26 @@ async def parsed(
     words: dict[str, list[asyncpg.Record]] = {keyword: [] for keyword in keywords}
     for row in rows:
         words[keywords[row["n"] - 1]].append(row)
-    return {keyword: _query(keyword, found, others) for keyword, found in words.items()}
+    return {keyword: _query(keyword, found, known) for keyword, found in words.items()}
 
 
-def _query(keyword: str, words: Sequence[asyncpg.Record], others: synonyms.OtherWords) -> Query:
-    equal, near = others.of(word["lexeme"] for word in words)
+def _query(keyword: str, words: Sequence[asyncpg.Record], known: synonyms.Synonyms) -> KeywordQuery:
+    equal, near = known.for_lexemes(word["lexeme"] for word in words)
     none: frozenset[str] = frozenset()
     terms = tuple(
-        Term(lexeme, position, 0, equal.get(lexeme, none), near.get(lexeme, none))
+        QueryTerm(lexeme, position, 0, equal.get(lexeme, none), near.get(lexeme, none))
         for _, lexeme, position in words
     )
-    return Query(keyword=keyword, terms=terms, corpus_passages=0)
+    return KeywordQuery(keyword=keyword, terms=terms, corpus_passages=0)
 
 
-async def look_up(connection: Connection, corpora: Sequence[str], query: Query) -> Hits:
-    """Passages of those corpora that use a word of the keyword, the most promising first, with the places of those words.
+async def search_passages(connection: Connection, corpora: Sequence[str], query: KeywordQuery) -> SearchHits:
+    """Find passages with a word of the keyword, the most promising first, with the positions of those words.
 
-    And the query with how often its words are used in all of them.
+    The returned query has the frequency of each word in these corpora.
     """
     if not query.terms:
-        return Hits(query, [])
+        return SearchHits(query, [])
     lexemes = sorted(query.lexemes)
     rows = await connection.fetch(
         """
@@ -90,7 +90,7 @@ async def look_up(connection: Connection, corpora: Sequence[str], query: Query) 
                    (select jsonb_object_agg(lexeme, positions) from unnest(heading_search) where lexeme = any ($2)),
                    (select jsonb_object_agg(lexeme, positions) from unnest(title_search) where lexeme = any ($2))
                ) as hits
-        -- Where nothing is found, there is a row that says how often each word is used.
+        -- Without any match there is still one row, with the frequency of each word.
         from counted left join best on true
         """,
         corpora,
@@ -101,12 +101,12 @@ async def look_up(connection: Connection, corpora: Sequence[str], query: Query) 
     frequencies = dict(zip(lexemes, rows[0]["frequencies"], strict=True))
     terms = tuple(replace(term, frequency=frequencies[term.lexeme]) for term in query.terms)
     counted = replace(query, terms=terms, corpus_passages=rows[0]["corpus_passages"])
-    return Hits(counted, [_candidate(row) for row in rows if row["document_id"] is not None])
+    return SearchHits(counted, [_candidate(row) for row in rows if row["document_id"] is not None])
 
 
-def _candidate(row: asyncpg.Record) -> Candidate:
+def _candidate(row: asyncpg.Record) -> CandidatePassage:
     body, heading, title = json.loads(row["hits"])
-    return Candidate(
+    return CandidatePassage(
         document_id=row["document_id"],
         document_title=row["title"],
         path=row["path"],
@@ -115,7 +115,7 @@ def _candidate(row: asyncpg.Record) -> Candidate:
         quality=row["quality"],
         passages_in_document=row["passage_count"],
         position=row["position"],
-        passage=Passage(row["heading"], row["content"], tuple(row["flags"])),
+        passage=DocumentPassage(row["heading"], row["content"], tuple(row["flags"])),
         published_on=row["published_on"],
         author=row["author"],
         own=row["own"],
@@ -126,6 +126,6 @@ def _candidate(row: asyncpg.Record) -> Candidate:
     )
 
 
-async def describe_to_planner(connection: Connection) -> None:
-    """Gathers statistics. A planner that thinks the tables are still empty asks the index of words once per document."""
+async def update_planner_statistics(connection: Connection) -> None:
+    """Refresh the planner's statistics. With those of empty tables it would query the word index once per document."""
     await connection.execute("select describe_index_to_planner()")

@@ -1,4 +1,4 @@
-"""How far the reading of the corpus is, in a row that replicas share."""
+"""Progress of indexing a corpus, in a row that replicas share."""
 
 from dataclasses import dataclass
 
@@ -6,10 +6,10 @@ from chassis import Connection
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """Of the latest look at the corpus: files that had changed, and how many of them were read.
+class IndexProgress:
+    """Changed files of the latest scan (`to_read`), and how many of them are read (`done`).
 
-    `complete`: all of the corpus was read at least once, so that what is missing now has come or changed since.
+    `complete`: the whole corpus was read at least once; files that are unread now are newer.
     """
 
     to_read: int = 0
@@ -18,7 +18,7 @@ class Progress:
 
 
 async def begin(connection: Connection, corpus: str, to_read: int) -> None:
-    # The folder that the service was pointed at before.
+    # Rows of previous corpus folders.
     await connection.execute(
         "delete from indexing where corpus <> $1 and starts_with(corpus, '/') and starts_with($1, '/')",
         corpus,
@@ -45,11 +45,11 @@ async def forget(connection: Connection, corpus: str) -> None:
     await connection.execute("delete from indexing where corpus = $1", corpus)
 
 
-async def of(connection: Connection, corpus: str | None = None) -> Progress:
-    """Of that corpus, or of the folder."""
+async def get_progress(connection: Connection, corpus: str | None = None) -> IndexProgress:
+    """Return the progress of a corpus; None means the folder."""
     row = await connection.fetchrow(
         "select to_read, done, complete_at is not null as complete from indexing"
         " where corpus = $1 or ($1::text is null and starts_with(corpus, '/'))",
         corpus,
     )
-    return Progress(**row) if row else Progress()
+    return IndexProgress(**row) if row else IndexProgress()

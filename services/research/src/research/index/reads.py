@@ -1,6 +1,6 @@
-"""Who indexes, and what is being read: rows that outlive the service, should a document take it along.
+"""The lock on indexing, and the reads under way, in rows that survive a crash of the service.
 
-Reading happens in processes of its own, so that only the kernel, short of memory, can still end the service over a document.
+Separate processes read documents, so only the kernel, short of memory, can still kill the service over a document.
 """
 
 from collections.abc import Collection, Sequence
@@ -8,17 +8,16 @@ from typing import Final
 from uuid import UUID
 
 from chassis import Connection
-from research.index.files import FileState
+from research.index.files import FileStat
 
 MAX_STARTS: Final = 2
-"""Starts without an end before a document is set aside: once among others, once alone."""
+"""Unfinished reads of a document before it is set aside: one among others, one alone."""
 
 
-async def try_turn(connection: Connection, corpus: str) -> bool:
-    """Whether the caller alone indexes the corpus, until the running transaction ends.
+async def try_lock_corpus(connection: Connection, corpus: str) -> bool:
+    """Lock the indexing of a corpus until the transaction ends; return False if another replica has the lock.
 
-    Replicas share the index: the others wait and find it done. What is still marked as being read then, a replica has
-    left that is no more.
+    Replicas share the index. Reads that are still recorded when the lock is free belong to a crashed replica.
     """
     turn = await connection.fetchval(
         "select pg_try_advisory_xact_lock(hashtextextended($1, 0))", f"index of {corpus}"
@@ -26,8 +25,8 @@ async def try_turn(connection: Connection, corpus: str) -> bool:
     return bool(turn)
 
 
-async def begin(connection: Connection, corpus: str, files: Sequence[FileState], reader: UUID) -> None:
-    """Notes that reading begins, before it does."""
+async def begin(connection: Connection, corpus: str, files: Sequence[FileStat], reader: UUID) -> None:
+    """Record the start of reading these files; call it before reading."""
     await connection.execute(
         """
         insert into reads_under_way as under_way (corpus, path, size, modified_ns, reader)
@@ -47,14 +46,14 @@ async def begin(connection: Connection, corpus: str, files: Sequence[FileState],
 
 
 async def end(connection: Connection, corpus: str, paths: Collection[str]) -> None:
-    """Notes that these are being read no more."""
+    """Delete the records of these finished reads."""
     await connection.execute(
         "delete from reads_under_way where corpus = $1 and path = any($2)", corpus, list(paths)
     )
 
 
-async def take_back(connection: Connection, reader: UUID) -> None:
-    """Takes back what the reader has begun: it stopped in the midst of it, but did not die of it."""
+async def cancel_reads(connection: Connection, reader: UUID) -> None:
+    """Undo the starts that this reader recorded: it stopped halfway, without a crash."""
     await connection.execute(
         """
         with first as (delete from reads_under_way where reader = $1 and starts <= 1)
@@ -64,9 +63,9 @@ async def take_back(connection: Connection, reader: UUID) -> None:
     )
 
 
-async def left_behind(connection: Connection, corpus: str) -> dict[FileState, int]:
-    """How often reading a file has begun without an end. Ask it in one's turn, before anything is begun."""
+async def unfinished_reads(connection: Connection, corpus: str) -> dict[FileStat, int]:
+    """Count the unfinished reads of each file. Call it under the lock, before any new read."""
     rows = await connection.fetch(
         "select path, size, modified_ns, starts from reads_under_way where corpus = $1", corpus
     )
-    return {FileState(row["path"], row["size"], row["modified_ns"]): row["starts"] for row in rows}
+    return {FileStat(row["path"], row["size"], row["modified_ns"]): row["starts"] for row in rows}

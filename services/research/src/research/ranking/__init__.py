@@ -1,18 +1,23 @@
-"""Which documents answer a keyword, and whether they are enough for an article. Pure: no I/O, no clock, no randomness."""
+"""Ranks documents for a keyword and decides if they suffice for an article. Pure: no I/O, no clock, no randomness."""
 
-from research.ranking.choosing import MAX_PASSAGES_PER_SOURCE, MAX_SOURCES, MAX_SOURCES_PER_HOST, decide
-from research.ranking.passages import Hits, abbreviation, passage_score
-from research.ranking.relevance import Places, Query, Term
+from research.ranking.passages import SearchHits, find_abbreviation, passage_score
+from research.ranking.relevance import KeywordQuery, Places, QueryTerm
+from research.ranking.source_selection import (
+    MAX_PASSAGES_PER_SOURCE,
+    MAX_SOURCES,
+    MAX_SOURCES_PER_HOST,
+    select_sources,
+)
 
 __all__ = [
     "MAX_PASSAGES_PER_SOURCE",
     "MAX_SOURCES",
     "MAX_SOURCES_PER_HOST",
-    "Hits",
+    "KeywordQuery",
     "Places",
-    "Query",
-    "Term",
-    "abbreviation",
-    "decide",
+    "QueryTerm",
+    "SearchHits",
+    "find_abbreviation",
     "passage_score",
+    "select_sources",
 ]

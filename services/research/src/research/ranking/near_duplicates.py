@@ -1,18 +1,18 @@
-"""Texts that say the same in the same words: another format of a document, another version, a page and the book it is in. Pure."""
+"""Detects near-duplicate texts: other formats or versions of a document, a page and the book that contains it. Pure."""
 
 import re
 from collections.abc import Iterable
 from typing import Final
 
 WORDS: Final = 5
-"""That follow each other in both texts, to count as common."""
+"""Length of the word runs that are compared."""
 MIN_COMMON: Final = 0.6
-"""Share of the shorter text that the other has as well. A version may be edited in places; who only quotes says more."""
+"""Share of the shorter text that the longer contains. Versions differ in places; a text that only quotes shares less."""
 MAX_CHARACTERS: Final = 20_000
-"""Of a text that is looked at."""
+"""Characters compared, from a text's beginning."""
 
 _WORD: Final = re.compile(r"\w+")
-# In ASCII, which most texts are, words are told apart by bytes: letters in lower case, and spaces for all that is no word.
+# Most texts are ASCII; for them a byte table lowers letters and turns everything between words into spaces.
 _ASCII: Final = (
     bytes(at if chr(at) == "_" or chr(at).isalnum() else ord(" ") for at in range(128)).lower().ljust(256)
 )
@@ -21,7 +21,7 @@ Shingles = frozenset[tuple[str, ...]]
 
 
 def shingles(texts: Iterable[str]) -> Shingles:
-    """All runs of five words; none in a text that is shorter."""
+    """Return all runs of five words; a shorter text has none."""
     words = _words("\n".join(texts)[:MAX_CHARACTERS])
     return frozenset(zip(*(words[at:] for at in range(WORDS)), strict=False))
 
@@ -32,7 +32,7 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
-def are_one_text(one: Shingles, other: Shingles) -> bool:
-    """Whether most of the shorter of the two is in the other."""
+def are_near_duplicates(one: Shingles, other: Shingles) -> bool:
+    """Return whether the longer text contains most of the shorter one."""
     shorter = min(len(one), len(other))
     return shorter > 0 and len(one & other) >= MIN_COMMON * shorter

@@ -1,7 +1,6 @@
-"""How well a text answers a keyword, told from the places of its words. Pure.
+"""Measures how well a text answers a keyword, from the positions of its words. Pure.
 
-Positions are word positions counted by PostgreSQL's full-text parser, so that "the same word" means the same here and in the
-index.
+Positions are word positions from PostgreSQL's full-text parser, so that "the same word" means the same here and in the index.
 """
 
 import math
@@ -12,8 +11,8 @@ from itertools import pairwise
 
 from research.domain import normalise_keyword
 
-# Below this share of the keyword's weight a passage is about something else: with "cybersecurity small business",
-# a passage about small businesses covers less than half, because the rare word is the one that is missing.
+# Below this share of the keyword's weight a passage has another subject: for "cybersecurity small business",
+# a passage about small businesses covers less than half, because it lacks the rare word.
 MIN_COVERAGE = 0.6
 # Words further apart than this are two topics on one page. Measured between the outermost matched words,
 # on top of the keyword's own length.
@@ -22,14 +21,14 @@ MAX_GAP = 6
 MAX_OBJECT_GAP = 3
 
 Places = Mapping[str, Sequence[int]]
-"""Of stemmed words in a text."""
+"""Positions of stemmed words in a text."""
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class QueryTerm:
     """A stemmed word of the keyword, its place in the keyword, and how many passages of the corpus use it.
 
-    `equal` and `near` are other stemmed words for it, as of `research.synonyms`.
+    `equal` and `near` are its stemmed synonyms; see `research.synonyms`.
     """
 
     lexeme: str
@@ -40,12 +39,12 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Query:
+class KeywordQuery:
     keyword: str
-    terms: tuple[Term, ...]
+    terms: tuple[QueryTerm, ...]
     corpus_passages: int
 
-    # Asked for each passage, and several times: they are made once.
+    # Cached: ranking reads these several times per passage.
     @cached_property
     def normalised(self) -> str:
         return normalise_keyword(self.keyword)
@@ -56,13 +55,13 @@ class Query:
 
     @cached_property
     def wanted(self) -> frozenset[str]:
-        """All stemmed words by which passages are found: those of the keyword, and others for them."""
+        """The stemmed words to search for: the keyword's own and their synonyms."""
         others = (term.equal | (term.near if len(self.terms) > 1 else frozenset()) for term in self.terms)
         return self.lexemes.union(*others)
 
     @cached_property
     def weights(self) -> dict[str, float]:
-        """Of each lexeme: rare words weigh more."""
+        """The weight of each lexeme; rare words weigh more."""
         weight_of = {
             term.lexeme: math.log(1 + (self.corpus_passages - term.frequency + 0.5) / (term.frequency + 0.5))
             for term in self.terms
@@ -80,7 +79,7 @@ class Query:
         return sum(weight for lexeme, weight in self.weights.items() if hits.get(lexeme)) / self._total
 
 
-def translated(query: Query, hits: Places, *, loosely: bool) -> Places:
+def with_synonyms(query: KeywordQuery, hits: Places, *, loosely: bool) -> Places:
     translated: dict[str, Sequence[int]] = {}
     for term in query.terms:
         words = {term.lexeme} | term.equal | (term.near if loosely else frozenset())
@@ -89,11 +88,11 @@ def translated(query: Query, hits: Places, *, loosely: bool) -> Places:
     return translated
 
 
-def is_above_floor(query: Query, body: Places, *, named: bool) -> bool:
-    """Whether a passage with these words says enough; `named`: its title or heading carries the keyword."""
+def is_above_floor(query: KeywordQuery, body: Places, *, named: bool) -> bool:
+    """Return whether a passage with these words is relevant; `named`: title or heading has all words of the keyword."""
     if len(query.lexemes) == 1:
         (lexeme,) = query.lexemes
-        # One use is little; the document is asked for more of them.
+        # One use is little; `source_selection` requires more from the document.
         return bool(body.get(lexeme))
     matched = [lexeme for lexeme in query.lexemes if body.get(lexeme)]
     if named:
@@ -104,33 +103,33 @@ def is_above_floor(query: Query, body: Places, *, named: bool) -> bool:
     return _tightest_window(query, body) <= len(matched) + MAX_GAP
 
 
-def is_worded(query: Query, body: Places) -> bool:
-    """True when the keyword's wording itself occurs: at least two of its words in a row, or as verb and object.
+def has_wording(query: KeywordQuery, body: Places) -> bool:
+    """Return whether two neighbouring words of the keyword occur in a row, or close together as verb and object.
 
-    Who looks for "disk encryption" is answered by "to encrypt the whole disk".
+    "To encrypt the whole disk" answers "disk encryption".
     """
     if len(query.lexemes) == 1:
         return True
-    return any(runs(pair, body) or _are_close(pair, body) for pair in pairwise(query.terms))
+    return any(count_phrases(pair, body) or _are_close(pair, body) for pair in pairwise(query.terms))
 
 
-def _are_close(pair: Sequence[Term], hits: Places) -> bool:
+def _are_close(pair: Sequence[QueryTerm], hits: Places) -> bool:
     first, second = (hits.get(term.lexeme, ()) for term in pair)
     gaps = range(-MAX_OBJECT_GAP, MAX_OBJECT_GAP + 1)
     return not {place + gap for place in second for gap in gaps}.isdisjoint(first)
 
 
-def names(query: Query, hits: Places) -> bool:
-    """True when a title or heading carries every word of the keyword."""
+def has_all_words(query: KeywordQuery, hits: Places) -> bool:
+    """Return whether a title or heading has every word of the keyword."""
     return all(hits.get(lexeme) for lexeme in query.lexemes)
 
 
-def saturated(count: int, *, half: float) -> float:
+def saturate(count: int, *, half: float) -> float:
     return count / (count + half)
 
 
-def runs(terms: Sequence[Term], hits: Places) -> int:
-    """How often the terms stand there at the distances they have in the keyword (inflections, hyphens aside)."""
+def count_phrases(terms: Sequence[QueryTerm], hits: Places) -> int:
+    """Count the places with all terms at the distances that they have in the keyword."""
     first, *rest = terms
     positions = {term.lexeme: frozenset(hits.get(term.lexeme, ())) for term in rest}
     return sum(
@@ -139,8 +138,8 @@ def runs(terms: Sequence[Term], hits: Places) -> int:
     )
 
 
-def _tightest_window(query: Query, hits: Places) -> int:
-    """Words from the first to the last of the closest group that has each matched word once."""
+def _tightest_window(query: KeywordQuery, hits: Places) -> int:
+    """Return the length in words of the shortest stretch with every matched word."""
     occurrences = sorted(_occurrences(query, hits))
     wanted = len({lexeme for _, lexeme in occurrences})
     latest: dict[str, int] = {}
@@ -152,7 +151,7 @@ def _tightest_window(query: Query, hits: Places) -> int:
     return tightest
 
 
-def _occurrences(query: Query, hits: Places) -> Iterator[tuple[int, str]]:
+def _occurrences(query: KeywordQuery, hits: Places) -> Iterator[tuple[int, str]]:
     for lexeme in query.lexemes:
         for position in hits.get(lexeme, ()):
             yield position, lexeme

@@ -1,6 +1,6 @@
-"""AsciiDoc as HTML: headings, paragraphs, lists, terms and code; macros and attributes are left out. Pure.
+"""Converts AsciiDoc to HTML: headings, paragraphs, lists, terms and code, without macros and attributes. Pure.
 
-Not all of the language, and nothing is included: what is unknown is dropped, never shown as markup.
+It covers part of the language, includes no files, and drops unknown markup instead of showing it.
 """
 
 import re
@@ -58,19 +58,19 @@ _ENTITIES: Final = {
 }
 
 
-def signs(text: str) -> int:
-    """How many places can only be AsciiDoc."""
+def count_signs(text: str) -> int:
+    """Count the places that can only be AsciiDoc."""
     return sum(1 for _ in _SIGNS.finditer(text))
 
 
-def as_html(text: str) -> tuple[str, Mapping[str, str]]:
-    """The text, and the attributes that its header sets, by name in small letters."""
-    reader = _Reader()
+def to_html(text: str) -> tuple[str, Mapping[str, str]]:
+    """Return the text as HTML, and the attributes of its header by lower-case name."""
+    reader = _AsciiDocReader()
     reader.read(text.expandtabs(8).split("\n"))
     return f"<html><body>{''.join(reader.html)}</body></html>", reader.attributes
 
 
-class _Reader:
+class _AsciiDocReader:
     def __init__(self) -> None:
         self.html: list[str] = []
         self.attributes: dict[str, str] = {}
@@ -88,7 +88,7 @@ class _Reader:
         self._close()
 
     def _step(self, lines: Sequence[str], at: int) -> int:  # noqa: PLR0911 - one for each kind of block
-        """Reads what begins in the line; returns the line behind it."""
+        """Read the block that begins at the line; return the index of the next line."""
         line = lines[at].rstrip()
         if (behind := self._heading(lines, at)) is not None:
             return behind
@@ -150,12 +150,12 @@ class _Reader:
         while end < len(lines) and lines[end].rstrip() != closing:
             end += 1
         if end == len(lines) and fence[0] not in "/+":
-            # Nothing closes it: a line across the page.
+            # Without a closing fence it is a rule across the page.
             return at + 1
         if fence[0] in "=_*" or fence == "--":
-            inner = _Reader()
+            inner = _AsciiDocReader()
             inner.attributes, inner._begun = self.attributes, True
-            # What stands in boxes may stand in boxes of another kind, not of the same.
+            # A box may contain boxes of other kinds, not of its own.
             inner.read([line for line in lines[at + 1 : end] if not _is_box(line)])
             self.html += inner.html
         elif fence[0] in "-.`":
@@ -171,7 +171,7 @@ class _Reader:
         return end
 
     def _text(self, lines: Sequence[str], at: int, *, goes_on: bool = False) -> tuple[str, int]:
-        """The lines from there that go on with a paragraph, and the line behind them."""
+        """Return the rest of the paragraph from the line `at`, and the index of the next line."""
         end = at
         while (
             end < len(lines)

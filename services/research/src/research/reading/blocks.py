@@ -1,4 +1,4 @@
-"""An HTML tree as a flat run of blocks (heading, paragraph, list item, ...), in reading order. Pure.
+"""Turns an HTML tree into a flat sequence of blocks (heading, paragraph, list item, ...), in reading order. Pure.
 
 The walk is iterative: a page nested ten thousand elements deep costs no stack.
 """
@@ -11,24 +11,29 @@ from typing import Literal
 
 from lxml import etree
 
-from research.reading import furniture
+from research.reading import boilerplate
 from research.reading.cleaning import one_line
-from research.reading.facts import without_number
-from research.reading.measures import Sights, sights_of, texts_of
-from research.reading.structures import INLINE, linked_in, list_of, listing_of, table_of
+from research.reading.facts import strip_section_number
+from research.reading.measures import VisibleContent, measure_text, measure_visible
+from research.reading.structures import (
+    INLINE,
+    count_linked_characters,
+    extract_list,
+    extract_listing,
+    extract_table,
+)
 
-Kind = Literal["heading", "paragraph", "item", "definition", "list", "listing", "table", "links", "gap"]
+BlockKind = Literal["heading", "paragraph", "item", "definition", "list", "listing", "table", "links", "gap"]
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """`linked` counts the characters inside links; a `gap` stands where code or a table was left out.
+class TextBlock:
+    """A piece of text with its heading. `linked` counts the characters inside links; a `gap` replaces omitted code or tables.
 
-    A `list`, `listing` or `table` is whole, in the lines that `structures` describes; an `item` is a piece of a list that
-    is no run of plain lines.
+    A `list`, `listing` or `table` is complete, in the format of `structures`. An `item` is part of a more complex list.
     """
 
-    kind: Kind
+    kind: BlockKind
     text: str = ""
     heading: str | None = None
     linked: int = 0
@@ -88,34 +93,36 @@ _PERMALINK = " #¶§"
 _LINK_LIST_SHARE = 0.5
 _FEW_LINKS = 3
 _BOXES = frozenset({"div", "section", "header", "td", "p", "center", "span"})
-"""What may hold ways to other pages and little else, whatever it is called; with fewer links it is a text that has some."""
+"""Elements that may be navigation without any name for it, if they have `_FEW_LINKS` links or more."""
 
 
-def blocks_of(root: etree._Element) -> Iterator[Block]:
-    # Elements are looked up by identity, so that all of them have to be held.
+def blocks_of(root: etree._Element) -> Iterator[TextBlock]:
+    # The lookups go by identity, so this list keeps all elements alive.
     elements = list(root.iter(etree.Element))
-    unseen, links = _left_out(elements)
-    yield from _Walk(unseen, links, sights_of(elements, unseen)).run(root)
+    unseen, links = _find_excluded(elements)
+    yield from _BlockWalk(unseen, links, measure_visible(elements, unseen)).run(root)
 
 
-def _left_out(elements: Sequence[etree._Element]) -> tuple[set[etree._Element], dict[etree._Element, int]]:
-    """What no reader sees or what is no part of the text, with all that it holds; and lists of links, with their size.
+def _find_excluded(
+    elements: Sequence[etree._Element],
+) -> tuple[set[etree._Element], dict[etree._Element, int]]:
+    """Return the elements that are invisible or not part of the text, and the lists of links with their sizes.
 
-    The size gives a list of links its weight for the page's quality, without its words.
+    Lists of links lower the page's quality by their size; their words do not count.
     """
-    texts = texts_of(elements)
+    texts = measure_text(elements)
     unseen: set[etree._Element] = set()
     links: dict[etree._Element, int] = {}
     for element in elements:
         parent = element.getparent()
         if parent in unseen or parent in links:
             unseen.add(element)
-        elif element.tag in _FRAME and not furniture.names(element.get("class")):
+        elif element.tag in _FRAME and not boilerplate.is_boilerplate_name(element.get("class")):
             continue
         elif (
             element.tag in _DROPPED
             or _is_hidden(element)
-            # What holds most of the page is its content, whatever its class says.
+            # An element with most of the page's text is the content, whatever its class says.
             or (_is_navigation(element) and texts.all[element] * 2 < texts.all[elements[0]])
         ):
             unseen.add(element)
@@ -145,16 +152,18 @@ def _is_navigation(element: etree._Element) -> bool:
         return True
     if element.tag not in {"div", "ul", "ol", "section", "table", "header", "a", "p", "span", "article"}:
         return False
-    # A section's id is made of its heading: "related-objects" is a chapter of somebody's manual.
+    # A section's id comes from its heading: "related-objects" may be a chapter of a manual.
     is_chapter = element.tag == "section" or "section" in (element.get("class") or "").lower().split()
-    return furniture.names(element.get("class")) or (not is_chapter and furniture.names(element.get("id")))
+    return boilerplate.is_boilerplate_name(element.get("class")) or (
+        not is_chapter and boilerplate.is_boilerplate_name(element.get("id"))
+    )
 
 
-class _Walk:
+class _BlockWalk:
     """State of one pass: the text collected since the last block boundary and the headings in force."""
 
     def __init__(
-        self, unseen: AbstractSet[etree._Element], links: Mapping[etree._Element, int], sights: Sights
+        self, unseen: AbstractSet[etree._Element], links: Mapping[etree._Element, int], sights: VisibleContent
     ) -> None:
         self._unseen = unseen
         self._list_sizes = links
@@ -167,7 +176,7 @@ class _Walk:
         self._heading_tag: etree._Element | None = None
         self._headings: list[tuple[etree._Element, int, str]] = []
 
-    def run(self, root: etree._Element) -> Iterator[Block]:
+    def run(self, root: etree._Element) -> Iterator[TextBlock]:
         for event, element in etree.iterwalk(root, events=("start", "end")):
             if event == "start":
                 yield from self._start(element)
@@ -175,7 +184,7 @@ class _Walk:
                 yield from self._end(element)
         yield from self._flush()
 
-    def _start(self, element: etree._Element) -> Iterator[Block]:
+    def _start(self, element: etree._Element) -> Iterator[TextBlock]:
         tag = element.tag
         if element in self._unseen:
             return
@@ -184,17 +193,21 @@ class _Walk:
             return
         if tag in _OMITTED and not self._is_layout(element):
             yield from self._flush()
-            whole = (table_of if tag == "table" else listing_of)(element, self._unseen)
-            yield self._structure("table" if tag == "table" else "listing", whole) if whole else Block("gap")
+            whole = (extract_table if tag == "table" else extract_listing)(element, self._unseen)
+            yield (
+                self._structure("table" if tag == "table" else "listing", whole)
+                if whole
+                else TextBlock("gap")
+            )
             self._omitted = 1
             return
         if (size := self._list_sizes.get(element)) is not None:
             yield from self._flush()
-            yield Block("links", text=" " * size, linked=size)
+            yield TextBlock("links", text=" " * size, linked=size)
             return
-        if tag in {"ul", "ol"} and not self._items and (items := list_of(element, self._unseen)):
+        if tag in {"ul", "ol"} and not self._items and (items := extract_list(element, self._unseen)):
             yield from self._flush()
-            yield self._structure("list", items, linked_in(element))
+            yield self._structure("list", items, count_linked_characters(element))
             self._omitted = 1
             return
         if tag == "a":
@@ -208,10 +221,10 @@ class _Walk:
                 self._heading_tag = element
         self._collect(element.text)
 
-    def _end(self, element: etree._Element) -> Iterator[Block]:
+    def _end(self, element: etree._Element) -> Iterator[TextBlock]:
         tag = element.tag
         if element in self._unseen:
-            # It leaves a space between the words around it.
+            # A space keeps the words around it apart.
             if element.getparent() not in self._unseen and element.getparent() not in self._list_sizes:
                 self._collect(f" {element.tail or ''}")
             return
@@ -234,28 +247,28 @@ class _Walk:
             self._text.append(text)
             self._linked += len(text) if self._links else 0
 
-    def _flush(self) -> Iterator[Block]:
+    def _flush(self) -> Iterator[TextBlock]:
         text = one_line("".join(self._text))
         linked, self._linked = self._linked, 0
         self._text = []
         if (
             text
             and self._heading_tag is None
-            and not any(furniture.heads(each) for *_, each in self._headings)
+            and not any(boilerplate.is_boilerplate_heading(each) for *_, each in self._headings)
         ):
             heading = self._headings[-1] if self._headings else None
-            kind: Kind = "paragraph"
+            kind: BlockKind = "paragraph"
             if heading and heading[1] == _TERM_LEVEL:
                 kind = "definition"
             elif self._items:
                 kind = "item"
-            yield Block(kind, text, heading[2] if heading else None, linked)
+            yield TextBlock(kind, text, heading[2] if heading else None, linked)
 
-    def _structure(self, kind: Kind, text: str, linked: int = 0) -> Block:
-        return Block(kind, text, self._headings[-1][2] if self._headings else None, linked)
+    def _structure(self, kind: BlockKind, text: str, linked: int = 0) -> TextBlock:
+        return TextBlock(kind, text, self._headings[-1][2] if self._headings else None, linked)
 
-    def _close_heading(self, element: etree._Element) -> Iterator[Block]:
-        text = without_number(one_line("".join(self._text)).rstrip(_PERMALINK))
+    def _close_heading(self, element: etree._Element) -> Iterator[TextBlock]:
+        text = strip_section_number(one_line("".join(self._text)).rstrip(_PERMALINK))
         self._text, self._linked, self._heading_tag = [], 0, None
         if not text or text.strip(":").casefold() in ADMONITIONS:
             return
@@ -264,14 +277,14 @@ class _Walk:
         while self._headings and self._headings[-1][0] is scope and self._headings[-1][1] >= level:
             self._headings.pop()
         self._headings.append((scope, level, text))
-        yield Block("heading", text)
+        yield TextBlock("heading", text)
 
     def _is_layout(self, element: etree._Element) -> bool:
-        """A table of one cell per row arranges a page; it holds no data."""
+        """Return whether a table only arranges the page: it has one cell per row, and no data."""
         return element.tag == "table" and element not in self._sights.data
 
     def _scope(self, heading: etree._Element) -> etree._Element:
-        """The element a heading speaks for: its parent, or further up while wrappers hold nothing but the heading."""
+        """Return the element that a heading covers: its nearest ancestor with more text than the heading."""
         own = self._sights.characters[heading]
         scope = heading
         for ancestor in heading.iterancestors():

@@ -1,43 +1,42 @@
-"""Text as a reader sees it: invisible characters out, and passages that try to give orders flagged. Pure."""
+"""Removes invisible characters from text, and flags text that gives orders to a model. Pure."""
 
 import re
 import unicodedata
 from collections.abc import Sequence
 
-# Control characters; and zero-width and bidirectional ones, soft hyphens and the Unicode "tag" block, which can carry words
-# that only a machine reads.
+# Control characters; zero-width and bidirectional ones, soft hyphens, and the Unicode "tag" block, which can hide words
+# from readers.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff"
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
     "\ufff0-\ufffb\U0001bca0-\U0001bca3\U000e0000-\U000e0fff]"
 )
-# As many marks on one letter as any script needs (Unicode's Stream-Safe Text Format, UAX 15). Putting marks in their
-# order takes the square of their number.
+# Enough marks on one letter for any script (Unicode's Stream-Safe Text Format, UAX 15). Normalisation takes quadratic time
+# in their number.
 MAX_MARKS = 30
 _PERHAPS_MARKS = re.compile(rf"[^\w\s\x00-\x7f]{{{MAX_MARKS + 1},}}")
 
-# Letters that a pattern takes for another one if case does not matter, and `str.lower` does not.
+# Letters that case-insensitive patterns match as others, while `str.lower` keeps them.
 _ODD_LETTERS = str.maketrans({"\u0130": "i", "\u0131": "i", "\u017f": "s"})
 
 
-class Wording:
-    """Ways to say something, whatever their case: patterns, each with words of which every text that it matches has one.
+class PhrasePatterns:
+    """Case-insensitive patterns; each comes with lower-case words, one of which is in every text that it matches.
 
-    The words are in small letters, and are looked for first: most texts have none, and trying a pattern at each place of a
-    text takes a hundred times as long.
+    The search for the words comes first: most texts have none, and a pattern takes a hundred times as long.
     """
 
     def __init__(self, *ways: tuple[Sequence[str], str]) -> None:
         self.ways = tuple((tuple(words), re.compile(pattern, re.IGNORECASE)) for words, pattern in ways)
 
-    def is_in(self, text: str) -> bool:
+    def matches(self, text: str) -> bool:
         plain = (text if text.isascii() else text.translate(_ODD_LETTERS)).lower()
         return any(any(map(plain.__contains__, words)) and way.search(text) for words, way in self.ways)
 
 
-# Wording addressed to a language model rather than to a reader. A match is recorded, not removed: the extractive
-# composer obeys nobody, but a reviewer should see it.
-INJECTION = Wording(
+# Wording that addresses a language model instead of readers. Matches are flagged, not removed: the extractive writer
+# follows no orders, but a reviewer should see them.
+INJECTION = PhrasePatterns(
     (
         ("instruction", "prompt", "rules", "directions", "guidelines"),
         (
@@ -61,10 +60,10 @@ INJECTION = Wording(
 )
 
 
-def visible(text: str) -> str:
-    """`text` without characters that cannot be seen or stored, Unicode-composed; line breaks are kept.
+def remove_invisible(text: str) -> str:
+    """Return `text` in Unicode composition, without characters that are invisible or cannot be stored.
 
-    Of the marks on one letter the first 30 are kept.
+    Line breaks stay, as do the first 30 marks on each letter.
     """
     seen = _UNSEEN.sub("", text)
     if seen.isascii():
@@ -76,7 +75,7 @@ def _with_few_marks(match: re.Match[str]) -> str:
     kept = []
     marks = 0
     for character in match[0]:
-        # Some characters are marks only once they are taken apart.
+        # Some characters are marks only after decomposition.
         last = unicodedata.normalize("NFD", character)[-1]
         marks = marks + 1 if unicodedata.combining(last) else 0
         if marks <= MAX_MARKS:
@@ -85,8 +84,8 @@ def _with_few_marks(match: re.Match[str]) -> str:
 
 
 def one_line(text: str) -> str:
-    return " ".join(visible(text).split())
+    return " ".join(remove_invisible(text).split())
 
 
 def flags_of(text: str) -> tuple[str, ...]:
-    return ("prompt_injection",) if INJECTION.is_in(text) else ()
+    return ("prompt_injection",) if INJECTION.matches(text) else ()

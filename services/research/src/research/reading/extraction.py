@@ -1,7 +1,7 @@
-"""From the bytes of one file to a `Document`: prose passages under their headings. Pure and CPU-bound.
+"""Extracts an `ExtractedDocument` from the bytes of one file: prose passages under their headings. Pure and CPU-bound.
 
-Anything a reader of the page would not see is dropped, and so is what is no prose: navigation, lists of links, and code
-and tables of data unless a sentence that ends in a colon leads up to them. Markdown is rendered first and then read as HTML, so one set of rules covers all formats.
+It drops what readers would not see, navigation and lists of links. Code and tables stay only after a sentence that ends in
+a colon. Markdown is rendered to HTML first, so that one set of rules covers all formats.
 """
 
 import codecs
@@ -15,18 +15,18 @@ from lxml import etree
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 
-from research.domain import Document, Passage
+from research.domain import DocumentPassage, ExtractedDocument
 from research.ranking.definitions import NAME_LINE
-from research.reading import asciidoc, furniture, restructured_text
-from research.reading.blocks import Block, blocks_of
-from research.reading.cleaning import flags_of, one_line, visible
+from research.reading import asciidoc, boilerplate, restructured_text
+from research.reading.blocks import TextBlock, blocks_of
+from research.reading.cleaning import flags_of, one_line, remove_invisible
 from research.reading.facts import (
-    Facts,
+    DocumentFacts,
     facts_of_entries,
     facts_of_page,
-    front_matter,
-    licence,
-    told_day,
+    find_stated_date,
+    licence_text,
+    split_front_matter,
 )
 from research.reading.formats import (
     ASCIIDOC_SUFFIXES,
@@ -39,21 +39,21 @@ from research.reading.formats import (
 
 PASSAGE_CHARACTERS = 700
 MIN_WORDS = 6
-# Places in a text file that only one markup explains; a single one may be chance.
+# Places in a text file that can only be one markup; a single one may be chance.
 SIGNS_OF_MARKUP = 2
 MAX_TITLE = 200
-# What a document without a title is called by: its first words, as many as fit.
+# Length of the opening words that replace a missing title.
 OPENING_CHARACTERS = 80
-# A "paragraph" longer than this is data or a page without markup; the full-text parser would choke on it.
+# A longer "paragraph" is data or a page without markup; the full-text parser cannot handle it.
 MAX_PARAGRAPH = 20_000
-# A Markdown paragraph with more brackets than a few and one in so many characters lists links.
+# A Markdown paragraph with more brackets than this lists links: a few, plus one per so many characters.
 FEW_BRACKETS = 10
 CHARACTERS_A_BRACKET = 40
-# A page of items, each a line or two long, reports or enumerates; it does not explain.
+# A page of short items reports or enumerates; it does not explain.
 LISTING_ITEMS = 8
 LISTING_SHARE = 0.75
 LISTING_QUALITY = 0.2
-# Lists of options with a line on each are for looking up; explanations are the better source.
+# Lists of options with one line each are reference; explanations are better sources.
 REFERENCE_DISCOUNT = 0.4
 
 _TEXT_KINDS = frozenset({"paragraph", "item", "definition", "list"})
@@ -64,8 +64,7 @@ _UNDERLINED = re.compile(r"(?m)^\w.{2,78}\n([=\-~^])\1{2,}$")
 _SENTENCE_END = re.compile(r"[.!?:…。！？][\"'”’)\]]*$")  # noqa: RUF001 - full-width marks end sentences as well
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
-# What the Encoding Standard has for the web, by Python's names. Python knows more, some of which take the square of the
-# text's length to decode.
+# The encodings of the Encoding Standard, by Python's names. Some others of Python's take quadratic time to decode.
 _ENCODINGS = frozenset(
     {"utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "ascii", "iso8859-1", "iso8859-2", "iso8859-3"}
     | {
@@ -109,8 +108,8 @@ _ENCODINGS = frozenset(
 _LATIN = frozenset({"iso-8859-1", "latin1", "latin-1", "us-ascii", "ascii"})
 
 
-def _prose_alone(state: StateCore) -> None:
-    """Empties paragraphs that are no prose anyway: looking for their links may take the square of their brackets."""
+def _drop_long_paragraphs(state: StateCore) -> None:
+    """Empty paragraphs that cannot be prose: parsing their links may take quadratic time in their brackets."""
     for token in state.tokens:
         size = len(token.content)
         if token.type == "inline" and (
@@ -120,74 +119,74 @@ def _prose_alone(state: StateCore) -> None:
 
 
 _markdown = MarkdownIt("commonmark").enable("table")
-_markdown.core.ruler.before("inline", "prose_alone", _prose_alone)
+_markdown.core.ruler.before("inline", "prose_alone", _drop_long_paragraphs)
 
 
-def extract(path: str, content: bytes, charset: str | None = None) -> Document:
-    """Read one file; `path` (relative, POSIX) chooses the format.
+def extract(path: str, content: bytes, charset: str | None = None) -> ExtractedDocument:
+    """Read one file; the suffix of `path` (relative, POSIX) is the format.
 
-    `charset` is what the site of a page has said of it, which goes before what the page says itself.
+    `charset` comes from the HTTP header of a page, and overrides the page's own declaration.
 
     Raises:
-        UnreadableFileError: binary content, an encoding that does not hold, or markup that cannot be parsed.
+        UnreadableFileError: binary content, a wrong encoding, or markup that cannot be parsed.
     """
     suffix = PurePosixPath(path).suffix.lower()
     if suffix in PDF_SUFFIXES:
-        return _printed(content)
+        return _extract_pdf(content)
     text = _decode(content, declared_inside=suffix in HTML_SUFFIXES, told=charset)
-    facts = Facts()
+    facts = DocumentFacts()
     if suffix in HTML_SUFFIXES:
         root = _parse(text)
         facts = facts_of_page(root)
         blocks = list(blocks_of(root))
     elif suffix in MARKDOWN_SUFFIXES:
-        facts, body = front_matter(text)
+        facts, body = split_front_matter(text)
         blocks = list(blocks_of(_parse(f"<html><body>{_markdown.render(body)}</body></html>")))
     elif (markup := _markup(suffix, text)) is not None:
-        html, fields = markup.as_html(text)
+        html, fields = markup.to_html(text)
         facts = facts_of_entries(fields)
         blocks = list(blocks_of(_parse(html)))
     else:
         blocks = list(_text_blocks(text))
     if facts.published_on is None and suffix not in HTML_SUFFIXES:
-        facts = replace(facts, published_on=told_day(text))
+        facts = replace(facts, published_on=find_stated_date(text))
     return _document(facts, blocks)
 
 
-def _printed(content: bytes) -> Document:
-    # Takes a third of a second to load, which only those who need it should pay.
+def _extract_pdf(content: bytes) -> ExtractedDocument:
+    # Imported here, as it takes a third of a second to load.
     from research.reading import pdf  # noqa: PLC0415
 
-    facts, lines = pdf.read(content)
-    told = told_day("\n".join(line.text for line in lines))
-    # What the text says of its age holds; the file's own date may be that of a conversion.
+    facts, lines = pdf.read_pdf(content)
+    told = find_stated_date("\n".join(line.text for line in lines))
+    # A date in the text goes first; the file's own may be that of a conversion.
     facts = replace(facts, title=facts.title or pdf.title_of(lines), published_on=told or facts.published_on)
     return _document(facts, pdf.blocks_of(lines))
 
 
 def _markup(suffix: str, text: str) -> ModuleType | None:
-    """What a text is written in that is neither HTML nor Markdown; None if it is plain."""
+    """Return the markup module of a text file that is neither HTML nor Markdown; None if it is plain."""
     if suffix in RESTRUCTURED_SUFFIXES:
         return restructured_text
     if suffix in ASCIIDOC_SUFFIXES:
         return asciidoc
-    signs = {markup: markup.signs(text) for markup in (restructured_text, asciidoc)}
+    signs = {markup: markup.count_signs(text) for markup in (restructured_text, asciidoc)}
     likely = max(signs, key=lambda markup: signs[markup])
-    # Both underline their headings, and so do texts that use nothing else of them.
+    # Both underline headings, as some plain texts do.
     found = signs[likely] + sum(1 for _ in _UNDERLINED.finditer(text))
     return likely if found >= SIGNS_OF_MARKUP else None
 
 
-def _document(facts: Facts, blocks: list[Block]) -> Document:
+def _document(facts: DocumentFacts, blocks: list[TextBlock]) -> ExtractedDocument:
     first_heading = next((block.text for block in blocks if block.kind == "heading"), None)
     title = one_line(facts.title or first_heading or "")[:MAX_TITLE]
     passages = tuple(_passages(blocks, title))
-    return Document(
-        # Never the file's name: readers of an article see the title, and how the operator calls files is not theirs.
+    return ExtractedDocument(
+        # Never the file's name: readers of an article see the title, and file names are the operator's own.
         title=title or _opening(passages),
         passages=passages,
         url=facts.url,
-        licence=licence(facts.licence),
+        licence=licence_text(facts.licence),
         published_on=facts.published_on,
         quality=_quality(blocks),
         author=facts.author,
@@ -195,8 +194,8 @@ def _document(facts: Facts, blocks: list[Block]) -> Document:
     )
 
 
-def _opening(passages: Sequence[Passage]) -> str:
-    """The first words of the text, by which a reader would know it again."""
+def _opening(passages: Sequence[DocumentPassage]) -> str:
+    """Return the first words of the text, as a substitute for a title."""
     text = passages[0].text if passages else ""
     line = text.partition("\n")[0]
     if len(line) <= OPENING_CHARACTERS:
@@ -204,13 +203,13 @@ def _opening(passages: Sequence[Passage]) -> str:
     return line[:OPENING_CHARACTERS].rpartition(" ")[0].rstrip(" ,;:–—-") + " …"  # noqa: RUF001 - a dash to cut off
 
 
-def _passages(blocks: Iterable[Block], title: str) -> Iterator[Passage]:
+def _passages(blocks: Iterable[TextBlock], title: str) -> Iterator[DocumentPassage]:
     paragraphs: list[str] = []
     heading: str | None = None
     for block in blocks:
         introduced = _is_introduced(block, paragraphs) and block.heading == heading
         prose = introduced or _is_prose(block) or _is_name_line(block, title)
-        # A suspect paragraph stands alone, so that what is wrong with it does not stick to its neighbours.
+        # A suspect paragraph gets a passage of its own, so that its flag does not cover its neighbours.
         suspect = prose and any(flags_of(text) for text in (block.text, *paragraphs[-1:]))
         full = sum(map(len, paragraphs)) >= PASSAGE_CHARACTERS and not introduced
         if paragraphs and (not prose or full or suspect or block.heading != heading):
@@ -223,18 +222,18 @@ def _passages(blocks: Iterable[Block], title: str) -> Iterator[Passage]:
         yield _passage(heading, paragraphs, title)
 
 
-def _is_introduced(block: Block, paragraphs: Sequence[str]) -> bool:
-    """Whether it is what the sentence before it leads up to: "To install it:", and the commands."""
+def _is_introduced(block: TextBlock, paragraphs: Sequence[str]) -> bool:
+    """Return whether the sentence before a structure announces it: "To install it:", then the commands."""
     return block.kind in _STRUCTURES and bool(paragraphs) and paragraphs[-1].endswith(":")
 
 
-def _passage(heading: str | None, paragraphs: list[str], title: str) -> Passage:
+def _passage(heading: str | None, paragraphs: list[str], title: str) -> DocumentPassage:
     text = "\n\n".join(paragraphs)
     shown = heading[:MAX_TITLE] if heading and heading != title else None
-    return Passage(heading=shown, text=text, flags=flags_of(text))
+    return DocumentPassage(heading=shown, text=text, flags=flags_of(text))
 
 
-def _is_prose(block: Block) -> bool:
+def _is_prose(block: TextBlock) -> bool:
     if block.kind == "list":
         return _is_list_of_sentences(block)
     return (
@@ -243,20 +242,20 @@ def _is_prose(block: Block) -> bool:
         and len(block.text.split()) >= MIN_WORDS
         and block.linked * 2 < len(block.text)
         and bool(_SENTENCE_END.search(block.text))
-        and not furniture.is_notice(block.text)
+        and not boilerplate.is_notice(block.text)
         and _reads_as_sentences(block.text)
     )
 
 
-def _is_name_line(block: Block, title: str) -> bool:
-    """Whether it says what the thing is that a page of a manual is named after."""
+def _is_name_line(block: TextBlock, title: str) -> bool:
+    """Return whether the block is the name line of a manual page."""
     line = NAME_LINE.fullmatch(block.text) if block.kind == "paragraph" else None
     if line is None:
         return False
     return (block.heading or "").casefold() == "name" or line["names"].casefold() in title.casefold()
 
 
-def _is_list_of_sentences(block: Block) -> bool:
+def _is_list_of_sentences(block: TextBlock) -> bool:
     items = [line.partition("\t")[2] for line in block.text.split("\n")]
     return (
         all(len(item.split()) >= MIN_WORDS and _SENTENCE_END.search(item) for item in items)
@@ -267,13 +266,13 @@ def _is_list_of_sentences(block: Block) -> bool:
 
 
 def _reads_as_sentences(text: str) -> bool:
-    """Names, titles and references are mostly capitalised words; sentences are not, in any language."""
+    """Return whether less than half of the words are capitalised, unlike in names, titles and references."""
     letters = [word[0] for word in text.split() if word[0].isalpha()]
     return sum(map(str.isupper, letters)) * 2 <= len(letters)
 
 
-def _quality(blocks: list[Block]) -> float:
-    """1 for prose; falls with the share of text that is links, and sharply for pages that only enumerate."""
+def _quality(blocks: list[TextBlock]) -> float:
+    """Return 1 for prose, less for a high share of links, and `LISTING_QUALITY` for pages that only enumerate."""
     text = [block for block in blocks if block.kind in _TEXT_KINDS or block.kind == "links"]
     total = sum(len(block.text) for block in text)
     if not total:
@@ -294,7 +293,7 @@ def _decode(content: bytes, *, declared_inside: bool, told: str | None = None) -
             raise UnreadableFileError("it is a binary file (it contains NUL bytes)")
         declared = _CHARSET.search(content[:2048]) if declared_inside else None
         encoding = told or (declared[1].decode("ascii") if declared else "utf-8")
-        # As the Encoding Standard has it: what sites call Latin-1 is Windows' own.
+        # By the Encoding Standard, the label Latin-1 means Windows-1252.
         encoding = "cp1252" if told and told.lower() in _LATIN else encoding
     try:
         known = codecs.lookup(encoding).name in _ENCODINGS
@@ -306,7 +305,7 @@ def _decode(content: bytes, *, declared_inside: bool, told: str | None = None) -
         text = content.decode(encoding)
     except UnicodeError as error:
         raise UnreadableFileError(f"it is not valid {encoding}; save it as UTF-8") from error
-    return visible(text.replace("\r\n", "\n").replace("\r", "\n"))
+    return remove_invisible(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def _parse(text: str) -> etree._Element:
@@ -322,10 +321,10 @@ def _parse(text: str) -> etree._Element:
     return root
 
 
-def _text_blocks(text: str) -> Iterator[Block]:
-    """Paragraphs are separated by blank lines; a first paragraph of one short line is the title."""
+def _text_blocks(text: str) -> Iterator[TextBlock]:
+    """Split plain text into paragraphs at blank lines; a first paragraph of one short line is the title."""
     paragraphs = [one_line(paragraph) for paragraph in re.split(r"\n\s*\n", text) if paragraph.strip()]
     if paragraphs and len(paragraphs[0]) <= MAX_TITLE // 2 and not _SENTENCE_END.search(paragraphs[0]):
-        yield Block("heading", paragraphs.pop(0))
+        yield TextBlock("heading", paragraphs.pop(0))
     for paragraph in paragraphs:
-        yield Block("paragraph", paragraph)
+        yield TextBlock("paragraph", paragraph)

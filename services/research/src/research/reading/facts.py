@@ -1,4 +1,4 @@
-"""What a document says about itself: title, address, licence, and the day it was written. Pure."""
+"""Reads the facts that a document states about itself: title, address, licence, author, date. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,9 +16,9 @@ MAX_LICENCE: Final = 200
 MAX_ADDRESS: Final = 2000
 MAX_AUTHOR: Final = 120
 MAX_NAME: Final = 300
-"""Characters of a title or heading that is looked at."""
+"""Characters to use of a title or heading."""
 EDGE: Final = 4000
-"""Characters from the beginning and from the end of a text in which it may tell its date."""
+"""Characters at the beginning and at the end of a text that may state its date."""
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _CREDENTIALS = re.compile(r"//[^\s/?#]*@")
@@ -81,7 +81,7 @@ _DAY: Final = re.compile(
     rf"|{_MONTH} (\d{{1,2}})(?:st|nd|rd|th)?,? (\d{{4}})",
     re.IGNORECASE,
 )
-# At the beginning of a line, or of the text of an element: "the novel was published on …" dates no page.
+# Only at the beginning of a line or of an element's text: "the novel was published on …" does not date the page.
 _TOLD: Final = re.compile(
     r"(?:^[ \t(—–|·•*_]*|\bthis (?:page|article|document|post|guide|manual|file|version) (?:was|is|has been) )"  # noqa: RUF001
     r"(?:(last (?:updated|modified|changed|reviewed|revised)|updated|revised|(?:page )?generated)"
@@ -102,7 +102,7 @@ _PERMALINK: Final = " #¶§"
 
 _PRINTED_DAY: Final = re.compile(r"(?:D:)?(\d{4})(\d{2})(\d{2})")
 FIRST_YEAR: Final = 1993
-"""Of the format; clocks that were never set tell earlier ones."""
+"""Year of the first PDFs; earlier dates come from clocks that were never set."""
 _PRINTED_BY: Final = re.compile(
     r"^(?:Microsoft (?:Office )?(?:Word|PowerPoint|Excel)|(?:Libre|Open)Office(?:\.org)?) - "
 )
@@ -118,8 +118,8 @@ _NOBODY: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What a file says about itself, besides its prose. `published_on`: when it was changed last, or else published."""
+class DocumentFacts:
+    """What a file states about itself, besides its prose. `published_on`: day of the last change, else of publication."""
 
     title: str | None = None
     url: str | None = None
@@ -129,7 +129,7 @@ class Facts:
     robots: str = ""
 
 
-def facts_of_page(root: "etree._Element") -> Facts:
+def facts_of_page(root: "etree._Element") -> DocumentFacts:
     meta: dict[str, str] = {}
     robots: list[str] = []
     for element in root.iter("meta"):
@@ -144,7 +144,7 @@ def facts_of_page(root: "etree._Element") -> Facts:
         for relation in (element.get("rel") or "").lower().split():
             links.setdefault(relation, element.get("href") or "")
     title = root.find(".//title")
-    return Facts(
+    return DocumentFacts(
         title=_page_title(
             _text(title) if title is not None else "",
             [_text(heading) for heading in root.iter("h1")],
@@ -156,24 +156,27 @@ def facts_of_page(root: "etree._Element") -> Facts:
         or meta.get("dcterms.license")
         or links.get("license")
         or None,
-        published_on=_dated(meta) or _dated(_times(root)) or _linked_data(root) or _told_by_page(root),
-        author=next((found for name in _AUTHORS if (found := person(meta.get(name)))), None),
+        published_on=_first_date(meta)
+        or _first_date(_time_elements(root))
+        or _linked_data_date(root)
+        or _stated_date(root),
+        author=next((found for name in _AUTHORS if (found := author_name(meta.get(name)))), None),
         robots=",".join(robots)[:MAX_NAME],
     )
 
 
-def person(name: str | None) -> str | None:
-    """Who wrote it, if that is a name: some put an address there, or a handle."""
+def author_name(name: str | None) -> str | None:
+    """Return the author if it is a name; None for an address or a handle."""
     plain = _BY.sub("", one_line((name or "")[:MAX_NAME]), count=1)
     is_name = 1 < len(plain) <= MAX_AUTHOR and "://" not in plain and "@" not in plain
     return plain if is_name and any(map(str.isalpha, plain)) else None
 
 
-def front_matter(text: str) -> tuple[Facts, str]:
-    """What the lines between `---` at the beginning say, and the text that follows them."""
+def split_front_matter(text: str) -> tuple[DocumentFacts, str]:
+    """Return the facts of the front matter (between `---` lines), and the text after it."""
     match = _FRONT_MATTER.match(text)
     if match is None:
-        return Facts(), text
+        return DocumentFacts(), text
     entries: dict[str, str] = {}
     for line in match[1].splitlines():
         key, colon, value = line.partition(":")
@@ -182,48 +185,48 @@ def front_matter(text: str) -> tuple[Facts, str]:
     return facts_of_entries(entries), text[match.end() :]
 
 
-def facts_of_entries(entries: Mapping[str, str]) -> Facts:
-    """What names in small letters and their values say, as in front matter or a list of fields."""
-    return Facts(
+def facts_of_entries(entries: Mapping[str, str]) -> DocumentFacts:
+    """Return the facts from entries with lower-case names, as in front matter or a list of fields."""
+    return DocumentFacts(
         title=entries.get("title") or None,
         url=web_address(entries.get("url")),
         licence=entries.get("licence") or entries.get("license") or None,
-        published_on=_dated(entries) or day(entries.get("revdate")),
-        author=person(entries.get("author")),
+        published_on=_first_date(entries) or parse_date(entries.get("revdate")),
+        author=author_name(entries.get("author")),
     )
 
 
-def facts_of_print(entries: Mapping[str, str]) -> Facts:
-    """What the entries of a PDF say, by their names; programs fill them in unasked, so that much of it is none."""
+def facts_of_pdf(entries: Mapping[str, str]) -> DocumentFacts:
+    """Return the facts from the metadata of a PDF, without the placeholders that programs fill in."""
     title = _PRINTED_BY.sub("", entries.get("/Title", ""))[:MAX_NAME]
-    author = person(entries.get("/Author"))
-    days = (_printed_day(entries.get(name, "")) for name in ("/ModDate", "/CreationDate"))
-    return Facts(
+    author = author_name(entries.get("/Author"))
+    days = (_pdf_date(entries.get(name, "")) for name in ("/ModDate", "/CreationDate"))
+    return DocumentFacts(
         title=title if sum(map(str.isalpha, title)) > 1 and not _NO_TITLE.fullmatch(title) else None,
         author=author if author and not _NOBODY.fullmatch(author) else None,
         published_on=next(filter(None, days), None),
     )
 
 
-def _printed_day(value: str) -> date | None:
+def _pdf_date(value: str) -> date | None:
     match = _PRINTED_DAY.match(value)
-    found = day("-".join(match.groups())) if match else None
+    found = parse_date("-".join(match.groups())) if match else None
     return found if found and found.year >= FIRST_YEAR else None
 
 
 def web_address(value: str | None) -> str | None:
-    """Only addresses a published page may link to: http or https, with a host; without a user's name and password."""
+    """Return an address that published pages may link to (http or https, a host, no credentials), else None."""
     address = (value or "").strip()
     return None if len(address) > MAX_ADDRESS else public_link(address)
 
 
-def licence(value: str | None) -> str | None:
-    """Its name, or the address where it can be read."""
+def licence_text(value: str | None) -> str | None:
+    """Return the name or address of a licence, without credentials; None if empty."""
     return _CREDENTIALS.sub("//", (value or "")[:MAX_LICENCE]) or None
 
 
-def day(value: str | None) -> date | None:
-    """A day as people and machines write it: 2024-05-01, 1 May 2024, May 1st, 2024."""
+def parse_date(value: str | None) -> date | None:
+    """Parse a date at the beginning of a text: 2024-05-01, 1 May 2024, May 1st, 2024."""
     match = _DAY.match(value or "")
     if match is None:
         return None
@@ -237,35 +240,35 @@ def day(value: str | None) -> date | None:
         return None
 
 
-def told_day(text: str) -> date | None:
-    """The day that a text tells in words, at its beginning or end: "Last updated on 1 May 2024"."""
+def find_stated_date(text: str) -> date | None:
+    """Return the date that a text states at its beginning or end: "Last updated on 1 May 2024"."""
     edges = text if len(text) <= 2 * EDGE else f"{text[:EDGE]}\n{text[-EDGE:]}"
     told = [
-        (match[1] is not None, day(one_line(edges[match.end() : match.end() + 40])))
+        (match[1] is not None, parse_date(one_line(edges[match.end() : match.end() + 40])))
         for match in _TOLD.finditer(edges)
     ]
     changed = [each for is_change, each in told if each is not None and is_change]
     return max(changed, default=next((each for _, each in told if each is not None), None))
 
 
-def without_number(title: str) -> str:
-    """A title without its place in a book: "25.1. Vacuuming" is called "Vacuuming" elsewhere."""
+def strip_section_number(title: str) -> str:
+    """Return a title without its section number: "25.1. Vacuuming" gives "Vacuuming"."""
     return title[match.end() :] if (match := _NUMBER.match(title)) and match.end() < len(title) else title
 
 
 def _page_title(title: str, headings: list[str], site: str) -> str | None:
-    """The page's own name, without that of the site it is on."""
+    """Return the page's title without the name of its site."""
     parts = [part for part in _SEPARATOR.split(title) if part]
     for heading in headings:
-        # Some sites have their own name in a heading of the first level too, above that of the page.
+        # Some sites repeat their own name in a first-level heading above the page's title.
         is_site = len(parts) > 1 and (_plain(heading) == _plain(site) or _SITE.fullmatch(heading))
         if heading and not is_site and any(_plain(heading) == _plain(part) for part in (title, *parts)):
-            return without_number(heading)
+            return strip_section_number(heading)
     while len(parts) > 1 and (_plain(parts[-1]) == _plain(site) or _SITE.fullmatch(parts[-1])):
         title = title[: title.rindex(parts.pop())].rstrip(" |·•»«–—:-")  # noqa: RUF001 - as above
     if site and len(parts) > 1 and _plain(parts[0]) == _plain(site):
         title = title[len(parts[0]) :].lstrip(" |·•»«–—:-")  # noqa: RUF001 - as above
-    return without_number(title) or None
+    return strip_section_number(title) or None
 
 
 def _plain(text: str) -> str:
@@ -276,12 +279,12 @@ def _text(element: "etree._Element") -> str:
     return one_line("".join(map(str, element.itertext()))[:MAX_NAME]).rstrip(_PERMALINK)
 
 
-def _dated(entries: Mapping[str, str]) -> date | None:
-    return next((found for name in (*_CHANGED, *_APPEARED) if (found := day(entries.get(name)))), None)
+def _first_date(entries: Mapping[str, str]) -> date | None:
+    return next((found for name in (*_CHANGED, *_APPEARED) if (found := parse_date(entries.get(name)))), None)
 
 
-def _times(root: "etree._Element") -> dict[str, str]:
-    """What elements `time` say of the page: those marked so, or the only one there is."""
+def _time_elements(root: "etree._Element") -> dict[str, str]:
+    """Return the dates of the page's `time` elements: the marked ones, or the only one."""
     times = [element for element in root.iter("time") if element.get("datetime")]
     said: dict[str, str] = {}
     for element in times:
@@ -295,22 +298,22 @@ def _times(root: "etree._Element") -> dict[str, str]:
     return said
 
 
-def _linked_data(root: "etree._Element") -> date | None:
+def _linked_data_date(root: "etree._Element") -> date | None:
     said: dict[str, str] = {}
     for script in root.iter("script"):
         if (script.get("type") or "").lower() == "application/ld+json":
             for match in _LINKED_DATA.finditer(script.text or ""):
                 said.setdefault(f"date{match[1].lower()}", match[2])
-    return _dated(said)
+    return _first_date(said)
 
 
-def _told_by_page(root: "etree._Element") -> date | None:
+def _stated_date(root: "etree._Element") -> date | None:
     body = root.find("body")
-    return told_day("\n".join(_seen(body if body is not None else root)))
+    return find_stated_date("\n".join(_visible_texts(body if body is not None else root)))
 
 
-def _seen(root: "etree._Element") -> Iterator[str]:
-    # The service itself reads no page, and has 4 MB less without the parser; its reading processes have it already.
+def _visible_texts(root: "etree._Element") -> Iterator[str]:
+    # Imported here: the service itself does not parse pages, and saves 4 MB; its reading processes load it anyway.
     from lxml import etree  # noqa: PLC0415
 
     walk = etree.iterwalk(root, events=("start", "end"))

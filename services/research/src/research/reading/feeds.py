@@ -1,7 +1,6 @@
-"""Feeds: RSS, Atom and JSON Feed, as a list of what they lead to. Pure.
+"""Parses feeds (RSS, Atom, JSON Feed) into entries. Pure.
 
-XML is parsed by expat, and a feed that declares a document type is refused: without one there are no entities, neither such
-that grow nor such that are fetched.
+Expat parses the XML. A feed with a document type is refused: without one there are no entities to expand or to fetch.
 """
 
 import codecs
@@ -14,19 +13,19 @@ from typing import Any, Final
 from xml.parsers import expat
 
 from research.reading.cleaning import one_line
-from research.reading.facts import day, web_address
+from research.reading.facts import parse_date, web_address
 from research.reading.formats import UnreadableFileError
 
 MAX_ENTRIES: Final = 200
 MAX_TEXT: Final = 2000
-"""Characters of a field that are looked at."""
+"""Characters to use of a field."""
 MAX_ADDRESS: Final = 2000
 
 _TAG: Final = re.compile(r"<[^<>]{0,500}>")
 _ENTRIES: Final = frozenset({"item", "entry"})
 _ADDRESSES: Final = frozenset({"link", "guid"})
 _DATES: Final = ("updated", "modified", "pubdate", "published", "date", "issued")
-"""The day of the last change tells more about a text's age than that of its first appearance."""
+"""In order of preference: a change tells more about a text's age than its publication."""
 _TEXTS: Final = ("title", "description", "summary")
 _JSON_NAMES: Final = {
     "link": ("url",),
@@ -36,37 +35,37 @@ _JSON_NAMES: Final = {
     "updated": ("date_modified",),
     "published": ("date_published",),
 }
-"""As of https://www.jsonfeed.org/version/1.1/: many entries have no title, and their address for an id."""
+"""See https://www.jsonfeed.org/version/1.1/: many entries have no title, and their address as id."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """What a feed leads to. `address` may be relative to the feed's own; `text` is its title and summary, as plain text."""
+class FeedEntry:
+    """One entry of a feed. `address` may be relative to the feed's; `text` is title and summary as plain text."""
 
     address: str
     text: str
     published_on: date | None = None
 
 
-def entries_of(content: bytes, charset: str | None = None) -> tuple[Entry, ...]:
-    """The entries that lead anywhere, in the feed's order; `charset` is what its site has said of it.
+def parse_feed(content: bytes, charset: str | None = None) -> tuple[FeedEntry, ...]:
+    """Return the entries with an address, in the feed's order; `charset` comes from the HTTP header.
 
     Raises:
-        UnreadableFileError: it is no feed.
+        UnreadableFileError: it is not a feed.
     """
     if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return _of_json(content)
     return _of_xml(content, charset)
 
 
-def _of_json(content: bytes) -> tuple[Entry, ...]:
+def _of_json(content: bytes) -> tuple[FeedEntry, ...]:
     try:
         feed = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise UnreadableFileError("it is neither XML nor JSON, so it is no feed") from error
+        raise UnreadableFileError("it is neither XML nor JSON, so it is not a feed") from error
     items = feed.get("items") if isinstance(feed, dict) else None
     if not isinstance(items, list):
-        raise UnreadableFileError("it has no items, so it is no JSON Feed")
+        raise UnreadableFileError("it has no items, so it is not a JSON Feed")
     fields = [_json_fields(each) for each in items[:MAX_ENTRIES] if isinstance(each, dict)]
     return tuple(entry for each in fields if (entry := _entry(each)) is not None)
 
@@ -82,8 +81,8 @@ def _json_fields(item: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _of_xml(content: bytes, charset: str | None) -> tuple[Entry, ...]:
-    reading = _Reading()
+def _of_xml(content: bytes, charset: str | None) -> tuple[FeedEntry, ...]:
+    reading = _FeedParser()
     try:
         encoding = codecs.lookup(charset).name if charset else None
         parser = expat.ParserCreate(encoding, namespace_separator=" ")
@@ -96,14 +95,14 @@ def _of_xml(content: bytes, charset: str | None) -> tuple[Entry, ...]:
     except (expat.ExpatError, LookupError, ValueError) as error:
         if isinstance(error, UnreadableFileError):
             raise
-        raise UnreadableFileError(f"it is no feed that can be read ({error})") from error
+        raise UnreadableFileError(f"it is not a readable feed ({error})") from error
     if not reading.is_feed:
-        raise UnreadableFileError("it is XML, and no feed")
+        raise UnreadableFileError("it is XML, but not a feed")
     return tuple(entry for each in reading.found if (entry := _entry(each)) is not None)
 
 
-class _Reading:
-    """What expat tells, element by element."""
+class _FeedParser:
+    """Collects the fields of each entry from expat's events."""
 
     def __init__(self) -> None:
         self.found: list[dict[str, str]] = []
@@ -149,17 +148,17 @@ class _Reading:
         self._depth -= 1
 
 
-def _entry(fields: dict[str, str]) -> Entry | None:
+def _entry(fields: dict[str, str]) -> FeedEntry | None:
     address = (fields.get("link") or fields.get("guid") or "").strip()
     if not address or len(address) > MAX_ADDRESS:
         return None
     text = " ".join(_TAG.sub(" ", fields[name][:MAX_TEXT]) for name in _TEXTS if name in fields)
     dates = (_day(fields[name]) for name in _DATES if name in fields)
-    return Entry(address, one_line(text), next((each for each in dates if each is not None), None))
+    return FeedEntry(address, one_line(text), next((each for each in dates if each is not None), None))
 
 
 def _day(text: str) -> date | None:
     try:
         return parsedate_to_datetime(text.strip()).date()
     except (ValueError, OverflowError, TypeError, IndexError):
-        return day(text.strip())
+        return parse_date(text.strip())

@@ -1,4 +1,4 @@
-"""Which files are documents, and what is said of one that is none."""
+"""The file formats that research reads, and their maximum sizes."""
 
 from typing import Final
 
@@ -7,7 +7,7 @@ MARKDOWN_SUFFIXES: Final = frozenset({".md", ".markdown"})
 RESTRUCTURED_SUFFIXES: Final = frozenset({".rst", ".rest"})
 ASCIIDOC_SUFFIXES: Final = frozenset({".adoc", ".asciidoc"})
 TEXT_SUFFIXES: Final = frozenset({".txt"})
-"""Plain, or in one of the two markups above: the text tells."""
+"""Plain, or in one of the two markups above, by the text's own signs."""
 PDF_SUFFIXES: Final = frozenset({".pdf"})
 SUFFIXES: Final = (
     HTML_SUFFIXES
@@ -20,7 +20,7 @@ SUFFIXES: Final = (
 
 MAX_BYTES: Final = 5_000_000
 MAX_PDF_BYTES: Final = 10_000_000
-"""Most of a PDF is fonts and pictures, which are not read."""
+"""Larger than `MAX_BYTES`, as most of a PDF is fonts and pictures, which research skips."""
 
 
 def is_pdf(path: str) -> bool:
@@ -28,9 +28,9 @@ def is_pdf(path: str) -> bool:
 
 
 def max_bytes(path: str) -> int:
-    """How large a document may be; its name tells the format."""
+    """Return the maximum size of a document in bytes, by the suffix of its name."""
     return MAX_PDF_BYTES if is_pdf(path) else MAX_BYTES
 
 
 class UnreadableFileError(ValueError):
-    """The file cannot be used; the message says why in words for the operator."""
+    """The file is unusable; the message tells the operator why."""

@@ -1,6 +1,6 @@
-"""What a page's elements hold, each counted once from the leaves up. Pure.
+"""Measures the text inside all elements of a page in one pass from the leaves up. Pure.
 
-To ask an element for its text walks everything below it; asked of every element, a long list costs its length squared.
+Reading the text of one element walks everything below it; for every element of a long list that takes quadratic time.
 """
 
 from collections.abc import Collection, Sequence
@@ -10,8 +10,8 @@ from lxml import etree
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
-    """Characters inside an element: all of them, and those inside links; and how many links there are."""
+class TextSizes:
+    """For each element: its characters, its characters inside links, and its number of links."""
 
     all: dict[etree._Element, int]
     linked: dict[etree._Element, int]
@@ -19,18 +19,18 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True)
-class Sights:
-    """What is left of an element to be seen: characters that are no white space, and whether it holds a table's data.
+class VisibleContent:
+    """For each element: its visible characters without white space; and the elements with table data.
 
-    Data are a header cell, or a row of more than one cell.
+    Table data is a header cell, or a row of more than one cell.
     """
 
     characters: dict[etree._Element, int]
     data: frozenset[etree._Element]
 
 
-def texts_of(elements: Sequence[etree._Element]) -> Texts:
-    """`elements` are those of a whole tree, in document order."""
+def measure_text(elements: Sequence[etree._Element]) -> TextSizes:
+    """Measure all `elements` of a tree, given in document order."""
     total = {element: len(element.text or "") for element in elements}
     linked = dict.fromkeys(elements, 0)
     links = dict.fromkeys(elements, 0)
@@ -43,11 +43,11 @@ def texts_of(elements: Sequence[etree._Element]) -> Texts:
             total[parent] += total[element] + len(element.tail or "")
             linked[parent] += linked[element]
             links[parent] += links[element]
-    return Texts(total, linked, links)
+    return TextSizes(total, linked, links)
 
 
-def sights_of(elements: Sequence[etree._Element], unseen: Collection[etree._Element]) -> Sights:
-    """As above; `unseen` are left out, but not the text that follows them."""
+def measure_visible(elements: Sequence[etree._Element], unseen: Collection[etree._Element]) -> VisibleContent:
+    """Measure all `elements` of a tree, given in document order, without the `unseen` ones."""
     characters = {element: _visible(element.text) for element in elements}
     cells = dict.fromkeys(elements, 0)
     data: set[etree._Element] = set()
@@ -63,7 +63,7 @@ def sights_of(elements: Sequence[etree._Element], unseen: Collection[etree._Elem
             cells[parent] += element.tag == "td" and parent.tag == "tr"
             if element in data:
                 data.add(parent)
-    return Sights(characters, frozenset(data))
+    return VisibleContent(characters, frozenset(data))
 
 
 def _visible(text: str | None) -> int:

@@ -1,7 +1,7 @@
-"""The processes that read documents: a few, started when there is something to read, replaced when a document ends one.
+"""A pool of processes that read documents: they start on demand and are replaced when a document kills one.
 
-A document is read there and nowhere else, so that what one of them does (a pattern that takes hours, all of the memory, a
-fault in the parser) happens to a process that nobody misses. Programs are started anew, not forked: the service has threads.
+Only these processes parse documents. So a hostile document (hours of matching, all of the memory, a crash of the parser)
+kills a replaceable process. They are started anew, not forked, because the service has threads.
 """
 
 import asyncio
@@ -16,55 +16,55 @@ from typing import Final, Self, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from research.domain import Document
-from research.reading.answers import READY, SIZE_BYTES, Answer
-from research.reading.feeds import Entry
+from research.domain import ExtractedDocument
+from research.reading.answers import READY, SIZE_BYTES, ReaderAnswer
+from research.reading.feeds import FeedEntry
 from research.reading.formats import UnreadableFileError, is_pdf
 
 PROCESSES: Final = 2
-IN_HAND: Final = 4
-"""Documents that are held while they wait for a process: enough to keep all busy."""
+MEMORY_SLOTS: Final = 4
+"""Documents in memory at a time: enough to keep all processes busy."""
 TRIES: Final = 2
-"""How often a document is read that ends its process: the kernel, short of memory, may have picked the wrong one."""
+"""Attempts with a document that kills its process: the kernel, short of memory, may have killed the wrong one."""
 START_SECONDS: Final = 60.0
 MAX_SECONDS: Final = 300.0
-"""By the clock, for a process that stands still. Time of the processor is counted apart, and runs out long before."""
+"""Wall-clock limit for a process that hangs. The limit on processor time is much lower."""
 LAST_SECONDS: Final = 5.0
 MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
 
 PROGRAM: Final = (sys.executable, "-I", "-B", "-m", "research.reading.child")
-_ANSWER: Final = TypeAdapter(Answer)
-_Ended = TypeVar("_Ended")
+_ANSWER: Final = TypeAdapter(ReaderAnswer)
+_ResultT = TypeVar("_ResultT")
 
 
 class HostileDocumentError(Exception):
-    """Reading the document was given up; the message says why."""
+    """Research stops reading this document; the message has the reason."""
 
 
 class ReadersUnavailableError(Exception):
-    """No process that reads documents could be started; nothing is wrong with any document."""
+    """The machine cannot start a reading process; the documents are not at fault."""
 
 
 def processor_seconds(path: str, size: int) -> float:
-    """What reading a document of so many bytes may take: several times what the densest markup takes on a slow machine.
+    """Return the limit on processor time for a document: several times that of the densest markup on a slow machine.
 
-    PDFs are packed: a hundred pages of text are 200 kB.
+    PDFs are compressed: a hundred pages of text are 200 kB.
     """
     return (10.0 if is_pdf(path) else 3.0) + 20.0 * size / 1_000_000
 
 
-class Readers:
-    """Use it as a context manager; once all who do have left it, the processes are gone. `program` is the command of each.
+class ReaderPool:
+    """Reading processes that the whole service shares, as a context manager; they end when the last user leaves it.
 
-    One of it serves a whole service: whoever reads shares its processes, and what they may take of the machine.
+    `program` is the command of each process.
     """
 
     def __init__(self, program: Sequence[str] = PROGRAM) -> None:
         self._program = program
-        self.in_hand = asyncio.Semaphore(IN_HAND)
-        """For whoever holds documents in memory until they are read."""
-        self._turns = asyncio.Semaphore(PROCESSES)
-        self._idle: list[_Reader] = []
+        self.memory_slots = asyncio.Semaphore(MEMORY_SLOTS)
+        """Callers acquire it before they load a document into memory."""
+        self._process_slots = asyncio.Semaphore(PROCESSES)
+        self._idle: list[_ReaderProcess] = []
         self._users = 0
 
     async def __aenter__(self) -> Self:
@@ -77,42 +77,42 @@ class Readers:
         self._users -= 1
         if not self._users:
             idle, self._idle = self._idle, []
-            await _to_the_end(asyncio.gather(*(each.end() for each in idle)))
+            await _finish(asyncio.gather(*(each.end() for each in idle)))
 
-    async def read(self, path: str, content: bytes, *, charset: str | None = None) -> Document:
-        """What the file holds; `path` chooses the format. Several documents are read at a time.
+    async def read(self, path: str, content: bytes, *, charset: str | None = None) -> ExtractedDocument:
+        """Read a document; the suffix of `path` is the format. May run in parallel.
 
-        `charset` is known of a page whose site has said it.
+        `charset` comes from the HTTP header of a page.
 
         Raises:
-            UnreadableFileError: it holds no text that could be used.
-            HostileDocumentError: it takes too much time or memory, or ends whoever reads it.
-            ReadersUnavailableError: this machine starts no process.
+            UnreadableFileError: it has no usable text.
+            HostileDocumentError: it takes too much time or memory, or kills its process repeatedly.
+            ReadersUnavailableError: the machine cannot start a process.
         """
-        answer = await self._answer(_Request(path, content, charset))
+        answer = await self._answer(_ReadRequest(path, content, charset))
         if answer.document is None:
             raise UnreadableFileError(answer.problem or "it cannot be read")
         return answer.document
 
-    async def read_feed(self, content: bytes, *, charset: str | None = None) -> tuple[Entry, ...]:
-        """What a feed leads to. Raises what `read` raises."""
-        answer = await self._answer(_Request("feed", content, charset, is_feed=True))
+    async def read_feed(self, content: bytes, *, charset: str | None = None) -> tuple[FeedEntry, ...]:
+        """Return the entries of a feed. Raises the errors of `read`."""
+        answer = await self._answer(_ReadRequest("feed", content, charset, is_feed=True))
         if answer.entries is None:
             raise UnreadableFileError(answer.problem or "it cannot be read")
         return answer.entries
 
-    async def _answer(self, request: "_Request") -> Answer:
-        async with self._turns:
+    async def _answer(self, request: "_ReadRequest") -> ReaderAnswer:
+        async with self._process_slots:
             for _ in range(TRIES - 1):
-                with suppress(_DiedError):
+                with suppress(_ReaderDiedError):
                     return await self._ask(request)
             try:
                 return await self._ask(request)
-            except _DiedError as error:
+            except _ReaderDiedError as error:
                 raise HostileDocumentError(str(error)) from error
 
-    async def _ask(self, request: "_Request") -> Answer:
-        reader = self._idle.pop() if self._idle else await _Reader.started(self._program)
+    async def _ask(self, request: "_ReadRequest") -> ReaderAnswer:
+        reader = self._idle.pop() if self._idle else await _ReaderProcess.start(self._program)
         worn = True
         try:
             answer = await reader.ask(request)
@@ -128,7 +128,7 @@ class Readers:
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
+class _ReadRequest:
     path: str
     content: bytes
     charset: str | None
@@ -145,12 +145,12 @@ class _Request:
         )
 
 
-class _DiedError(Exception):
-    """The process ended without an answer, and perhaps not because of the document."""
+class _ReaderDiedError(Exception):
+    """The process ended without an answer, perhaps not because of the document."""
 
 
-class _Reader:
-    """One process."""
+class _ReaderProcess:
+    """One reading process."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None
@@ -160,7 +160,7 @@ class _Reader:
         self._answers = process.stdout
 
     @classmethod
-    async def started(cls, program: Sequence[str]) -> Self:
+    async def start(cls, program: Sequence[str]) -> Self:
         try:
             process = await asyncio.create_subprocess_exec(
                 *program,
@@ -168,13 +168,13 @@ class _Reader:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
                 cwd="/",
-                # Neither keys nor passwords are a document's business.
+                # No keys and passwords for a process that reads hostile documents.
                 env={},
-                # A signal from the terminal is meant for the service, which decides what becomes of its readers.
+                # Signals from the terminal are for the service, which ends its readers itself.
                 start_new_session=True,
             )
         except OSError as error:
-            raise ReadersUnavailableError(f"no process can be started: {error}") from error
+            raise ReadersUnavailableError(f"the machine cannot start a process: {error}") from error
         reader = cls(process)
         try:
             async with asyncio.timeout(START_SECONDS):
@@ -189,48 +189,48 @@ class _Reader:
             raise ReadersUnavailableError(f"{' '.join(program)} does not start (exit code {code})")
         return reader
 
-    async def ask(self, request: _Request) -> Answer:
+    async def ask(self, request: _ReadRequest) -> ReaderAnswer:
         try:
             async with asyncio.timeout(MAX_SECONDS):
                 return await self._exchange(request.encoded())
         except TimeoutError:
             raise HostileDocumentError(f"reading it does not end within {MAX_SECONDS:.0f} seconds") from None
         except ValidationError as error:
-            raise _DiedError("what was read of it makes no sense") from error
+            raise _ReaderDiedError("its process gave a malformed answer") from error
         except (OSError, EOFError) as error:
-            code = await self._ended_by_itself()
+            code = await self._wait_for_exit()
             if code == -signal.SIGPROF:
                 raise HostileDocumentError(
                     f"reading it takes more than {request.seconds:.0f} seconds of processor time"
                 ) from error
-            raise _DiedError(f"it ended the process that read it ({_ending(code)})") from error
+            raise _ReaderDiedError(f"it ended the process that read it ({_describe_exit(code)})") from error
 
-    async def _exchange(self, request: bytes) -> Answer:
+    async def _exchange(self, request: bytes) -> ReaderAnswer:
         self._requests.write(request)
         await self._requests.drain()
         size = int.from_bytes(await self._answers.readexactly(SIZE_BYTES), "big")
         if size > MAX_ANSWER_BYTES:
-            raise EOFError("an answer of that size is none")
+            raise EOFError(f"an answer of {size} bytes is too large")
         return _ANSWER.validate_json(await self._answers.readexactly(size))
 
-    async def _ended_by_itself(self) -> int:
-        """Its pipes close a moment before it has an exit code."""
+    async def _wait_for_exit(self) -> int:
+        """Return the exit code of a process whose pipes have closed; the code comes a moment later."""
         with suppress(TimeoutError):
             async with asyncio.timeout(LAST_SECONDS):
                 await self._process.wait()
         return await self.end()
 
     async def end(self) -> int:
-        """Its exit code, as of the subprocess module: the negative number of the signal that it died of."""
+        """Kill the process; return its exit code, as in the subprocess module: a signal that ended it is negative."""
         self._requests.close()
         with suppress(ProcessLookupError):
-            # What has died already keeps its own exit code.
+            # A process that is dead already keeps its exit code.
             self._process.kill()
-        return await _to_the_end(self._process.wait())
+        return await _finish(self._process.wait())
 
 
-async def _to_the_end(ending: Awaitable[_Ended]) -> _Ended:
-    """Waits even if whoever waits is cancelled meanwhile: it takes a moment, and what is not waited for stays behind."""
+async def _finish(ending: Awaitable[_ResultT]) -> _ResultT:
+    """Wait for the end of processes even if the caller is cancelled: it takes a moment and leaves none behind."""
     task = asyncio.ensure_future(ending)
     try:
         return await asyncio.shield(task)
@@ -239,7 +239,7 @@ async def _to_the_end(ending: Awaitable[_Ended]) -> _Ended:
         raise
 
 
-def _ending(code: int) -> str:
+def _describe_exit(code: int) -> str:
     if code >= 0:
         return f"exit code {code}"
     try:

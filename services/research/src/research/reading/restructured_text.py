@@ -1,6 +1,6 @@
-"""reStructuredText as HTML: headings, paragraphs, lists, definitions and code; directives that hold no text are left out. Pure.
+"""Converts reStructuredText to HTML: headings, paragraphs, lists, definitions and code. Pure.
 
-Not all of the language, and nothing is included or run: what is unknown is dropped, never shown as markup.
+It covers part of the language, includes and runs nothing, and drops unknown markup instead of showing it.
 """
 
 import re
@@ -9,7 +9,7 @@ from html import escape
 from typing import Final
 
 MAX_DEPTH: Final = 12
-"""Of indentation; what is deeper is left out."""
+"""Levels of indentation; deeper text is left out."""
 
 _ADORNMENT: Final = re.compile(r"([=\-~^\"'`#*+.:_<>])\1{2,}[ \t]*")
 _EXPLICIT: Final = re.compile(r"\.\.(?:[ \t]|$)")
@@ -44,8 +44,8 @@ _SUBSTITUTION: Final = re.compile(r"\|[^|\s][^|]{0,60}\|_{0,2}")
 _ESCAPE: Final = re.compile(r"\\(\S|\s)")
 
 
-def signs(text: str) -> int:
-    """How many lines can only be reStructuredText."""
+def count_signs(text: str) -> int:
+    """Count the lines that can only be reStructuredText."""
     return sum(
         _DIRECTIVE.match(line) is not None
         or line.startswith((".. _", ".. [", ".. |"))
@@ -54,14 +54,14 @@ def signs(text: str) -> int:
     )
 
 
-def as_html(text: str) -> tuple[str, Mapping[str, str]]:
-    """The text, and the fields that stand at its beginning, by name in small letters."""
-    reader = _Reader()
+def to_html(text: str) -> tuple[str, Mapping[str, str]]:
+    """Return the text as HTML, and the fields at its beginning by lower-case name."""
+    reader = _RestructuredTextReader()
     reader.read(text.expandtabs(8).split("\n"), 0)
     return f"<html><body>{''.join(reader.html)}</body></html>", reader.fields
 
 
-class _Reader:
+class _RestructuredTextReader:
     def __init__(self) -> None:
         self.html: list[str] = []
         self.fields: dict[str, str] = {}
@@ -74,7 +74,7 @@ class _Reader:
             at = self._step(lines, at, depth) if lines[at].strip() else at + 1
 
     def _step(self, lines: Sequence[str], at: int, depth: int) -> int:  # noqa: PLR0911 - one for each kind of block
-        """Reads what begins in the line; returns the line behind it."""
+        """Read the block that begins at the line; return the index of the next line."""
         line = lines[at]
         if line[0] == " ":
             end = _indented(lines, at, 1)
@@ -188,7 +188,7 @@ class _Reader:
 
 
 def _indented(lines: Sequence[str], at: int, width: int) -> int:
-    """The line behind those from `at` that are indented so far, or empty."""
+    """Return the index of the first line from `at` that is neither empty nor indented by `width`."""
     margin = " " * width
     while at < len(lines) and (lines[at].startswith(margin) or not lines[at].strip()):
         at += 1
@@ -227,7 +227,7 @@ def _without_options(lines: Sequence[str]) -> list[str]:
 
 
 def _enumerated(lines: Sequence[str], at: int) -> re.Match[str] | None:
-    """An item begins, and no sentence that happens to begin with a letter and a full stop."""
+    """Return the marker of a list item; None for a sentence that begins with a letter and a full stop."""
     marker = _NUMBER.match(lines[at])
     following = lines[at + 1] if marker and at + 1 < len(lines) else ""
     goes_on = not following.strip() or following[0] == " " or _NUMBER.match(following)
@@ -257,6 +257,6 @@ def _kept(code: str) -> str:
 
 
 def _shown(text: str) -> str:
-    """What readers see of a reference: "the text <target>", or the last part of "~a.b.c"."""
+    """Return the visible part of a reference: the text of "the text <target>", the last part of "~a.b.c"."""
     shown = _TARGET.sub("", text).lstrip("!")
     return shown[1:].rpartition(".")[2] if shown.startswith("~") else shown

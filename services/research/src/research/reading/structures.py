@@ -1,6 +1,6 @@
-r"""Lists, listings and tables of a page, each whole, as lines of a passage's text. Pure.
+r"""Extracts lists, listings and tables of a page as lines of a passage's text. Pure.
 
-A paragraph is one line without a tab. Whatever has a structure has a marker and a tab before each line:
+A paragraph is one line without a tab. Each line of a structure begins with a marker and a tab:
 
     "•\tan item", "1.\ta numbered item", "\ta line of code", "|\ta cell\tthe next cell" (the first row is the head)
 """
@@ -12,7 +12,7 @@ from typing import Final
 
 from lxml import etree
 
-from research.reading.cleaning import one_line, visible
+from research.reading.cleaning import one_line, remove_invisible
 
 MAX_ITEMS: Final = 30
 MAX_LINES: Final = 40
@@ -27,15 +27,15 @@ INLINE: Final = frozenset(
 )
 
 
-def list_of(element: etree._Element, unseen: AbstractSet[etree._Element]) -> str | None:
-    """A list of plain items; None if an item holds more than a paragraph, or if there are too many to quote."""
+def extract_list(element: etree._Element, unseen: AbstractSet[etree._Element]) -> str | None:
+    """Return the lines of a list; None if an item has more than a paragraph, or the list is too long to quote."""
     items: list[str] = []
     for item in element:
         if item in unseen:
             continue
         if item.tag != "li" or len(items) == MAX_ITEMS or not _is_plain(item, unseen):
             return None
-        if text := one_line(seen_text(item, unseen)):
+        if text := one_line(visible_text(item, unseen)):
             items.append(text)
     number = _first_number(element)
     return "\n".join(
@@ -57,22 +57,22 @@ def _first_number(element: etree._Element) -> int:
     return int(start) if start.isascii() and start.isdigit() and len(start) <= _LONGEST_NUMBER else 1
 
 
-def linked_in(element: etree._Element) -> int:
-    """Characters inside links."""
+def count_linked_characters(element: etree._Element) -> int:
+    """Count the characters inside links."""
     return sum(len("".join(map(str, link.itertext()))) for link in element.iter("a") if link.get("href"))
 
 
-def listing_of(element: etree._Element, unseen: AbstractSet[etree._Element]) -> str | None:
-    """Code line by line, without its common margin; None if it is empty or too large to quote."""
-    text = textwrap.dedent(visible(seen_text(element, unseen)).expandtabs(4))
+def extract_listing(element: etree._Element, unseen: AbstractSet[etree._Element]) -> str | None:
+    """Return the lines of code without their common margin; None if there are none or too many to quote."""
+    text = textwrap.dedent(remove_invisible(visible_text(element, unseen)).expandtabs(4))
     lines = [line.rstrip() for line in text.strip("\n").split("\n")]
     if not any(lines) or len(lines) > MAX_LINES or max(map(len, lines)) > MAX_LINE:
         return None
     return "\n".join(f"\t{line}" for line in lines)
 
 
-def table_of(element: etree._Element, unseen: AbstractSet[etree._Element]) -> str | None:
-    """A table with a head and as many cells in each row; None if it is anything else, or too large to quote."""
+def extract_table(element: etree._Element, unseen: AbstractSet[etree._Element]) -> str | None:
+    """Return the lines of a table; None without a head, with unequal rows, or if it is too large to quote."""
     rows: list[list[str]] = []
     head = False
     for each in _descendants(element, unseen):
@@ -85,7 +85,7 @@ def table_of(element: etree._Element, unseen: AbstractSet[etree._Element]) -> st
                 if not rows or each.get("rowspan") or each.get("colspan") or len(rows[-1]) == MAX_COLUMNS:
                     return None
                 head = head or (len(rows) == 1 and each.tag == "th")
-                rows[-1].append(one_line(seen_text(each, unseen)))
+                rows[-1].append(one_line(visible_text(each, unseen)))
             case "thead" | "tbody" | "tfoot" | "caption" | "colgroup" | "col" | "p" | "div" | "br":
                 pass
             case tag if tag not in INLINE:
@@ -104,8 +104,8 @@ def _descendants(element: etree._Element, unseen: AbstractSet[etree._Element]) -
             yield each
 
 
-def seen_text(element: etree._Element, unseen: AbstractSet[etree._Element]) -> str:
-    """The text inside, a line break for each `br`, a space for what is not seen."""
+def visible_text(element: etree._Element, unseen: AbstractSet[etree._Element]) -> str:
+    """Return the text inside, with a line break for each `br` and a space for each unseen element."""
     parts = [element.text or ""]
     walk = etree.iterwalk(element, events=("start", "end"))
     for event, each in walk:

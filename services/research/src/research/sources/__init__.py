@@ -1,1 +1,1 @@
-"""Where research may look for a brand: its folder, addresses, feeds, and the web. What operators set, and what is kept of it."""
+"""Source settings: the folder, addresses, feeds and web searches that research may use for a brand."""

@@ -1,4 +1,4 @@
-"""What a brand's sources are. Pure."""
+"""The source settings of a brand, and their checks. Pure."""
 
 import hashlib
 import re
@@ -21,14 +21,14 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 
 def checked_address(address: str) -> str:
-    """The address of a page of the web, without the part behind `#`.
+    """Return the address of a web page without its fragment.
 
     Raises:
-        ValueError: it is none, or one that the gateway would not read.
+        ValueError: it is not an address, or the gateway would not read it.
     """
-    problem = "is no address of a page; write it like https://example.org/page"
+    problem = "is not an address of a page; write it like https://example.org/page"
     if _UNWANTED.search(address):
-        raise ValueError("has spaces, control characters or backslashes in it; encode them with %")
+        raise ValueError("contains spaces, control characters or backslashes; encode them with %")
     try:
         parts = urlsplit(address)
         port = parts.port
@@ -39,19 +39,19 @@ def checked_address(address: str) -> str:
     if not is_host(parts.hostname):
         raise ValueError(explain_bad_host(parts.hostname))
     if "@" in parts.netloc:
-        raise ValueError("names a user or a password, which have no place in it; leave them out")
+        raise ValueError("contains a user or a password; leave them out")
     if port not in {None, _PORTS[parts.scheme]}:
-        raise ValueError("names a port; pages are read from port 80 (http) and 443 (https) alone")
+        raise ValueError("names a port; research reads only from the ports 80 (http) and 443 (https)")
     return parts._replace(fragment="").geturl()
 
 
 def checked_host(host: str) -> str:
-    """A host in small letters and ASCII.
+    """Return a host in lower case and ASCII.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not a host.
     """
-    problem = "is no host; write it like example.org, without https:// and without a path"
+    problem = "is not a host; write it like example.org, without https:// and without a path"
     host = host.strip().removesuffix(".")
     if not is_host(host):
         raise ValueError(problem)
@@ -61,61 +61,61 @@ def checked_host(host: str) -> str:
     return plain
 
 
-def _each_once(values: tuple[str, ...]) -> tuple[str, ...]:
+def _unique(values: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(values))
 
 
 Address = Annotated[str, Field(min_length=1, max_length=MAX_ADDRESS), AfterValidator(checked_address)]
 Host = Annotated[str, Field(min_length=1, max_length=253), AfterValidator(checked_host)]
-Hosts = Annotated[tuple[Host, ...], Field(max_length=MAX_HOSTS), AfterValidator(_each_once)]
+Hosts = Annotated[tuple[Host, ...], Field(max_length=MAX_HOSTS), AfterValidator(_unique)]
 
 
-class WebSearch(BaseModel):
-    """How the web is searched."""
+class WebSearchSettings(BaseModel):
+    """Settings of the web searches for a brand."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     language: Annotated[str, Field(pattern=r"^[a-z]{2}(-[A-Z]{2})?$", examples=["en"])] | None = None
-    """Of the pages, as in `en` or `pt-BR`; null: any."""
+    """Language of the pages, such as `en` or `pt-BR`; null: any."""
     freshness: Literal["day", "week", "month", "year"] | None = None
-    """Pages no older than this; null: of any age."""
+    """Maximum age of the pages; null: any."""
     queries: Annotated[int, Field(ge=1, le=MAX_QUERIES)] = 2
-    """Searches for one keyword, each of which may cost money."""
+    """Number of searches for one keyword; each may cost money."""
     proposals: bool = False
-    """Whether a model proposes all but the first of them, which costs one call of the model for each keyword."""
+    """Whether a model proposes all queries but the first, at the cost of one model call per keyword."""
 
 
-class Sources(BaseModel):
-    """Where research looks for a brand. Fields left out take their defaults: the folder alone."""
+class SourceSettings(BaseModel):
+    """The places that research searches for a brand. Omitted fields take their defaults: the folder alone."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     folder: bool = True
-    """Whether the documents of the folder `CORPUS` are searched."""
-    web: WebSearch | None = None
-    """How the web is searched; null: it is not."""
-    urls: Annotated[tuple[Address, ...], Field(max_length=MAX_URLS), AfterValidator(_each_once)] = ()
-    """Pages that are read for every keyword."""
-    feeds: Annotated[tuple[Address, ...], Field(max_length=MAX_FEEDS), AfterValidator(_each_once)] = ()
-    """Feeds (RSS, Atom, JSON Feed) whose entries may be read."""
+    """Whether research searches the folder `CORPUS`."""
+    web: WebSearchSettings | None = None
+    """Settings of web searches; null: none."""
+    urls: Annotated[tuple[Address, ...], Field(max_length=MAX_URLS), AfterValidator(_unique)] = ()
+    """Pages to read for every keyword."""
+    feeds: Annotated[tuple[Address, ...], Field(max_length=MAX_FEEDS), AfterValidator(_unique)] = ()
+    """Feeds (RSS, Atom, JSON Feed) with entries that research may read."""
     blocked_hosts: Hosts = ()
-    """Nothing of these hosts, or of hosts below them, is read."""
+    """Research reads nothing from these hosts and their subdomains."""
     preferred_hosts: Hosts = ()
-    """Pages of these hosts, or of hosts below them, come first, and more of them may be sources."""
+    """Pages of these hosts and their subdomains come first, and more of them may become sources."""
     own_hosts: Hosts = ()
-    """Pages of these hosts, or of hosts below them, are the brand's own: a digest may print whole paragraphs of them."""
+    """Pages of these hosts and their subdomains are the brand's own: a digest may print whole paragraphs of them."""
 
     @property
     def uses_web(self) -> bool:
-        """Whether anything has to be read through the gateway."""
+        """Whether research needs the gateway for these settings."""
         return self.web is not None or bool(self.urls or self.feeds)
 
     @property
     def fingerprint(self) -> str:
-        """The same for the same sources; empty for the folder alone."""
-        if self == Sources():
+        """A hash of the settings; empty for the folder alone."""
+        if self == SourceSettings():
             return ""
-        # Fields that are not set are left out, so that a new one changes nothing for who does not use it.
+        # Without unset fields, so that a new field does not change the hash of existing settings.
         return hashlib.sha256(self.model_dump_json(exclude_defaults=True).encode()).hexdigest()[:32]
 
     def blocks(self, host: str) -> bool:

@@ -1,4 +1,4 @@
-"""Requests about the sources of a brand."""
+"""`/v1/brands/{slug}/sources`: read and replace the source settings of a brand."""
 
 from typing import Annotated
 
@@ -11,39 +11,39 @@ from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from research import problem_codes as codes
 from research.sources import store
-from research.sources.domain import Sources
+from research.sources.domain import SourceSettings
 
 Slug = Annotated[
     BrandSlug,
-    Path(description="The brand's, as the orchestrator has it.", examples=["daily-grind"]),
+    Path(description="Slug of the brand at the orchestrator.", examples=["daily-grind"]),
 ]
 
 
 def source_routes(database: Database, *, has_gateway: bool) -> APIRouter:
-    """`has_gateway`: whether this process can read anything of the web."""
+    """Build the routes. `has_gateway`: whether this process can read the web."""
     routes = router("/brands", tags=["sources"])
 
     @routes.get(
         "/{slug}/sources",
-        summary="Where research looks for a brand",
-        response_model=Sources,
+        summary="Show the source settings of a brand",
+        response_model=SourceSettings,
         responses={**READ, **UNKNOWN},
     )
     async def get_sources(caller: MayRead, slug: Slug, if_none_match: IfNoneMatch = None) -> Response:
-        """A brand of which nothing was set has the folder alone."""
+        """A brand without settings of its own has the folder alone."""
         _demand_visible(caller, slug)
         async with database.connection() as connection:
             sources = await store.sources_of(connection, slug)
         return conditional(sources.model_dump_json(), if_none_match)
 
-    @routes.put("/{slug}/sources", summary="Say where research looks for a brand", responses=UNKNOWN)
-    async def set_sources(caller: MayOperate, slug: Slug, sources: Sources) -> Sources:
-        """Replaces all of it. Sending the same again changes nothing. What was found elsewhere before is not reused."""
+    @routes.put("/{slug}/sources", summary="Replace the source settings of a brand", responses=UNKNOWN)
+    async def set_sources(caller: MayOperate, slug: Slug, sources: SourceSettings) -> SourceSettings:
+        """Replaces all settings; the same settings again change nothing. Research with other settings is not reused."""
         _demand_visible(caller, slug)
         if sources.uses_web and not has_gateway:
             raise RefusalError(
                 codes.GATEWAY_NOT_CONFIGURED,
-                "web, urls and feeds need a gateway, and research knows of none: set its GATEWAY_URL and restart it",
+                "web, urls and feeds need a gateway, and research has none: set its GATEWAY_URL and restart it",
             )
         async with database.transaction() as tx:
             await store.set_sources(tx.connection, slug, sources)

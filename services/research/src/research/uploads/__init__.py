@@ -1,7 +1,7 @@
-"""Documents that brands upload: kept as they came, read into a corpus of the brand alone, removed with all that was read."""
+"""Documents that brands upload: stored as files, indexed in a corpus of their brand, removed together with their index."""
 
-from research.uploads.reading import UploadReading
+from research.uploads.indexing import UploadIndexer
 from research.uploads.routes import FILES, upload_routes
-from research.uploads.store import counts, remove_all, unread
+from research.uploads.store import count_by_state, count_unread, remove_all
 
-__all__ = ["FILES", "UploadReading", "counts", "remove_all", "unread", "upload_routes"]
+__all__ = ["FILES", "UploadIndexer", "count_by_state", "count_unread", "remove_all", "upload_routes"]

@@ -1,4 +1,4 @@
-"""`/v1/brands/{slug}/documents`: what a brand uploads, what became of it, and removing it."""
+"""`/v1/brands/{slug}/documents`: upload, list, remove and release documents of a brand."""
 
 from collections.abc import Callable
 from datetime import date, datetime
@@ -20,11 +20,11 @@ from research.reading.cleaning import one_line
 from research.reading.facts import web_address
 from research.reading.formats import MAX_PDF_BYTES, SUFFIXES, max_bytes
 from research.uploads import store
-from research.uploads.store import About, FullError, Upload, UploadState
+from research.uploads.store import Upload, UploadLimitError, UploadMetadata, UploadState
 
 DOCUMENTS: Final = "/v1/brands/{slug}/documents"
 FILES: Final = {DOCUMENTS: MAX_PDF_BYTES}
-"""Routes that take a file, with the bytes that it may have."""
+"""Routes that take a file, with its maximum size in bytes."""
 MAX_ID: Final = 2**63 - 1
 _FORMATS: Final = ", ".join(sorted(SUFFIXES))
 
@@ -36,45 +36,45 @@ class UploadView(View):
 
     id: int
     name: str
-    """Of the file, as it was given."""
+    """Name of the uploaded file."""
     size: int
     """Bytes."""
     state: UploadState
-    """`waiting`: it is still to be read. `read`: it is searched. `skipped`: it holds nothing to search. `set_aside`: reading
-    it was given up."""
+    """`waiting`: it is unread. `read`: research searches it. `skipped`: it holds no usable text. `set_aside`: research
+    stopped reading it."""
     problem: str | None
-    """Why it is not searched."""
+    """Why research does not search it."""
     title: str
-    """By which articles name it; empty until it was read."""
+    """The title that articles use; empty until research has read it."""
     author: str | None
     url: str | None
-    """To which articles link."""
+    """The address that articles link to."""
     licence: str | None
     published_on: date | None
     own: bool
     """Whether it is the brand's own text."""
     passages: int
-    """How many pieces of it are searched."""
+    """Number of its searchable passages."""
     uploaded_at: datetime
 
 
 class UploadList(View):
     items: list[UploadView]
     next: int | None
-    """Where the next page begins: send it as `after`."""
+    """Start of the next page: send it as `after`."""
     counts: dict[str, int]
-    """How many of the brand's documents are in each state."""
+    """Number of the brand's documents in each state."""
 
 
-class Released(View):
+class ReleasedUpload(View):
     id: int
 
 
 def _name(given: str) -> str:
-    """The file's own name: who uploads it may have sent a path."""
+    """Return the last part of the name, as clients may send a path."""
     name = PurePosixPath(one_line(given).replace("\\", "/")).name
     if PurePosixPath(name).suffix.lower() not in SUFFIXES:
-        raise ValueError(f"must end in one of {_FORMATS}, which tells the format")
+        raise ValueError(f"must end in one of {_FORMATS}, so that research knows the format")
     return name
 
 
@@ -87,7 +87,7 @@ def _address(given: str | None) -> str | None:
         return None
     address = web_address(given)
     if address is None:
-        raise ValueError("must be an address of the web, as in https://example.com/guide")
+        raise ValueError("must be a web address such as https://example.com/guide")
     return address
 
 
@@ -95,29 +95,31 @@ Slug = Annotated[BrandSlug, Path(description="The brand.")]
 UploadId = Annotated[int, Path(ge=1, le=MAX_ID)]
 Name = Annotated[
     str,
-    Query(description="Of the file; its ending tells the format.", max_length=200, examples=["handbook.pdf"]),
+    Query(
+        description="Name of the file; its suffix is the format.", max_length=200, examples=["handbook.pdf"]
+    ),
     AfterValidator(_name),
 ]
 Title = Annotated[
     str | None,
-    Query(description="By which articles name it; else as it says itself.", max_length=200),
+    Query(description="Title that articles use; by default the document's own.", max_length=200),
     AfterValidator(_line),
 ]
 Address = Annotated[
     str | None,
-    Query(description="Where readers of articles find it; else as it says itself.", max_length=2000),
+    Query(description="Address that articles link to; by default the document's own.", max_length=2000),
     AfterValidator(_address),
 ]
 Licence = Annotated[
     str | None,
-    Query(description="Under which it may be used; else as it says itself.", max_length=200),
+    Query(description="Licence of the document; by default as it states itself.", max_length=200),
     AfterValidator(_line),
 ]
 Own = Annotated[bool | None, Query(description="Whether it is the brand's own text.")]
 
 
 def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
-    """`look` has what is new read, and what was removed forgotten."""
+    """Build the routes. They call `look` after each change, to start a scan."""
     routes = router(DOCUMENTS.removeprefix("/v1"))
 
     @routes.post(
@@ -128,7 +130,7 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
         responses={
             200: {
                 "model": UploadView,
-                "description": "The brand has it already; what was said about it anew is noted.",
+                "description": "The brand has it already; the new title, address or licence replace the old ones.",
             },
             **UNKNOWN,
             **refusal(HTTPStatus.CONFLICT, "The brand has as many documents, or bytes, as it may."),
@@ -146,21 +148,21 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
         licence: Licence = None,
         own: Own = None,
     ) -> UploadView:
-        """The body is the file as it is; the same bytes twice are one document."""
+        """Send the file as the body; the same bytes twice are one document."""
         _demand_visible(caller, slug)
         content = await _content(request, name)
         try:
             async with database.transaction() as tx:
                 upload, is_new = await store.add(
-                    tx.connection, slug, name, content, About(title, url, licence, own)
+                    tx.connection, slug, name, content, UploadMetadata(title, url, licence, own)
                 )
-        except FullError as error:
+        except UploadLimitError as error:
             raise RefusalError(codes.DOCUMENTS_FULL, str(error)) from error
         database.once_committed(look)
         response.status_code = HTTPStatus.CREATED if is_new else HTTPStatus.OK
         return UploadView.model_validate(upload)
 
-    @routes.get("", summary="Documents of a brand, in the order in which they came", responses=UNKNOWN)
+    @routes.get("", summary="List documents of a brand, oldest first", responses=UNKNOWN)
     async def list_documents(
         caller: MayRead,
         slug: Slug,
@@ -170,8 +172,8 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
     ) -> UploadList:
         _demand_visible(caller, slug)
         async with database.connection() as connection:
-            found = await store.list_of(connection, slug, state=state, after=after, limit=limit + 1)
-            counts = await store.counts(connection, slug)
+            found = await store.list_uploads(connection, slug, state=state, after=after, limit=limit + 1)
+            counts = await store.count_by_state(connection, slug)
         return UploadList(
             items=[UploadView.model_validate(each) for each in found[:limit]],
             next=found[limit - 1].id if len(found) > limit else None,
@@ -183,16 +185,16 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
         _demand_visible(caller, slug)
         async with database.connection() as connection:
             upload = await store.get(connection, slug, upload_id)
-        return UploadView.model_validate(_known(upload, slug, upload_id))
+        return UploadView.model_validate(_existing(upload, slug, upload_id))
 
     @routes.delete(
         "/{upload_id}",
         status_code=HTTPStatus.NO_CONTENT,
-        summary="Remove a document and what was read of it",
+        summary="Remove a document and its indexed text",
         responses=UNKNOWN,
     )
     async def remove_document(caller: MaySubmit, slug: Slug, upload_id: UploadId) -> None:
-        """Articles that were written with it stay as they are, and so does the research that they were written from."""
+        """Articles that quote it stay as they are, and so does their research."""
         _demand_visible(caller, slug)
         async with database.transaction() as tx:
             removed = await store.remove(tx.connection, slug, upload_id)
@@ -203,10 +205,10 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
     @routes.post(
         "/{upload_id}/release",
         status_code=HTTPStatus.ACCEPTED,
-        summary="Read a document again that was set aside or skipped",
+        summary="Read a skipped or set-aside document again",
         responses={**UNKNOWN, **refusal(HTTPStatus.CONFLICT, "There is nothing to release.")},
     )
-    async def release_document(caller: MayOperate, slug: Slug, upload_id: UploadId) -> Released:
+    async def release_document(caller: MayOperate, slug: Slug, upload_id: UploadId) -> ReleasedUpload:
         _demand_visible(caller, slug)
         async with database.transaction() as tx:
             state = await store.release(tx.connection, slug, upload_id)
@@ -218,13 +220,13 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
                 f"Document {upload_id} of {slug} is {state}: there is nothing to release.",
             )
         database.once_committed(look)
-        return Released(id=upload_id)
+        return ReleasedUpload(id=upload_id)
 
     return routes
 
 
 def _demand_visible(caller: Caller, slug: str) -> None:
-    """Raises HTTPException 404, whether or not there is such a brand."""
+    """Raises RefusalError 404 if the key may not see the brand, even if it does not exist."""
     if not caller.may_see(slug):
         raise RefusalError(UNKNOWN_BRAND, f"your key is for other brands than '{slug}'")
 
@@ -241,7 +243,7 @@ async def _content(request: Request, name: str) -> bytes:
     return content
 
 
-def _known(upload: Upload | None, slug: str, upload_id: int) -> Upload:
+def _existing(upload: Upload | None, slug: str, upload_id: int) -> Upload:
     if upload is None:
         raise _unknown(slug, upload_id)
     return upload

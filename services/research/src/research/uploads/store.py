@@ -1,4 +1,4 @@
-"""Documents of brands in the database: their bytes, what is said about them, and what became of reading them."""
+"""Uploads in the database: their bytes, their metadata and their states."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,18 +10,18 @@ from typing import Final
 import asyncpg
 
 from chassis import Connection
-from research.index.files import FileState, IndexedFile, corpus_of_brand, hollow_out
+from research.index.files import FileStat, IndexedFile, corpus_of_brand, hide_document
 
 MAX_DOCUMENTS: Final = 1_000
 MAX_BYTES: Final = 200_000_000
-"""Of one brand."""
+"""Total of one brand."""
 
-# They never change; the index asks for a time of change all the same.
+# Uploads never change; `FileStat` needs a modification time.
 _NEVER: Final = 0
 
 
 class UploadState(StrEnum):
-    """What became of it: still to be read; searched; nothing in it to search; reading it was given up."""
+    """`waiting`: unread. `read`: searchable. `skipped`: no usable text. `set_aside`: research stopped reading it."""
 
     WAITING = "waiting"
     READ = "read"
@@ -29,13 +29,13 @@ class UploadState(StrEnum):
     SET_ASIDE = "set_aside"
 
 
-class FullError(Exception):
-    """The brand may have no more documents; the message says what to do."""
+class UploadLimitError(Exception):
+    """The brand has reached its limit of documents or bytes; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
-class About:
-    """What is said about a document by those who upload it; None where it speaks for itself."""
+class UploadMetadata:
+    """What the uploader states about a document; None means to use what the document states."""
 
     title: str | None = None
     url: str | None = None
@@ -45,7 +45,7 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A document as its brand sees it. `size` in bytes; `passages` is how many of its pieces are searched."""
+    """A document as its brand sees it. `size` in bytes; `passages` counts the searchable ones."""
 
     id: int
     name: str
@@ -81,17 +81,17 @@ def _upload(row: asyncpg.Record) -> Upload:
 
 
 async def add(
-    connection: Connection, brand: str, name: str, content: bytes, about: About
+    connection: Connection, brand: str, name: str, content: bytes, about: UploadMetadata
 ) -> tuple[Upload, bool]:
-    """Keeps a document, or finds that the brand has it already, and notes what is said about it. Run it in a transaction.
+    """Store a document, or update the metadata if the brand has the same bytes already. Run it in a transaction.
 
     Returns:
         The document, and whether it is new.
 
     Raises:
-        FullError: the brand has as many documents, or bytes, as it may.
+        UploadLimitError: the brand would exceed its limit of documents or bytes.
     """
-    await _alone(connection, brand)
+    await _lock_uploads(connection, brand)
     content_hash = sha256(content).digest()
     known: int | None = await connection.fetchval(
         "update uploads set title = coalesce($3, title), url = coalesce($4, url), licence = coalesce($5, licence),"
@@ -104,16 +104,16 @@ async def add(
         about.own,
     )
     if known is not None:
-        await _say_of_what_was_read(connection, known)
-        await look_anew(connection, brand)
-        return await _present(connection, brand, known), False
+        await _update_indexed_document(connection, known)
+        await expire_research(connection, brand)
+        return await _get_existing(connection, brand, known), False
     held = await connection.fetchrow(
         "select count(*) as documents, coalesce(sum(size), 0)::bigint as bytes from uploads where brand_slug = $1",
         brand,
     )
     assert held is not None
     if held["documents"] >= MAX_DOCUMENTS or held["bytes"] + len(content) > MAX_BYTES:
-        raise FullError(
+        raise UploadLimitError(
             f"{brand} has {held['documents']:,} documents of {held['bytes'] / 1e6:.1f} MB; {MAX_DOCUMENTS:,} of"
             f" {MAX_BYTES // 1_000_000} MB is the most: remove some first"
         )
@@ -130,10 +130,10 @@ async def add(
         about.licence,
         about.own,
     )
-    return await _present(connection, brand, new), True
+    return await _get_existing(connection, brand, new), True
 
 
-async def _say_of_what_was_read(connection: Connection, upload: int) -> None:
+async def _update_indexed_document(connection: Connection, upload: int) -> None:
     await connection.execute(
         "update documents set title = coalesce(uploads.title, documents.title), url = coalesce(uploads.url, documents.url),"
         " licence = coalesce(uploads.licence, documents.licence), own = uploads.own"
@@ -143,20 +143,20 @@ async def _say_of_what_was_read(connection: Connection, upload: int) -> None:
     )
 
 
-async def _alone(connection: Connection, brand: str) -> None:
-    """Two that come at the same moment must both be counted, and must not wait for each other's rows."""
+async def _lock_uploads(connection: Connection, brand: str) -> None:
+    """Serialise changes of one brand: simultaneous uploads must both count, and must not deadlock on rows."""
     await connection.execute("select pg_advisory_xact_lock(hashtextextended($1, 0))", f"uploads of {brand}")
 
 
-async def look_anew(connection: Connection, brand: str) -> None:
-    """What was found for the brand is looked for again, now that there is another text to find, or one less."""
-    await _alone(connection, brand)
+async def expire_research(connection: Connection, brand: str) -> None:
+    """Expire the brand's cached research, as its uploads have changed."""
+    await _lock_uploads(connection, brand)
     await connection.execute(
         "update research set expires_at = now() where brand_slug = $1 and expires_at > now()", brand
     )
 
 
-async def _present(connection: Connection, brand: str, upload: int) -> Upload:
+async def _get_existing(connection: Connection, brand: str, upload: int) -> Upload:
     found = await get(connection, brand, upload)
     assert found is not None
     return found
@@ -167,10 +167,10 @@ async def get(connection: Connection, brand: str, upload: int) -> Upload | None:
     return _upload(row) if row else None
 
 
-async def list_of(
+async def list_uploads(
     connection: Connection, brand: str, *, state: UploadState | None, after: int, limit: int
 ) -> list[Upload]:
-    """In the order in which they came, from the one that follows `after`."""
+    """Return a page of the brand's uploads, oldest first, from the first id above `after`."""
     rows = await connection.fetch(
         f"{_SELECT} where brand_slug = $1 and upload_id > $2 and ($3::text is null or {_STATE} = $3)"
         " order by upload_id limit $4",
@@ -182,8 +182,8 @@ async def list_of(
     return [_upload(row) for row in rows]
 
 
-async def counts(connection: Connection, brand: str | None = None) -> dict[str, int]:
-    """How many documents of the brand, or of all, are in each state."""
+async def count_by_state(connection: Connection, brand: str | None = None) -> dict[str, int]:
+    """Count the uploads of the brand, or of all brands, in each state."""
     rows = await connection.fetch(
         f"select {_STATE} as state, count(*) as documents from uploads left join documents using (corpus, path)"  # noqa: S608
         " where $1::text is null or brand_slug = $1 group by 1",
@@ -192,8 +192,8 @@ async def counts(connection: Connection, brand: str | None = None) -> dict[str, 
     return dict.fromkeys(map(str, UploadState), 0) | {row["state"]: row["documents"] for row in rows}
 
 
-async def unread(connection: Connection, brands: Sequence[str]) -> dict[str, int]:
-    """How many documents of these brands are still to be read, where there are any."""
+async def count_unread(connection: Connection, brands: Sequence[str]) -> dict[str, int]:
+    """Count the unread uploads of these brands; brands without any are missing in the result."""
     rows = await connection.fetch(
         "select brand_slug, count(*) as documents from uploads left join documents using (corpus, path)"  # noqa: S608
         f" where brand_slug = any ($1::text[]) and {_STATE} = $2 group by 1",
@@ -204,21 +204,21 @@ async def unread(connection: Connection, brands: Sequence[str]) -> dict[str, int
 
 
 async def remove(connection: Connection, brand: str, upload: int) -> bool:
-    """Forgets a document and all that was read of it; whether there was such a one. Run it in a transaction."""
-    await _alone(connection, brand)
+    """Delete an upload and its indexed text; return False if it does not exist. Run it in a transaction."""
+    await _lock_uploads(connection, brand)
     path: str | None = await connection.fetchval(
         "delete from uploads where brand_slug = $1 and upload_id = $2 returning path", brand, upload
     )
     if path is None:
         return False
-    await hollow_out(connection, corpus_of_brand(brand), path)
-    await look_anew(connection, brand)
+    await hide_document(connection, corpus_of_brand(brand), path)
+    await expire_research(connection, brand)
     return True
 
 
 async def remove_all(connection: Connection, brand: str) -> int:
-    """Forgets all documents of a brand and all that was read of them; how many there were. Run it in a transaction."""
-    await _alone(connection, brand)
+    """Delete all uploads of a brand and their indexed text; return their number. Run it in a transaction."""
+    await _lock_uploads(connection, brand)
     status = await connection.execute("delete from uploads where brand_slug = $1", brand)
     for table in ("documents", "reads_under_way", "indexing"):
         await connection.execute(f"delete from {table} where corpus = $1", corpus_of_brand(brand))  # noqa: S608
@@ -226,7 +226,7 @@ async def remove_all(connection: Connection, brand: str) -> int:
 
 
 async def release(connection: Connection, brand: str, upload: int) -> UploadState | None:
-    """Has a document read again that was set aside or skipped; returns the state it was in, None if there is no such one."""
+    """Make the next scan read a skipped or set-aside upload again; return its old state, None if it does not exist."""
     found = await get(connection, brand, upload)
     if found is None:
         return None
@@ -243,7 +243,7 @@ async def release(connection: Connection, brand: str, upload: int) -> UploadStat
 
 
 async def brands_with_work(connection: Connection) -> list[str]:
-    """Those with documents to read or to forget, and those whose reading broke off; whoever has the least to read first."""
+    """Return brands with uploads to read or to delete, or with interrupted reading; the least bytes to read first."""
     rows = await connection.fetch(
         f"""
         with work as (
@@ -262,30 +262,30 @@ async def brands_with_work(connection: Connection) -> list[str]:
     return [row["brand"] for row in rows]
 
 
-async def files(connection: Connection, brand: str) -> list[FileState]:
+async def list_files(connection: Connection, brand: str) -> list[FileStat]:
     rows = await connection.fetch("select path, size from uploads where brand_slug = $1 order by path", brand)
-    return [FileState(row["path"], row["size"], _NEVER) for row in rows]
+    return [FileStat(row["path"], row["size"], _NEVER) for row in rows]
 
 
-async def content_of(connection: Connection, brand: str, path: str) -> bytes | None:
+async def get_content(connection: Connection, brand: str, path: str) -> bytes | None:
     content: bytes | None = await connection.fetchval(
         "select content from uploads where (corpus, path) = ($1, $2)", corpus_of_brand(brand), path
     )
     return content
 
 
-async def confirmed(connection: Connection, brand: str, read: Sequence[IndexedFile]) -> list[IndexedFile]:
-    """Those that are still there, with what is said about them. Until the transaction ends, they stay so."""
+async def confirm_files(connection: Connection, brand: str, read: Sequence[IndexedFile]) -> list[IndexedFile]:
+    """Return those that still exist, with their metadata, and lock them until the transaction ends."""
     rows = await connection.fetch(
         "select path, title, url, licence, own from uploads where corpus = $1 and path = any($2) order by path for share",
         corpus_of_brand(brand),
         [file.state.path for file in read],
     )
     about = {row["path"]: row for row in rows}
-    return [_as_said(file, **about[file.state.path]) for file in read if file.state.path in about]
+    return [_with_metadata(file, **about[file.state.path]) for file in read if file.state.path in about]
 
 
-def _as_said(
+def _with_metadata(
     file: IndexedFile, *, path: str, title: str | None, url: str | None, licence: str | None, own: bool
 ) -> IndexedFile:
     assert path == file.state.path

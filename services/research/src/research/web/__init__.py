@@ -1,1 +1,1 @@
-"""The web as a brand's source: what is asked of the gateway, which pages are read, and what of them may be used."""
+"""The web as a source: searches and pages through the gateway, the selection of pages, and their robots directives."""

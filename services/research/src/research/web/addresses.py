@@ -1,4 +1,4 @@
-"""Addresses of pages: which of them are the same page, and whose they are. Pure."""
+"""Compares page addresses: host, site, and equality apart from tracking. Pure."""
 
 import re
 from typing import Final
@@ -10,7 +10,7 @@ _TRACKING: Final = re.compile(
 
 
 def host_of(address: str) -> str:
-    """In small letters, without a dot at its end; empty if there is none."""
+    """Return the host in lower case without a final dot; empty if the address has none."""
     try:
         return (urlsplit(address).hostname or "").removesuffix(".")
     except ValueError:
@@ -18,12 +18,12 @@ def host_of(address: str) -> str:
 
 
 def site_of(address: str) -> str:
-    """The host, without the `www.` that sites answer with and without."""
+    """Return the host without `www.`."""
     return host_of(address).removeprefix("www.")
 
 
 def without_tracking(address: str) -> str:
-    """The address without a fragment, and without parameters that only tell who led there."""
+    """Return the address without its fragment and its tracking parameters."""
     try:
         parts = urlsplit(address)
         parameters = parse_qsl(parts.query, keep_blank_values=True)
@@ -34,8 +34,8 @@ def without_tracking(address: str) -> str:
     return parts._replace(query=query, fragment="").geturl()
 
 
-def same_page(address: str) -> str:
-    """Equal for addresses that lead to one page: http or https, `www.`, a slash at the end and tracking aside."""
+def page_key(address: str) -> str:
+    """Return a key that is equal for addresses of one page: it ignores scheme, `www.`, a final slash and tracking."""
     plain = without_tracking(address)
     try:
         parts = urlsplit(plain)

@@ -1,4 +1,4 @@
-"""Searches and pages, asked of the gateway; and what its refusals mean for the work that waits for them."""
+"""Client of the gateway for searches, pages and completions; turns its refusals into waits, retries and failures."""
 
 import asyncio
 import datetime as dt
@@ -15,57 +15,57 @@ from pydantic import Base64Bytes, BaseModel, Field, SecretStr, ValidationError
 
 from chassis.http.client import FailedError, Peer, Reply, ServiceClient, UnusableAnswerError
 from messaging import Dependency, RetryLater, Unprocessable, WaitFor
-from research.sources.domain import WebSearch
+from research.sources.domain import WebSearchSettings
 
 TIMEOUT_SECONDS: Final = 60.0
 MAX_BYTES: Final = 7 * 1024 * 1024
-"""Of an answer: a page of 5 MB in base64."""
+"""Maximum size of an answer: a page of 5 MB in base64."""
 RESULTS: Final = 15
-"""Pages asked for in one search."""
+"""Results per search."""
 LONGEST_LOOK: Final = timedelta(hours=1)
-"""Until a budget is looked at again, at most: somebody may have raised it meanwhile."""
+"""Maximum wait for a budget, as an operator may raise it meanwhile."""
 MAX_DETAIL: Final = 500
 _COMPLETE: Final = "complete"
 _NOT_CONFIGURED: Final = "page.not_configured"
 _NO_MONEY: Final = frozenset({"budget.exhausted", "spending.stopped"})
-"""As opposed to money that is set aside for calls under way, and may be free again in a moment."""
+"""Not `budget.set_aside`: that money may be free again in a moment."""
 _NO_PAGE: Final = "about:blank"
 _UNUSABLE: Final = "provider.unusable_answer"
 
 
-class Result(BaseModel):
-    """What a search says of a page."""
+class SearchResult(BaseModel):
+    """One result of a web search."""
 
     url: str
     date: dt.date | None = None
 
 
-class _Results(BaseModel):
-    results: tuple[Result, ...]
+class _SearchResults(BaseModel):
+    results: tuple[SearchResult, ...]
 
 
-class _Said(BaseModel):
+class _CompletionMessage(BaseModel):
     content: str
 
 
-class _Choice(BaseModel):
-    message: _Said
+class _CompletionChoice(BaseModel):
+    message: _CompletionMessage
 
 
-class _Told(BaseModel):
+class _CompletionEnding(BaseModel):
     ending: str
 
 
 class _Completion(BaseModel):
-    choices: Annotated[tuple[_Choice, ...], Field(min_length=1)]
-    gateway: _Told
+    choices: Annotated[tuple[_CompletionChoice, ...], Field(min_length=1)]
+    gateway: _CompletionEnding
 
 
 class FetchedPage(BaseModel):
-    """A page as its site sent it, with what its headers say."""
+    """A page as its site sent it, with facts from its headers."""
 
     final: str
-    """Where the redirects ended."""
+    """Address after all redirects."""
     canonical: str | None = None
     media_type: str = ""
     charset: str | None = None
@@ -74,8 +74,8 @@ class FetchedPage(BaseModel):
     body: Base64Bytes
 
 
-class LeftOutError(Exception):
-    """A page is not read, and why. `passing`: another time it may be, after `after` if that is known."""
+class PageSkippedError(Exception):
+    """Research skips a page for this reason. `passing`: a retry may succeed, after `after` if known."""
 
     def __init__(self, reason: str, *, passing: bool = False, after: timedelta | None = None) -> None:
         super().__init__(reason)
@@ -84,22 +84,22 @@ class LeftOutError(Exception):
         self.after = after
 
 
-class NoAnswerError(Exception):
-    """A model gave none that can be used; the message says why."""
+class NoCompletionError(Exception):
+    """The model gave no usable answer; the message has the reason."""
 
 
-class NoMoneyError(WaitFor):
-    """There is none for this brand before `after`; what costs nothing goes on."""
+class BudgetExhaustedError(WaitFor):
+    """The brand's budget is used up until `after`; free work continues."""
 
 
-class Gateway:
-    """One for the life of the process; `dependency` knows whether the gateway can be reached.
+class ResearchGateway:
+    """The gateway's API, as research uses it: one client per process. `dependency` tracks whether it is reachable.
 
-    What every method may raise:
-        WaitFor: the gateway is away, or the work has to wait for money (`NoMoneyError`, if there is none at all), a turn or
-            a provider; no attempt is counted.
-        RetryLater: it failed over this request.
-        Unprocessable: somebody has to do something first; the message says what.
+    Every method may raise:
+        WaitFor: the gateway is away, or the work waits for budget (`BudgetExhaustedError` if it is used up), a rate
+            limit or a provider; no attempt is counted.
+        RetryLater: the gateway failed on this request.
+        Unprocessable: an operator has to act first; the message says how.
     """
 
     def __init__(
@@ -118,105 +118,109 @@ class Gateway:
         await self._client.aclose()
 
     async def prepare(self) -> None:
-        """Asks for what is no page: whether pages are read at all, before a search is paid for.
+        """Check that the gateway is reachable and reads pages, before a search costs money.
 
-        And whether the gateway is back if it was away, so that of several calls at once none is refused for not being the first.
+        After an outage this is the first call, so that none of the parallel calls that follow is refused.
         """
-        with suppress(LeftOutError):
-            await self.page(_NO_PAGE)
+        with suppress(PageSkippedError):
+            await self.fetch_page(_NO_PAGE)
 
-    async def search(self, query: str, how: WebSearch, *, brand: str, command: UUID) -> Sequence[Result]:
-        """Pages, best first. Of one command the same search is paid for once, however often it is asked."""
+    async def search(
+        self, query: str, how: WebSearchSettings, *, brand: str, command: UUID
+    ) -> Sequence[SearchResult]:
+        """Search the web; return results, best first. Repeated searches of one command are charged once."""
         asked: dict[str, Any] = {"query": query, "brand": brand, "count": RESULTS}
         if how.language is not None:
             asked["language"] = how.language
         if how.freshness is not None:
             asked["freshness"] = how.freshness
-        # Another request needs another key, should the brand's sources change between two deliveries.
+        # A different request needs a different key: the brand's settings may change between two deliveries.
         key = f"{command}/search/{sha256(repr(asked).encode()).hexdigest()[:16]}"
         try:
             reply = await self._ask("POST", "/v1/search", json=asked, headers={"Idempotency-Key": key})
         except FailedError as error:
             raise RetryLater(str(error), after=error.after) from error
         if reply.status != HTTPStatus.OK:
-            raise _trouble(reply)
+            raise _refusal_error(reply)
         try:
-            return _Results.model_validate_json(reply.body).results
+            return _SearchResults.model_validate_json(reply.body).results
         except ValidationError as error:
-            raise _stranger(error) from error
+            raise _contract_error(error) from error
 
     async def complete(self, request: Mapping[str, Any], *, brand: str, command: UUID, seconds: float) -> str:
-        """What a model answers to a chat request. Of one command the same request is paid for once.
+        """Send a chat request to a model; return its answer. Repeated requests of one command are charged once.
 
         Raises:
             WaitFor: the gateway itself is away.
-            NoAnswerError: anything else.
+            NoCompletionError: anything else.
         """
         key = f"{command}/model/{sha256(repr(request).encode()).hexdigest()[:16]}"
         headers = {"Idempotency-Key": key, "X-Brand": brand}
         try:
             async with asyncio.timeout(seconds):
                 reply = await self._ask("POST", "/v1/chat/completions", json=request, headers=headers)
-        except (FailedError, _TooLargeError) as error:
-            raise NoAnswerError(str(error)) from error
+        except (FailedError, _AnswerTooLargeError) as error:
+            raise NoCompletionError(str(error)) from error
         except TimeoutError as error:
-            raise NoAnswerError(f"the model did not answer within {seconds:g} seconds") from error
+            raise NoCompletionError(f"the model did not answer within {seconds:g} seconds") from error
         if reply.status != HTTPStatus.OK:
-            raise NoAnswerError(
+            raise NoCompletionError(
                 f"the gateway says {reply.document.get('type') or reply.status}: {_detail(reply)}"
             )
         try:
             completion = _Completion.model_validate_json(reply.body)
         except ValidationError as error:
-            raise NoAnswerError("the model's answer is no chat completion") from error
+            raise NoCompletionError("the model's answer is not a chat completion") from error
         if completion.gateway.ending != _COMPLETE:
-            raise NoAnswerError(f"the model's answer is not whole ({completion.gateway.ending})")
+            raise NoCompletionError(f"the model's answer is incomplete ({completion.gateway.ending})")
         return completion.choices[0].message.content
 
-    async def page(self, address: str, *, feed: bool = False) -> FetchedPage:
-        """The page, or the feed; raises `LeftOutError` too."""
+    async def fetch_page(self, address: str, *, feed: bool = False) -> FetchedPage:
+        """Fetch a page or a feed. Raises `PageSkippedError` if the gateway does not deliver it."""
         asked = {"url": address, "feed": "true"} if feed else {"url": address}
         try:
             reply = await self._ask("GET", f"/v1/pages?{urlencode(asked)}")
-        except _TooLargeError:
-            raise LeftOutError("it is too large") from None
+        except _AnswerTooLargeError:
+            raise PageSkippedError("it is too large") from None
         except FailedError as error:
-            raise LeftOutError(f"the gateway failed over it: {error}", passing=True) from error
+            raise PageSkippedError(f"the gateway failed on it: {error}", passing=True) from error
         kind = (reply.problem or "") if reply.status != HTTPStatus.OK else ""
         if kind.startswith("page.") and kind != _NOT_CONFIGURED:
             passing = reply.status == HTTPStatus.FAILED_DEPENDENCY
-            raise LeftOutError(_detail(reply), passing=passing, after=reply.after)
+            raise PageSkippedError(_detail(reply), passing=passing, after=reply.after)
         if reply.status != HTTPStatus.OK:
-            raise _trouble(reply)
+            raise _refusal_error(reply)
         try:
             return FetchedPage.model_validate_json(reply.body)
         except ValidationError as error:
-            raise _stranger(error) from error
+            raise _contract_error(error) from error
 
     async def _ask(self, method: str, path: str, **request: Any) -> Reply:
         try:
             async with self._dependency.call():
                 return await self._client.ask(method, path, **request)
         except UnusableAnswerError as error:
-            raise _TooLargeError(str(error)) from error
+            raise _AnswerTooLargeError(str(error)) from error
 
 
-class _TooLargeError(Unprocessable):
-    """The only kind of answer that is not taken at all."""
+class _AnswerTooLargeError(Unprocessable):
+    """The answer exceeds `MAX_BYTES`; the client accepts every other answer."""
 
 
-def _trouble(reply: Reply) -> Exception:
-    """What a refusal means that is not about one page."""
+def _refusal_error(reply: Reply) -> Exception:
+    """Return the exception for a refusal that does not concern a single page."""
     problem: Mapping[str, Any] = reply.document
     kind = reply.problem
     told = f"the gateway says {kind or reply.status}: {_detail(reply)}"
     if reply.status == HTTPStatus.PAYMENT_REQUIRED:
-        kind_of_wait = NoMoneyError if kind in _NO_MONEY else WaitFor
-        return kind_of_wait("the budget for searches", told, after=_until(reply))
+        kind_of_wait = BudgetExhaustedError if kind in _NO_MONEY else WaitFor
+        return kind_of_wait("the budget for searches", told, after=_budget_wait(reply))
     if kind and reply.status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
-        # About a brand or a provider, and not about the gateway: others go on.
+        # This concerns a brand or a provider, not the gateway: other work continues.
         return WaitFor("the web search", told, after=reply.after)
-    passing = problem.get("transient") is True  # such as a provider that did not answer what counts as paid
+    passing = (
+        problem.get("transient") is True
+    )  # such as a provider that did not answer a call that counts as paid
     if passing or kind == _UNUSABLE or reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return RetryLater(told, after=reply.after)
     if kind:
@@ -224,8 +228,8 @@ def _trouble(reply: Reply) -> Exception:
     return Unprocessable(f"{told}; check that GATEWAY_URL names a gateway of this version, then replay")
 
 
-def _until(reply: Reply) -> timedelta:
-    """Until there is money again, or somebody may have seen to it."""
+def _budget_wait(reply: Reply) -> timedelta:
+    """Return the time until the budget renews, `LONGEST_LOOK` at most."""
     try:
         moment = datetime.fromisoformat(str(reply.document.get("retry_at")))
         wait = max(moment - datetime.now(UTC), timedelta(seconds=1))
@@ -238,7 +242,7 @@ def _detail(reply: Reply) -> str:
     return str(reply.document.get("detail") or "no reason is given")[:MAX_DETAIL]
 
 
-def _stranger(error: ValidationError) -> Unprocessable:
+def _contract_error(error: ValidationError) -> Unprocessable:
     fields = ", ".join(".".join(map(str, problem["loc"])) or "body" for problem in error.errors()[:3])
     return Unprocessable(
         f"the gateway's answer does not follow the contract ({fields}); bring both services to versions that fit, then"

@@ -1,4 +1,4 @@
-"""Pages for one keyword: got from the gateway, read in the processes that may die of them, and judged by what they say of themselves."""
+"""Fetches pages from the gateway, reads them in separate processes, and checks their robots directives."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -9,27 +9,27 @@ from typing import Final, TypeVar
 from urllib.parse import urljoin
 
 from research.clients.licences import is_free
-from research.domain import Document, Page, Passage
-from research.reading.facts import licence
+from research.domain import DocumentPassage, ExtractedDocument, WebPage
+from research.reading.facts import licence_text
 from research.reading.formats import SUFFIXES, UnreadableFileError
-from research.reading.pool import HostileDocumentError, Readers
-from research.sources.domain import Sources, checked_address
-from research.web.addresses import host_of, same_page, site_of, without_tracking
-from research.web.gateway import FetchedPage, Gateway, LeftOutError
-from research.web.leads import Lead, Told
-from research.web.robots import forbidden_by
+from research.reading.pool import HostileDocumentError, ReaderPool
+from research.sources.domain import SourceSettings, checked_address
+from research.web.addresses import host_of, page_key, site_of, without_tracking
+from research.web.candidates import FeedCandidate, PageCandidate
+from research.web.gateway import FetchedPage, PageSkippedError, ResearchGateway
+from research.web.robots import find_forbidding_directive
 
 AT_ONCE: Final = 4
-"""Pages in hand for one keyword."""
+"""Pages under way per keyword."""
 AT_ONCE_IN_ALL: Final = 12
-"""For all keywords together: of each there are some megabytes at a time."""
+"""Pages under way in the process; each may take some megabytes."""
 SECONDS: Final = 75.0
-"""For all pages of one keyword; a host that asks for pauses is not waited for longer."""
+"""Time for all pages of one keyword, even if a host asks for longer pauses."""
 MAX_CHARACTERS: Final = 200_000
-"""Of a page that are used, from its beginning."""
+"""Characters to use of a page, from its beginning."""
 PREFERRED_WEIGHT: Final = 1.5
 YOUNG_YEARS: Final = 2.0
-"""So old may a page be without counting for less."""
+"""Age from which a page loses weight."""
 WEIGHT_LOST_A_YEAR: Final = 0.03
 OLD_WEIGHT: Final = 0.7
 UNDATED_WEIGHT: Final = 0.9
@@ -47,100 +47,111 @@ _SUFFIXES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reads:
-    """What became of the leads."""
+class PageReads:
+    """The pages that were read, and those left out."""
 
-    pages: tuple[Page, ...]
-    left_out: tuple[tuple[str, LeftOutError], ...]
-    """By address."""
+    pages: tuple[WebPage, ...]
+    left_out: tuple[tuple[str, PageSkippedError], ...]
+    """Address and reason of each."""
 
 
-class Pages:
-    """One for the life of the process, so that it can bound what is in hand."""
+class WebPageReader:
+    """Reads web pages and feeds: one reader per process, to bound the pages under way."""
 
-    def __init__(self, gateway: Gateway, readers: Readers, *, seconds: float = SECONDS) -> None:
+    def __init__(self, gateway: ResearchGateway, readers: ReaderPool, *, seconds: float = SECONDS) -> None:
         self._gateway = gateway
         self._readers = readers
         self._seconds = seconds
-        self._room = asyncio.Semaphore(AT_ONCE_IN_ALL)
+        self._slots = asyncio.Semaphore(AT_ONCE_IN_ALL)
 
-    async def read(self, leads: Sequence[Lead], sources: Sources, room: asyncio.Semaphore) -> Reads:
-        """Reads them, some at a time, and leaves out what is not there in time. Raises what `Gateway` raises.
+    async def read(
+        self, candidates: Sequence[PageCandidate], sources: SourceSettings, page_slots: asyncio.Semaphore
+    ) -> PageReads:
+        """Read the candidates, a few at a time; leave out those that are not read in time.
 
-        `room` is that of the brand, within the room that there is for all.
+        `page_slots` are the brand's; the process has its own besides. Raises the errors of `ResearchGateway`.
         """
-        ended = await self._each(leads, partial(self._page, sources), room)
-        return _sorted_out(list(zip(leads, ended, strict=True)))
+        ended = await self._each(candidates, partial(self._page, sources), page_slots)
+        return _collect_reads(list(zip(candidates, ended, strict=True)))
 
-    async def feeds(
-        self, sources: Sources, room: asyncio.Semaphore
-    ) -> tuple[list[Told], list[tuple[str, LeftOutError]]]:
-        """What the brand's feeds lead to, and those that could not be read. Raises what `Gateway` raises."""
-        leads = [Lead(each) for each in sources.feeds]
-        told: list[Told] = []
-        left_out: list[tuple[str, LeftOutError]] = []
-        for lead, outcome in zip(leads, await self._each(leads, self._feed, room), strict=True):
-            if isinstance(outcome, LeftOutError):
-                left_out.append((lead.address, outcome))
+    async def read_feeds(
+        self, sources: SourceSettings, page_slots: asyncio.Semaphore
+    ) -> tuple[list[FeedCandidate], list[tuple[str, PageSkippedError]]]:
+        """Return the entries of the brand's feeds, and the unreadable feeds. Raises the errors of `ResearchGateway`."""
+        candidates = [PageCandidate(each) for each in sources.feeds]
+        found: list[FeedCandidate] = []
+        left_out: list[tuple[str, PageSkippedError]] = []
+        for candidate, outcome in zip(
+            candidates, await self._each(candidates, self._feed, page_slots), strict=True
+        ):
+            if isinstance(outcome, PageSkippedError):
+                left_out.append((candidate.address, outcome))
             else:
-                told += outcome
-        return told, left_out
+                found += outcome
+        return found, left_out
 
     async def _each(
-        self, leads: Sequence[Lead], read: Callable[[Lead], Awaitable[ReadT]], room: asyncio.Semaphore
-    ) -> list[ReadT | LeftOutError]:
-        """What became of each of them, in their order."""
-        ended: dict[int, ReadT | LeftOutError] = {}
-        waiting = iter(enumerate(leads))
+        self,
+        candidates: Sequence[PageCandidate],
+        read: Callable[[PageCandidate], Awaitable[ReadT]],
+        page_slots: asyncio.Semaphore,
+    ) -> list[ReadT | PageSkippedError]:
+        """Read each candidate; return results or reasons in the same order."""
+        ended: dict[int, ReadT | PageSkippedError] = {}
+        waiting = iter(enumerate(candidates))
 
         async def work() -> None:
-            for at, lead in waiting:
-                async with room, self._room:
+            for at, candidate in waiting:
+                async with page_slots, self._slots:
                     try:
-                        ended[at] = await read(lead)
-                    except LeftOutError as why:
+                        ended[at] = await read(candidate)
+                    except PageSkippedError as why:
                         ended[at] = why
 
         try:
             async with asyncio.timeout(self._seconds), self._readers, asyncio.TaskGroup() as group:
-                for _ in range(min(AT_ONCE, len(leads))):
+                for _ in range(min(AT_ONCE, len(candidates))):
                     group.create_task(work())
         except TimeoutError:
-            pass  # what has not ended is left out
+            pass  # unfinished ones are left out
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
-        late = LeftOutError("it was not read in time", passing=True)
-        return [ended.get(at, late) for at in range(len(leads))]
+        late = PageSkippedError("it was not read in time", passing=True)
+        return [ended.get(at, late) for at in range(len(candidates))]
 
-    async def _feed(self, lead: Lead) -> list[Told]:
-        fetched = await self._gateway.page(lead.address, feed=True)
+    async def _feed(self, candidate: PageCandidate) -> list[FeedCandidate]:
+        fetched = await self._gateway.fetch_page(candidate.address, feed=True)
         try:
             entries = await self._readers.read_feed(fetched.body, charset=fetched.charset)
         except (UnreadableFileError, HostileDocumentError) as error:
-            raise LeftOutError(str(error)) from error
-        told = ((_joined(fetched.final, each.address), each) for each in entries)
-        return [Told(Lead(address, each.published_on), each.text) for address, each in told if address]
+            raise PageSkippedError(str(error)) from error
+        found = ((_entry_address(fetched.final, each.address), each) for each in entries)
+        return [
+            FeedCandidate(PageCandidate(address, each.published_on), each.text)
+            for address, each in found
+            if address
+        ]
 
-    async def _page(self, sources: Sources, lead: Lead) -> Page:
-        fetched = await self._gateway.page(lead.address)
+    async def _page(self, sources: SourceSettings, candidate: PageCandidate) -> WebPage:
+        fetched = await self._gateway.fetch_page(candidate.address)
         if sources.blocks(host_of(fetched.final)):
-            raise LeftOutError("it leads to a blocked host")
+            raise PageSkippedError("it leads to a blocked host")
         _check_robots(fetched.robots_tag or "")
         suffix = _SUFFIXES.get(fetched.media_type)
         if suffix is None or suffix not in SUFFIXES:
-            raise LeftOutError(f"{fetched.media_type or 'what it is made of'} is not read")
+            raise PageSkippedError(f"research does not read {fetched.media_type or 'pages without a type'}")
         try:
             document = await self._readers.read(f"page{suffix}", fetched.body, charset=fetched.charset)
         except (UnreadableFileError, HostileDocumentError) as error:
-            raise LeftOutError(str(error)) from error
+            raise PageSkippedError(str(error)) from error
         _check_robots(document.robots)
         if not document.passages:
-            raise LeftOutError("it holds no text")
-        return _page(document, fetched, lead, sources)
+            raise PageSkippedError("it holds no text")
+        return _page(document, fetched, candidate, sources)
 
 
-def _joined(base: str, reference: str) -> str:
-    """The address that an entry leads to; empty if that is none of the web."""
+def _entry_address(base: str, reference: str) -> str:
+    """Return the absolute address of a feed entry; empty if it is not a web address."""
     try:
         return checked_address(urljoin(base, reference.strip()))
     except ValueError:
@@ -148,33 +159,37 @@ def _joined(base: str, reference: str) -> str:
 
 
 def _check_robots(tag: str) -> None:
-    if (directive := forbidden_by(tag)) is not None:
-        raise LeftOutError(f"it asks robots not to use it ({directive})")
+    if (directive := find_forbidding_directive(tag)) is not None:
+        raise PageSkippedError(f"it asks robots not to use it ({directive})")
 
 
-def _sorted_out(ended: Sequence[tuple[Lead, Page | LeftOutError]]) -> Reads:
-    """Two leads may have led to one page: the first of them counts."""
-    pages: dict[str, Page] = {}
-    left_out: list[tuple[str, LeftOutError]] = []
-    for lead, outcome in ended:
-        if isinstance(outcome, LeftOutError):
-            left_out.append((lead.address, outcome))
+def _collect_reads(ended: Sequence[tuple[PageCandidate, WebPage | PageSkippedError]]) -> PageReads:
+    """Separate pages from reasons; of two candidates with the same page, keep the first."""
+    pages: dict[str, WebPage] = {}
+    left_out: list[tuple[str, PageSkippedError]] = []
+    for candidate, outcome in ended:
+        if isinstance(outcome, PageSkippedError):
+            left_out.append((candidate.address, outcome))
             continue
-        page = same_page(outcome.document.url or lead.address)
+        page = page_key(outcome.document.url or candidate.address)
         if page in pages:
-            left_out.append((lead.address, LeftOutError("it is another address of a page that was read")))
+            left_out.append(
+                (candidate.address, PageSkippedError("it is another address of a page that was read"))
+            )
         else:
             pages[page] = outcome
-    return Reads(tuple(pages.values()), tuple(left_out))
+    return PageReads(tuple(pages.values()), tuple(left_out))
 
 
-def _page(document: Document, fetched: FetchedPage, lead: Lead, sources: Sources) -> Page:
+def _page(
+    document: ExtractedDocument, fetched: FetchedPage, candidate: PageCandidate, sources: SourceSettings
+) -> WebPage:
     address = _address(document, fetched)
-    dated = document.published_on or lead.written_on
+    dated = document.published_on or candidate.written_on
     preferred = sources.prefers(host_of(address))
-    stated = document.licence or licence(fetched.licence)
+    stated = document.licence or licence_text(fetched.licence)
     weight = weight_of_age(dated, datetime.now(UTC).date())
-    return Page(
+    return WebPage(
         replace(
             document,
             url=address,
@@ -189,22 +204,22 @@ def _page(document: Document, fetched: FetchedPage, lead: Lead, sources: Sources
 
 
 def weight_of_age(written_on: date | None, today: date) -> float:
-    """What a page counts for: less, the older it is, and not much less even then."""
+    """Return the weight of a page: 1 for young pages, then falling to `OLD_WEIGHT`."""
     if written_on is None:
         return UNDATED_WEIGHT
     years = (today - written_on).days / 365
     return max(OLD_WEIGHT, 1.0 - WEIGHT_LOST_A_YEAR * max(0.0, years - YOUNG_YEARS))
 
 
-def _address(document: Document, fetched: FetchedPage) -> str:
-    """The canonical one, if the page speaks for its own site; anybody can name somebody else's."""
-    for told in (document.url, fetched.canonical):
-        if told and site_of(told) == site_of(fetched.final):
-            return without_tracking(told)
+def _address(document: ExtractedDocument, fetched: FetchedPage) -> str:
+    """Return the canonical address if it is on the page's own site, else the final one: any page can name a foreign one."""
+    for found in (document.url, fetched.canonical):
+        if found and site_of(found) == site_of(fetched.final):
+            return without_tracking(found)
     return without_tracking(fetched.final)
 
 
-def _beginning(passages: Sequence[Passage]) -> tuple[Passage, ...]:
+def _beginning(passages: Sequence[DocumentPassage]) -> tuple[DocumentPassage, ...]:
     kept, size = [], 0
     for passage in passages:
         size += len(passage.text)

@@ -1,4 +1,4 @@
-"""What else to search for, as a model proposes it: asked once for a command, and without effect if nothing comes of it."""
+"""Asks a model for more search queries, once per command; research continues without them if that fails."""
 
 import json
 from typing import Annotated, Any, Final
@@ -8,17 +8,17 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from messaging import Database
 from research import store
-from research.clients.provider import Wanted
-from research.web.gateway import Gateway, NoAnswerError
-from research.web.queries import acceptable
+from research.clients.provider import ResearchQuery
+from research.web.gateway import NoCompletionError, ResearchGateway
+from research.web.queries import filter_proposals
 
 log = structlog.get_logger(__name__)
 
 PROPOSED: Final = 4
-"""That the model is asked for."""
+"""Queries to ask the model for."""
 MAX_TOKENS: Final = 300
 SECONDS: Final = 30.0
-"""For an answer; research goes on without it then."""
+"""Time limit; research continues without an answer."""
 
 _TASK: Final = (
     f"You propose up to {PROPOSED} queries for a web search engine, which together find pages that explain a subject from different"
@@ -28,7 +28,7 @@ _TASK: Final = (
 )
 
 
-class _Proposed(BaseModel):
+class _ProposedQueries(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     queries: Annotated[tuple[Annotated[str, Field(max_length=500)], ...], Field(max_length=20)]
@@ -49,45 +49,45 @@ _SCHEMA: Final[dict[str, Any]] = {
 }
 
 
-class Proposals:
-    """One for the life of the process.
+class QueryProposer:
+    """Asks a model for search queries, at the brand's cost.
 
     Args:
-        database: where they are kept until their command has ended.
-        gateway: through which the model is asked, and paid for by the brand.
-        model: the name of its account there.
+        database: stores the queries until their command ends.
+        gateway: client of the gateway that calls the model.
+        model: name of the model's account at the gateway.
     """
 
-    def __init__(self, database: Database, gateway: Gateway, model: str) -> None:
+    def __init__(self, database: Database, gateway: ResearchGateway, model: str) -> None:
         self._database = database
         self._gateway = gateway
         self._model = model
 
-    async def of(self, wanted: Wanted, language: str | None) -> tuple[str, ...]:
-        """Usable ones for a keyword; none if the model has none, is away, or there is no money for it.
+    async def propose(self, query: ResearchQuery, language: str | None) -> tuple[str, ...]:
+        """Return usable queries for the keyword; none if the model fails or the budget is used up.
 
         Raises:
-            WaitFor: the gateway itself is away, without which nothing can be searched for.
+            WaitFor: the gateway itself is away, and with it all searches.
         """
         async with self._database.connection() as connection:
-            known = await store.proposals(connection, wanted.command)
+            known = await store.get_proposals(connection, query.command)
         if known is not None:
             return known
         try:
-            proposed = await self._ask(wanted, language)
-        except (NoAnswerError, ValidationError) as error:
+            proposed = await self._ask(query, language)
+        except (NoCompletionError, ValidationError) as error:
             log.warning(
-                "queries_not_proposed", brand=wanted.brand, keyword=wanted.keyword, error=str(error)[:500]
+                "queries_not_proposed", brand=query.brand, keyword=query.keyword, error=str(error)[:500]
             )
             proposed = ()
-        usable = acceptable(proposed, wanted.keyword, PROPOSED)
-        log.info("queries_proposed", brand=wanted.brand, proposed=len(proposed), usable=usable)
+        usable = filter_proposals(proposed, query.keyword, PROPOSED)
+        log.info("queries_proposed", brand=query.brand, proposed=len(proposed), usable=usable)
         async with self._database.connection() as connection:
-            return await store.keep_proposals(connection, wanted.command, usable)
+            return await store.save_proposals(connection, query.command, usable)
 
-    async def _ask(self, wanted: Wanted, language: str | None) -> tuple[str, ...]:
-        """Of the brand the model learns the language alone."""
-        subject = json.dumps({"subject": wanted.keyword, "language": language or "any"}, ensure_ascii=False)
+    async def _ask(self, query: ResearchQuery, language: str | None) -> tuple[str, ...]:
+        """Ask the model, which sees only the keyword and the language."""
+        subject = json.dumps({"subject": query.keyword, "language": language or "any"}, ensure_ascii=False)
         answer = await self._gateway.complete(
             {
                 "model": self._model,
@@ -96,15 +96,15 @@ class Proposals:
                 "max_tokens": MAX_TOKENS,
                 "temperature": 0.2,
             },
-            brand=wanted.brand,
-            command=wanted.command,
+            brand=query.brand,
+            command=query.command,
             seconds=SECONDS,
         )
-        return _Proposed.model_validate_json(_bare(answer)).queries
+        return _ProposedQueries.model_validate_json(_without_fence(answer)).queries
 
 
-def _bare(answer: str) -> str:
-    """Without the fence that some models put around JSON."""
+def _without_fence(answer: str) -> str:
+    """Return the JSON without the code fence that some models add."""
     text = answer.strip()
     if text.startswith("```") and text.endswith("```"):
         text = text.removeprefix("```").removesuffix("```").removeprefix("json")

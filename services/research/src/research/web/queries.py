@@ -1,4 +1,4 @@
-"""What the web is asked for a keyword. Pure."""
+"""Builds the web queries for a keyword, and filters those that a model proposes. Pure."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -7,7 +7,7 @@ from typing import Final
 from research.synonyms import EQUAL, NEAR
 
 MAX_WORDS: Final = 40
-"""Of a keyword; searches take 50."""
+"""Words of a keyword to search for; search engines accept 50."""
 
 _QUESTION: Final = re.compile(
     r"(?:what (?:is|are|does)|how (?:to|do(?:es)?|can)|why (?:is|are|do(?:es)?))\s+(?:(?:an?|the|you|i|we)\s+)?",
@@ -19,9 +19,9 @@ LONGEST: Final = 100
 """Characters of a proposed query."""
 MOST_WORDS: Final = 12
 _MIN_STEM: Final = 4
-"""Letters that a word and its inflection have in common: “encrypt” and “encryption”."""
+"""Letters that a word shares with its inflections: “encrypt” and “encryption”."""
 _OPERATOR: Final = re.compile(r"[\"“”„«»:|*()<>{}\[\]=~!@\\^;`$]|(?:^|\s)[-+]|\.\.")
-"""What means something to a search engine: `site:`, quotes, `-word`, `!bang`, `2000..2010`."""
+"""Operators of search engines: `site:`, quotes, `-word`, `!bang`, `2000..2010`."""
 _BOOLEAN: Final = re.compile(r"\b(?:AND|OR|NOT|NEAR)\b")
 _ADDRESS: Final = re.compile(r"/|\bwww\b|[^\W\d_]\.[^\W\d_]{2,}", re.IGNORECASE)
 _WORD: Final = re.compile(r"\w+")
@@ -61,11 +61,11 @@ _FILLERS: Final = frozenset(
         "your",
     )
 )
-"""Words that say nothing of what is looked for."""
+"""Words without meaning for a search."""
 
 
-def queries(keyword: str, language: str | None, at_most: int) -> list[str]:
-    """The keyword, then as a question (or, of a question, what it is about), then in other words; no two alike."""
+def build_queries(keyword: str, language: str | None, at_most: int) -> list[str]:
+    """Return the keyword, its question (or the subject of a question), then variants with synonyms; all distinct."""
     plain = " ".join("".join(each if each.isprintable() else " " for each in keyword).split()[:MAX_WORDS])
     asked: dict[str, str] = {}
     for query in _variants(plain, in_english=language is None or language[:2] == _ENGLISH):
@@ -73,16 +73,16 @@ def queries(keyword: str, language: str | None, at_most: int) -> list[str]:
     return list(asked.values())[:at_most]
 
 
-def together(by_rule: Sequence[str], proposed: Sequence[str], at_most: int) -> list[str]:
-    """The keyword itself first, then what was proposed, then what the rules make of it; no two alike."""
+def merge_queries(by_rule: Sequence[str], proposed: Sequence[str], at_most: int) -> list[str]:
+    """Return the keyword itself, then the proposed queries, then those made by rules; all distinct."""
     asked: dict[str, str] = {}
     for query in (*by_rule[:1], *proposed, *by_rule[1:]):
         asked.setdefault(query.casefold(), query)
     return list(asked.values())[:at_most]
 
 
-def acceptable(proposed: Sequence[str], keyword: str, at_most: int) -> tuple[str, ...]:
-    """Of queries that a stranger proposes, those that are plain words and about the keyword; no two alike."""
+def filter_proposals(proposed: Sequence[str], keyword: str, at_most: int) -> tuple[str, ...]:
+    """Return those proposed queries that are plain words and about the keyword; all distinct."""
     kept = {" ".join(keyword.split()).casefold(): ""}
     for each in proposed:
         query = " ".join(each.split())
@@ -92,7 +92,7 @@ def acceptable(proposed: Sequence[str], keyword: str, at_most: int) -> tuple[str
 
 
 def _is_plain(query: str, keyword: str) -> bool:
-    """The keyword's own punctuation is the brand's own doing: “C++”, “node.js”."""
+    """Return whether the query has no operators or addresses; the keyword's own punctuation is allowed: “C++”."""
     if not 0 < len(query) <= LONGEST or len(query.split()) > MOST_WORDS or not query.isprintable():
         return False
     own = {word.casefold() for word in keyword.split()}
@@ -101,7 +101,7 @@ def _is_plain(query: str, keyword: str) -> bool:
 
 
 def _is_about(query: str, keyword: str) -> bool:
-    """Whether it has more than half of the words that say something in the keyword, inflected or replaced as may be."""
+    """Return whether the query has more than half of the keyword's content words, as inflections or synonyms too."""
     wanted = _content(keyword)
     words = _content(query)
     found = sum(any(_are_alike(word, other) for other in words) for word in wanted)

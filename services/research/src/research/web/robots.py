@@ -1,12 +1,12 @@
-"""What a page asks of robots beside robots.txt: the header `X-Robots-Tag` and the meta tag `robots`. Pure."""
+"""Checks the robots directives of a page: the header `X-Robots-Tag` and the meta tag `robots`. Pure."""
 
 import re
 from typing import Final
 
 ROBOT: Final = "brandengine"
-"""As the gateway calls itself."""
+"""The gateway's robot name."""
 FORBIDDING: Final = frozenset({"none", "noindex", "nosnippet", "max-snippet:0", "noai"})
-"""A page that must not be found, quoted or given to a model is of no use to us, whichever of them it says."""
+"""Directives that forbid to find, quote or model a page; research skips pages with any of them."""
 
 _TO_SOMEBODY: Final = re.compile(r"([a-z0-9_*-]+)\s*:\s*(.*)", re.DOTALL)
 _WITH_VALUES: Final = frozenset(
@@ -14,10 +14,10 @@ _WITH_VALUES: Final = frozenset(
 )
 
 
-def forbidden_by(tag: str) -> str | None:
-    """The first directive that keeps us from using the page; what is addressed to another robot by name is not ours.
+def find_forbidding_directive(tag: str) -> str | None:
+    """Return the first directive that forbids research to use the page; directives for other robots do not count.
 
-    `tag` is a value of the header or of the meta tag, several of them with commas between.
+    `tag` is a comma-separated value of the header or of the meta tag.
     """
     is_ours = True
     for part in tag.casefold().split(","):

@@ -1,7 +1,7 @@
-"""What the role that a process runs as may do in a database whose tables belong to somebody else.
+"""Grants rights to the runtime role of a process, in a database with tables of another role.
 
-It reads and writes rows and calls functions. It owns nothing, so it can neither change nor drop a table, nor empty one at
-a stroke, nor make one: what a process needs of that kind is done by functions that run as their owner.
+The runtime role reads and writes rows and calls functions. It owns nothing, so it cannot create, change, drop or truncate
+tables; functions that run as their owner do what a process needs of that kind.
 """
 
 from typing import Final
@@ -18,14 +18,14 @@ _MISSING: Final = """
                     when relname = 'audit_log' then array['select']
                     else array['select', 'insert', 'update', 'delete'] end as rights
         from pg_class join place on relowner = owner and relnamespace = schema
-        -- A partition is reached through its table.
+        -- Partitions are accessed through their table.
         where relkind in ('r', 'p', 'v', 'S') and not relispartition
-          -- Who adds a row takes its number without any right to the sequence, and could leave gaps with one.
+          -- Inserts need no right to the sequence; with one, a role could leave gaps.
           and not (relkind = 'S' and exists (
               select from pg_depend where classid = 'pg_class'::regclass and objid = pg_class.oid and deptype = 'i'
                 and refobjid = to_regclass(quote_ident(current_schema()) || '.audit_log')))
     ), audit_log as (
-        -- The database alone numbers its rows and says when they were added.
+        -- Only the database sets number and time of its rows.
         select pg_class.oid, string_agg(quote_ident(attname), ', ' order by attnum) filter (where not by_itself) as given,
                bool_or(by_itself and has_column_privilege($1::name, pg_class.oid, attnum, 'insert')) as too_much,
                bool_and(by_itself or has_column_privilege($1::name, pg_class.oid, attnum, 'insert')) as enough,
@@ -62,25 +62,24 @@ _MISSING: Final = """
     from audit_log
     where has_sequence_privilege($1::name, sequence, 'usage')
     union all
-    -- Everybody may call a new function, and some run as their owner.
+    -- By default every role may call a new function, and some run as their owner.
     select format('revoke all on routine %1$s from public; grant execute on routine %1$s to %2$I',
                   pg_proc.oid::regprocedure, $1::name)
     from pg_proc join place on proowner = owner and pronamespace = schema
     where has_function_privilege('public', pg_proc.oid, 'execute')
        or not has_function_privilege($1::name, pg_proc.oid, 'execute')
 """
-"""The statements that are still to run; none once all is as it should be."""
+"""Lists the statements that are still to run; none if all grants are in place."""
 
 
 async def grant(connection: Connection, role: str) -> None:
-    """Lets a role work with all that the connection's own role has in its schema; safe to repeat.
+    """Grant a role access to everything that the connection's own role has in its schema; safe to repeat.
 
-    The list of applied migrations it may read and not write. To the audit log it may only add; the number of a row and its
-    time are the database's.
+    The role may only read the list of applied migrations, and only insert into the audit log, without its `id` and `at`.
 
     Raises:
         asyncpg.UndefinedObjectError: there is no such role.
-        asyncpg.InsufficientPrivilegeError: the database belongs to somebody else, and the role may not connect yet.
+        asyncpg.InsufficientPrivilegeError: another role owns the database, and the role may not connect yet.
     """
     async with connection.transaction():
         for row in await connection.fetch(_MISSING, role):

@@ -1,7 +1,7 @@
 """Plain SQL migrations: each file once, in order, under a lock.
 
-While a new version is rolled out, the one before is still at work on the same tables, so a migration only adds
-(`tests/architecture` checks it). What the version before no longer needs is taken away by a later one.
+During a rollout the old version still works on the same tables, so a migration only adds (`tests/architecture` checks it).
+A later one removes what no running version needs.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from chassis.database.pool import Connection
 _ALONE: Final = re.compile(r"^-- outside a transaction\s*$", re.MULTILINE)
 _LOCK_POLL_SECONDS: Final = 0.2
 _LOCK_SECONDS: Final = 1.0
-"""How long a migration waits for a table, and with it everybody who comes to the table after it."""
+"""How long a migration waits for a table; all later statements on the table wait behind it."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 """Seconds between two such waits, doubled each time."""
 
@@ -34,7 +34,7 @@ _PASSING: Final = (
     asyncpg.InsufficientResourcesError,
     asyncpg.TransactionRollbackError,
 )
-"""What the server refuses for its own state, or for what others do at the time, and not for the statement."""
+"""Errors from the state of the server or from concurrent work, not from the statement."""
 
 log = structlog.get_logger(__name__)
 
@@ -43,15 +43,15 @@ Step = Callable[[Connection], Awaitable[None]]
 
 
 class MigrationError(Exception):
-    """A migration that was applied has changed since, or one cannot be applied."""
+    """An applied migration has changed since, or a new one cannot be applied."""
 
 
 class MigrationInterruptedError(MigrationError):
-    """The server took the connection or the room away in the midst of a migration: it may pass the next time."""
+    """The server lost the connection or ran out of space during a migration; a retry may succeed."""
 
 
 class NotMigratedError(Exception):
-    """The database lacks its tables; says which command makes them."""
+    """The database has no tables; the message names the command that makes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +65,18 @@ class Migration:
 
     @property
     def alone(self) -> bool:
-        """Whether it says `-- outside a transaction`, as `create index concurrently` must run.
+        """Whether it contains `-- outside a transaction`, which `create index concurrently` needs.
 
-        It is one statement then, and one that can be repeated (`if not exists`): if the process dies right after it,
-        it runs again.
+        Such a migration is a single repeatable statement (`if not exists`): it runs again if the process dies right after.
         """
         return _ALONE.search(self.sql) is not None
 
 
 def of_service(package: str) -> Path:
-    """The folder of a service's migrations: inside the installed package, or beside `src` in a checkout.
+    """Return the folder of a service's migrations: inside the installed package, or beside `src` in a checkout.
 
     Raises:
-        MigrationError: there is none.
+        MigrationError: there is no such folder.
     """
     spec = find_spec(package)
     if spec is None or spec.origin is None:
@@ -90,7 +89,7 @@ def of_service(package: str) -> Path:
 
 
 def read(prefix: str, folder: Path) -> list[Migration]:
-    """The migrations of a folder, in order of their file names."""
+    """Read the migrations of a folder, in order of their file names."""
     return [Migration(f"{prefix}/{path.name}", path.read_text()) for path in sorted(folder.glob("*.sql"))]
 
 
@@ -101,23 +100,22 @@ async def migrate(
     runtime_role: str | None = None,
     afterwards: Step | None = None,
 ) -> list[str]:
-    """Brings a database up to date; returns the names of the migrations applied now.
+    """Apply the missing migrations; return their names.
 
-    Safe to run from several places at once. Each migration is one transaction, unless it says that it must not be. One
-    that needs a table which is in use for long, as by a backup, is tried again until the table is free; so is
-    `afterwards`, which runs each time.
+    Safe to run from several places at once. Each migration is one transaction unless it opts out. If a table is in use for
+    long, as by a backup, the migration is retried until the table is free. The same goes for `afterwards`, which always runs.
 
     Args:
-        database_url: of the role that is to own the tables.
+        database_url: address with the role that owns the tables.
         migrations: in order.
-        runtime_role: the role that the process runs as, where that is another one; it is let in (`chassis.database.grants`).
-        afterwards: what else is to be done.
+        runtime_role: the role of the running process, if it is another one; it gets its rights (`chassis.database.grants`).
+        afterwards: a further step.
 
     Raises:
-        MigrationError: an applied migration is not what it was, the database refuses a new one, or the runtime role cannot
-            be let in.
-        MigrationInterruptedError: the server stopped or had no room, or the runtime role is not there yet; what was applied
-            before stays.
+        MigrationError: an applied migration has changed, the database refuses a new one, or the runtime role cannot get
+            its rights.
+        MigrationInterruptedError: the server stopped or ran out of space, or the runtime role does not exist yet; earlier
+            migrations stay applied.
     """
     connection = await asyncpg.connect(database_url, timeout=15)
     try:
@@ -191,10 +189,10 @@ def _done(migration: Migration, applied: dict[str, str]) -> bool:
 
 
 async def _once_free(name: str, step: Callable[[], Awaitable[None]]) -> None:
-    """Repeats a step until it gets the locks that it needs.
+    """Repeat a step until it gets its locks.
 
-    Whoever waits for a lock on a table holds up all who come after it: they would wait for a backup to end, although
-    they have no quarrel with it, until their own time is up and counts as a failed attempt.
+    A statement that waits for a table lock blocks all later ones on the table. During a backup they would wait too, and
+    their timeouts would count as failed attempts.
     """
     pause = _FIRST_PAUSE
     while True:
@@ -233,7 +231,7 @@ def _failure(migration: Migration, error: asyncpg.PostgresError | asyncpg.Interf
 
 
 async def _drop_failed_indexes(connection: Connection, migration: Migration) -> None:
-    """A concurrent build that failed leaves an index that is never used and that "if not exists" takes for a good one."""
+    """Drop invalid indexes of failed concurrent builds: "if not exists" would keep them, although no query uses them."""
     invalid = await connection.fetch(
         """
         select relname, quote_ident(relname) as quoted from pg_index join pg_class on oid = indexrelid

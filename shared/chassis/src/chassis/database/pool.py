@@ -1,4 +1,4 @@
-"""The connections to the process's own database, and telling an outage from a mistake."""
+"""Connections to the process's own database, transactions over several calls, and the detection of outages."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -21,7 +21,7 @@ else:
 log = structlog.get_logger(__name__)
 
 STATEMENT_SECONDS: Final = 30.0
-"""No statement of ours runs longer; a connection that went silent is noticed by it."""
+"""Limit on every statement; it also detects silent connections."""
 
 _OUTAGE: Final = (
     asyncpg.PostgresConnectionError,
@@ -37,14 +37,11 @@ _OUTAGE: Final = (
 
 
 class DatabaseUnavailableError(Exception):
-    """The process's database cannot be reached or refuses work; nothing is known to be wrong with what was asked."""
+    """The process's database is unreachable or refuses work; the statement itself may be fine."""
 
 
 def outage_in(error: BaseException) -> DatabaseUnavailableError | None:
-    """The outage that ended what raised `error`; None if anything else went wrong as well.
-
-    Tasks of a group end together, and what they raise arrives in an `ExceptionGroup`, perhaps in one inside another.
-    """
+    """Return the outage in an error or in a nested `ExceptionGroup`; None if it has any other error as well."""
     if isinstance(error, DatabaseUnavailableError):
         return error
     if not isinstance(error, BaseExceptionGroup):
@@ -54,11 +51,11 @@ def outage_in(error: BaseException) -> DatabaseUnavailableError | None:
 
 
 def is_outage(error: BaseException) -> bool:
-    """Whether an error raised by a database call says that the database is away, rather than that the call is wrong."""
+    """Return whether an error of a database call means an outage instead of a wrong call."""
     if isinstance(error, asyncpg.QueryCanceledError):
         return False
     if isinstance(error, asyncpg.InterfaceError):
-        # The same class reports misuse, so only its words tell.
+        # The same class reports misuse; only the text differs.
         return "closed" in str(error) or "connection was" in str(error)
     return isinstance(error, _OUTAGE)
 
@@ -71,30 +68,30 @@ def _told(error: BaseException) -> str:
 
 
 @dataclass(slots=True)
-class Whole:
-    """A transaction that all that is done in a block takes part in, by savepoints in it."""
+class UnitOfWork:
+    """A transaction that all database work of a block joins, with savepoints."""
 
     connections: "Connections"
     connection: Connection
     afterwards: list[Callable[[], None]] = field(default_factory=list)
-    """What is to be done once it is committed, in order."""
+    """Functions to call after the commit, in order."""
     correlation_id: str | None = None
-    """Of the chain of messages that it has begun or taken up, if any."""
+    """Id of the chain of messages that the work belongs to, if any."""
     undone: bool = False
-    """Set it to have nothing of it committed."""
+    """Set it to roll everything back."""
     is_open: bool = True
 
 
-_WHOLE: ContextVar[Whole | None] = ContextVar("whole", default=None)
-"""Of the request in hand, if it has one."""
+_WHOLE: ContextVar[UnitOfWork | None] = ContextVar("whole", default=None)
+"""The unit of work of the current request, if any."""
 
 
 class _UndoneError(Exception):
-    """Rolls a whole back."""
+    """Rolls a unit of work back."""
 
 
 @asynccontextmanager
-async def _savepoint_in(whole: Whole) -> AsyncIterator[Connection]:
+async def _savepoint_in(whole: UnitOfWork) -> AsyncIterator[Connection]:
     async with whole.connection.transaction():
         yield whole.connection
 
@@ -104,10 +101,10 @@ _KEPT_PLANS: ContextVar[bool] = ContextVar("kept_plans", default=False)
 
 @contextmanager
 def kept_plans() -> Iterator[None]:
-    """Statements of the block, and of the tasks begun in it, are planned once on each connection, whatever they are given.
+    """Reuse generic plans for the statements of the block and of its tasks, once per connection.
 
-    For those that find their rows by keys, batch after batch: planning them anew costs PostgreSQL as much as doing them. Not for
-    lists with conditions that may be left out, whose best plan depends on what is given. See decision 63.
+    Meant for lookups by keys in batches: planning costs PostgreSQL as much as executing. Not for lists with optional
+    conditions, as their best plan depends on the parameters. See decision 63.
     """
     token = _KEPT_PLANS.set(True)
     try:
@@ -117,30 +114,30 @@ def kept_plans() -> Iterator[None]:
 
 
 _PLANNED: Final = {
-    # A plan that is kept was made when the table had another size, perhaps none: where there is an index, it is to use it.
+    # A kept plan may stem from an empty table, so it must prefer indexes.
     True: "set plan_cache_mode = force_generic_plan; set enable_seqscan = off",
     False: "reset plan_cache_mode; reset enable_seqscan",
 }
 
 
 class PooledConnection(_Connection):
-    """Remembers how its statements are planned, so that nothing is set that is so already."""
+    """Remembers its planning mode, to set it only on changes."""
 
     _keeps_plans: bool | None = False
 
     async def plan(self, *, kept: bool) -> None:
         if kept is not self._keeps_plans:
-            self._keeps_plans = None  # not known, should this be cut short
+            self._keeps_plans = None  # unknown if the statement is interrupted
             await self.execute(_PLANNED[kept])
             self._keeps_plans = kept
 
 
 async def _keep_as_is(_: object) -> None:
-    """Connections go back to the pool as they are: what is set is remembered with them, and a reset costs a round trip."""
+    """Return connections to the pool without a reset: they remember their settings, and a reset costs a round trip."""
 
 
 class Connections:
-    """A small pool of connections that comes up when the database does, and says so when it is away."""
+    """A small pool of connections that waits for the database and reports outages."""
 
     def __init__(self, url: str, *, name: str, size: int = 10) -> None:
         self._url = url
@@ -149,7 +146,7 @@ class Connections:
         self._pool: Pool | None = None
 
     async def open(self) -> None:
-        """Waits until the database answers, however long that takes."""
+        """Open the pool; wait without limit until the database answers."""
         delay = 0.2
         while self._pool is None:
             try:
@@ -181,10 +178,10 @@ class Connections:
             self._pool = None
 
     def connection(self) -> AbstractAsyncContextManager[Connection]:
-        """A connection for a few statements; within `whole` its own one, in a savepoint.
+        """Borrow a connection for a few statements; within a unit of work its own one, in a savepoint.
 
         Raises:
-            DatabaseUnavailableError: the database is away, found out at any point of the block.
+            DatabaseUnavailableError: the database is away, at any point of the block.
         """
         whole = self.joined()
         return self._own_connection() if whole is None else _savepoint_in(whole)
@@ -196,7 +193,7 @@ class Connections:
             await cast("PooledConnection", acquired).plan(kept=_KEPT_PLANS.get())
             yield acquired
         except (OSError, TimeoutError) as error:
-            # Could be the caller's own, of some other connection: only the database itself can tell.
+            # The error may come from another connection of the caller; only the database can tell.
             if acquired.is_closed() or not await self.answers():
                 raise DatabaseUnavailableError(_told(error)) from error
             raise
@@ -208,14 +205,14 @@ class Connections:
             await self._release(acquired)
 
     @asynccontextmanager
-    async def whole(self) -> AsyncIterator[Whole]:
-        """One transaction for all that the block does by `connection`.
+    async def whole(self) -> AsyncIterator[UnitOfWork]:
+        """Run the block in one transaction, which every `connection` in it joins.
 
         Raises:
-            DatabaseUnavailableError: the database is away; whether it committed is not known if it went away then.
+            DatabaseUnavailableError: the database is away; if it went away during the commit, the outcome is unknown.
         """
         async with self._own_connection() as connection:
-            whole = Whole(self, connection)
+            whole = UnitOfWork(self, connection)
             token = _WHOLE.set(whole)
             try:
                 with suppress(_UndoneError):
@@ -230,8 +227,8 @@ class Connections:
             for call in whole.afterwards:
                 call()
 
-    def joined(self) -> Whole | None:
-        """The whole that is open around the caller."""
+    def joined(self) -> UnitOfWork | None:
+        """Return the unit of work that is open around the caller, None if there is none."""
         whole = _WHOLE.get()
         return whole if whole is not None and whole.is_open and whole.connections is self else None
 
@@ -257,11 +254,11 @@ class Connections:
             asyncpg.InterfaceError,
             asyncpg.InternalClientError,
         ) as error:
-            # What was done on it is decided already; the pool makes another one.
+            # Its work is committed or rolled back already; the pool makes another connection.
             log.debug("connection_not_released", error=repr(error))
 
     async def answers(self, within: float = 3.0) -> bool:
-        """Whether the database answers within so many seconds, and takes writes."""
+        """Return whether the database answers within so many seconds and accepts writes."""
         if self._pool is None:
             return False
         try:
@@ -272,8 +269,8 @@ class Connections:
                         await connection.fetchval("select current_setting('transaction_read_only') = 'off'")
                     )
                 except BaseException:
-                    # Giving a silent connection back to the pool would wait for it, ten times as long as we may.
-                    with suppress(asyncpg.InterfaceError):  # it went by itself meanwhile
+                    # Releasing a silent connection to the pool would wait ten times as long.
+                    with suppress(asyncpg.InterfaceError):  # closed meanwhile
                         connection.terminate()
                     raise
         except Exception as error:
@@ -282,7 +279,7 @@ class Connections:
             raise
 
     async def wait_until_available(self) -> None:
-        """Probes with growing pauses until the database can be written to again."""
+        """Probe with growing pauses until the database accepts writes again."""
         delay = 0.1
         while not await self.answers():
             await asyncio.sleep(delay)

@@ -1,4 +1,4 @@
-"""What a route asks of its caller, known before a byte of the request's body is read."""
+"""Checks scope and brand of a caller before the request's body is read."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ from chassis.http.conventions.parameters import refuse_unknown_parameters
 from chassis.http.problem_codes import KEY_BOUND_TO_BRANDS, SCOPE_MISSING, UNKNOWN_BRAND, RefusalError
 from chassis.http.service_key import API_PREFIX
 
-# The guard has checked the key before a route sees a request; here it is for the OpenAPI document alone.
+# Only for the OpenAPI document: the guard checks the key before a route sees the request.
 _KEY: Final = APIKeyHeader(name="X-Service-Key", scheme_name="ServiceKey", auto_error=False)
 _UNDER_A_BRAND: Final = f"{API_PREFIX}brands/{{slug}}/"
 _WITHOUT_BODY: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 UnseenBrand: TypeAlias = Callable[[str], str]
-"""The sentence that answers a key which is bound to other brands than this slug."""
+"""Returns the error for a key that is bound to other brands than this slug."""
 
 
 def unseen_brand(slug: str) -> str:
@@ -31,12 +31,12 @@ def unseen_brand(slug: str) -> str:
 class NeededScope:
     """A route's dependency: a caller with the scope.
 
-    The guard checks it before it reads the body. FastAPI checks it again, and gives the caller to the route.
+    The guard checks it before it reads the body. FastAPI checks it again, and passes the caller to the route.
     """
 
     scope: Scope
     of_all_brands: bool = False
-    """Whether callers who are bound to brands are refused."""
+    """Whether to refuse callers that are bound to brands."""
 
     async def __call__(self, request: Request, _: Annotated[str | None, Security(_KEY)]) -> Caller:
         caller = caller_of(request)
@@ -45,7 +45,7 @@ class NeededScope:
         return caller
 
     def check(self, caller: Caller) -> None:
-        """Raises RefusalError 403 for a caller who may not ask for the route."""
+        """Raise RefusalError 403 for a caller who may not use the route."""
         if self.scope not in caller.scopes:
             raise RefusalError(
                 SCOPE_MISSING, f"this takes a key with the scope '{self.scope}', which yours has not"
@@ -58,11 +58,11 @@ class NeededScope:
 
 
 class Admission:
-    """Decides by the head of a request whether its body is read.
+    """Decides by the head of a request whether to read its body.
 
     Args:
-        routes: of the application, as they are once all are there.
-        unseen: the sentence for a caller who is bound to other brands than that of the path.
+        routes: the application's list of routes, which may still grow.
+        unseen: error for a caller who is bound to other brands than that of the path.
     """
 
     def __init__(self, routes: Sequence[BaseRoute], unseen: UnseenBrand = unseen_brand) -> None:
@@ -70,17 +70,17 @@ class Admission:
         self._unseen = unseen
 
     def __call__(self, request: Request, caller: Caller) -> bool:
-        """Whether the route reads a body at all.
+        """Return whether the route reads a body.
 
         Raises:
             RefusalError: 403 without the scope; 404 for a brand that the caller may not see.
         """
         found = self._route(request)
         if found is None:
-            return False  # answered with 404 or 405, whatever the body says
+            return False  # the answer is 404 or 405 for any body
         route, parameters = found
         if isinstance(route, Mount):
-            return False  # no operation of the API: what else is served takes no body
+            return False  # not an operation of the API: mounts take no body
         for needed in _needed(getattr(route, "dependant", None)):
             needed.check(caller)
         if request.method in _WITHOUT_BODY:
@@ -103,7 +103,7 @@ class Admission:
 
 
 def _needed(dependant: Any) -> list[NeededScope]:
-    """All that a route depends on, and what that depends on."""
+    """Collect the needed scopes of a route's dependencies, recursively."""
     found: list[NeededScope] = []
     inside = [dependant] if dependant is not None else []
     while inside:

@@ -1,6 +1,6 @@
-"""What APIs have in common; takes the extra `chassis[api]`.
+"""Builds the API of a service; needs the extra `chassis[api]`.
 
-Every refusal is a problem (`chassis.http.problems`) whose `detail` says what to do, whoever refuses: the guard, a route, or the database.
+Every refusal of the guard, a route or the database is a problem (`chassis.http.problems`); its `detail` says what to do.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ from chassis.http.conventions import (
 from chassis.http.conventions.answers import ASKED_METHOD
 from chassis.http.conventions.operations import describe_conventions
 from chassis.http.guard import DATABASE_AWAY, MAX_BODY_BYTES, Guard, shown_size
-from chassis.http.idempotency import Answers, Idempotency
+from chassis.http.idempotency import AnswerStore, Idempotency
 from chassis.http.problem_codes import (
     COMMON,
     INTERNAL_ERROR,
@@ -47,26 +47,26 @@ from chassis.http.spans import TracedApi
 from chassis.http.throttling.quotas import Quotas
 
 MAX_ERRORS: Final = 50
-"""Fields that one refusal tells of."""
+"""Fields that one refusal lists."""
 
 Responses: TypeAlias = dict[int | str, dict[str, Any]]
 
 
 class View(BaseModel):
-    """What a request is answered with, or a part of it.
+    """The base of response bodies and their parts.
 
-    What turns it into JSON is made when a request is first answered with it: a process answers with few of those it could,
-    and by most refusals with none. For bodies of requests FastAPI has that made at once, or Pydantic warns of their names.
+    Pydantic builds the serializer at the first response, as a process uses few of its views. For request bodies FastAPI builds it
+    at once, or Pydantic warns of their names.
     """
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True, defer_build=True)
 
 
 class FieldProblem(View):
-    """What is wrong with one field of a request."""
+    """The error of one field of a request."""
 
     field: Annotated[str, Field(examples=["keywords[2]"])]
-    """Where it is in the body, or the name of a parameter or header; empty: the body as a whole."""
+    """Path in the body, or the name of a parameter or header; empty: the body as a whole."""
     detail: Annotated[str, Field(examples=["is blank; fill it in"])]
 
 
@@ -74,16 +74,16 @@ class Problem(View):
     """Why a request was refused (RFC 9457)."""
 
     type: Annotated[str, Field(examples=["urn:brand-engine:problem:unknown_brand"])]
-    """A URI that stands for the code; `about:blank` if the status says it all."""
+    """A URI of the code; `about:blank` if the status says it all."""
     title: Annotated[str, Field(examples=["Unprocessable Entity"])]
     """The type, or else the status, in words."""
     status: Annotated[int, Field(examples=[422])]
     code: Annotated[str, Field(examples=["invalid_request"])]
-    """What programs tell refusals apart by: it never changes its meaning. `info.x-problem-codes` lists all; later versions may add some."""
+    """Identifies the refusal for programs; its meaning never changes. `info.x-problem-codes` lists all; later versions may add some."""
     detail: Annotated[str, Field(examples=["name: is blank; fill it in"])]
     """A sentence that says what is wrong and what to do."""
     errors: list[FieldProblem] = []
-    """Each field that is wrong, where the request cannot be understood; `detail` tells of the first of them."""
+    """Each invalid field of the request; `detail` describes the first."""
 
 
 IfNoneMatch = Annotated[
@@ -92,10 +92,10 @@ IfNoneMatch = Annotated[
 
 
 def in_utc(moment: datetime) -> datetime:
-    """A time of a request as a database takes it; without a zone it is meant in UTC.
+    """Return a time of a request in UTC; a time without a zone counts as UTC.
 
     Raises:
-        ValueError: its zone moves it out of the calendar.
+        ValueError: in UTC it is outside the years 1 to 9999.
     """
     try:
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
@@ -110,9 +110,9 @@ _PROBLEM: Final = {"$ref": "#/components/schemas/Problem"}
 
 
 def refusal(status: HTTPStatus, description: str) -> Responses:
-    """How the document speaks of what a route may refuse.
+    """Return the OpenAPI response of a refusal.
 
-    By reference: a model given here would be built anew for each refusal of each route, at megabytes for them all.
+    It is a reference: FastAPI would build a model anew for each refusal of each route, at megabytes in total.
     """
     return {status.value: {"description": description, "content": {MEDIA_TYPE: {"schema": _PROBLEM}}}}
 
@@ -136,7 +136,7 @@ _ANY: Final = {
         "The database is away, or too much is asked at once; try again after the `Retry-After` header.",
     ),
 }
-"""What every route may refuse."""
+"""Refusals of every route."""
 ETAG: Final = {
     "ETag": {"description": "Changes when the representation changes.", "schema": {"type": "string"}}
 }
@@ -154,39 +154,38 @@ def api(
     files: Mapping[str, int] | None = None,
     lists: Collection[str] = (),
     takes_api_keys: bool = False,
-    answers: Answers | None = None,
+    answers: AnswerStore | None = None,
     shown_once: Sequence[str] = (),
     quotas: Quotas | None = None,
     codes: Iterable[ProblemCode] = (),
     unseen: UnseenBrand = unseen_brand,
     **described: Any,
 ) -> FastAPI:
-    """An application behind the guard, whose routes come from `router`.
+    """Build an application behind the guard; add its routes with `router` and `add_routes`.
 
-    Spans and figures are the chassis's own business, which knows the chains: FastAPI's are switched off.
+    The chassis makes spans and metrics, as it knows the chains; FastAPI's own are off.
 
     Args:
-        title: of the document.
-        authorise: asks for the key, and says who has it.
-        larger_bodies: paths of routes with the bytes that a body may have there; elsewhere it is `MAX_BODY_BYTES`.
-        files: paths of routes to which files are sent as they are, with the bytes that one may have; describe them to
-            readers of the document by `file_body`.
+        title: title of the OpenAPI document.
+        authorise: checks the key and returns its caller.
+        larger_bodies: maximum body size in bytes by path; elsewhere it is `MAX_BODY_BYTES`.
+        files: maximum file size in bytes by path, for routes that take files; describe them with `file_body`.
         lists: paths of routes that take text/plain and text/csv beside JSON.
-        takes_api_keys: whether it knows callers by API keys beside the service key, as its document is to say.
-        answers: where answers to POSTs with an `Idempotency-Key` are kept, together with their effects.
-        shown_once: paths of routes whose answers must not be kept.
-        quotas: counts what each caller asks.
-        codes: of the service's own refusals, beside those that all APIs share.
-        unseen: the sentence for a caller who is bound to other brands than that of the path.
-        described: further arguments of FastAPI, for its document.
+        takes_api_keys: whether the document mentions API keys beside the service key.
+        answers: stores answers to POSTs with an `Idempotency-Key`, together with their effects.
+        shown_once: paths of routes with secret answers, which are never stored.
+        quotas: counts the requests of each caller.
+        codes: the service's own problem codes.
+        unseen: error for a caller who is bound to other brands than that of the path.
+        described: further arguments of FastAPI, for the document.
     """
     app = FastAPI(
         title=title,
         version="1",
         telemetry={"tracing": False, "metrics": False, "logs": False},
-        # Their address would be made of the Host header, which says what the client likes.
+        # Redirects would use the Host header, which the client controls.
         redirect_slashes=False,
-        # Their pages run scripts from elsewhere, on the origin of the API; `/docs` is our own.
+        # FastAPI's pages run foreign scripts on the origin of the API; `/docs` is our own page.
         docs_url=None,
         redoc_url=None,
         **described,
@@ -198,7 +197,7 @@ def api(
         app.add_middleware(Idempotency, answers=answers, shown_once=shown_once)
     app.add_middleware(UniqueMembers)
     app.add_middleware(CompressedAnswers)
-    # Within the guard: whoever has no key does not get a word into our traces.
+    # Within the guard, so that requests without a key leave no traces.
     app.add_middleware(TracedApi)
     app.add_middleware(
         Guard,
@@ -209,7 +208,7 @@ def api(
         quotas=quotas,
         admit=Admission(app.router.routes, unseen),
     )
-    # Before the guard, which opens to some the paths that they GET.
+    # Before the guard, which checks pair keys by method.
     app.add_middleware(HeadRequests)
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
@@ -224,28 +223,28 @@ def api(
 
 
 def list_codes(app: FastAPI, *codes: Iterable[ProblemCode]) -> None:
-    """Has the document of the application list further codes of refusals.
+    """Add problem codes to the application's document.
 
     Raises:
-        ValueError: one of them has another meaning in this application already.
+        ValueError: a code has another meaning in this application already.
     """
     app.state.problem_codes = merged_codes(getattr(app.state, "problem_codes", ()), *codes)
 
 
 def file_body(*media_types: str) -> dict[str, Any]:
-    """`openapi_extra` of a route that takes a file: the body is read as it came, by `request.body()`."""
+    """Return the `openapi_extra` of a route that reads a file with `request.body()`."""
     anything = {"schema": {"type": "string", "format": "binary"}}
     return {"requestBody": {"required": True, "content": dict.fromkeys(media_types, anything)}}
 
 
 def needs(scope: Scope, *, of_all_brands: bool = False) -> Any:
-    """What a route depends on: a caller with the scope, which the document names; others are refused with 403.
+    """Return the dependency of a route on a caller with the scope; others get 403.
 
-    Among the `dependencies` of a route, or as an argument `caller` by one of the names below.
+    Use it in the `dependencies` of a route, or as an argument `caller` with one of the types below.
 
     Args:
-        scope: that the caller's key needs.
-        of_all_brands: whether a caller who is bound to brands is refused likewise, before anything is looked up.
+        scope: the scope that the caller's key needs.
+        of_all_brands: whether callers that are bound to brands get 403 too.
     """
     return Security(NeededScope(scope, of_all_brands), scopes=[scope.value])
 
@@ -258,11 +257,11 @@ MayAdminister = Annotated[Caller, needs(Scope.ADMIN)]
 
 
 def router(path: str = "", *, tags: list[str] | None = None) -> APIRouter:
-    """For routes under `/v1` and the path, with what all of them refuse. Each names the scope it needs, by `needs`.
+    """Return a router for paths under `/v1`, with the common refusals. Each route names its scope with `needs`.
 
     Args:
-        path: begins with a slash, or is empty.
-        tags: the headings under which they are documented.
+        path: prefix that begins with a slash, or empty.
+        tags: headings in the document.
     """
     headings: dict[str, Any] = {"tags": tags} if tags else {}
     prefix = f"{API_PREFIX.rstrip('/')}{path}"
@@ -272,10 +271,10 @@ def router(path: str = "", *, tags: list[str] | None = None) -> APIRouter:
 
 
 def add_routes(to: FastAPI | APIRouter, *routers: APIRouter) -> None:
-    """The routes of the routers, as they are.
+    """Add the routes of the routers to an application or router.
 
-    `include_router` would build every one of them anew, to give it prefixes and answers that ours have from `router` already: half of
-    what an application takes to be made, in time and in memory.
+    `include_router` would rebuild every route to add prefixes and responses, which `router` has set already: half of the time
+    and memory of building an application.
     """
     routes = to.router.routes if isinstance(to, FastAPI) else to.routes
     for each in routers:
@@ -290,10 +289,7 @@ def _completed(
     takes_api_keys: bool,
     shown_once: Collection[str] | None,
 ) -> Callable[[], dict[str, Any]]:
-    """The OpenAPI document, with what the framework does not know.
-
-    Every operation with a body names the size that the guard lets through, and what refusals refer to is there.
-    """
+    """Return a function that completes the framework's OpenAPI document: problem schemas, body sizes, key types."""
 
     def openapi() -> dict[str, Any]:
         document = describe()
@@ -325,9 +321,9 @@ def _problem_schemas() -> dict[str, Any]:
 
 
 def conditional(document: str | bytes, if_none_match: str | None, *, etag: str | None = None) -> Response:
-    """The JSON document, or 304 if the client has it already. Always to be asked again: what it tells of changes.
+    """Respond with the JSON document, or 304 if the client has it already. Clients must revalidate each time.
 
-    Its `etag` is made of it, unless the route has one that says more.
+    By default the `etag` is a hash of the document.
     """
     etag = etag or entity_tag(document)
     headers = {"ETag": etag, "Cache-Control": "private, no-cache"}
@@ -341,7 +337,7 @@ def _field_problem(error: Mapping[str, Any]) -> FieldProblem:
         "."
     )
     field = "".join(char if char.isprintable() else "?" for char in place[:120])
-    # They may quote what cannot be encoded.
+    # The texts may contain lone surrogates.
     return FieldProblem(
         field=field.encode(errors="replace").decode(),
         detail=_complaint(error).encode(errors="replace").decode(),
@@ -363,7 +359,7 @@ _COMPLAINTS: Final = {
     "uuid_parsing": "is not a UUID",
     "value_error": "{error}",
 }
-"""What is said of pydantic's error types; for others, what pydantic says."""
+"""Our texts for pydantic's error types; others keep pydantic's own."""
 
 
 def _complaint(error: Mapping[str, Any]) -> str:
@@ -389,14 +385,14 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 def is_api_path(path: str) -> bool:
-    """Whether the path is the API's or its documents', also where no route is."""
+    """Return whether the path belongs to the API or its documents, even without a route."""
     return f"{path}/".startswith((API_PREFIX, "/docs/", "/openapi.json/"))
 
 
 def answer_without_route(app: FastAPI, scope: Any) -> Response:
-    """What an application behind the API's routes answers to requests for the API that no route takes: 404, or 405.
+    """Return 404 or 405 for an API request without a route.
 
-    Such an application takes every path by every method, so that the framework finds nothing to refuse.
+    For applications with a catch-all route behind the API: the framework itself would find nothing to refuse.
     """
     request = Request({**scope, "app": app})
     if methods := _taken_methods(request):
@@ -425,7 +421,7 @@ def _taken_methods(request: Request) -> list[str]:
 
 
 def _takes(request: Request, method: str) -> bool:
-    """Whether any route does at the path: the one that refused knows its own method alone."""
+    """Return whether any route takes the method at the path; the refusing route knows only its own."""
     scope = {**request.scope, "method": method}
     return any(
         route.matches(scope)[0] is Match.FULL for route in request.app.routes if not isinstance(route, Mount)
@@ -439,7 +435,7 @@ async def _failed(_: Request, __: Exception) -> Response:
 
 
 async def _invalid(_: Request, error: Exception) -> Response:
-    """The first complaint as one sentence, e.g. `names[2]: is blank; leave it out …`, and all of them by field."""
+    """Respond with the first error as a sentence, such as `names[2]: is blank; leave it out …`, and with all by field."""
     assert isinstance(error, RequestValidationError)
     found = [_field_problem(each) for each in error.errors()[:MAX_ERRORS]]
     first = found[0]

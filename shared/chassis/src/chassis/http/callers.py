@@ -1,4 +1,4 @@
-"""Who sends a request, and what he may do: what the guard finds out, and routes go by."""
+"""The caller of a request with its scopes and brands; the guard sets it, routes read it."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -12,41 +12,41 @@ _PLACE: Final = "caller"
 
 
 class Scope(StrEnum):
-    """What a route is for. None includes another: who may do all has all."""
+    """The right that a route needs. No scope includes another one."""
 
     READ = "read"
-    """Look at what there is."""
+    """Read everything."""
     SUBMIT = "submit"
-    """Hand in work: keywords, documents, what costs money to answer."""
+    """Submit work: keywords, documents, requests that cost money."""
     REVIEW = "review"
-    """Decide about drafts."""
+    """Review drafts."""
     OPERATE = "operate"
-    """Change brands and what runs: settings, pauses, replays."""
+    """Change brands and operations: settings, pauses, replays."""
     ADMIN = "admin"
-    """Keys, providers and what they may cost; with a key that is bound to no brand, also what belongs to which brand."""
+    """Manage keys, providers and budgets; with a key for all brands also the assignment of things to brands."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whoever holds a key.
+    """The holder of a key.
 
-    A caller that is bound to brands is answered as if there were no other: look `may_see` up for the brand of a path, and
-    give `brands` to the SQL that finds something by its id or lists it.
+    For a caller that is bound to brands no other brands exist: check `may_see` for the brand of a path, and pass
+    `brands` to SQL that finds or lists things.
     """
 
     name: str
-    """As rows say who did something."""
+    """Name for records of who did something."""
     scopes: frozenset[Scope]
     brands: frozenset[str] | None = None
-    """Slugs; None: all of them, also those to come."""
+    """Slugs; None: all brands, future ones too."""
     key_id: str = "service"
-    """Of the key: two keys may have one name, one after the other, and share nothing."""
+    """Id of the key; names may be reused by later keys, ids are not."""
     per_minute: int | None = None
-    """How often he may ask; None: as often as he likes."""
+    """Maximum of requests per minute; None: no limit."""
 
     @property
     def is_administrator(self) -> bool:
-        """Whether he decides what belongs to which brand: the scope `admin`, and bound to none."""
+        """Whether the caller has the scope `admin` and is bound to no brand."""
         return self.brands is None and Scope.ADMIN in self.scopes
 
     def may_see(self, brand: str) -> bool:
@@ -54,24 +54,24 @@ class Caller:
 
 
 SERVICE: Final = Caller("service", frozenset(Scope))
-"""Who has the key that all services share."""
+"""The caller with the service key."""
 
 Authorise: TypeAlias = Callable[[Request], Awaitable[Caller]]
-"""Who sent the request; raises HTTPException 401 for one without a key that is known."""
+"""Returns the caller of a request; raises HTTPException 401 without a known key."""
 
 
 def remember(request: Request, caller: Caller) -> None:
-    """Notes with the request who sent it, for the routes."""
+    """Store the caller with the request, for the routes."""
     request.scope[_PLACE] = caller
 
 
 def is_known(scope: RequestScope) -> bool:
-    """Whether the guard has let the request through."""
+    """Return whether the guard has accepted the request."""
     return _PLACE in scope
 
 
 def caller_of(request: Request) -> Caller:
-    """Who sent a request that the guard let through."""
+    """Return the caller of a request that the guard has accepted."""
     caller = request.scope[_PLACE]
     assert isinstance(caller, Caller)
     return caller

@@ -1,6 +1,6 @@
-"""Asking another process of ours over its API; takes the extra `chassis[client]`.
+"""Client of another process's API; needs the extra `chassis[client]`.
 
-Nothing is tried again here: that is the business of whoever asks, who knows what waits for the answer.
+It never retries: the caller decides about retries, as it knows what waits for the answer.
 """
 
 import asyncio
@@ -21,9 +21,9 @@ from chassis.http.spans import Exchange, client_span
 
 _CONNECT_SECONDS: Final = 3.0
 _LONGEST_WAIT: Final = timedelta(hours=1)
-"""A service that asks for more is obeyed no further: what waits for it would seem lost."""
+"""Longer `Retry-After` values are cut to this: longer waits would look like lost work."""
 _READY_SECONDS: Final = 2.0
-"""For the question whether a service that did not answer in time is there at all."""
+"""Time limit for the readiness check of a service that did not answer in time."""
 _REFUSED_KEY: Final = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 _OUT_OF_SERVICE: Final = {
     HTTPStatus.TOO_MANY_REQUESTS,
@@ -36,7 +36,7 @@ _PASSING: Final = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.FAILED_DEPENDENCY, HTT
 
 
 class PassingError(Exception):
-    """No usable answer, for a reason that passes: ask again after `after`, or when it suits."""
+    """There is no usable answer now; retry after `after`, or at any time if that is None."""
 
     def __init__(self, problem: str, *, after: timedelta | None = None) -> None:
         super().__init__(problem)
@@ -44,52 +44,52 @@ class PassingError(Exception):
 
 
 class UnavailableError(PassingError):
-    """The service is away or takes no requests: an outage, which says nothing about what was asked."""
+    """The service is away or takes no requests: an outage, not an error of this request."""
 
 
 class FailedError(PassingError):
-    """The service is there, and failed over this request."""
+    """The service is up, but failed on this request."""
 
 
 class NotThereError(PassingError):
-    """The service does not know what was asked for: not yet, or not since it was restored."""
+    """The service does not know the thing: not yet, or not after its restoration."""
 
 
 class UnusableAnswerError(Exception):
-    """An answer that no later attempt would better."""
+    """The answer is unusable, and a retry would not change it."""
 
 
 class GoneError(UnusableAnswerError):
-    """What was asked for was there once, and will not be again."""
+    """The thing was removed for good."""
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Another service: where it is found, and how errors speak of it."""
+    """Another service: its address, its key, and its name in errors."""
 
     name: str
     """As the subject of a sentence: `the orchestrator`."""
     url: str
     url_setting: str
-    """What people set to change the address: `ORCHESTRATOR_URL`."""
+    """The setting of the address: `ORCHESTRATOR_URL`."""
     service_key: SecretStr | None
-    """None: what is read there is open to everybody."""
+    """None: the service needs no key."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class JsonAnswer:
     body: bytes
     etag: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Whatever was answered; `document` is its JSON object, or empty if it is none."""
+    """An answer with any status; `document` is its JSON object, or empty for other bodies."""
 
     status: int
     body: bytes
     after: timedelta | None
-    """What `Retry-After` asks for."""
+    """The wait from `Retry-After`."""
 
     @property
     def document(self) -> dict[str, Any]:
@@ -101,23 +101,23 @@ class Reply:
 
     @property
     def problem(self) -> str | None:
-        """The `type` of a refusal; None if it has none but its status."""
+        """The `type` of a refusal; None if it has only a status."""
         kind = self.document.get("type")
         return kind if isinstance(kind, str) and kind != BLANK else None
 
 
 class Unchanged:
-    """What was asked for is still the one with the entity tag that was sent."""
+    """The thing still has the entity tag that the client sent."""
 
 
 class ServiceClient:
-    """One for the life of the process, so that connections are used again.
+    """Calls one peer: one client per process, to reuse connections.
 
     Args:
-        peer: whom it asks.
-        timeout_seconds: for one whole exchange, from connecting to the last byte.
-        max_bytes: an answer that is larger is not read to its end.
-        max_bytes_setting: what people set to change that, if they can.
+        peer: the service to call.
+        timeout_seconds: limit for a whole exchange, from connecting to the last byte.
+        max_bytes: maximum size of an answer.
+        max_bytes_setting: the setting that changes it, if there is one.
     """
 
     def __init__(
@@ -127,9 +127,9 @@ class ServiceClient:
         self._timeout_seconds = timeout_seconds
         self._max_bytes = max_bytes
         self._if_too_large = f"; shorten it or raise {max_bytes_setting}" if max_bytes_setting else ""
-        # Uncompressed, so that the limit on bytes is one on memory too.
+        # Uncompressed, so that the limit on bytes also limits memory.
         plain = {"Accept": "application/json", "Accept-Encoding": "identity"}
-        # The whole exchange is bounded by ours.
+        # Our own timeout bounds the whole exchange.
         self._origin = Origin(
             peer.url, plain | _key(peer.service_key), connect_seconds=min(_CONNECT_SECONDS, timeout_seconds)
         )
@@ -143,27 +143,27 @@ class ServiceClient:
     async def aclose(self) -> None:
         await self._origin.aclose()
 
-    async def get(self, path: str, *, about: str, known_etag: str | None = None) -> Answer | Unchanged:
-        """What is found under the path, or `Unchanged` if `known_etag` still names it.
+    async def get(self, path: str, *, about: str, known_etag: str | None = None) -> JsonAnswer | Unchanged:
+        """GET the path; return the answer, or `Unchanged` if `known_etag` is still current.
 
         Args:
-            path: with its query, `/v1/content?id=5`.
-            about: what is asked for, as errors call it: `content 5`.
-            known_etag: entity tag of what is there already.
+            path: path with query, `/v1/content?id=5`.
+            about: name of the thing in errors: `content 5`.
+            known_etag: entity tag of the caller's copy.
 
         Raises:
-            UnavailableError: it cannot be reached or breaks off, does not answer in time and is not ready either, is out
-                of service (502, 503, 504), asks for a rest (429), or refuses our key.
-            FailedError: it failed over this request (another 5xx, 408, 424, 425), or did not answer it in time though ready.
-            NotThereError: the service does not know it (yet).
-            GoneError: it was there, and was removed for good.
+            UnavailableError: the service is unreachable, breaks off, does not answer in time and is not ready, is out of
+                service (502, 503, 504), asks for a pause (429), or refuses our key.
+            FailedError: it failed on this request (another 5xx, 408, 424, 425), or did not answer in time though ready.
+            NotThereError: the service does not know the thing (yet).
+            GoneError: the thing was removed for good.
             UnusableAnswerError: any other status, or an answer that is too large.
         """
-        # A query names what others want too, and the error may be about one of them alone.
+        # Without the query, which may name things of other callers.
         place = path.partition("?")[0]
         headers = {} if known_etag is None else {"If-None-Match": known_etag}
 
-        async def read(exchange: Exchange) -> Answer | Unchanged:
+        async def read(exchange: Exchange) -> JsonAnswer | Unchanged:
             return await self._exchange(path, place, about, headers, exchange)
 
         return await self._in_time("GET", path, place, read)
@@ -176,16 +176,16 @@ class ServiceClient:
         json: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Reply:
-        """For a process whose refusals say more than their status: each has a `type` of its own.
+        """Send a request to a service with typed refusals; return its answer.
 
-        Such a refusal is an answer, whatever its status; what is none says nothing about what was asked.
+        A refusal with a `type` is a normal answer, whatever its status; failures without a `type` raise.
 
         Raises:
-            UnavailableError: it cannot be reached or breaks off, does not answer in time and is not ready either, refuses
+            UnavailableError: the service is unreachable, breaks off, does not answer in time and is not ready, refuses
                 our key, or is out of service (429, 502, 503, 504 without a `type`).
-            FailedError: it failed over this request (another 5xx without a `type`), or did not answer it in time though
+            FailedError: it failed on this request (another 5xx without a `type`), or did not answer in time though
                 ready.
-            UnusableAnswerError: an answer that is too large.
+            UnusableAnswerError: the answer is too large.
         """
         place = path.partition("?")[0]
 
@@ -209,7 +209,7 @@ class ServiceClient:
     ) -> _AnswerT:
         halfway = asyncio.create_task(self._is_ready(after=self._timeout_seconds / 2))
         try:
-            # Each read is bounded by the client, their sum by this: a slow trickle would keep it content for ever.
+            # The client bounds each read, this timeout their sum: otherwise a slow trickle could go on forever.
             async with asyncio.timeout(self._timeout_seconds):
                 with client_span(method, f"{self._origin.url}{path}") as exchange:
                     return await read(exchange)
@@ -218,7 +218,7 @@ class ServiceClient:
                 f"{self.peer.name} does not answer at {self._origin.url}{place}: {error!r}"
             ) from error
         except (httpcore2.TimeoutException, TimeoutError) as error:
-            # One request may be too much for a service that is well: waiting would never end for it.
+            # A healthy service may fail on one heavy request; as an outage, its wait would never end.
             problem = f"{self.peer.name} does not answer in time at {self._origin.url}{place}: {error!r}"
             if halfway.done() and halfway.result() and await self._is_ready():
                 raise FailedError(f"{problem}; it was ready all the while") from error
@@ -231,7 +231,7 @@ class ServiceClient:
             halfway.cancel()
 
     async def _is_ready(self, *, after: float = 0.0) -> bool:
-        """Asked halfway and at the end: a service that comes back or goes away in between is no proof of anything."""
+        """Check readiness, halfway and at the end: a service that was down in between does not count as ready."""
         await asyncio.sleep(after)
         try:
             async with asyncio.timeout(_READY_SECONDS):
@@ -242,13 +242,13 @@ class ServiceClient:
 
     async def _exchange(
         self, path: str, place: str, about: str, headers: Mapping[str, str], exchange: Exchange
-    ) -> Answer | Unchanged:
+    ) -> JsonAnswer | Unchanged:
         async with self._origin.sent("GET", path, {**headers, **exchange.headers}) as response:
             exchange.answered(response.status)
             if response.status == HTTPStatus.NOT_MODIFIED and headers:
                 return Unchanged()
             self._check(response, place, about)
-            return Answer(await self._body(response, place), header(response, b"etag"))
+            return JsonAnswer(await self._body(response, place), header(response, b"etag"))
 
     async def _body(self, response: httpcore2.Response, place: str) -> bytes:
         body = bytearray()
@@ -266,7 +266,7 @@ class ServiceClient:
             return
         problem = f"{self.peer.name} answered {status} at {place}"
         after = retry_after(header(response, b"retry-after"), datetime.now(UTC))
-        # What is missing or refused is put right by someone else, so these are worth another attempt too.
+        # Others may fix a missing thing or a refused key, so these are worth a retry too.
         if status == HTTPStatus.NOT_FOUND:
             raise NotThereError(f"{problem}: it does not know {about} (yet)", after=after)
         if status in _REFUSED_KEY:
@@ -294,7 +294,7 @@ def _key(key: SecretStr | None) -> dict[str, str]:
 
 
 def retry_after(header: str | None, now: datetime) -> timedelta | None:
-    """The wait that `Retry-After` asks for, in seconds or as a date (RFC 9110, 10.2.3); None if it says nothing."""
+    """Parse `Retry-After`, in seconds or as a date (RFC 9110, 10.2.3); None without a valid value."""
     value = (header or "").strip()
     if value.isascii() and value.isdigit():
         return timedelta(seconds=min(int(value[:9]), _LONGEST_WAIT.total_seconds()))

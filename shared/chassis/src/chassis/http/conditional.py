@@ -1,4 +1,4 @@
-"""Conditional answers: nothing is sent again to a client that has it already (RFC 9110, section 13)."""
+"""Conditional answers: 304 instead of content that the client has already (RFC 9110, section 13)."""
 
 import hashlib
 from datetime import UTC, datetime
@@ -9,13 +9,13 @@ from starlette.responses import Response
 
 
 def entity_tag(content: str | bytes) -> str:
-    """The ETag of a representation, quotes included."""
+    """Return the ETag of a representation, with quotes."""
     content = content.encode() if isinstance(content, str) else content
     return f'"{hashlib.sha256(content).hexdigest()[:32]}"'
 
 
 def is_known(etag: str, if_none_match: str) -> bool:
-    """Whether the header If-None-Match names the representation; weakly compared, as it asks for."""
+    """Return whether the header If-None-Match contains the tag, by weak comparison."""
     known = {tag.strip().removeprefix("W/") for tag in if_none_match.split(",")}
     return "*" in known or etag.removeprefix("W/") in known
 
@@ -28,7 +28,7 @@ def respond(
     last_modified: datetime | None = None,
     cache_control: str,
 ) -> Response:
-    """200 with the body, or 304 without it if the client has it already."""
+    """Respond 200 with the body, or 304 if the client has it already."""
     content = body.encode() if isinstance(body, str) else body
     etag, headers = validators(content, last_modified)
     headers["Cache-Control"] = cache_control
@@ -38,7 +38,7 @@ def respond(
 
 
 def validators(content: bytes, last_modified: datetime | None) -> tuple[str, dict[str, str]]:
-    """The entity tag, and the headers by which a client asks whether this is current still."""
+    """Return the entity tag, and the headers that a client revalidates with."""
     # Weak, because the same page may travel compressed or not.
     etag = f"W/{entity_tag(content)}"
     headers = {"ETag": etag}
@@ -48,17 +48,17 @@ def validators(content: bytes, last_modified: datetime | None) -> tuple[str, dic
 
 
 def http_date(text: str) -> datetime | None:
-    """The moment that a header names (RFC 9110, 5.6.7), in UTC; None if it names none."""
+    """Parse a date header (RFC 9110, 5.6.7) to UTC; None if it is invalid."""
     try:
         moment = parsedate_to_datetime(text)
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-    except (ValueError, OverflowError):  # no date, or one beyond what a date can be
+    except (ValueError, OverflowError):  # not a date, or out of range
         return None
 
 
 def is_fresh(request: Request, etag: str, last_modified: datetime | None) -> bool:
-    """Whether the client says that it has this already."""
-    # A client that sends an entity tag is judged by it alone: dates have a resolution of a second.
+    """Return whether the request's validators are current."""
+    # An entity tag overrides the date, which has a resolution of a second.
     if (tags := request.headers.get("if-none-match")) is not None:
         return is_known(etag, tags)
     since = request.headers.get("if-modified-since")
@@ -69,5 +69,5 @@ def is_fresh(request: Request, etag: str, last_modified: datetime | None) -> boo
 
 
 def _to_the_second(moment: datetime) -> datetime:
-    """As precise as headers are."""
+    """Round down to seconds, the precision of headers."""
     return moment.astimezone(UTC).replace(microsecond=0)

@@ -1,4 +1,4 @@
-"""Documents of another service, read by id; those that are wanted at the same time are read together."""
+"""Reads documents of another service by id; concurrent reads share requests."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Generic, TypeVar
@@ -6,10 +6,10 @@ from uuid import UUID
 
 from pydantic import ValidationError
 
-from chassis.gathering import Gathering
+from chassis.coalescing import RequestCoalescer
 from chassis.http.client import (
-    Answer,
     FailedError,
+    JsonAnswer,
     NotThereError,
     PassingError,
     ServiceClient,
@@ -19,20 +19,20 @@ from chassis.http.client import (
 )
 
 MAX_AT_ONCE: Final = 16
-"""Documents asked for in one request."""
+"""Documents per request."""
 
 DocumentT = TypeVar("DocumentT")
 _ReadT = TypeVar("_ReadT")
 
 
 class Documents(Generic[DocumentT]):
-    """`GET /v1/{kind}/{id}` gives one, `GET /v1/{kind}?id=…&id=…` those of several that are known.
+    """Reads documents by `GET /v1/{kind}/{id}`, or several known ones by `GET /v1/{kind}?id=…&id=…`.
 
     Args:
-        client: for the service that has them.
-        kind: what they are called in paths and in errors.
-        read_one: makes a document of an answer about the id; may raise `ValidationError` and `UnusableAnswerError`.
-        read_list: makes documents of the body of a list, by their ids; may raise the same.
+        client: client of the service that has them.
+        kind: their name in paths and in errors.
+        read_one: parses the answer for an id; may raise `ValidationError` and `UnusableAnswerError`.
+        read_list: parses the body of a list into documents by id; may raise the same.
     """
 
     def __init__(
@@ -40,26 +40,26 @@ class Documents(Generic[DocumentT]):
         client: ServiceClient,
         kind: str,
         *,
-        read_one: Callable[[UUID, Answer], DocumentT],
+        read_one: Callable[[UUID, JsonAnswer], DocumentT],
         read_list: Callable[[bytes], Mapping[UUID, DocumentT]],
     ) -> None:
         self._client = client
         self._kind = kind
         self._read_one = read_one
         self._read_list = read_list
-        self._gathering: Gathering[UUID, DocumentT] = Gathering(self._ask, limit=MAX_AT_ONCE)
+        self._coalescer: RequestCoalescer[UUID, DocumentT] = RequestCoalescer(self._ask, limit=MAX_AT_ONCE)
 
     async def get(self, document_id: UUID) -> DocumentT:
-        """The document as it stands.
+        """Return the current document.
 
         Raises:
-            PassingError: as `ServiceClient.get` raises it.
-            UnusableAnswerError: an answer that does not follow the contract, or one that is too large.
+            PassingError: see `ServiceClient.get`.
+            UnusableAnswerError: the answer does not follow the contract, or is too large.
         """
-        return await self._gathering.get(document_id)
+        return await self._coalescer.get(document_id)
 
     async def get_if_changed(self, document_id: UUID, known_etag: str) -> DocumentT | Unchanged:
-        """The document as it stands, or `Unchanged` if `known_etag` still names it. Raises what `get` does."""
+        """Return the current document, or `Unchanged` if `known_etag` is current. Raises the errors of `get`."""
         path = self._path(document_id)
         answer = await self._client.get(path, about=self._called(document_id), known_etag=known_etag)
         if isinstance(answer, Unchanged):
@@ -69,8 +69,8 @@ class Documents(Generic[DocumentT]):
     async def _ask(self, document_ids: Sequence[UUID]) -> dict[UUID, DocumentT | Exception]:
         answers: dict[UUID, DocumentT | Exception] = {}
         if len(document_ids) > 1:
-            # Whatever is wrong with one of them, asking alone will tell, and not at its neighbours' expense. A list
-            # leaves out what is unknown: one that is not there belongs to a version that has no lists yet.
+            # An error of one document shows when it is read alone, without affecting the others. A list omits unknown
+            # ids; a missing list means a version without lists.
             try:
                 answers.update(await self._several(document_ids))
             except (UnusableAnswerError, FailedError, NotThereError):
@@ -85,20 +85,20 @@ class Documents(Generic[DocumentT]):
     async def _several(self, document_ids: Sequence[UUID]) -> Mapping[UUID, DocumentT]:
         path = f"/v1/{self._kind}?{'&'.join(f'id={document_id}' for document_id in document_ids)}"
         answer = await self._client.get(path, about=f"lists of {self._kind}")
-        assert isinstance(answer, Answer)
+        assert isinstance(answer, JsonAnswer)
         return self._understood(path, lambda: self._read_list(answer.body))
 
     async def _one_or_problem(self, document_id: UUID) -> DocumentT | Exception:
         path = self._path(document_id)
         try:
             answer = await self._client.get(path, about=self._called(document_id))
-            assert isinstance(answer, Answer)
+            assert isinstance(answer, JsonAnswer)
             return self._understood(path, lambda: self._read_one(document_id, answer))
         except (PassingError, UnusableAnswerError) as problem:
             return problem
 
     def _missed(self, document_id: UUID, problem: UnavailableError) -> UnavailableError:
-        """What kept all of them away, as an error of this one's own: it ends in the records of one message."""
+        """Return the common outage as an error for one document: each ends in the records of its own message."""
         missed = UnavailableError(f"{problem}; asked for {self._called(document_id)}", after=problem.after)
         missed.__cause__ = problem.__cause__
         return missed

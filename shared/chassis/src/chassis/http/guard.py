@@ -1,9 +1,9 @@
-"""What stands before the routes of an API: the key, its scope, the size, and that a body is JSON that is quickly looked through.
+"""The guard of an API: checks key, scope, quota, body size, and that the body is JSON with few values.
 
-Where a route takes a file or a list instead, it is handed on as it came: nothing here looks into it.
+Files and text lists pass through unparsed.
 
-It is an ASGI middleware, because a web framework reads and parses the body before it asks any dependency: a stranger
-would learn what is wrong with his body, and would have it held in memory, before he is told that he lacks the key.
+It is an ASGI middleware, because a web framework parses the body before it calls any dependency: clients without a key
+would use memory, and get errors about their bodies, before the refusal of their key.
 """
 
 import re
@@ -23,38 +23,38 @@ from chassis.http.bodies.values import TooManyValuesError, ValueCounter
 from chassis.http.callers import Authorise, Caller, remember
 from chassis.http.problems import ProblemResponse
 from chassis.http.service_key import API_PREFIX
-from chassis.http.throttling.quotas import Quotas, refusal_of, telling
+from chassis.http.throttling.quotas import Quotas, quota_refusal, with_quota_headers
 
 MAX_BODY_BYTES: Final = 64_000
-"""Of a body, unless the route says more: a few texts of some thousand characters, or a thousand ids."""
+"""Default maximum of a body: a few texts of some thousand characters, or a thousand ids."""
 MAX_VALUES: Final = 10_000
-"""Fields and entries in one body, however they are nested. Each may cost a complaint, which costs more than its byte or two."""
+"""Fields and entries in one body, nested ones included. Each may cause an error text, which costs more than its bytes."""
 MAX_VALUES_OF_LARGER: Final = 25_000
-"""The same, where the route lets larger bodies through."""
+"""The same for routes with larger bodies."""
 TEXTS: Final = frozenset({"text/plain", "text/csv"})
 FILES_AT_A_TIME: Final = 2
-"""Files are held in memory while they are received and kept; there are more clients than memory for them."""
+"""Files in memory at a time: they stay there until they are stored."""
 
 DATABASE_AWAY: Final = HTTPException(
     HTTPStatus.SERVICE_UNAVAILABLE, "the database is away; try again in a few seconds", {"Retry-After": "5"}
 )
 
 Admit: TypeAlias = Callable[[Request, Caller], bool]
-"""Whether the route of a request reads a body; raises HTTPException if the caller may not ask for it."""
+"""Returns whether the route of a request reads a body; raises HTTPException if the caller may not use it."""
 
 
 class Guard:
-    """Lets a request to the API through only with a key, and with a body that is small enough and JSON.
+    """Passes API requests on only with a valid key and a small enough JSON body.
 
     Args:
-        app: what it stands before.
-        authorise: asks for the key, and says who has it.
-        max_body_bytes: of any body, but for `larger_bodies`.
-        larger_bodies: paths as routes have them, `/v1/brands/{slug}/research`, with the bytes that a body may have there.
-        files: paths likewise, where the body of a POST or PUT is a file of so many bytes at most.
-        lists: paths likewise, where a body may also be text that says so, instead of JSON: it is handed on as it came.
-        quotas: counts what each caller asks; None: all may ask as often as they like.
-        admit: decides by the head of a request, before its body is read; None: whoever has a key is admitted.
+        app: the wrapped application.
+        authorise: checks the key and returns its caller.
+        max_body_bytes: maximum of a body, except for `larger_bodies`.
+        larger_bodies: maximum body size in bytes by route path, `/v1/brands/{slug}/research`.
+        files: maximum file size in bytes by route path, for POST and PUT.
+        lists: route paths that take plain text or CSV as well, which passes through unparsed.
+        quotas: counts the requests of each caller; None: no quotas.
+        admit: checks the head of a request before its body is read; None: every caller is admitted.
     """
 
     def __init__(
@@ -87,10 +87,10 @@ class Guard:
         try:
             caller = await self._authorise(request)
             remember(request, caller)
-            if self._quotas is not None and (standing := await self._quotas(caller)) is not None:
-                send = telling(standing, send)
-                if standing.is_exceeded:
-                    await refusal_of(standing)(scope, receive, send)
+            if self._quotas is not None and (state := await self._quotas(caller)) is not None:
+                send = with_quota_headers(state, send)
+                if state.is_exceeded:
+                    await quota_refusal(state)(scope, receive, send)
                     return
             await self._take(request, caller, send)
         except (HTTPException, DatabaseUnavailableError) as error:
@@ -100,7 +100,7 @@ class Guard:
             return
 
     async def _take(self, request: Request, caller: Caller, send: Send) -> None:
-        """Reads the body that the route takes, and hands it on; raises HTTPException for one that it does not."""
+        """Read the body and pass it on; raise HTTPException for a body that the route does not take."""
         if self._admit is not None and not self._admit(request, caller):
             await self._hand_on(request, b"", send)
             return
@@ -123,12 +123,12 @@ class Guard:
 
     async def _hand_on(self, request: Request, body: bytes, send: Send, *, is_text: bool = False) -> None:
         if not is_text:
-            # A client that speaks JSON and did not care to say so is understood all the same.
+            # JSON without its content type is accepted.
             MutableHeaders(scope=request.scope)["content-type"] = "application/json"
         await self._app(request.scope, _replay(body, request.receive), send)
 
     def _may_be_text(self, request: Request) -> bool:
-        """Whether the body says that it is a list; one that opens like a JSON object is JSON all the same."""
+        """Return whether the body may be a text list by type and path; one that begins like a JSON object is JSON."""
         if media_type(request.headers) not in TEXTS:
             return False
         return any(regex.match(request.url.path) for regex in self._lists)
@@ -157,7 +157,7 @@ def _size_at(path: str, sizes: Sequence[tuple[re.Pattern[str], int]]) -> int | N
 
 
 def shown_size(size: int) -> str:
-    """A number of bytes as people read it: `64 kB`, `2.5 MB`."""
+    """Format a number of bytes: `64 kB`, `2.5 MB`."""
     return f"{size / 1e6:g} MB" if size >= 1e6 else f"{size / 1000:g} kB"  # noqa: PLR2004  (a megabyte)
 
 
@@ -175,7 +175,7 @@ async def _read(request: Request, max_bytes: int, counter: ValueCounter | None =
 
 
 def _look_through(body: bytes, max_values: int, *, is_counted: bool) -> None:
-    """Raises TooManyValuesError, or HTTPException 422 for what is no JSON."""
+    """Raise TooManyValuesError, or HTTPException 422 for invalid JSON."""
     if not is_counted:
         ValueCounter(max_values).feed(body)
     try:
@@ -219,7 +219,7 @@ def _too_large(max_bytes: int) -> HTTPException:
 
 
 def media_type(headers: Headers) -> str:
-    """What a body says that it is, without its parameters: `text/csv`."""
+    """Return the media type of a body without parameters: `text/csv`."""
     return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
@@ -229,7 +229,7 @@ def _announced_size(headers: Headers) -> int:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """The body that was read already, then whatever the server says next (that the client went away)."""
+    """Return a `receive` that gives the body, then the server's next messages (the client's disconnect)."""
     sent = False
 
     async def replay() -> Message:

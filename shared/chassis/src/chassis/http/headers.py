@@ -1,4 +1,4 @@
-"""Headers that keep browsers safe, on every answer; what an application says itself stands."""
+"""Security headers of every answer; an application's own values take precedence."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ _AS_SENT: Final = [(name.lower().encode(), value.encode()) for name, value in SA
 
 
 class SafeHeaders:
-    """ASGI middleware around everything, refusals and failures included: puts what is missing of `SAFE_HEADERS`."""
+    """Outermost ASGI middleware: adds missing `SAFE_HEADERS` to every answer, refusals and failures included."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,7 +1,7 @@
-"""A POST that is sent again with its `Idempotency-Key` is answered as it was, and does nothing again.
+"""Idempotent POSTs: a repeated request with the same `Idempotency-Key` gets the first answer and changes nothing.
 
-The answer is kept in the transaction of the effects. So whoever hears none, because the connection or the process has died
-before it was sent, sends the same again and has it, and whatever the first one did was done once.
+The answer is stored in the transaction of the effects. If the connection or the process dies before the answer is sent, the
+client repeats the request and gets it; the effects happen once.
 """
 
 import asyncio
@@ -35,9 +35,9 @@ HEADER: Final = "Idempotency-Key"
 MAX_KEY: Final = 200
 KEPT: Final = timedelta(hours=24)
 WAIT_SECONDS: Final = 5.0
-"""For the same request that is under way elsewhere."""
+"""Maximum wait for the same request that runs elsewhere."""
 _PAUSES: Final = (0.02, 0.05, 0.1, 0.2)
-"""Between looks; the last one again and again."""
+"""Pauses between checks; the last one repeats."""
 _OF_THE_CONNECTION: Final = frozenset({b"content-length", b"date", b"connection"})
 
 DESCRIPTION: Final = (
@@ -47,66 +47,66 @@ DESCRIPTION: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A request that has a name."""
+class IdempotentRequest:
+    """A request with an idempotency key."""
 
     caller: str
-    """Id of the caller's key: others may choose the same names."""
+    """Id of the caller's API key: other callers may use the same idempotency keys."""
     path: str
     key: str
     fingerprint: bytes
-    """Of all that is asked: another request must not take the name."""
+    """Hash of the whole request: a different request must not reuse the key."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StoredAnswer:
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes
 
 
-Kept: TypeAlias = tuple[bytes, Answer]
-"""What was answered, behind the fingerprint of what was asked."""
+Kept: TypeAlias = tuple[bytes, StoredAnswer]
+"""Fingerprint of a request, and its answer."""
 
 
 class Attempt(Protocol):
-    """A transaction that all that is done for the request takes part in."""
+    """The transaction of an idempotent request."""
 
     under_way: bool
-    """The same is being done by somebody else, who has not ended yet."""
+    """The same request is running elsewhere."""
     kept: Kept | None
-    """What was answered before."""
+    """The stored answer, if there is one."""
 
-    async def keep(self, answer: Answer) -> bool:
-        """Has the answer committed with the effects; False if there is another by now, and these must not be."""
+    async def keep(self, answer: StoredAnswer) -> bool:
+        """Store the answer with the effects; False if another answer exists by now, so these must be undone."""
         ...
 
     def undo(self) -> None:
-        """Has nothing of it committed."""
+        """Roll the transaction back."""
 
 
-class Answers(Protocol):
-    """Where answers are kept, and effects."""
+class AnswerStore(Protocol):
+    """Stores answers together with their effects."""
 
-    def attempt(self, asked: Asked) -> AbstractAsyncContextManager[Attempt]:
-        """Commits when the block ends, unless by an exception or undone."""
+    def attempt(self, asked: IdempotentRequest) -> AbstractAsyncContextManager[Attempt]:
+        """Run the block in a transaction, which commits unless the block raises or undoes it."""
         ...
 
 
 class _UnderWayError(Exception):
-    """The same request has been under way for as long as is waited."""
+    """The same request was still running after `WAIT_SECONDS`."""
 
 
 class Idempotency:
-    """ASGI middleware behind the guard, for requests that have the header; refusals are no answers, and not kept.
+    """ASGI middleware behind the guard for requests with the header. It does not store refusals.
 
     Args:
-        app: what it stands before.
-        answers: where they are kept.
-        shown_once: paths as routes have them, whose answers are kept nowhere, so that they take no key.
+        app: the wrapped application.
+        answers: stores the answers.
+        shown_once: route paths with secret answers, which are never stored; they take no key.
     """
 
-    def __init__(self, app: ASGIApp, *, answers: Answers, shown_once: Sequence[str] = ()) -> None:
+    def __init__(self, app: ASGIApp, *, answers: AnswerStore, shown_once: Sequence[str] = ()) -> None:
         self._app = app
         self._answers = answers
         self._shown_once = [compile_path(path)[0] for path in shown_once]
@@ -116,7 +116,7 @@ class Idempotency:
         key = None
         if scope["type"] == "http" and scope["method"] == "POST" and scope["path"].startswith(API_PREFIX):
             key = Headers(scope=scope).get(HEADER)
-        # No route has such a path, and no database keeps it: whatever the key, the answer is that there is nothing.
+        # No route has a path with NUL, and PostgreSQL cannot store it: the answer is 404 with any key.
         if key is None or "\0" in scope["path"]:
             await self._app(scope, receive, send)
             return
@@ -135,7 +135,7 @@ class Idempotency:
             )
         request = Request(scope, receive)
         body = await request.body()
-        asked = Asked(caller_of(request).key_id, scope["path"], key, _fingerprint(scope, body))
+        asked = IdempotentRequest(caller_of(request).key_id, scope["path"], key, _fingerprint(scope, body))
         try:
             return await self._first_or_again(asked, scope, body)
         except DatabaseUnavailableError:
@@ -151,12 +151,12 @@ class Idempotency:
                 {"Retry-After": "2"},
             )
 
-    async def _first_or_again(self, asked: Asked, scope: Scope, body: bytes) -> ASGIApp:
+    async def _first_or_again(self, asked: IdempotentRequest, scope: Scope, body: bytes) -> ASGIApp:
         loop = asyncio.get_running_loop()
         until = loop.time() + WAIT_SECONDS
         name = (asked.caller, asked.path, asked.key)
         while (first := self._in_hand.get(name)) is not None:
-            # One of this very process: what it ends with is known without asking the database.
+            # It runs in this process, so its result needs no database query.
             if (kept := await _before(until, first)) is not None:
                 return _again(asked, *kept)
         kept = None
@@ -169,7 +169,7 @@ class Idempotency:
         return answer
 
     async def _once_free(
-        self, asked: Asked, scope: Scope, body: bytes, until: float
+        self, asked: IdempotentRequest, scope: Scope, body: bytes, until: float
     ) -> tuple[ASGIApp, Kept | None]:
         for pause in chain(_PAUSES, repeat(_PAUSES[-1])):
             if (ended := await self._attempt(asked, scope, body)) is not None:
@@ -180,9 +180,11 @@ class Idempotency:
             await asyncio.sleep(pause)
         raise _UnderWayError
 
-    async def _attempt(self, asked: Asked, scope: Scope, body: bytes) -> tuple[ASGIApp, Kept | None] | None:
-        """The answer, and what is kept of it; None while somebody else is at it."""
-        sent = HeldAnswer()
+    async def _attempt(
+        self, asked: IdempotentRequest, scope: Scope, body: bytes
+    ) -> tuple[ASGIApp, Kept | None] | None:
+        """Return the answer and its stored form; None while the same request runs elsewhere."""
+        sent = BufferedAnswer()
         async with self._answers.attempt(asked) as attempt:
             if attempt.kept is not None:
                 return _again(asked, *attempt.kept), attempt.kept
@@ -199,8 +201,8 @@ class Idempotency:
         return sent.send_on, (asked.fingerprint, answer)
 
 
-class HeldAnswer:
-    """What an application has answered; held back until it is committed."""
+class BufferedAnswer:
+    """An application's answer, buffered until the commit."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
@@ -210,17 +212,17 @@ class HeldAnswer:
 
     @property
     def is_answer(self) -> bool:
-        """And no refusal, of which nothing is kept: what was wrong may be mended, and the same be sent again."""
+        """Whether it is not a refusal. Refusals are not stored, so the client may fix the cause and repeat the request."""
         return bool(self.messages) and self.messages[0]["status"] < HTTPStatus.BAD_REQUEST
 
-    def answer(self) -> Answer:
+    def answer(self) -> StoredAnswer:
         head, *parts = self.messages
         headers = tuple(
             (name.decode("latin-1"), value.decode("latin-1"))
             for name, value in head["headers"]
             if name.lower() not in _OF_THE_CONNECTION
         )
-        return Answer(head["status"], headers, b"".join(part.get("body", b"") for part in parts))
+        return StoredAnswer(head["status"], headers, b"".join(part.get("body", b"") for part in parts))
 
     async def send_on(self, _: Scope, __: Receive, send: Send) -> None:
         for message in self.messages:
@@ -235,7 +237,7 @@ async def _before(until: float, first: asyncio.Future[Kept | None]) -> Kept | No
         raise _UnderWayError from None
 
 
-def _again(asked: Asked, fingerprint: bytes, answer: Answer) -> ASGIApp:
+def _again(asked: IdempotentRequest, fingerprint: bytes, answer: StoredAnswer) -> ASGIApp:
     if fingerprint != asked.fingerprint:
         return ProblemResponse.coded(
             IDEMPOTENCY_KEY_USED,
@@ -256,7 +258,7 @@ def _again(asked: Asked, fingerprint: bytes, answer: Answer) -> ASGIApp:
 
 def _fingerprint(scope: Scope, body: bytes) -> bytes:
     found = hashlib.sha256()
-    # The guard has seen to it that the type says how the body is read.
+    # The guard has set the media type.
     media_type = Headers(scope=scope).get("content-type", "").encode()
     for part in (scope["method"].encode(), scope["path"].encode(), scope["query_string"], media_type, body):
         found.update(hashlib.sha256(part).digest())
@@ -264,7 +266,7 @@ def _fingerprint(scope: Scope, body: bytes) -> bytes:
 
 
 def _received(body: bytes) -> Receive:
-    """The body again; then nothing more, as from a client who waits for the answer."""
+    """Return a `receive` that gives the body once, then nothing, like a client that waits for the answer."""
     sent = False
 
     async def receive() -> Message:
@@ -278,7 +280,7 @@ def _received(body: bytes) -> Receive:
 
 
 def describe(operation: dict[str, Any], problem: dict[str, Any]) -> None:
-    """Has the OpenAPI document tell of it at a POST; `problem` is the schema of refusals."""
+    """Add the header and its refusals to a POST in the OpenAPI document; `problem` is the schema of refusals."""
     operation["responses"].setdefault(
         "409",
         {

@@ -1,7 +1,7 @@
-"""How much of the server one may take up: connections, requests at a time, and time to send and to read.
+"""Limits of the HTTP server: connections, concurrent requests, and time to send and to read.
 
-Of these uvicorn bounds only how long a connection may stay open between two requests. Its limit on concurrency counts
-connections that have not asked for anything, so that with enough of them not even health would be told.
+uvicorn itself limits only idle time between requests. Its limit on concurrency counts idle connections too, so enough of
+them would block even the health routes.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from chassis.http.problems import MEDIA_TYPE, ProblemResponse, problem
 
 ASKED_BY_MACHINES: Final = ("/health/", "/metrics")
 MAX_HEAD_BYTES: Final = 65_536
-"""Of a request's line and headers together; and of whatever else a client sends that no application sees, as trailers.
+"""Limit on a request's line and headers together, and on other bytes that no application sees, such as trailers.
 
 The longest address that a parameter may hold, 4,096 characters, is 48 kB when each is one of four bytes, percent-encoded.
 """
@@ -29,42 +29,42 @@ The longest address that a parameter may hold, 4,096 characters, is 48 kB when e
 @dataclass(frozen=True, slots=True)
 class Limits:
     connections: int = 512
-    """Past it, the one that has waited longest without a request in hand is closed for a new one."""
+    """Open connections; beyond it, the longest idle one closes for a new one."""
     head_seconds: float = 10.0
-    """From the opening, or the end of the answer before, until a request's line and headers are there."""
+    """Time for a request's line and headers, from the opening or the end of the previous answer."""
     body_seconds: float = 30.0
-    """From there until its body is."""
+    """Time for the body after that."""
     read_seconds: float = 10.0
     read_bytes: int = 10_000
-    """Of an answer that does not fit into the buffers, so much must be read in so much time."""
+    """Bytes that a client must read within `read_seconds` of an answer that does not fit into the buffers."""
     idle_seconds: int = 5
-    """Between two requests."""
+    """Time between two requests."""
 
     @property
     def requests(self) -> int:
-        """At a time; fewer than connections, so that there is one left to ask for health."""
+        """Concurrent requests; fewer than connections, so that health checks get through."""
         return max(1, self.connections // 2)
 
     @property
     def bodies(self) -> int:
-        """That are awaited at a time; requests that wait for theirs are not among those in hand."""
+        """Requests that wait for their bodies; they do not count as running."""
         return max(1, self.connections // 4)
 
     @property
     def bodies_of_one(self) -> int:
-        """Likewise, of one client's network."""
+        """The same for one client's network."""
         return max(1, self.connections // 8)
 
     @property
     def lingering(self) -> int:
-        """Answered requests of whose bodies the rest is thrown away before their connections close."""
+        """Answered requests that read and discard their bodies before their connections close."""
         return max(1, self.connections // 16)
 
 
 class RequestLimit:
-    """ASGI middleware: 503 for what comes while `limit` requests are in hand; health and metrics are always answered.
+    """ASGI middleware: responds 503 while `limit` requests run, except for health and metrics.
 
-    A request that waits for its body is not in hand: a client may announce one that never comes.
+    A request that waits for its body does not count, as a client may announce a body that never comes.
     """
 
     def __init__(self, app: ASGIApp, limit: int) -> None:
@@ -91,7 +91,7 @@ class RequestLimit:
             self._in_hand -= 1
 
     def _uncounted(self, receive: Receive) -> Receive:
-        """`receive`, which does not count the request until its body has ended."""
+        """Wrap `receive` so that the request does not count until its body is complete."""
         is_ended = False
 
         async def receiving() -> Message:
@@ -110,7 +110,7 @@ class RequestLimit:
 
 
 def limited_protocol(bounds: Limits) -> type[asyncio.Protocol]:
-    """What uvicorn makes for each connection."""
+    """Return the protocol class with these limits, which uvicorn instantiates per connection."""
 
     class Limited(_Connection):
         limits = bounds
@@ -133,13 +133,13 @@ _TOO_LARGE: Final = f"its head is larger than {MAX_HEAD_BYTES} bytes"
 
 
 class _NotOursError(Exception):
-    """A request that the parser takes, and this server does not."""
+    """The parser accepts the request, but this server does not."""
 
 
 class _Connection(HttpToolsProtocol):
-    """One connection. Whatever happens on it, `_watch` sees which phase it is in and how long that may last.
+    """One connection. After each event `_watch` determines its phase and sets that phase's timeout.
 
-    The parser is a strict one (llhttp). It bounds no sizes and asks for no Host: both are seen to here.
+    The parser (llhttp) is strict, but does not check sizes and the Host header; this class does.
     """
 
     limits: ClassVar[Limits]
@@ -147,10 +147,10 @@ class _Connection(HttpToolsProtocol):
     _since: float = 0.0
     _timer: asyncio.TimerHandle | None = None
     _unused: int = 0
-    """Bytes that have come since the last that an application can see: the parser holds them."""
+    """Bytes in the parser since the last that the application saw."""
     _wrong: str = "it cannot be parsed"
     _is_deaf: bool = False
-    """What still comes is thrown away."""
+    """Discard further input."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -169,7 +169,7 @@ class _Connection(HttpToolsProtocol):
         self._watch()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        # Later ones are trailers, which might say what the headers were not allowed to.
+        # Later ones are trailers, which must not smuggle headers.
         if not self._head_is_there:
             super().on_header(name, value)
 
@@ -186,7 +186,7 @@ class _Connection(HttpToolsProtocol):
             super().on_headers_complete()
             self._unused = 0
             if self.parser.should_upgrade():
-                # To nothing that is spoken here; what comes after it is not HTTP to the parser.
+                # No upgrade is supported; the parser cannot read what follows.
                 self.cycle.keep_alive = False
             return
         raise _NotOursError
@@ -248,12 +248,12 @@ class _Connection(HttpToolsProtocol):
         cycle = self._last
         if cycle is None or cycle.response_complete:
             return _Phase.HEAD
-        # While another request is in hand, the body of the next is not read.
+        # While another request runs, the body of the next one is not read.
         return _Phase.BODY if cycle.more_body and not self.pipeline else _Phase.ANSWER
 
     @property
     def _last(self) -> RequestResponseCycle | None:
-        """The latest request whose head is there; several may have been sent without waiting for answers."""
+        """The latest request with a complete head; clients may pipeline several."""
         return cast("RequestResponseCycle | None", self.cycle)
 
     @property
@@ -275,13 +275,13 @@ class _Connection(HttpToolsProtocol):
         self._refuse(HTTPStatus.REQUEST_TIMEOUT, f"the request was not there within {within}; send it again")
 
     def _refuse(self, status: HTTPStatus, detail: str) -> None:
-        """Answers in the application's place, which hears that the client has gone; then closes."""
+        """Answer instead of the application, which sees a disconnect, then close the connection."""
         if self.transport.is_closing():
             return
         cycle = self._last
         if cycle is not None:
             if not (cycle.more_body or cycle.response_complete or self.pipeline):
-                # It follows a request that is in hand, whose answer comes first.
+                # A request that still runs comes first; its answer ends the connection.
                 cycle.keep_alive = False
                 self._is_deaf = True
                 return

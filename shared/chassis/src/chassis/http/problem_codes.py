@@ -1,7 +1,7 @@
-"""The stable codes by which programs tell refusals apart.
+"""Stable codes that identify refusals for programs.
 
-A code never changes its meaning. Each service lists its own codes; those that every API shares are here. Sentences may change at any
-time, so nobody should read them by program.
+The meaning of a code never changes. Each service lists its own codes; this module has those that all APIs share. Sentences may
+change at any time, so programs must not parse them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,7 +26,7 @@ class ProblemCode:
     type: str = ""
     """The `type` of such a refusal; empty: a URN that is made of the code."""
     also: tuple[HTTPStatus, ...] = ()
-    """Other statuses that the same may have, by what was asked for."""
+    """Other possible statuses of the same refusal."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "type", self.type or f"{_TYPE}{self.code}")
@@ -47,15 +47,15 @@ class RefusalError(HTTPException):
 
 
 def listed_codes(module: Mapping[str, Any]) -> tuple[ProblemCode, ...]:
-    """The codes among the names of a module, which hands over its `globals()`."""
+    """Return the codes of a module; pass its `globals()`."""
     return tuple(each for each in module.values() if isinstance(each, ProblemCode))
 
 
 def merged_codes(*lists: Iterable[ProblemCode]) -> tuple[ProblemCode, ...]:
-    """All of them, by status and code.
+    """Merge the codes, sorted by status and code.
 
     Raises:
-        ValueError: two different meanings have the same code.
+        ValueError: two codes of the same name differ.
     """
     known: dict[str, ProblemCode] = {}
     for each in (each for codes in lists for each in codes):
@@ -169,6 +169,6 @@ _BY_STATUS: Final = {each.status: each for each in COMMON if each.type == BLANK}
 
 
 def code_of_status(status: int) -> str:
-    """What stands for a refusal that has no code of its own."""
+    """Return the general code of a status, for refusals without their own."""
     known = _BY_STATUS.get(HTTPStatus(status)) if status in set(HTTPStatus) else None
     return known.code if known else "refused"

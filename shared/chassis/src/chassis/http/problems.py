@@ -1,4 +1,4 @@
-"""How a refusal is told: as problem details (RFC 9457), whoever refuses, in every service.
+"""Responses for refusals: problem details (RFC 9457), alike in all services.
 
 {"type": "about:blank", "title": "Not Found", "status": 404, "code": "not_found", "detail": "a sentence that says what to do"}
 """
@@ -57,7 +57,7 @@ class ProblemResponse(JSONResponse):
 def problem(
     status: int, detail: str, *, kind: str = BLANK, code: str | None = None, **more: Any
 ) -> dict[str, Any]:
-    """The members of a problem, in the order in which people read them."""
+    """Return the members of a problem, in reading order."""
     code = code or (code_of_status(status) if kind == BLANK else kind)
     told = {"type": kind, "title": _title(status, kind, code), "status": int(status), "code": code}
     return {**told, "detail": detail, **more}

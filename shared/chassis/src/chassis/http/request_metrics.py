@@ -1,4 +1,4 @@
-"""How requests fare: how many, how they were answered and how long that took, by route."""
+"""Metrics of requests by route: number, status and duration."""
 
 import time
 from typing import Final

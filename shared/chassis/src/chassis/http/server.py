@@ -1,4 +1,4 @@
-"""The server itself, and health."""
+"""The HTTP server and the health routes."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -44,7 +44,7 @@ def health_routes(check: ReadinessCheck, remarks: Remarks = dict) -> list[Route]
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, without its own ideas about signals: the process stops its parts in order."""
+    """uvicorn without signal handlers, as the process stops its parts in order."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -54,9 +54,9 @@ class _Server(uvicorn.Server):
 def server(
     app: ASGIApp, host: str, port: int, *, limits: Limits | None = None, proxies: Sequence[str] = ()
 ) -> uvicorn.Server:
-    """An HTTP server for the app; `await server.serve()` runs it, `server.should_exit = True` ends it.
+    """Build an HTTP server for the app; `await server.serve()` runs it, `server.should_exit = True` ends it.
 
-    Of `proxies`, addresses and networks, it believes what they say of the client's address in `X-Forwarded-For`; of nobody else.
+    It trusts `X-Forwarded-For` only from `proxies` (addresses and networks).
     """
     limits = limits or Limits()
     waiting = WaitingBodies(limits.bodies, limits.bodies_of_one)

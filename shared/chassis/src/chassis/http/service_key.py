@@ -1,4 +1,4 @@
-"""The keys of the header `X-Service-Key`: that of whoever runs the system, and those that processes of ours send each other."""
+"""Keys of the header `X-Service-Key`: the operator's service key, and pair keys between processes."""
 
 import hashlib
 import hmac
@@ -16,14 +16,14 @@ from chassis.http.callers import SERVICE, Authorise, Caller, Scope
 from chassis.service_keys import hash_of, keys_of
 
 API_PREFIX: Final = "/v1/"
-"""Everything under it asks for a key."""
+"""Everything under it needs a key."""
 API_KEY_BEGINS: Final = "be_"
 
 
 class ServiceKey:
-    """Knows who sends the right `X-Service-Key`, which opens every route; raises HTTP 401 otherwise.
+    """Authorises requests with the right `X-Service-Key` for every route; raises HTTP 401 otherwise.
 
-    `key` is the key, or its hash: then who is given it can tell the key, and not send it.
+    `key` is the key or its hash; the hash can check a key, but not be sent as one.
     """
 
     def __init__(self, key: SecretStr) -> None:
@@ -36,22 +36,22 @@ class ServiceKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """What one process may ask of this one."""
+class PairAccess:
+    """The routes of this process that another one may use with their pair key."""
 
     caller: str
     keys: SecretStr | None
-    """All of them open; None: it has none of its own, and sends the service key."""
+    """Accepted keys; None: the other process sends the service key."""
     opens: frozenset[str]
-    """`GET /v1/research/{research_id}`; nothing else."""
+    """Routes such as `GET /v1/research/{research_id}`; the keys open no others."""
     scopes: frozenset[Scope] = frozenset({Scope.READ, Scope.SUBMIT})
-    """That these routes need."""
+    """Scopes that these routes need."""
 
 
 class PairKeys:
-    """Knows each process by the key that it shares with this one, which opens what that process reads; others by `otherwise`."""
+    """Authorises processes by their pair keys for their routes, and others by `otherwise`."""
 
-    def __init__(self, otherwise: Authorise, pairs: Iterable[Pair]) -> None:
+    def __init__(self, otherwise: Authorise, pairs: Iterable[PairAccess]) -> None:
         self._otherwise = otherwise
         self._known = [
             (
@@ -69,7 +69,7 @@ class PairKeys:
         for pair, hashes, routes in self._known:
             if not any(hmac.compare_digest(given, each) for each in hashes):
                 continue
-            # During a change, two pairs may share what is going to be the former key of both.
+            # During a key rotation two pairs may share a key.
             if any(method == request.method and path.match(request.url.path) for method, path in routes):
                 return Caller(pair.caller, pair.scopes, key_id=pair.caller)
             refused = pair.caller
@@ -81,7 +81,7 @@ class PairKeys:
 
 
 def _what_was_wrong(request: Request) -> str:
-    """Says what is true of the kind of key that was sent."""
+    """Return the error for the kind of key that was sent."""
     given = request.headers.get("x-service-key", "")
     if given.startswith(API_KEY_BEGINS):
         return "this is an API key, not the service key; send it in the header Authorization, as “Bearer be_…”, without X-Service-Key"

@@ -1,4 +1,4 @@
-"""What is running: the version of a process, the revision it was built from and its Python, under `/metrics`."""
+"""The metric with the version, source revision and Python of a process."""
 
 import platform
 from collections.abc import Iterator
@@ -11,12 +11,12 @@ UNKNOWN = "unknown"
 
 
 class BuildInfo(Collector):
-    """`<system>_build_info`, always 1; what it tells is in its labels.
+    """Collects `<system>_build_info`, always 1; its labels hold the facts.
 
     Args:
-        system: what the process is a part of, `like_this`.
-        name: the process's own; its version is that of the distribution `<system>-<name>`.
-        revision: of the sources, as whoever built it says; may be empty.
+        system: prefix of the metric's name, `like_this`.
+        name: name of the process; its version is that of the distribution `<system>-<name>`.
+        revision: revision of the sources, set by the build; may be empty.
     """
 
     def __init__(self, system: str, name: str, revision: str) -> None:
@@ -32,7 +32,7 @@ class BuildInfo(Collector):
 
 
 def version_of(system: str, name: str) -> str:
-    """Of the installed distribution; `unknown` if the process runs from somewhere else."""
+    """Return the version of the installed distribution; `unknown` if there is none."""
     try:
         return version(f"{system}-{name}")
     except PackageNotFoundError:

@@ -1,7 +1,6 @@
-"""What every span tells of its work: the `correlation_id` of the chain it belongs to, and what the chain is about.
+"""Span attributes that describe the chain: its `correlation_id` and its subject.
 
-These attributes are carried on from span to span: within a process by `chassis.observing.correlation`, from process to
-process as W3C baggage.
+Spans inherit them: within a process through `chassis.observing.correlation`, between processes as W3C baggage.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,24 +11,24 @@ from opentelemetry.trace import Span
 
 CORRELATION_ID: Final = "correlation_id"
 MAX_VALUE: Final = 200
-"""Characters of an attribute that is carried on, as of a `correlation_id` in the envelope."""
+"""Characters of an inherited attribute, as of a `correlation_id` in the envelope."""
 
 _carried: Final = {CORRELATION_ID}
 
 
 def carry(names: Iterable[str]) -> None:
-    """From now on these attributes are carried on too; once, before there are spans."""
+    """Make spans inherit these attributes too; call it once, before the first span."""
     _carried.update(names)
 
 
 def carried_by(span: Span) -> dict[str, str]:
-    """What a span carries on; empty for one that is not recorded here."""
+    """Return the inheritable attributes of a span; empty for a span that is not recorded here."""
     attributes = getattr(span, "attributes", None) or {}
     return {name: value for name in _carried if isinstance(value := attributes.get(name), str)}
 
 
 def carried_in(values: Mapping[str, object]) -> dict[str, str]:
-    """What is to be carried on of values that somebody else has sent."""
+    """Return the valid inheritable attributes among values from outside."""
     return {
         name: value
         for name in _carried
@@ -38,15 +37,15 @@ def carried_in(values: Mapping[str, object]) -> dict[str, str]:
 
 
 def chain_of(span: Span) -> str | None:
-    """The `correlation_id` that a span carries; None for one that is not recorded here."""
+    """Return the `correlation_id` of a span; None for a span that is not recorded here."""
     value = (getattr(span, "attributes", None) or {}).get(CORRELATION_ID)
     return value if isinstance(value, str) else None
 
 
 def name_chain(correlation_id: str | None, *, also: Mapping[str, str] | None = None) -> None:
-    """Tells the running span to which chain it has turned out to belong, unless it knows.
+    """Set the chain of the running span unless it has one.
 
-    `also` are attributes under which the chain is looked for too.
+    `also` are further attributes to find the chain by.
     """
     span = trace.get_current_span()
     if not span.is_recording():

@@ -1,6 +1,6 @@
-"""`correlation_id` and what a chain is about on every span, those of libraries included.
+"""Copies the chain's attributes to every span, those of libraries included.
 
-Apart, because the SDK is loaded only where it is used.
+A module of its own, because it imports the SDK, which is loaded only if tracing is on.
 """
 
 from opentelemetry import trace
@@ -11,7 +11,7 @@ from chassis.observing.chains import CORRELATION_ID, carried_by, chain_of
 
 
 class CorrelationOnEverySpan(SpanProcessor):
-    """A span that does not say to which chain it belongs is told by its parent, or else by the running span."""
+    """Gives each span without a chain the attributes of its parent, or else of the running span."""
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
         if chain_of(span) is not None:

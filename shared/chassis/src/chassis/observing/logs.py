@@ -1,4 +1,4 @@
-"""Structured logs: one event per line, with the context of the message at hand bound once."""
+"""Structured logs: one event per line, with the context of the current message bound once."""
 
 import logging
 import logging.config
@@ -19,7 +19,7 @@ def _add_trace_ids(
 
 
 def ids_of(span: trace.Span) -> dict[str, str]:
-    """What a line has to find its span by; nothing where spans are not made."""
+    """Return the ids that link a log line to its span; empty without tracing."""
     context = span.get_span_context()
     if not context.is_valid:
         return {}
@@ -27,14 +27,14 @@ def ids_of(span: trace.Span) -> dict[str, str]:
 
 
 def redact(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Every line passes it: whatever a message or an error says, no secret is written."""
+    """Hide secrets in every log line."""
     for name, value in redaction.anything(event).items():
         event[name] = value
     return event
 
 
 def configure(service: str, level: str = "info", form: Literal["json", "console"] = "json") -> None:
-    """Sends everything, libraries' logging included, to standard output in one form."""
+    """Send all logs, those of libraries included, to standard output in one format."""
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -79,12 +79,12 @@ def configure(service: str, level: str = "info", form: Literal["json", "console"
             },
             "root": {"handlers": ["out"], "level": level.upper()},
             "loggers": {
-                # Their own news of every attempt to connect and of every channel that is lost, hundreds in an outage: the
-                # service says once that the broker is unavailable, and which consumer was lost.
+                # They log every connection attempt and every lost channel, hundreds in an outage; the service logs
+                # the outage and each lost consumer once.
                 "aio_pika": {"level": libraries_level},
                 "aiormq": {"level": libraries_level},
                 "httpx": {"level": "WARNING"},
-                # A warning for each time it tries again; that it gave up is said once.
+                # It warns about each retry; the final failure is one error.
                 "opentelemetry.exporter": {"level": "ERROR"},
                 "uvicorn.access": {"level": "WARNING"},
             },

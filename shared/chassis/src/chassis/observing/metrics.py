@@ -1,6 +1,6 @@
-"""What a process shows to Prometheus under `/metrics`: counts made where things happen, and a few samples of its tables.
+"""The metrics of a process under `/metrics`: counters in the code, and samples of its tables.
 
-Every name begins with the name of the system; which process it is, Prometheus knows by where it asks (its label `job`).
+Every name begins with the system's; Prometheus adds the process as the label `job`.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from starlette.routing import Route
 from chassis.database.pool import Connection, Connections
 
 SAMPLE_SECONDS: Final = 15.0
-"""Between two looks at the tables, however often Prometheus asks."""
+"""Interval between two samples of the tables, independent of Prometheus."""
 
 Read = Callable[[Connection], Awaitable[Mapping[str, float]]]
 """Reads a gauge: the value of its one label → its value."""
@@ -33,7 +33,7 @@ Sample = Callable[[Connection], Awaitable[list[Metric]]]
 
 @dataclass(frozen=True, slots=True)
 class TableGauge:
-    """A figure that a process reads from its own tables."""
+    """A gauge that a process reads from its own tables."""
 
     name: str
     documentation: str
@@ -62,24 +62,24 @@ class Families:
 
 
 class Metrics(Collector):
-    """Everything that one process shows."""
+    """The registry of all metrics of one process."""
 
     def __init__(self, connections: Connections, *, prefix: str) -> None:
         self.families = Families(prefix)
         self._connections = connections
         self._samples: list[Sample] = []
         self._sampled: list[Metric] = []
-        # One of its own: several processes' worth may live in one, as in tests.
+        # A registry of its own: tests run several processes in one.
         self._registry = CollectorRegistry()
         self._registry.register(self)
         ProcessCollector(registry=self._registry)
 
     def add_collector(self, collector: Collector) -> None:
-        """Shows what `collector` has counted, too."""
+        """Add a collector to `/metrics`."""
         self._registry.register(collector)
 
     def add_sample(self, sample: Sample) -> None:
-        """Shows what is read from the tables every `SAMPLE_SECONDS`."""
+        """Add metrics that are read from the tables every `SAMPLE_SECONDS`."""
         self._samples.append(sample)
 
     def add_gauge(self, gauge: TableGauge) -> None:
@@ -92,7 +92,7 @@ class Metrics(Collector):
         self.add_sample(sample)
 
     def route(self) -> Route:
-        """`/metrics`, without a key: for the network that the process lives in, not for its visitors."""
+        """Return the route `/metrics`; it needs no key, so it must not be public."""
 
         async def show(request: Request) -> Response:
             encode, content_type = choose_encoder(request.headers.get("accept", ""))
@@ -101,7 +101,7 @@ class Metrics(Collector):
         return Route("/metrics", show, include_in_schema=False)
 
     async def keep_sampling(self) -> None:
-        """Reads the gauges of tables again and again; where that fails there are none, rather than old ones."""
+        """Sample the tables forever; on errors, drop the old samples."""
         try:
             while True:
                 await self.sample()
@@ -110,7 +110,7 @@ class Metrics(Collector):
             self._sampled = []
 
     async def sample(self) -> None:
-        """Reads the gauges of tables once.
+        """Sample the tables once.
 
         Raises:
             DatabaseUnavailableError: the database is away.
@@ -122,5 +122,5 @@ class Metrics(Collector):
         self._sampled = sampled
 
     def collect(self) -> Iterator[Metric]:
-        """What was sampled last."""
+        """Yield the latest samples."""
         yield from self._sampled

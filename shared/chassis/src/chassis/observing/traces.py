@@ -1,8 +1,7 @@
-"""Traces of chains, carried from process to process as W3C trace context, and as W3C baggage what they are about.
+"""Traces of chains, propagated between processes as W3C trace context and baggage.
 
-Nothing is exported, and next to nothing is spent, until `OTEL_EXPORTER_OTLP_ENDPOINT` is set; a trace that somebody
-else has begun is still passed on. Every span has the attribute `correlation_id` (`chassis.observing.chains`). The spans of HTTP requests are made in
-`chassis.http.spans`.
+Without `OTEL_EXPORTER_OTLP_ENDPOINT` there are no spans and almost no cost; traces from outside are still propagated. Every
+span has the attribute `correlation_id` (`chassis.observing.chains`). `chassis.http.spans` makes the spans of HTTP requests.
 """
 
 import os
@@ -29,9 +28,9 @@ TRACEPARENT: Final = "traceparent"
 TRACESTATE: Final = "tracestate"
 BAGGAGE: Final = "baggage"
 FLUSH_SECONDS: Final = 5.0
-"""How long the end of a process waits for a receiver of spans that does not answer."""
+"""How long the shutdown waits for a receiver of spans that does not answer."""
 MAX_STACK: Final = 4_000
-"""Characters of a stack that are kept with a span; of its end, which says what happened and nearest to where."""
+"""Characters of a stack trace in a span, from its end, which has the error and the nearest frames."""
 MAX_DETAIL: Final = 1_000
 _PROPAGATOR: Final = TraceContextTextMapPropagator()
 _BAGGAGE: Final = W3CBaggagePropagator()
@@ -45,13 +44,14 @@ TraceHeaders = dict[str, str]
 
 
 def configure(service: str, endpoint: str | None, *, version: str | None = None) -> None:
-    """Sends spans to an OTLP/HTTP endpoint such as `http://jaeger:4318`; without one, tracing stays off.
+    """Send spans to an OTLP/HTTP endpoint such as `http://jaeger:4318`; without one, tracing stays off.
 
-    `OTEL_BSP_…`, `OTEL_TRACES_SAMPLER`, `OTEL_RESOURCE_ATTRIBUTES` and the other variables of the OpenTelemetry SDK apply. Headers, which
-    may hold a collector's key, may also be in the file that `OTEL_EXPORTER_OTLP_HEADERS_FILE` or `OTEL_EXPORTER_OTLP_TRACES_HEADERS_FILE` names.
+    `OTEL_BSP_…`, `OTEL_TRACES_SAMPLER`, `OTEL_RESOURCE_ATTRIBUTES` and the other variables of the OpenTelemetry SDK apply.
+    Headers, such as a collector's key, may also come from the file in `OTEL_EXPORTER_OTLP_HEADERS_FILE` or
+    `OTEL_EXPORTER_OTLP_TRACES_HEADERS_FILE`.
 
     Raises:
-        SecretFileError: such a file cannot be read.
+        SecretFileError: such a file is unreadable.
     """
     if endpoint is None:
         return
@@ -64,7 +64,7 @@ def configure(service: str, endpoint: str | None, *, version: str | None = None)
 
 
 def _headers(environment: Mapping[str, str]) -> dict[str, str] | None:
-    """Those for spans alone go before those for every signal, as in the SDK; None: the SDK finds none either."""
+    """Return the headers for spans, else those for all signals, as the SDK does; None without any."""
     from opentelemetry.util.re import parse_env_headers  # noqa: PLC0415
 
     for variable in ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"):
@@ -74,7 +74,7 @@ def _headers(environment: Mapping[str, str]) -> dict[str, str] | None:
 
 
 def provider(processor: "SpanProcessor", service: str, version: str | None = None) -> "TracerProvider":
-    """What makes the spans of a service and hands them to `processor`."""
+    """Build the tracer provider of a service; `processor` receives its spans."""
     from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
     from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
 
@@ -88,17 +88,17 @@ def provider(processor: "SpanProcessor", service: str, version: str | None = Non
 
 
 def flush() -> None:
-    """Sends what is still buffered, within `FLUSH_SECONDS`; called once at shutdown."""
+    """Send buffered spans within `FLUSH_SECONDS`; call it once at shutdown."""
     shutdown = getattr(trace.get_tracer_provider(), "shutdown", None)
     if shutdown is not None:
-        # The exporter has a patience of its own, longer than a container is given to stop.
+        # The exporter's own timeout exceeds the time that a container has to stop.
         sending = threading.Thread(target=shutdown, name="last spans", daemon=True)
         sending.start()
         sending.join(FLUSH_SECONDS)
 
 
 def active() -> bool:
-    """Whether this process makes spans at all."""
+    """Return whether this process makes spans."""
     return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
 
 
@@ -110,12 +110,12 @@ def tracer() -> trace.Tracer:
 
 
 def current_headers() -> TraceHeaders:
-    """The running span as headers for an outgoing message; empty when nothing is traced."""
+    """Return the running span as headers for an outgoing message; empty without tracing."""
     return headers_of(trace.get_current_span())
 
 
 def headers_of(span: Span) -> TraceHeaders:
-    """What continues `span` in another process: its place in the trace, and what it carries on."""
+    """Return the headers that continue `span` in another process: trace context and baggage."""
     if not span.get_span_context().is_valid:
         return {}
     carrier: TraceHeaders = {}
@@ -124,12 +124,12 @@ def headers_of(span: Span) -> TraceHeaders:
 
 
 def kept_of(headers: Mapping[str, Any]) -> TraceHeaders:
-    """Of the headers of a message or request, those that continue its trace."""
+    """Return those headers of a message or request that continue its trace."""
     return {name: text for name in (TRACEPARENT, TRACESTATE, BAGGAGE) if (text := _text(headers.get(name)))}
 
 
 def baggage_of(carried: Mapping[str, str]) -> TraceHeaders:
-    """The header that says what the work is about; none if nothing is said."""
+    """Return the baggage header with these attributes; empty without any."""
     context, carrier = OtelContext(), TraceHeaders()
     for name, value in sorted(carried.items()):
         context = baggage.set_baggage(name, value, context)
@@ -138,7 +138,7 @@ def baggage_of(carried: Mapping[str, str]) -> TraceHeaders:
 
 
 def carried_in(headers: Mapping[str, Any]) -> dict[str, str]:
-    """What the headers of a message or request say that its work is about, of what is carried on here."""
+    """Return the inheritable attributes in the baggage of a message or request."""
     text = _text(headers.get(BAGGAGE))
     if not text:
         return {}
@@ -146,7 +146,7 @@ def carried_in(headers: Mapping[str, Any]) -> dict[str, str]:
 
 
 def context_from(headers: Mapping[str, Any]) -> OtelContext | None:
-    """The trace that the headers of a message or request continue; None when they name none."""
+    """Return the trace context in the headers of a message or request; None if there is none."""
     carrier = {name: text for name in (TRACEPARENT, TRACESTATE) if (text := _text(headers.get(name)))}
     if TRACEPARENT not in carrier:
         return None
@@ -161,7 +161,7 @@ def _text(value: object) -> str | None:
 
 @contextmanager
 def activated(span: Span) -> Iterator[None]:
-    """Within the block, spans and log lines belong to `span`; the block does not end it."""
+    """Make `span` the current one for the block; the block does not end it."""
     if span is INVALID_SPAN:
         yield
         return
@@ -174,7 +174,7 @@ def activated(span: Span) -> Iterator[None]:
 
 @contextmanager
 def on_behalf_of(contexts: Sequence[OtelContext]) -> Iterator[None]:
-    """Within the block, the work is that of all these: part of the first one's trace, linked to the others."""
+    """Attribute the work of the block to all contexts: it is part of the first one's trace and linked to the others."""
     others = [trace.get_current_span(other).get_span_context() for other in contexts[1:]]
     links = tuple(Link(other) for other in others if other.is_valid)
     token = otel_context.attach(otel_context.set_value(_ALSO_FOR, links, contexts[0]))
@@ -185,7 +185,7 @@ def on_behalf_of(contexts: Sequence[OtelContext]) -> Iterator[None]:
 
 
 def links_to_others() -> Sequence[Link]:
-    """Those on whose behalf the work is done too; see `on_behalf_of`."""
+    """Return links to the other contexts of `on_behalf_of`."""
     links = otel_context.get_value(_ALSO_FOR)
     return links if isinstance(links, tuple) else ()
 
@@ -194,7 +194,7 @@ def links_to_others() -> Sequence[Link]:
 
 
 def end_span(span: Span, error: BaseException | None = None) -> None:
-    """Ends a span, as failed if there is an error; one that has ended stays as it is."""
+    """End a span, as failed if there is an error; an ended span stays as it is."""
     if not span.is_recording():
         return
     if error is not None:
@@ -204,7 +204,7 @@ def end_span(span: Span, error: BaseException | None = None) -> None:
 
 
 def fail_span(span: Span, error_type: str, detail: str, stack: str = "") -> None:
-    """Marks a span as failed; where there is something to tell, in an `exception` event too."""
+    """Mark a span as failed; add an `exception` event if there is a detail or stack."""
     if not span.is_recording():
         return
     detail = redaction.text(detail[: 8 * MAX_DETAIL])[:MAX_DETAIL]

@@ -1,7 +1,7 @@
-"""For tests: run a process for real, stand between it and its servers, receive its spans, wait for conditions."""
+"""Test helpers: run a real process, put a faulty proxy before its servers, receive its spans, wait for conditions."""
 
 from chassis.testing.apps import running, serving
-from chassis.testing.proxy import ServerProxy, Strike, TcpProxy, Towards
+from chassis.testing.proxy import Direction, ServerProxy, Strike, TcpProxy
 from chassis.testing.waiting import eventually
 
-__all__ = ["ServerProxy", "Strike", "TcpProxy", "Towards", "eventually", "running", "serving"]
+__all__ = ["Direction", "ServerProxy", "Strike", "TcpProxy", "eventually", "running", "serving"]

@@ -1,4 +1,4 @@
-"""Running a process for real, inside a test."""
+"""Runs a real process inside a test."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -17,7 +17,7 @@ AppT = TypeVar("AppT", bound=App)
 
 @asynccontextmanager
 async def running(app: AppT) -> AsyncIterator[AppT]:
-    """Runs it, ready when the block begins, stopped in order when it ends."""
+    """Run the app for the block: it is ready at the beginning, and shut down at the end."""
     task = asyncio.create_task(app.run())
     try:
         await eventually(lambda: _ready(app, task))
@@ -31,7 +31,7 @@ async def running(app: AppT) -> AsyncIterator[AppT]:
 async def serving(
     app: ASGIApp, *, limits: Limits | None = None, proxies: Sequence[str] = ()
 ) -> AsyncIterator[str]:
-    """Serves an application alone, without a process around it, on a free port; yields `http://127.0.0.1:port`."""
+    """Serve an ASGI application on a free port, without an `App`; yield `http://127.0.0.1:port`."""
     alone = server(app, "127.0.0.1", 0, limits=limits, proxies=proxies)
     task = asyncio.create_task(alone.serve())
     try:

@@ -1,4 +1,4 @@
-"""A TCP proxy that stands between a service and its broker or database and does what networks do to them."""
+"""A TCP proxy between a service and its broker or database, which simulates network faults."""
 
 import asyncio
 import random
@@ -22,14 +22,14 @@ _UnderWay = asyncio.Queue[tuple[float, bytes | None]]
 """Chunks with the time they arrive at; the last is empty, or `_RESET_BY_PEER`."""
 
 
-class Towards(StrEnum):
-    """A direction: whom the bytes are for."""
+class Direction(StrEnum):
+    """The receiver of bytes: server or client."""
 
     SERVER = "server"
     CLIENT = "client"
 
 
-BOTH: Final = (Towards.SERVER, Towards.CLIENT)
+BOTH: Final = (Direction.SERVER, Direction.CLIENT)
 
 
 @dataclass(slots=True, eq=False)
@@ -47,7 +47,7 @@ class Strike:
 
 @dataclass(slots=True, eq=False)
 class _Direction:
-    """What is wrong with one direction at present."""
+    """The current faults of one direction."""
 
     passable: asyncio.Event
     loses: bool = False
@@ -61,8 +61,8 @@ class _Direction:
 class _Link:
     """One connection from a client through to the server."""
 
-    writers: dict[Towards, asyncio.StreamWriter]
-    left: dict[Towards, int | None]
+    writers: dict[Direction, asyncio.StreamWriter]
+    left: dict[Direction, int | None]
     """Bytes that may still pass before the connection is reset; None for any number."""
     silenced: bool = False
     damaged: bool = False
@@ -89,7 +89,7 @@ class TcpProxy:
         self._tasks: set[asyncio.Task[None]] = set()
         self._open = True
         self._closes = False
-        self._directions = {towards: _Direction(_event_set()) for towards in Towards}
+        self._directions = {towards: _Direction(_event_set()) for towards in Direction}
         self.fired: Counter[str] = Counter()
 
     async def __aenter__(self) -> Self:
@@ -132,13 +132,13 @@ class TcpProxy:
         self._closes = True
         self.reset()
 
-    def delay(self, seconds: float, *, jitter: float = 0.0, towards: Iterable[Towards] = BOTH) -> None:
+    def delay(self, seconds: float, *, jitter: float = 0.0, towards: Iterable[Direction] = BOTH) -> None:
         """Lets everything arrive later by `seconds`, give or take `jitter`; order stays, as it does in TCP."""
         for each in towards:
             self._directions[each].delay = seconds
             self._directions[each].jitter = jitter
 
-    def black_hole(self, *, towards: Iterable[Towards] = BOTH, lose: bool = False) -> None:
+    def black_hole(self, *, towards: Iterable[Direction] = BOTH, lose: bool = False) -> None:
         """Lets nothing through, not even the end of a connection; connections stay open and new ones hang.
 
         Held bytes arrive once mended, as TCP would repeat them. With `lose` they never do, and mending resets the
@@ -148,7 +148,7 @@ class TcpProxy:
             self._directions[each].passable.clear()
             self._directions[each].loses = lose
 
-    def cut_after(self, size: int, *, towards: Iterable[Towards] = BOTH) -> None:
+    def cut_after(self, size: int, *, towards: Iterable[Direction] = BOTH) -> None:
         """Resets each connection, those to come too, after `size` further bytes in a direction."""
         for each in towards:
             self._directions[each].budget = size
@@ -159,7 +159,7 @@ class TcpProxy:
         self,
         pattern: bytes,
         *,
-        towards: Towards,
+        towards: Direction,
         action: Literal["reset", "silence"] = "reset",
         times: int = 1,
     ) -> Strike:
@@ -179,7 +179,7 @@ class TcpProxy:
             direction.loses = False
             direction.passable.set()
         for link in list(self._links):
-            link.left = dict.fromkeys(Towards)
+            link.left = dict.fromkeys(Direction)
             if link.damaged:
                 self._reset(link, "reset")
 
@@ -217,12 +217,12 @@ class TcpProxy:
             _reset(writer)
             return
         budgets = {towards: direction.budget for towards, direction in self._directions.items()}
-        link = _Link({Towards.SERVER: target_writer, Towards.CLIENT: writer}, budgets)
+        link = _Link({Direction.SERVER: target_writer, Direction.CLIENT: writer}, budgets)
         self._links.add(link)
         try:
             async with asyncio.TaskGroup() as pumps:
-                pumps.create_task(self._pump(link, Towards.SERVER, reader))
-                pumps.create_task(self._pump(link, Towards.CLIENT, target_reader))
+                pumps.create_task(self._pump(link, Direction.SERVER, reader))
+                pumps.create_task(self._pump(link, Direction.CLIENT, target_reader))
         except asyncio.CancelledError:
             link.reset()
             raise
@@ -243,7 +243,7 @@ class TcpProxy:
         closed = [each.passable for each in self._directions.values() if not each.passable.is_set()]
         return closed[0] if closed else None
 
-    async def _pump(self, link: _Link, towards: Towards, reader: asyncio.StreamReader) -> None:
+    async def _pump(self, link: _Link, towards: Direction, reader: asyncio.StreamReader) -> None:
         """Reads one side; `_forward` writes the other, when it is time."""
         under_way: _UnderWay = asyncio.Queue(_CHUNKS_UNDER_WAY)
         async with asyncio.TaskGroup() as both:
@@ -256,7 +256,7 @@ class TcpProxy:
                     data = _RESET_BY_PEER
                 await under_way.put((self._due(towards), data))
 
-    def _due(self, towards: Towards) -> float:
+    def _due(self, towards: Direction) -> float:
         direction = self._directions[towards]
         now = asyncio.get_running_loop().time()
         if not direction.delay and not direction.jitter:
@@ -264,7 +264,7 @@ class TcpProxy:
         self.fired["delayed"] += 1
         return now + max(0.0, direction.delay + self._random.uniform(-direction.jitter, direction.jitter))
 
-    async def _forward(self, link: _Link, towards: Towards, under_way: _UnderWay) -> None:
+    async def _forward(self, link: _Link, towards: Direction, under_way: _UnderWay) -> None:
         direction, writer = self._directions[towards], link.writers[towards]
         seen = b""
         while True:
@@ -297,7 +297,7 @@ class TcpProxy:
         return True
 
     def _strike(self, link: _Link, direction: _Direction, data: bytes, seen: bytes) -> tuple[bytes, bytes]:
-        """What of `data` may pass, and its tail: a pattern may arrive in two pieces."""
+        """Return the part of `data` that may pass, and its tail, as a pattern may arrive in two pieces."""
         text = seen + data
         for strike in direction.strikes:
             at = text.find(strike.pattern)
@@ -316,7 +316,7 @@ class TcpProxy:
         longest = max((len(strike.pattern) for strike in direction.strikes), default=1)
         return data, text[len(text) - longest + 1 :] if longest > 1 else b""
 
-    def _within_budget(self, link: _Link, towards: Towards, data: bytes) -> bytes:
+    def _within_budget(self, link: _Link, towards: Direction, data: bytes) -> bytes:
         left = link.left[towards]
         if left is None:
             return data

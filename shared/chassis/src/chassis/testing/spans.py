@@ -1,4 +1,4 @@
-"""A receiver of spans: OTLP over HTTP, as a tracing backend takes them, kept to be looked at."""
+"""A receiver of spans over OTLP/HTTP, which stores them for tests."""
 
 import gzip
 import json
@@ -34,12 +34,12 @@ class ReceivedSpan:
     exceptions: tuple[dict[str, Any], ...] = ()
     """Attributes of its events `exception`."""
     complaint: str = ""
-    """What went wrong, of one that failed."""
+    """The error of a failed span."""
 
 
 @dataclass(slots=True)
 class SpanReceiver:
-    """What has been sent to `url`; the same address answers as Jaeger's own `/api/v3` does."""
+    """The spans sent to `url`; the same address answers like Jaeger's `/api/v3`."""
 
     url: str
     spans: list[ReceivedSpan] = field(default_factory=list)
@@ -120,7 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Nothing: the tests say what they have seen."""
+        """Log nothing."""
 
 
 def _received(service: str, span: Any) -> ReceivedSpan:

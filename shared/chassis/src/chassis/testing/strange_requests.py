@@ -1,4 +1,4 @@
-"""Requests as nobody sends them by accident, made from a seed, for servers that must not fail over any of them."""
+"""Fuzzes servers with malformed requests, generated from a seed."""
 
 import asyncio
 import json
@@ -115,31 +115,31 @@ _METHODS: Final = (
 )
 _NOT_THERE: Final = "/docs lists what there is"
 _OF_THE_SERVER: Final = {400, 405, 408}
-"""Answered before a route is known, or instead of one."""
+"""Statuses that need no route."""
 _Made: TypeAlias = tuple[str, str, bytes]
-"""Method, path as routes have it, and the bytes."""
+"""Method, route path, and the bytes."""
 _SECONDS: Final = 20.0
 """For one answer, on a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class FuzzTarget:
     origin: str
     paths: Sequence[str]
     """As routes have them: `/v1/brands/{slug}`."""
     known: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Values of parameters, by name, for which there is something to be found."""
+    """Parameter values by name that exist on the server."""
     bodies: Sequence[Any] = ()
-    """JSON that some routes take."""
+    """Valid JSON bodies of some routes."""
     key: str = ""
     document: Mapping[str, Any] | None = None
-    """The OpenAPI document; what it does not say must not be answered."""
+    """The OpenAPI document; answers that it does not list are errors."""
 
 
-async def ask_strangely(target: Target, *, count: int) -> Counter[int]:
-    """First all requests with one strange thing in them, then `count` with several; returns how often each status was answered, 0 for a connection closed without one.
+async def ask_strangely(target: FuzzTarget, *, count: int) -> Counter[int]:
+    """Send all requests with one malformed part, then `count` with several; return the number of answers by status.
 
-    The latter come from the seed in the environment's `SEED`, or 1.
+    Status 0 is a connection that closed without an answer. The seed is the environment's `SEED`, or 1.
 
     Raises:
         AssertionError: something failed, or was answered that the document does not tell of; names the request.
@@ -162,12 +162,12 @@ async def ask_strangely(target: Target, *, count: int) -> Counter[int]:
 
 
 class _Strange:
-    def __init__(self, target: Target, chance: random.Random) -> None:
+    def __init__(self, target: FuzzTarget, chance: random.Random) -> None:
         self._target = target
         self._chance = chance
 
     def one_at_a_time(self) -> Iterator[_Made]:
-        """All else is as it should be, so that the strange thing gets as far as it can."""
+        """Yield requests with one malformed part; the rest is valid, so that the request gets far."""
         # One that is there several times is asked by chance as often, and once here.
         for path in dict.fromkeys(self._target.paths):
             names = [piece.strip("{}") for piece in path.split("/") if "{" in piece]
@@ -208,7 +208,7 @@ class _Strange:
         return method, path, b"\r\n".join(head) + b"\r\n\r\n" + sent
 
     def _bodies_of(self, method: str, path: str) -> list[dict[str, Any]]:
-        """Those that the document takes there."""
+        """Return those known bodies that fit the operation's schema in the document."""
         document = self._target.document or {"paths": {}}
         operation = document["paths"].get(path, {}).get(method.lower(), {})
         schema = (
@@ -230,16 +230,16 @@ class _Strange:
         return method, "" if after else path, b"\r\n".join(lines) + b"\r\n\r\n" + body
 
     def _methods(self, path: str) -> list[str]:
-        """Mostly those that the document has for the path."""
+        """Return the documented methods of the path, now and then none."""
         return [] if self._once_in(5) else self._known_methods(path)
 
     def _known_methods(self, path: str) -> list[str]:
-        """Those of the document, where there is one."""
+        """Return the documented methods of the path."""
         document = self._target.document or {"paths": {}}
         return [method.upper() for method in document["paths"].get(path, {})]
 
     def _knows(self, status: int, method: str, path: str) -> bool:
-        """Whether the document has this answer; where there is none, it may be any."""
+        """Return whether the document lists this answer; without a document, any answer is fine."""
         if self._target.document is None:
             return True
         operation = self._target.document["paths"].get(path, {}).get(method.lower(), {})
@@ -282,7 +282,7 @@ class _Strange:
         return json.dumps(body if self._once_in(3) else self._changed(body)).encode()
 
     def _changed(self, value: Any) -> Any:
-        """The JSON with a piece of it replaced, left out or added, now and then."""
+        """Return the JSON with random parts replaced, removed or added."""
         if self._once_in(7):
             return self._chance.choice((*_VALUES, *_TEXTS))
         if isinstance(value, dict):
@@ -313,7 +313,7 @@ def _header_line(name: str, text: str) -> bytes:
 
 
 async def _exchange(origin: str, request: bytes) -> tuple[int, bytes]:
-    """Status and answer; status 0 if there is none."""
+    """Send the request; return status and answer, status 0 without an answer."""
     place = urlsplit(origin)
     reader, writer = await asyncio.open_connection(place.hostname, place.port)
     try:
@@ -326,7 +326,7 @@ async def _exchange(origin: str, request: bytes) -> tuple[int, bytes]:
     return (int(answer[9:12]), answer) if answer.startswith(b"HTTP/1.1 ") else (0, answer)
 
 
-def _problem(target: Target, method: str, path: str, status: int, answer: bytes) -> str | None:
+def _problem(target: FuzzTarget, method: str, path: str, status: int, answer: bytes) -> str | None:
     if status >= 500:  # noqa: PLR2004  (where failures begin)
         return f"failed with {status}"
     head, _, body = answer.partition(b"\r\n\r\n")
@@ -342,7 +342,7 @@ def _problem(target: Target, method: str, path: str, status: int, answer: bytes)
 
 @contextmanager
 def _complaints() -> Iterator[list[str]]:
-    """What the server or the event loop logs as an error meanwhile."""
+    """Collect the errors that the server or the event loop logs during the block."""
     found: list[str] = []
 
     class Keep(logging.Handler):

@@ -1,4 +1,4 @@
-"""What the services of the brand engine say to each other. The backbone knows nothing of it: each service hands it over."""
+"""The messages of the brand engine. The backbone does not import them: each service passes the catalogue in."""
 
 from envelope.brand.catalogue import CATALOGUE, EVENTS, EVENTS_QUEUE, SERVICES
 

@@ -1,4 +1,4 @@
-"""One message of every type, for documentation: a keyword on its way to a post, and what is said where that fails."""
+"""An example message of every type, for documentation: a keyword's way to a post, and the messages of failures."""
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -15,7 +15,7 @@ _START: Final = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
 def _uuid7(moment: datetime, number: int) -> UUID:
-    """A UUIDv7 with `number` where chance would be, so that examples are the same every time."""
+    """A UUIDv7 with `number` in place of its random bits, so that examples never change."""
     milliseconds = int(moment.timestamp() * 1000)
     return UUID(int=milliseconds << 80 | 0x7 << 76 | 0b10 << 62 | number)
 
@@ -38,7 +38,8 @@ _ERASURE: Final[dict[str, Any]] = {
 _PAGE: Final = "https://example.org/sites/the-daily-grind/pour-over-coffee"
 _SHORT_LINK: Final = "https://example.org/s/mfzwizltob"
 _COVER: Final = (
-    "https://example.org/sites/the-daily-grind/covers/pour-over-coffee-0123456789abcdef"  # and its format
+    "https://example.org/sites/the-daily-grind/covers/pour-over-coffee-0123456789abcdef"  # The version, and its
+    # format.
 )
 _PICTURE: Final = payloads.Picture(
     url=f"{_COVER}.png",

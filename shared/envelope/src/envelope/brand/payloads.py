@@ -1,4 +1,4 @@
-"""The payload of every message type. Messages carry ids; documents are read by id from their owner."""
+"""The payload of every message type. Messages carry ids; services read the documents by id from their owner."""
 
 from enum import StrEnum
 from typing import Annotated, Final, Literal, TypeAlias
@@ -18,7 +18,7 @@ Detail = Annotated[str, StringConstraints(max_length=2000), WITHOUT_NUL]
 
 
 PostsApproval: TypeAlias = Literal["everything", "nothing"]
-"""Which posts a person sees before they go out."""
+"""Which posts need a person's approval before they are sent."""
 
 
 class Priority(StrEnum):
@@ -28,7 +28,7 @@ class Priority(StrEnum):
 
 
 class ResearchRequested(Payload):
-    """Find and read sources on a keyword; research that was made before `not_before` is not used for it."""
+    """Find and read sources on a keyword. Research from before `not_before` is not reused."""
 
     brand_slug: BrandSlug
     keyword: Keyword
@@ -54,7 +54,7 @@ class ResearchFailed(Payload):
 
 
 class ResearchWaiting(Payload):
-    """Research on the keyword waits for something that is no fault of it, and goes on by itself; nobody looks again before `until`."""
+    """Research on the keyword waits for something outside of it and continues without help, not before `until`."""
 
     brand_slug: BrandSlug
     keyword: Keyword
@@ -64,9 +64,9 @@ class ResearchWaiting(Payload):
 
 
 class ContentGenerate(Payload):
-    """Write the article `content_id` from the sources of `research_id`; or write it again, as its version `revision`, because of a `comment`.
+    """Write the article `content_id` from the sources of `research_id`, or its next version `revision` after a `comment`.
 
-    What is written with `renews` becomes a version of that article instead.
+    With `renews`, the text becomes a new version of that article instead.
     """
 
     brand_slug: BrandSlug
@@ -88,9 +88,10 @@ class ContentGenerated(Payload):
 
 
 class ContentRefused(Payload):
-    """No article is published, and why: there is none (`insufficient_sources`, `unsupported_draft`), or it is stored and waits for a person (`needs_review`).
+    """No article is published, and why: no draft exists (`insufficient_sources`, `unsupported_draft`), or one `needs_review`.
 
-    Or none is needed, as the article `standing_id` stands: it says the same already (`near_duplicate`), or was written anew (`renewed`).
+    Or none is needed, because the article `standing_id` stands: it says the same (`near_duplicate`), or was
+    rewritten (`renewed`).
     """
 
     brand_slug: BrandSlug
@@ -102,10 +103,10 @@ class ContentRefused(Payload):
 
 
 class ContentPublish(Payload):
-    """Bring a target up to date with the article, whatever that says by then; `site` is the brand's built-in site.
+    """Bring a target up to date with the article's current version; `site` is the brand's built-in site.
 
-    With a `canonical_url`, the article's home is there, and the target names it. What somebody changed at the target is left
-    as it is, unless the command says to `overwrite` it.
+    With a `canonical_url`, the article's home is there, and the target names it. Changes made at the target itself
+    stay, unless the command says to `overwrite` them.
     """
 
     brand_slug: BrandSlug
@@ -116,16 +117,16 @@ class ContentPublish(Payload):
 
 
 class ContentDelete(Payload):
-    """Remove the article's page for good: its address answers that it is gone, and no page of it is made any more."""
+    """Remove the article's page permanently: its address answers 410, and no page of it is published again."""
 
     brand_slug: BrandSlug
     content_id: UUID
 
 
 class Picture(Payload):
-    """A picture of an article, as it can be fetched by anybody, and `alt`, what it says to those who do not see it; width and height in pixels.
+    """A public picture of an article; `alt` describes it for people who cannot see it; width and height in pixels.
 
-    `jpeg_url` has it as JPEG in upright format, for channels that take nothing else.
+    `jpeg_url` has it as an upright JPEG, for channels that accept nothing else.
     """
 
     url: HttpUrl
@@ -139,9 +140,9 @@ class Picture(Payload):
 
 
 class ContentPublished(Payload):
-    """The article can be seen at `published_url`; what is shown there is its state `as_of`. Of two addresses, that of the later state holds.
+    """The article is public at `published_url`, in its state `as_of`. Of several messages, the latest state holds.
 
-    `short_link` leads there too, and who follows it is counted; where nobody outside would find it, there is none.
+    `short_link` leads there too and counts visits; it is absent where the address is not public.
     """
 
     brand_slug: BrandSlug
@@ -164,7 +165,7 @@ class ContentPublishFailed(Payload):
 
 
 class ArticleContext(Payload):
-    """What a post needs to know of the article."""
+    """The parts of an article that its posts need."""
 
     title: Annotated[str, StringConstraints(min_length=1, max_length=500), WITHOUT_NUL]
     keyword: Keyword
@@ -175,19 +176,19 @@ class ArticleContext(Payload):
 
 
 class KnownPost(Payload):
-    """A post that was announced: its channel as `social.create` called it, and where it can be seen."""
+    """An announced post: its channel as in `social.create`, and its public address."""
 
     platform: Name
     post_url: HttpUrl
 
 
 class SocialCreate(Payload):
-    """Tell the brand's channels about the article; with `approval` for `everything`, once a person has seen each post.
+    """Create posts about the article on the brand's channels; with `approval` for `everything`, each post waits for a person.
 
-    With a `short_link`, posts elsewhere lead there, each with its mark behind it, so that who comes from where is counted.
+    With a `short_link`, posts lead there, each with its own mark, so that visits are counted by post.
 
-    A command that asks again after `social` has lost commits names the posts that were announced as `known_posts`: these are not made again.
-    Of the others something may be out since `asked_since`, and is looked for first.
+    A command repeated after `social` lost commits lists announced posts as `known_posts`; they are not created again. Other posts may
+    have been sent since `asked_since`, so `social` looks for them first.
     """
 
     brand_slug: BrandSlug
@@ -205,7 +206,7 @@ class SocialCreate(Payload):
 
 
 class LinkRegister(Payload):
-    """Count who follows the article's short link with this mark behind it as coming from that post, on an account of that channel."""
+    """Count visits of the article's short link with this mark as coming from that post, on an account of that channel."""
 
     brand_slug: BrandSlug
     content_id: UUID
@@ -216,7 +217,7 @@ class LinkRegister(Payload):
 
 
 class PostSend(Payload):
-    """Bring a post one step on its way to a channel elsewhere, as `social.create` called it: find its account, or send it."""
+    """Take the next step of a post from `social.create`: find its account, or send it."""
 
     brand_slug: BrandSlug
     content_id: UUID
@@ -225,7 +226,7 @@ class PostSend(Payload):
 
 
 class SocialPosted(Payload):
-    """The post on one platform can be seen at `post_url`."""
+    """The post on one platform is public at `post_url`."""
 
     brand_slug: BrandSlug
     content_id: UUID
@@ -244,7 +245,7 @@ class SocialFailed(Payload):
 
 
 class BrandErasure(Payload):
-    """Of every command to remove all that a service has of a brand; the same `erasure_id` again changes nothing, and is answered alike."""
+    """Base of the commands that erase a brand from one service; repeating an `erasure_id` changes nothing."""
 
     brand_slug: BrandSlug
     erasure_id: UUID
@@ -255,7 +256,7 @@ class ResearchErase(BrandErasure):
 
 
 class ContentErase(BrandErasure):
-    """Remove the brand's site; its addresses answer that they are gone."""
+    """Remove the brand's site; its addresses answer 410."""
 
 
 class SocialErase(BrandErasure):
@@ -263,11 +264,11 @@ class SocialErase(BrandErasure):
 
 
 class DeadLettersErase(BrandErasure):
-    """Remove the dead letters of the brand's messages, so that none is sent again."""
+    """Remove the dead letters of the brand's messages, so that none is replayed."""
 
 
 class BrandErased(Payload):
-    """`service` has removed what it had of the brand, and drops what comes late; `removed` says how many of what."""
+    """`service` has removed the brand's data and ignores late messages about it; `removed` has the numbers by kind."""
 
     brand_slug: BrandSlug
     erasure_id: UUID
@@ -276,13 +277,13 @@ class BrandErased(Payload):
     elsewhere: tuple[Annotated[str, StringConstraints(min_length=1, max_length=300), WITHOUT_NUL], ...] = (
         Field(default=(), max_length=200)
     )
-    """What the brand still has on sites and accounts of others, by address; of more than 200, those that are newest."""
+    """Addresses of the brand's content at other sites and networks; at most 200, the newest."""
     elsewhere_count: Annotated[int, Field(ge=0)] = 0
-    """How many there are, those without an address included."""
+    """Their total number, those without an address included."""
 
 
 class AuditCompleted(Payload):
-    """A brand was looked over; the report can be read under `audit_id`. `findings` has how many there are of each kind."""
+    """An audit of a brand has ended; its report can be read under `audit_id`. `findings` has the numbers by kind."""
 
     brand_slug: BrandSlug
     audit_id: UUID
@@ -290,7 +291,7 @@ class AuditCompleted(Payload):
 
 
 class CycleCompleted(Payload):
-    """Every keyword of a cycle has ended, and none waits for a person. `states` has how many ended in which state; what moves again later is not told again."""
+    """Every keyword of a cycle has ended, and none waits for a person. `states` has the numbers; later changes add no event."""
 
     brand_slug: BrandSlug
     cycle_id: UUID
@@ -302,7 +303,7 @@ class CycleCompleted(Payload):
 
 
 class DraftsWaiting(Payload):
-    """Drafts or posts of a brand wait for a person, the oldest `since` then; `held_up`: until somebody looks, nothing more is begun for it."""
+    """Drafts or posts of a brand wait for a person since `since`. With `held_up`, the brand is paused until a review."""
 
     brand_slug: BrandSlug
     drafts: Annotated[int, Field(ge=0)]
@@ -312,14 +313,14 @@ class DraftsWaiting(Payload):
 
 
 class DatabaseFellBack(Payload):
-    """A standby that was behind, or a backup, has taken the place of the service's database: what was committed after `kept_until` may be gone."""
+    """A lagging standby or a backup replaced the service's database: commits after `kept_until` may be lost."""
 
     service: Name
     kept_until: AwareDatetime
 
 
 class DeadLetterRecorded(Payload):
-    """A message ended as a dead letter of `queue`; brand, keyword, content and target as far as its payload names them."""
+    """A message became a dead letter of `queue`; brand, keyword, content and target come from its payload, if it has them."""
 
     dead_event_id: UUID
     queue: Name

@@ -1,6 +1,6 @@
-"""Which piece of work a message is about: the same for two commands that ask for the same step of the same chain.
+"""Identifies the piece of work that a message is about: equal for two commands of the same step of the same chain.
 
-A piece of work has an id, so that a dead letter can be closed once another command has done what it was about.
+A piece of work has an id. So a dead letter can be closed once another command has completed its work.
 """
 
 import json
@@ -31,9 +31,9 @@ _NAMESPACE: Final = uuid5(NAMESPACE_URL, "brand-engine/work")
 
 
 def work_ids_of(payload: Payload, correlation_id: str | None) -> tuple[UUID, ...]:  # noqa: PLR0911  (one for each step)
-    """The pieces of work that a message asks for or answers: one for each channel of `social.create`, else one or none.
+    """The pieces of work that a message requests or reports: one for each channel of `social.create`, else one or none.
 
-    A revision of an article and a publication that overwrites are no piece of work that another command does as well.
+    Revisions of an article, and publications with `overwrite`, are none: no other command does the same.
     """
     match payload:
         case ResearchRequested() | ResearchCompleted() | ResearchFailed() | ResearchWaiting():
@@ -61,7 +61,7 @@ def work_ids_of(payload: Payload, correlation_id: str | None) -> tuple[UUID, ...
 def work_ids_in(
     message_type: str, payload: Mapping[str, Any], correlation_id: str | None
 ) -> tuple[UUID, ...]:
-    """The same of a message as it is on the wire; none of one that is not valid."""
+    """The pieces of work of an encoded message; none if it is invalid."""
     entry = CATALOGUE.get(message_type)
     if entry is None:
         return ()
@@ -72,32 +72,32 @@ def work_ids_in(
 
 
 def reporter_of(message_type: str) -> str:
-    """The service that is believed when it says that work of this type of message is finished."""
+    """The service that may report work of this message type as finished."""
     return "social" if message_type == CATALOGUE.type_of(PostSend).name else "orchestrator"
 
 
 def researching_id(brand_slug: str, correlation_id: str, keyword: str) -> UUID:
-    """Of a keyword in one chain."""
+    """The work on a keyword in one chain."""
     return _id("research", brand_slug, correlation_id, keyword)
 
 
 def writing_id(brand_slug: str, content_id: UUID) -> UUID:
-    """Of the first version of an article."""
+    """The first version of an article."""
     return _id("write", brand_slug, content_id)
 
 
 def publishing_id(brand_slug: str, content_id: UUID, target: str) -> UUID:
-    """Of an article at one target."""
+    """An article at one target."""
     return _id("publish", brand_slug, content_id, target)
 
 
 def announcing_id(brand_slug: str, content_id: UUID, channel: str) -> UUID:
-    """Of the first post about an article on one channel, as `social.create` calls it."""
+    """The first post about an article on one channel of `social.create`."""
     return _id("announce", brand_slug, content_id, channel)
 
 
 def sending_id(brand_slug: str, post_id: UUID) -> UUID:
-    """Of one post to a channel elsewhere."""
+    """One post to a channel at another network."""
     return _id("post", brand_slug, post_id)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from envelope import MAX_MESSAGE_BYTES, Catalogue, EnvelopeHead, Kind, Message
+from envelope import MAX_MESSAGE_BYTES, Catalogue, EnvelopeHead, Message, MessageKind
 from messaging.broker.deliveries import Delivery
 from messaging.flow.failures import Failure
 from messaging.headers import Reason
@@ -89,7 +89,7 @@ def _misplaced(name: str, catalogue: Catalogue, queue: str) -> str:
         return f"{name}: no handler of this queue takes it (queue {queue}); deploy a consumer that does, then replay"
     way = (
         f"the exchange {COMMANDS} with the routing key {entry.queue}"
-        if entry.kind is Kind.COMMAND
+        if entry.kind is MessageKind.COMMAND
         else f"the exchange {catalogue.events} with its type as routing key"
     )
     return f"{name}: handled from the queue {entry.queue}, not from {queue}: send it to {way}, then discard this one"

@@ -10,11 +10,11 @@ from uuid import UUID
 
 from opentelemetry import trace as otel_trace
 
-from chassis.database.pool import Connection, Connections, Whole
-from chassis.http.idempotency import Answer, Asked
+from chassis.database.pool import Connection, Connections, UnitOfWork
+from chassis.http.idempotency import IdempotentRequest, StoredAnswer
 from chassis.observing import chains, traces
 from chassis.observing.traces import TraceHeaders
-from envelope import Catalogue, DomainMessage, Kind, Message, MessageType, Payload, new_event_id
+from envelope import Catalogue, DomainMessage, Message, MessageKind, MessageType, Payload, new_event_id
 from messaging import fail_points
 from messaging import headers as header
 from messaging.flow.failures import Failure, failure_of
@@ -143,7 +143,7 @@ class Transaction:
 
     def _way_of(self, entry: MessageType) -> tuple[str, str]:
         """Exchange and routing key."""
-        if entry.kind is Kind.COMMAND:
+        if entry.kind is MessageKind.COMMAND:
             return COMMANDS, entry.queue
         return self._catalogue.events, entry.name
 
@@ -168,12 +168,12 @@ def _event_id_at(delay: timedelta) -> UUID:
 class _Attempt:
     """See `chassis.http.idempotency.Attempt`."""
 
-    asked: Asked
-    whole: Whole
+    asked: IdempotentRequest
+    whole: UnitOfWork
     under_way: bool
-    kept: tuple[bytes, Answer] | None
+    kept: tuple[bytes, StoredAnswer] | None
 
-    async def keep(self, answer: Answer) -> bool:
+    async def keep(self, answer: StoredAnswer) -> bool:
         return await answers.keep(self.whole.connection, self.asked, answer)
 
     def undo(self) -> None:
@@ -197,11 +197,11 @@ class Database:
         """
         return self._connections.connection()
 
-    def whole(self) -> AbstractAsyncContextManager[Whole]:
+    def whole(self) -> AbstractAsyncContextManager[UnitOfWork]:
         """One transaction for all that is done in a block: see `Connections.whole`."""
         return self._connections.whole()
 
-    def joined(self) -> Whole | None:
+    def joined(self) -> UnitOfWork | None:
         """The whole that is open around the caller."""
         return self._connections.joined()
 
@@ -229,7 +229,7 @@ class Database:
             self._relay.submit(outgoing, held=held)
 
     @asynccontextmanager
-    async def attempt(self, asked: Asked) -> AsyncIterator[_Attempt]:
+    async def attempt(self, asked: IdempotentRequest) -> AsyncIterator[_Attempt]:
         """One transaction for all that is done for a request, and for its answer: see `chassis.http.idempotency`.
 
         Raises:

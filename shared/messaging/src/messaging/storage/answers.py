@@ -4,10 +4,10 @@ import json
 from datetime import timedelta
 
 from chassis.database.pool import Connection
-from chassis.http.idempotency import KEPT, Answer, Asked
+from chassis.http.idempotency import KEPT, IdempotentRequest, StoredAnswer
 
 
-async def claim(connection: Connection, asked: Asked) -> bool:
+async def claim(connection: Connection, asked: IdempotentRequest) -> bool:
     """Whether nobody else is at the same request; nobody else will be until the transaction ends."""
     mine: bool = await connection.fetchval(
         "select pg_try_advisory_xact_lock(hashtextextended($1, 0))",
@@ -16,7 +16,7 @@ async def claim(connection: Connection, asked: Asked) -> bool:
     return mine
 
 
-async def find(connection: Connection, asked: Asked) -> tuple[bytes, Answer] | None:
+async def find(connection: Connection, asked: IdempotentRequest) -> tuple[bytes, StoredAnswer] | None:
     """The fingerprint of what was asked, and the answer."""
     row = await connection.fetchrow(
         """
@@ -31,10 +31,10 @@ async def find(connection: Connection, asked: Asked) -> tuple[bytes, Answer] | N
     if row is None:
         return None
     headers = tuple((name, value) for name, value in json.loads(row["headers"]))
-    return row["fingerprint"], Answer(row["status"], headers, row["body"])
+    return row["fingerprint"], StoredAnswer(row["status"], headers, row["body"])
 
 
-async def keep(connection: Connection, asked: Asked, answer: Answer) -> bool:
+async def keep(connection: Connection, asked: IdempotentRequest, answer: StoredAnswer) -> bool:
     """False if there is one already that has not expired; two that claim the same at once still cannot both keep theirs."""
     kept = await connection.fetchval(
         """

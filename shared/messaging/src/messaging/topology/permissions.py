@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from envelope import Catalogue, Kind
+from envelope import Catalogue, MessageKind
 from messaging.topology.queues import (
     COMMANDS,
     DEAD_LETTERS,
@@ -71,8 +71,8 @@ def of(catalogue: Catalogue, service: str) -> Permissions:
     work = work_queues(catalogue)
     produced = [entry for entry in catalogue.values() if service in entry.producers]
     routing_keys = {
-        COMMANDS: _unique(entry.queue for entry in produced if entry.kind is Kind.COMMAND),
-        catalogue.events: _unique(entry.name for entry in produced if entry.kind is Kind.EVENT),
+        COMMANDS: _unique(entry.queue for entry in produced if entry.kind is MessageKind.COMMAND),
+        catalogue.events: _unique(entry.name for entry in produced if entry.kind is MessageKind.EVENT),
         # Retries go back to the queue they came from; the recorder's replays, to any queue that messages die in.
         # By former names as well: so they stand in the outbox, and in what the recorder has recorded.
         RETURNS: _named(catalogue, _unique((*queues, *(work if service == catalogue.recorder else ())))),

@@ -3,7 +3,7 @@
 import asyncio
 
 from chassis.database.pool import STATEMENT_SECONDS
-from chassis.testing import Towards, eventually
+from chassis.testing import Direction, eventually
 from faults.playing.recovery import (
     COMMITTED,
     back_in_time,
@@ -92,7 +92,7 @@ async def commit_reply_lost(world: World) -> None:
     await warmed_up(world)
     # Each failure in a row makes the worker pause twice as long as the one before.
     times = world.count(4, fast=2)
-    strike = proxy.strike(COMMITTED, towards=Towards.CLIENT, action="reset", times=times)
+    strike = proxy.strike(COMMITTED, towards=Direction.CLIENT, action="reset", times=times)
     await world.submit(world.count(500, fast=60))
     await eventually(lambda: strike.hits == times, within=60)
     await world.heal()
@@ -108,7 +108,7 @@ async def commit_reply_never_comes(world: World) -> None:
     proxy, url = await world.proxy("database")
     worker = await world.worker(database_url=url, batch_timeout=0.5)
     await warmed_up(world)
-    strike = proxy.strike(COMMITTED, towards=Towards.CLIENT, action="silence")
+    strike = proxy.strike(COMMITTED, towards=Direction.CLIENT, action="silence")
     await world.submit(300)
     await asyncio.wait_for(strike.struck.wait(), 30)
     # A commit is a statement, and none of ours is waited for any longer.

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from chassis.database.pool import STATEMENT_SECONDS
-from chassis.testing import TcpProxy, Towards, eventually
+from chassis.testing import Direction, TcpProxy, eventually
 from faults.playing.recovery import (
     BACK_SECONDS,
     back_in_time,
@@ -30,7 +30,7 @@ _SLACK_SECONDS: Final = 5.0
 _STORM_SECONDS: Final = 12
 
 
-async def broker_black_hole(towards: Sequence[Towards], world: World) -> None:
+async def broker_black_hole(towards: Sequence[Direction], world: World) -> None:
     proxy, url = await world.proxy("broker")
     worker = await world.worker(rabbitmq_url=url)
     async with world.load(20):
@@ -57,7 +57,7 @@ def gives_up(worker: Worker) -> bool:
     return any(any(told(worker, event)) for event in ("publish_not_confirmed", "broker_silent"))
 
 
-async def database_black_hole(towards: Sequence[Towards], world: World) -> None:
+async def database_black_hole(towards: Sequence[Direction], world: World) -> None:
     proxy, url = await world.proxy("database")
     worker = await world.worker(database_url=url)
     async with world.load(20):
@@ -84,10 +84,10 @@ async def stays_responsive(worker: Worker, seconds: float) -> None:
 
 
 _HOLES: Final = {
-    "towards the broker": (broker_black_hole, [Towards.SERVER]),
-    "from the broker": (broker_black_hole, [Towards.CLIENT]),
-    "towards the database": (database_black_hole, [Towards.SERVER]),
-    "from the database": (database_black_hole, [Towards.CLIENT]),
+    "towards the broker": (broker_black_hole, [Direction.SERVER]),
+    "from the broker": (broker_black_hole, [Direction.CLIENT]),
+    "towards the database": (database_black_hole, [Direction.SERVER]),
+    "from the database": (database_black_hole, [Direction.CLIENT]),
 }
 for _where, (_play, _towards) in _HOLES.items():
     REGISTRY[f"black hole {_where}"] = Scenario(
@@ -191,7 +191,7 @@ async def cut_after_bytes(world: World) -> None:
         await under_way(world, 50)
         while time.monotonic() < until:
             for proxy in proxies:
-                proxy.cut_after(world.rng.randrange(200, 40_000), towards=[world.rng.choice(list(Towards))])
+                proxy.cut_after(world.rng.randrange(200, 40_000), towards=[world.rng.choice(list(Direction))])
             await asyncio.sleep(1)
     await world.heal()
     await back_in_time(world)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from chassis.testing import TcpProxy, Towards
+from chassis.testing import Direction, TcpProxy
 from faults.playing.recovery import COMMITTED, back_in_time, under_way
 from faults.playing.scenario import Scenario
 from faults.playing.world import World
@@ -109,7 +109,7 @@ async def _cut(proxy: TcpProxy, _: random.Random, seconds: float) -> None:
 
 
 async def _black_hole(proxy: TcpProxy, rng: random.Random, seconds: float) -> None:
-    towards = rng.choice([[Towards.SERVER], [Towards.CLIENT], list(Towards)])
+    towards = rng.choice([[Direction.SERVER], [Direction.CLIENT], list(Direction)])
     proxy.black_hole(towards=towards, lose=rng.random() < 0.5)
     await asyncio.sleep(2 * seconds)
 
@@ -121,12 +121,12 @@ async def _delay(proxy: TcpProxy, rng: random.Random, seconds: float) -> None:
 
 
 async def _cut_after(proxy: TcpProxy, rng: random.Random, seconds: float) -> None:
-    proxy.cut_after(rng.randrange(100, 100_000), towards=[rng.choice(list(Towards))])
+    proxy.cut_after(rng.randrange(100, 100_000), towards=[rng.choice(list(Direction))])
     await asyncio.sleep(seconds)
 
 
 async def _lose_commit(proxy: TcpProxy, _: random.Random, seconds: float) -> None:
-    proxy.strike(COMMITTED, towards=Towards.CLIENT)
+    proxy.strike(COMMITTED, towards=Direction.CLIENT)
     await asyncio.sleep(seconds)
 
 

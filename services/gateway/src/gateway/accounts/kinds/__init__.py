@@ -1,9 +1,9 @@
-"""One file for each kind of account: where it is, how one is known there, what services may ask of it, and what its answers say."""
+"""One module for each kind of account: its address, its authentication, the allowed requests, and how to read answers."""
 
 from collections.abc import Mapping
 from typing import Final
 
-from gateway.accounts.kind import Kind
+from gateway.accounts.kind import AccountKind
 from gateway.accounts.kinds.bluesky import Bluesky
 from gateway.accounts.kinds.devto import DevTo
 from gateway.accounts.kinds.discord import Discord
@@ -20,7 +20,7 @@ from gateway.accounts.kinds.webhook import Webhook
 from gateway.accounts.kinds.wordpress import WordPress
 from gateway.accounts.kinds.x import X
 
-_ALL: Final[tuple[Kind, ...]] = (
+_ALL: Final[tuple[AccountKind, ...]] = (
     Bluesky(),
     DevTo(),
     Discord(),
@@ -37,6 +37,6 @@ _ALL: Final[tuple[Kind, ...]] = (
     WordPress(),
     X(),
 )
-KINDS: Final[Mapping[str, Kind]] = {kind.name: kind for kind in _ALL}
+KINDS: Final[Mapping[str, AccountKind]] = {kind.name: kind for kind in _ALL}
 
 __all__ = ["KINDS"]

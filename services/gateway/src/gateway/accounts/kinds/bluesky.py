@@ -1,7 +1,7 @@
-"""Bluesky and every other PDS of the AT protocol, https://docs.bsky.app/docs/api/com-atproto-repo-put-record.
+"""Bluesky and other PDSs of the AT protocol, https://docs.bsky.app/docs/api/com-atproto-repo-put-record.
 
-A session is made once and kept: `createSession` may be asked 30 times in five minutes. Its access token is renewed with the
-refresh token, which changes by that, and where that fails, with the app password.
+The session is kept: `createSession` allows 30 calls in five minutes. The refresh token renews the access token and
+changes with each use. If that fails, the app password starts a new session.
 """
 
 import base64
@@ -15,22 +15,22 @@ from typing import Any, ClassVar, Final
 from pydantic import SecretStr
 
 from chassis import WebAddress
-from gateway.accounts.domain import Looked
+from gateway.accounts.domain import AccountCheck
 from gateway.accounts.kind import (
     AccessRefused,
-    Answer,
-    Ask,
-    Credentials,
-    Exchange,
-    Kind,
+    AccountCredentials,
+    AccountKind,
+    AccountTransport,
+    AllowedRequest,
+    KindContext,
     KindSettings,
     NoAnswer,
-    Outgoing,
-    Own,
-    Request,
-    asked,
+    RemoteRequest,
+    RemoteResponse,
+    WireRequest,
+    ask_account,
     json_headers,
-    until,
+    time_until,
     with_headers,
 )
 
@@ -40,10 +40,10 @@ _POSTS: Final = "app.bsky.feed.post"
 
 class BlueskySettings(KindSettings):
     url: WebAddress = "https://bsky.social"
-    """Of the PDS."""
+    """Address of the PDS."""
 
 
-class BlueskyCredentials(Credentials):
+class BlueskyCredentials(AccountCredentials):
     identifier: str
     """The handle or the DID."""
     password: SecretStr
@@ -58,60 +58,64 @@ def _own_post(body: Any, settings: Any) -> str | None:
     )
 
 
-class Bluesky(Kind):
+class Bluesky(AccountKind):
     name: ClassVar = "bluesky"
     user_facts: ClassVar = ("did",)
     user_settings: ClassVar = ()
     settings: ClassVar = BlueskySettings
     credentials: ClassVar = BlueskyCredentials
-    asks: ClassVar[Sequence[Ask]] = (
-        Ask("POST", "/xrpc/com.atproto.repo.putRecord", {}, _own_post),
-        Ask("POST", "/xrpc/com.atproto.repo.uploadBlob", {}),
-        Ask(
+    allowed_requests: ClassVar[Sequence[AllowedRequest]] = (
+        AllowedRequest("POST", "/xrpc/com.atproto.repo.putRecord", {}, _own_post),
+        AllowedRequest("POST", "/xrpc/com.atproto.repo.uploadBlob", {}),
+        AllowedRequest(
             "GET",
             "/xrpc/com.atproto.repo.getRecord",
             {"repo": ".+", "collection": _POSTS, "rkey": ".+", "cid": ".+"},
         ),
-        # Of the app view, which the PDS asks in the account's name.
-        Ask("GET", "/xrpc/app.bsky.feed.getPosts", {"uris": rf"at://[^/]+/{re.escape(_POSTS)}/[^/]+"}),
-        Ask("GET", "/xrpc/com.atproto.identity.resolveHandle", {"handle": ".+"}),
-        Ask("GET", "/xrpc/com.atproto.server.getSession", {}),
+        # The PDS forwards it to the app view.
+        AllowedRequest(
+            "GET", "/xrpc/app.bsky.feed.getPosts", {"uris": rf"at://[^/]+/{re.escape(_POSTS)}/[^/]+"}
+        ),
+        AllowedRequest("GET", "/xrpc/com.atproto.identity.resolveHandle", {"handle": ".+"}),
+        AllowedRequest("GET", "/xrpc/com.atproto.server.getSession", {}),
     )
 
-    def authorised(self, given: Outgoing, own: Own) -> Outgoing:
-        assert own.credentials.access is not None, "a session is made before anything is asked"
-        return with_headers(given, _bearer(own.credentials.access))
+    def authorise(self, given: WireRequest, context: KindContext) -> WireRequest:
+        assert context.credentials.access is not None, "a session is made before anything is asked"
+        return with_headers(given, _bearer(context.credentials.access))
 
-    def pause(self, answer: Answer, now: datetime) -> timedelta | None:
+    def pause(self, answer: RemoteResponse, now: datetime) -> timedelta | None:
         if answer.status != HTTPStatus.TOO_MANY_REQUESTS and answer.headers.get("ratelimit-remaining") != "0":
             return None
-        return until(answer.headers.get("ratelimit-reset"), now) or super().pause(answer, now)
+        return time_until(answer.headers.get("ratelimit-reset"), now) or super().pause(answer, now)
 
-    def is_stale(self, own: Own) -> bool:
-        if own.credentials.access is None:
+    def is_stale(self, context: KindContext) -> bool:
+        if context.credentials.access is None:
             return True
-        ends = _end_of(own.credentials.access.get_secret_value())
-        return ends is not None and ends - own.now <= _BEFORE_ITS_END
+        ends = _end_of(context.credentials.access.get_secret_value())
+        return ends is not None and ends - context.now <= _BEFORE_ITS_END
 
-    def says_stale(self, answer: Answer) -> bool:
+    def says_stale(self, answer: RemoteResponse) -> bool:
         return answer.status == HTTPStatus.UNAUTHORIZED or (
             answer.status == HTTPStatus.BAD_REQUEST
             and answer.member("error") in {"ExpiredToken", "InvalidToken"}
         )
 
-    async def renewed(self, exchange: Exchange, own: Own, app: Any) -> Credentials:
+    async def renew_credentials(
+        self, transport: AccountTransport, context: KindContext, app: Any
+    ) -> AccountCredentials:
         answer = None
-        if own.credentials.refresh is not None:
-            answer = await exchange(
-                self._session("refreshSession", own, b"", _bearer(own.credentials.refresh))
+        if context.credentials.refresh is not None:
+            answer = await transport(
+                self._session("refreshSession", context, b"", _bearer(context.credentials.refresh))
             )
         if answer is None or answer.status in {HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED}:
             login = {
-                "identifier": own.credentials.identifier,
-                "password": own.credentials.password.get_secret_value(),
+                "identifier": context.credentials.identifier,
+                "password": context.credentials.password.get_secret_value(),
             }
-            answer = await exchange(
-                self._session("createSession", own, json.dumps(login).encode(), json_headers())
+            answer = await transport(
+                self._session("createSession", context, json.dumps(login).encode(), json_headers())
             )
         if answer.status in {HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED}:
             raise AccessRefused(
@@ -120,20 +124,22 @@ class Bluesky(Kind):
         access, refresh = answer.member("accessJwt"), answer.member("refreshJwt")
         if answer.status != HTTPStatus.OK or not isinstance(access, str) or not isinstance(refresh, str):
             raise NoAnswer(f"it made no session ({answer.status})")
-        new: BlueskyCredentials = own.credentials.model_copy(
+        new: BlueskyCredentials = context.credentials.model_copy(
             update={"access": SecretStr(access), "refresh": SecretStr(refresh)}
         )
         return new
 
-    def _session(self, method: str, own: Own, body: bytes, headers: dict[str, str]) -> Outgoing:
-        url = f"{self.url(own)}/xrpc/com.atproto.server.{method}"
-        return Outgoing("POST", url, url, (), headers, body)
+    def _session(
+        self, method: str, context: KindContext, body: bytes, headers: dict[str, str]
+    ) -> WireRequest:
+        url = f"{self.url(context)}/xrpc/com.atproto.server.{method}"
+        return WireRequest("POST", url, url, (), headers, body)
 
-    async def look(self, exchange: Exchange, own: Own) -> Looked:
-        request = Request("GET", "/xrpc/com.atproto.server.getSession")
-        answer = await asked(self, exchange, own, request)
+    async def check(self, transport: AccountTransport, context: KindContext) -> AccountCheck:
+        request = RemoteRequest("GET", "/xrpc/com.atproto.server.getSession")
+        answer = await ask_account(self, transport, context, request)
         handle = str(answer.member("handle") or "")
-        return Looked(
+        return AccountCheck(
             f"@{handle}" if handle else None, {"did": str(answer.member("did") or ""), "handle": handle}
         )
 
@@ -143,7 +149,7 @@ def _bearer(token: SecretStr) -> dict[str, str]:
 
 
 def _end_of(token: str) -> datetime | None:
-    """`exp` of a JSON web token, which is read and not checked: it is ours to send, not to trust."""
+    """Returns `exp` of a JSON web token, without a check of its signature: the token is only sent on."""
     try:
         part = token.split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))

@@ -5,51 +5,53 @@ from typing import ClassVar
 
 from pydantic import SecretStr
 
-from gateway.accounts.domain import Looked
+from gateway.accounts.domain import AccountCheck
 from gateway.accounts.kind import (
     LISTING_BYTES,
-    Ask,
-    Credentials,
-    Exchange,
-    Kind,
-    Outgoing,
-    Own,
-    Request,
-    asked,
+    AccountCredentials,
+    AccountKind,
+    AccountTransport,
+    AllowedRequest,
+    KindContext,
+    RemoteRequest,
+    WireRequest,
+    ask_account,
     with_headers,
 )
 
 
-class DevToCredentials(Credentials):
+class DevToCredentials(AccountCredentials):
     key: SecretStr
-    """Of Settings → Extensions → DEV Community API Keys."""
+    """From Settings → Extensions → DEV Community API Keys."""
 
 
-class DevTo(Kind):
+class DevTo(AccountKind):
     name: ClassVar = "devto"
     credentials: ClassVar = DevToCredentials
     base: ClassVar = "https://dev.to"
-    asks: ClassVar[Sequence[Ask]] = (
-        Ask("POST", "/api/articles", {}),
-        Ask("PUT", "/api/articles/{id}", {}),
-        Ask("PUT", "/api/articles/{id}/unpublish", {}),
-        Ask("GET", "/api/articles/{id}", {}),
-        Ask("GET", "/api/articles/me", {"page": "[0-9]+", "per_page": "[0-9]+"}),
-        Ask(
+    allowed_requests: ClassVar[Sequence[AllowedRequest]] = (
+        AllowedRequest("POST", "/api/articles", {}),
+        AllowedRequest("PUT", "/api/articles/{id}", {}),
+        AllowedRequest("PUT", "/api/articles/{id}/unpublish", {}),
+        AllowedRequest("GET", "/api/articles/{id}", {}),
+        AllowedRequest("GET", "/api/articles/me", {"page": "[0-9]+", "per_page": "[0-9]+"}),
+        AllowedRequest(
             "GET",
             "/api/articles/me/{which}",
             {"page": "[0-9]+", "per_page": "[0-9]+"},
             most_bytes=LISTING_BYTES,
         ),
-        Ask("GET", "/api/articles/{user}/{slug}", {}),
-        Ask("GET", "/api/users/me", {}),
+        AllowedRequest("GET", "/api/articles/{user}/{slug}", {}),
+        AllowedRequest("GET", "/api/users/me", {}),
     )
 
-    def authorised(self, given: Outgoing, own: Own) -> Outgoing:
-        key = own.credentials.key.get_secret_value()
+    def authorise(self, given: WireRequest, context: KindContext) -> WireRequest:
+        key = context.credentials.key.get_secret_value()
         return with_headers(given, {"api-key": key, "Accept": "application/vnd.forem.api-v1+json"})
 
-    async def look(self, exchange: Exchange, own: Own) -> Looked:
-        answer = await asked(self, exchange, own, Request("GET", "/api/users/me"))
+    async def check(self, transport: AccountTransport, context: KindContext) -> AccountCheck:
+        answer = await ask_account(self, transport, context, RemoteRequest("GET", "/api/users/me"))
         name = str(answer.member("username") or "")
-        return Looked(f"@{name}" if name else None, {"id": str(answer.member("id") or ""), "username": name})
+        return AccountCheck(
+            f"@{name}" if name else None, {"id": str(answer.member("id") or ""), "username": name}
+        )

@@ -1,6 +1,6 @@
-"""A webhook of a channel of Discord, https://discord.com/developers/docs/resources/webhook. Its address is the secret.
+"""A webhook of a Discord channel, https://discord.com/developers/docs/resources/webhook. Its address is the secret.
 
-Whoever has the address can delete the webhook with it, and read it with its token: neither is asked for a service.
+The address could also delete or read the webhook; services may do neither.
 """
 
 import json
@@ -13,17 +13,17 @@ from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import AfterValidator, SecretStr
 
-from gateway.accounts.domain import Looked
+from gateway.accounts.domain import AccountCheck
 from gateway.accounts.kind import (
-    Answer,
-    Ask,
-    Credentials,
-    Exchange,
-    Kind,
-    Outgoing,
-    Own,
-    Request,
-    asked,
+    AccountCredentials,
+    AccountKind,
+    AccountTransport,
+    AllowedRequest,
+    KindContext,
+    RemoteRequest,
+    RemoteResponse,
+    WireRequest,
+    ask_account,
     headers_of,
 )
 
@@ -42,13 +42,13 @@ def _webhook(url: SecretStr) -> SecretStr:
     return url
 
 
-class DiscordCredentials(Credentials):
+class DiscordCredentials(AccountCredentials):
     url: Annotated[SecretStr, AfterValidator(_webhook)]
-    """Of the webhook: channel settings → Integrations → Webhooks → Copy URL."""
+    """The webhook's address: channel settings → Integrations → Webhooks → Copy URL."""
 
     @property
     def parts(self) -> tuple[str, str]:
-        """Its id, which is no secret, and its token."""
+        """The webhook's public id and its secret token."""
         found = _ADDRESS.fullmatch(self.url.get_secret_value().rstrip("/"))
         assert found is not None
         return found[1], found[2]
@@ -59,7 +59,7 @@ class DiscordCredentials(Credentials):
 
 def _mentions_nobody(body: Any, settings: Any) -> str | None:
     message = body
-    if isinstance(body, dict) and "payload_json" in body:  # with a file
+    if isinstance(body, dict) and "payload_json" in body:  # With a file.
         try:
             message = json.loads(body["payload_json"])
         except ValueError:
@@ -68,20 +68,22 @@ def _mentions_nobody(body: Any, settings: Any) -> str | None:
     return None if allowed == {"parse": []} else 'allowed_mentions must be {"parse": []}'
 
 
-class Discord(Kind):
+class Discord(AccountKind):
     name: ClassVar = "discord"
     user_facts: ClassVar = ("channel_id",)
     credentials: ClassVar = DiscordCredentials
     base: ClassVar = "https://discord.com"
-    asks: ClassVar[Sequence[Ask]] = (
-        Ask("POST", "/", {"wait": "true|false", "thread_id": "[0-9]+"}, _mentions_nobody),
-        Ask("GET", "/messages/{id}", {}),
+    allowed_requests: ClassVar[Sequence[AllowedRequest]] = (
+        AllowedRequest("POST", "/", {"wait": "true|false", "thread_id": "[0-9]+"}, _mentions_nobody),
+        AllowedRequest("GET", "/messages/{id}", {}),
     )
 
-    def outgoing(self, own: Own, request: Request, ask: Ask | None) -> Outgoing:
-        name, token = own.credentials.parts
-        origin, rest = f"{self.url(own)}/api/v10/webhooks/{name}", request.path.rstrip("/")
-        return Outgoing(
+    def outgoing(
+        self, context: KindContext, request: RemoteRequest, ask: AllowedRequest | None
+    ) -> WireRequest:
+        name, token = context.credentials.parts
+        origin, rest = f"{self.url(context)}/api/v10/webhooks/{name}", request.path.rstrip("/")
+        return WireRequest(
             request.method,
             f"{origin}/{token}{rest}",
             f"{origin}/***{rest}",
@@ -90,7 +92,7 @@ class Discord(Kind):
             request.body,
         )
 
-    def pause(self, answer: Answer, now: datetime) -> timedelta | None:
+    def pause(self, answer: RemoteResponse, now: datetime) -> timedelta | None:
         if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
             after = answer.member("retry_after")
             if isinstance(after, int | float):
@@ -101,13 +103,13 @@ class Discord(Kind):
                 return timedelta(seconds=float(after))
         return super().pause(answer, now)
 
-    def refused(self, answer: Answer) -> str | None:
+    def refusal_reason(self, answer: RemoteResponse) -> str | None:
         if answer.status in {401, 403, 404} and answer.member("code") in _GONE:
             return "Discord does not know the webhook any more: make another in the channel's settings and connect again"
         return None
 
-    async def look(self, exchange: Exchange, own: Own) -> Looked:
-        answer = await asked(self, exchange, own, Request("GET", "/"))
+    async def check(self, transport: AccountTransport, context: KindContext) -> AccountCheck:
+        answer = await ask_account(self, transport, context, RemoteRequest("GET", "/"))
         name = answer.member("name")
         facts = {key: str(answer.member(key) or "") for key in ("channel_id", "guild_id")}
-        return Looked(str(name) if name else None, {"id": own.credentials.parts[0], **facts})
+        return AccountCheck(str(name) if name else None, {"id": context.credentials.parts[0], **facts})

@@ -1,6 +1,6 @@
-"""IndexNow, https://www.indexnow.org/documentation: search engines are told which addresses of a site have changed.
+"""IndexNow, https://www.indexnow.org/documentation: notifies search engines of changed addresses.
 
-There is nothing to log in with. Engines believe what they are told with a key that they find on the site itself.
+There is no log-in. Engines check a key that they find on the site.
 """
 
 import re
@@ -8,15 +8,22 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 from urllib.parse import urlsplit
 
-from gateway.accounts.domain import Looked
-from gateway.accounts.kind import Ask, Credentials, Exchange, Kind, Outgoing, Own
+from gateway.accounts.domain import AccountCheck
+from gateway.accounts.kind import (
+    AccountCredentials,
+    AccountKind,
+    AccountTransport,
+    AllowedRequest,
+    KindContext,
+    WireRequest,
+)
 
 _MOST: Final = 10_000
 _KEY: Final = re.compile(r"[A-Za-z0-9-]{8,128}")
 
 
 def _told(document: Any, settings: Any) -> str | None:
-    """Addresses of one site, and nothing else."""
+    """Accepts a list of addresses of one site."""
     del settings
     if not isinstance(document, dict) or document.keys() != {"host", "key", "keyLocation", "urlList"}:
         return "it has host, key, keyLocation and urlList"
@@ -38,20 +45,20 @@ def _host(address: Any) -> str | None:
     return parts.netloc if parts and parts.scheme in {"http", "https"} else None
 
 
-class NoCredentials(Credentials):
+class NoCredentials(AccountCredentials):
     pass
 
 
-class IndexNow(Kind):
+class IndexNow(AccountKind):
     name: ClassVar = "indexnow"
     credentials: ClassVar = NoCredentials
     base: ClassVar = "https://api.indexnow.org"
-    asks: ClassVar[Sequence[Ask]] = (Ask("POST", "/indexnow", {}, _told),)
+    allowed_requests: ClassVar[Sequence[AllowedRequest]] = (AllowedRequest("POST", "/indexnow", {}, _told),)
 
-    def authorised(self, given: Outgoing, own: Own) -> Outgoing:
-        del own
+    def authorise(self, given: WireRequest, context: KindContext) -> WireRequest:
+        del context
         return given
 
-    async def look(self, exchange: Exchange, own: Own) -> Looked:
-        """Nothing is sent: it can only be told something."""
-        return Looked(None, {})
+    async def check(self, transport: AccountTransport, context: KindContext) -> AccountCheck:
+        """Sends nothing: IndexNow has no read request."""
+        return AccountCheck(None, {})

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from gateway.accounts.kind import LISTING_BYTES, Ask
+from gateway.accounts.kind import LISTING_BYTES, AllowedRequest
 from gateway.accounts.oauth.graph import FIELDS, NODE, PAGES, USER, GraphKind
 
 
@@ -16,10 +16,10 @@ class Instagram(GraphKind):
     short: ClassVar = "ig"
     version: ClassVar = "v23.0"
     me_fields: ClassVar = "user_id,username"
-    asks: ClassVar[Sequence[Ask]] = (
-        Ask("POST", f"{USER}/media", {}),
-        Ask("POST", f"{USER}/media_publish", {"creation_id": "[0-9]+"}),
-        Ask("GET", f"{USER}/media", PAGES, most_bytes=LISTING_BYTES),
-        Ask("GET", f"{USER}/content_publishing_limit", {"fields": FIELDS}),
-        Ask("GET", NODE, {"fields": FIELDS}),
+    allowed_requests: ClassVar[Sequence[AllowedRequest]] = (
+        AllowedRequest("POST", f"{USER}/media", {}),
+        AllowedRequest("POST", f"{USER}/media_publish", {"creation_id": "[0-9]+"}),
+        AllowedRequest("GET", f"{USER}/media", PAGES, most_bytes=LISTING_BYTES),
+        AllowedRequest("GET", f"{USER}/content_publishing_limit", {"fields": FIELDS}),
+        AllowedRequest("GET", NODE, {"fields": FIELDS}),
     )

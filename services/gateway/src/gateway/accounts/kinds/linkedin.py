@@ -1,6 +1,6 @@
 """LinkedIn, https://learn.microsoft.com/en-us/linkedin/marketing/community-management/shares/posts-api.
 
-Access tokens are good for 60 days. Refresh tokens are given to partners alone: everybody else connects again before they end.
+Access tokens last 60 days. Only partners get refresh tokens; all others must reconnect before the end.
 """
 
 from collections.abc import Sequence
@@ -9,8 +9,16 @@ from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import Field
 
-from gateway.accounts.domain import Looked
-from gateway.accounts.kind import LISTING_BYTES, Ask, Exchange, KindSettings, Own, Request, good
+from gateway.accounts.domain import AccountCheck
+from gateway.accounts.kind import (
+    LISTING_BYTES,
+    AccountTransport,
+    AllowedRequest,
+    KindContext,
+    KindSettings,
+    RemoteRequest,
+    check_response,
+)
 from gateway.accounts.oauth.login import OAuthKind
 
 _UPLOADS: Final = "https://www.linkedin.com"
@@ -31,35 +39,38 @@ class LinkedIn(OAuthKind):
     authorize_url: ClassVar = "https://www.linkedin.com/oauth/v2/authorization"
     token_url: ClassVar = "https://www.linkedin.com/oauth/v2/accessToken"  # noqa: S105
     scopes: ClassVar[Sequence[str]] = ("openid", "profile", "w_member_social")
-    has_pkce: ClassVar = False  # for native clients alone, at an address of their own
+    has_pkce: ClassVar = False  # PKCE exists for native clients only, at another address.
     headers: ClassVar = frozenset({"linkedin-version", "x-restli-protocol-version", "x-restli-method"})
-    asks: ClassVar[Sequence[Ask]] = (
-        Ask("POST", "/rest/posts", {}),
-        Ask(
+    allowed_requests: ClassVar[Sequence[AllowedRequest]] = (
+        AllowedRequest("POST", "/rest/posts", {}),
+        AllowedRequest(
             "GET",
             "/rest/posts",
             {"q": "author", "author": ".+", "count": "[0-9]+", "start": "[0-9]+", "sortBy": _WORD},
             most_bytes=LISTING_BYTES,
         ),
-        Ask("GET", "/rest/posts/{urn}", {"viewContext": _WORD}),
-        Ask("POST", "/rest/images", {"action": "initializeUpload"}),
-        Ask("GET", "/rest/images/{urn}", {}),
-        Ask("PUT", "/dms-uploads/{place:path}", origin=_UPLOADS),
-        Ask("POST", "/rest/socialActions/{urn}/comments", {}),
-        Ask("GET", "/rest/socialActions/{urn}/comments", {"start": "[0-9]+", "count": "[0-9]+"}),
-        Ask("GET", "/v2/userinfo", {}),
+        AllowedRequest("GET", "/rest/posts/{urn}", {"viewContext": _WORD}),
+        AllowedRequest("POST", "/rest/images", {"action": "initializeUpload"}),
+        AllowedRequest("GET", "/rest/images/{urn}", {}),
+        AllowedRequest("PUT", "/dms-uploads/{place:path}", origin=_UPLOADS),
+        AllowedRequest("POST", "/rest/socialActions/{urn}/comments", {}),
+        AllowedRequest("GET", "/rest/socialActions/{urn}/comments", {"start": "[0-9]+", "count": "[0-9]+"}),
+        AllowedRequest("GET", "/v2/userinfo", {}),
     )
 
-    async def look(self, exchange: Exchange, own: Own) -> Looked:
-        organization = own.settings.organization
-        answer = await exchange(self.outgoing(own, Request("GET", "/v2/userinfo"), None))
-        # A token that posts for a page may know nothing of who has it: 403. One that is good for nothing is 401.
+    async def check(self, transport: AccountTransport, context: KindContext) -> AccountCheck:
+        organization = context.settings.organization
+        answer = await transport(self.outgoing(context, RemoteRequest("GET", "/v2/userinfo"), None))
+        # A token for a page may lack access to the profile: 403. A void token gets 401.
         if organization is None or answer.status != HTTPStatus.FORBIDDEN:
-            answer = good(self, answer)
+            answer = check_response(self, answer)
         person: Any = answer.member("sub")
         urn = f"urn:li:organization:{organization}" if organization else f"urn:li:person:{person}"
         name = answer.member("name")
         facts = {"id": str(person or ""), "author": urn}
-        return Looked(
-            str(name) if name else None, facts, own.credentials.scopes or None, own.credentials.ends_at
+        return AccountCheck(
+            str(name) if name else None,
+            facts,
+            context.credentials.scopes or None,
+            context.credentials.ends_at,
         )

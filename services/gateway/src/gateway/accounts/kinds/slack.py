@@ -1,6 +1,6 @@
-"""An incoming webhook of a channel of Slack, https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks.
+"""An incoming webhook of a Slack channel, https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks.
 
-Its address is the secret. It can post to that one channel, and nothing else.
+Its address is the secret. It can only post to that channel.
 """
 
 import re
@@ -10,18 +10,18 @@ from typing import Annotated, ClassVar, Final
 
 from pydantic import AfterValidator, SecretStr
 
-from gateway.accounts.domain import Looked
+from gateway.accounts.domain import AccountCheck
 from gateway.accounts.kind import (
     AccessRefused,
-    Answer,
-    Ask,
-    Credentials,
-    Exchange,
-    Kind,
+    AccountCredentials,
+    AccountKind,
+    AccountTransport,
+    AllowedRequest,
+    KindContext,
     NoAnswer,
-    Outgoing,
-    Own,
-    Request,
+    RemoteRequest,
+    RemoteResponse,
+    WireRequest,
     headers_of,
     json_headers,
 )
@@ -53,12 +53,12 @@ def _webhook(url: SecretStr) -> SecretStr:
     return url
 
 
-class SlackCredentials(Credentials):
+class SlackCredentials(AccountCredentials):
     url: Annotated[SecretStr, AfterValidator(_webhook)]
 
     @property
     def parts(self) -> tuple[str, str]:
-        """Host and path, of which the path is secret."""
+        """Host and path; the path is secret."""
         found = _ADDRESS.fullmatch(self.url.get_secret_value())
         assert found is not None
         return found[1], found[2]
@@ -68,30 +68,32 @@ class SlackCredentials(Credentials):
         return (self.url.get_secret_value(), path, path.rpartition("/")[2])
 
 
-class Slack(Kind):
+class Slack(AccountKind):
     name: ClassVar = "slack"
     credentials: ClassVar = SlackCredentials
-    asks: ClassVar[Sequence[Ask]] = (Ask("POST", "/", {}),)
+    allowed_requests: ClassVar[Sequence[AllowedRequest]] = (AllowedRequest("POST", "/", {}),)
 
-    def outgoing(self, own: Own, request: Request, ask: Ask | None) -> Outgoing:
-        host, path = own.credentials.parts
-        origin = own.settings.api_url or f"https://{host}"
-        return Outgoing("POST", f"{origin}{path}", f"{origin}/***", (), headers_of(request), request.body)
+    def outgoing(
+        self, context: KindContext, request: RemoteRequest, ask: AllowedRequest | None
+    ) -> WireRequest:
+        host, path = context.credentials.parts
+        origin = context.settings.api_url or f"https://{host}"
+        return WireRequest("POST", f"{origin}{path}", f"{origin}/***", (), headers_of(request), request.body)
 
-    def refused(self, answer: Answer) -> str | None:
+    def refusal_reason(self, answer: RemoteResponse) -> str | None:
         gone = answer.body.decode(errors="replace").strip() in _GONE
         return _CONNECT_AGAIN if gone or answer.status == HTTPStatus.GONE else None
 
-    async def look(self, exchange: Exchange, own: Own) -> Looked:
-        """A message without a text is refused, by an address that is good in other words than by one that is not."""
-        request = self.outgoing(own, Request("POST", "/", body=b"{}"), None)
-        answer = await exchange(
-            Outgoing("POST", request.url, request.shown, (), json_headers(), request.body)
+    async def check(self, transport: AccountTransport, context: KindContext) -> AccountCheck:
+        """Sends a message without text: a valid address refuses it with another error than an invalid one."""
+        request = self.outgoing(context, RemoteRequest("POST", "/", body=b"{}"), None)
+        answer = await transport(
+            WireRequest("POST", request.url, request.shown, (), json_headers(), request.body)
         )
-        if (why := self.refused(answer)) is not None:
+        if (why := self.refusal_reason(answer)) is not None:
             raise AccessRefused(why)
         if answer.status in {HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND}:
             raise AccessRefused(_CONNECT_AGAIN)
         if answer.status != HTTPStatus.BAD_REQUEST:
             raise NoAnswer(f"it answered {answer.status}")
-        return Looked(None, {})
+        return AccountCheck(None, {})

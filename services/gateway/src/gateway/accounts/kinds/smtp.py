@@ -1,4 +1,4 @@
-"""A mail server that takes mail for others (RFC 5321, 6409). What is sent there is asked by `POST …/mail`, not as a request."""
+"""A mail server for submission (RFC 5321, 6409). Services use it through `POST …/mail`, not through requests."""
 
 import asyncio
 import re
@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, Self
 import httpx
 from pydantic import AfterValidator, Field, SecretStr, StringConstraints, model_validator
 
-from gateway.accounts.domain import Looked
-from gateway.accounts.kind import AccessRefused, Credentials, Exchange, Kind, KindSettings, NotSent, Own
+from gateway.accounts.domain import AccountCheck
+from gateway.accounts.kind import (
+    AccessRefused,
+    AccountCredentials,
+    AccountKind,
+    AccountTransport,
+    KindContext,
+    KindSettings,
+    NotSent,
+)
 
 if TYPE_CHECKING:
     from aiosmtplib import SMTP
@@ -39,14 +47,14 @@ class SmtpSettings(KindSettings):
     host: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9.-]{1,253}$")]
     port: Annotated[int, Field(ge=1, le=65_535)] = 587
     security: Literal["starttls", "tls", "plain"] = "starttls"
-    """Without `starttls` or `tls`, everybody on the way reads mail and password."""
+    """Without `starttls` or `tls`, mail and password travel unencrypted."""
     sender: Annotated[str, AfterValidator(_sender)]
     """`Acme <news@acme.example>`"""
     authority: Annotated[str, StringConstraints(max_length=20_000), AfterValidator(_authority)] | None = None
-    """Certificate of the authority that is believed beside the usual ones, PEM: of a mail server of one's own."""
+    """PEM certificate of an additional trusted authority, for a private mail server."""
 
 
-class SmtpCredentials(Credentials):
+class SmtpCredentials(AccountCredentials):
     user: str | None = None
     password: SecretStr | None = None
 
@@ -57,29 +65,31 @@ class SmtpCredentials(Credentials):
         return self
 
 
-class Smtp(Kind):
+class Smtp(AccountKind):
     name: ClassVar = "smtp"
     settings: ClassVar = SmtpSettings
     credentials: ClassVar = SmtpCredentials
 
-    async def look(self, exchange: Exchange, own: Own) -> Looked:
-        async with session(exchange, own, self.seconds):
-            return Looked(own.settings.sender, {"host": own.settings.host})
+    async def check(self, transport: AccountTransport, context: KindContext) -> AccountCheck:
+        async with smtp_session(transport, context, self.seconds):
+            return AccountCheck(context.settings.sender, {"host": context.settings.host})
 
 
 @asynccontextmanager
-async def session(exchange: Exchange, own: Own, seconds: float) -> "AsyncIterator[SMTP]":
-    """A connection over which mail can be handed in: encrypted unless the settings say plain, and logged in.
+async def smtp_session(
+    transport: AccountTransport, context: KindContext, seconds: float
+) -> "AsyncIterator[SMTP]":
+    """Opens a logged-in connection, encrypted unless the settings say `plain`.
 
     Raises:
-        AccessRefused: the server does not take user and password.
-        NotSent: it cannot be had now.
+        AccessRefused: the server rejects user or password.
+        NotSent: the connection cannot be opened now.
     """
-    # Rarely needed, and not small.
+    # Rarely needed, and large.
     import aiosmtplib  # noqa: PLC0415
 
-    settings, credentials = own.settings, own.credentials
-    made = await exchange.connect(settings.host, settings.port)
+    settings, credentials = context.settings, context.credentials
+    made = await transport.connect(settings.host, settings.port)
     smtp = aiosmtplib.SMTP(
         hostname=settings.host,
         sock=made,
@@ -109,7 +119,7 @@ async def session(exchange: Exchange, own: Own, seconds: float) -> "AsyncIterato
 
 
 PERMANENT: Final = 500
-"""From there on, a server's answer is its last word; below, it may be another one later."""
+"""Status codes from here on are final; lower ones may change on a retry."""
 
 
 def _trust(authority: str | None) -> ssl.SSLContext:

@@ -1,4 +1,4 @@
-"""A bot of Telegram, https://core.telegram.org/bots/api. Its token is part of every address: no address of it is shown."""
+"""A Telegram bot, https://core.telegram.org/bots/api. Its token is part of every address, so no address is shown."""
 
 import re
 from collections.abc import Sequence
@@ -8,19 +8,19 @@ from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import AfterValidator, Field, SecretStr
 
-from gateway.accounts.domain import Looked
+from gateway.accounts.domain import AccountCheck
 from gateway.accounts.kind import (
-    Answer,
-    Ask,
-    Credentials,
-    Exchange,
-    Kind,
+    AccountCredentials,
+    AccountKind,
+    AccountTransport,
+    AllowedRequest,
+    KindContext,
     KindSettings,
     NoAnswer,
-    Outgoing,
-    Own,
-    Request,
-    asked,
+    RemoteRequest,
+    RemoteResponse,
+    WireRequest,
+    ask_account,
     headers_of,
 )
 
@@ -33,7 +33,7 @@ class TelegramSettings(KindSettings):
     chat: _Chat
     """Where posts go: `@channel`, or the number of a chat."""
     also: tuple[_Chat, ...] = ()
-    """Other chats that messages may go to."""
+    """Other chats that may get messages."""
     per_minute: Annotated[int, Field(ge=1, le=100_000)] = 60
 
 
@@ -43,7 +43,7 @@ def _token(token: SecretStr) -> SecretStr:
     return token
 
 
-class TelegramCredentials(Credentials):
+class TelegramCredentials(AccountCredentials):
     token: Annotated[SecretStr, AfterValidator(_token)]
 
     def secrets(self) -> tuple[str, ...]:
@@ -56,51 +56,55 @@ def _to_a_known_chat(body: Any, settings: Any) -> str | None:
     return None if chat in {settings.chat, *settings.also} else "chat_id is none of the chats of this account"
 
 
-class Telegram(Kind):
+class Telegram(AccountKind):
     name: ClassVar = "telegram"
     user_facts: ClassVar = ()
     user_settings: ClassVar = ("chat",)
     settings: ClassVar = TelegramSettings
     credentials: ClassVar = TelegramCredentials
     base: ClassVar = "https://api.telegram.org"
-    asks: ClassVar[Sequence[Ask]] = (
-        Ask("POST", "/sendMessage", {}, _to_a_known_chat),
-        Ask("POST", "/sendPhoto", {}, _to_a_known_chat),
-        Ask("GET", "/getChat", {"chat_id": ".+"}),
-        Ask("GET", "/getMe", {}),
+    allowed_requests: ClassVar[Sequence[AllowedRequest]] = (
+        AllowedRequest("POST", "/sendMessage", {}, _to_a_known_chat),
+        AllowedRequest("POST", "/sendPhoto", {}, _to_a_known_chat),
+        AllowedRequest("GET", "/getChat", {"chat_id": ".+"}),
+        AllowedRequest("GET", "/getMe", {}),
     )
 
-    def outgoing(self, own: Own, request: Request, ask: Ask | None) -> Outgoing:
-        origin = self.url(own)
-        url = f"{origin}/bot{own.credentials.token.get_secret_value()}{request.path}"
+    def outgoing(
+        self, context: KindContext, request: RemoteRequest, ask: AllowedRequest | None
+    ) -> WireRequest:
+        origin = self.url(context)
+        url = f"{origin}/bot{context.credentials.token.get_secret_value()}{request.path}"
         shown = f"{origin}/bot***{request.path}"
-        return Outgoing(request.method, url, shown, request.query, headers_of(request), request.body)
+        return WireRequest(request.method, url, shown, request.query, headers_of(request), request.body)
 
-    def pause(self, answer: Answer, now: datetime) -> timedelta | None:
+    def pause(self, answer: RemoteResponse, now: datetime) -> timedelta | None:
         after = answer.member("parameters", "retry_after")
         if answer.status == HTTPStatus.TOO_MANY_REQUESTS and isinstance(after, int):
             return timedelta(seconds=max(after, 1))
         return super().pause(answer, now)
 
-    def refused(self, answer: Answer) -> str | None:
-        # Of a token that it does not know, it says that there is no such page.
+    def refusal_reason(self, answer: RemoteResponse) -> str | None:
+        # Telegram answers 404 to an unknown token.
         if answer.status == HTTPStatus.UNAUTHORIZED or (
             answer.status == HTTPStatus.NOT_FOUND and answer.member("description") == "Not Found"
         ):
             return _CONNECT_AGAIN
         return None
 
-    async def look(self, exchange: Exchange, own: Own) -> Looked:
-        bot = await asked(self, exchange, own, Request("GET", "/getMe"))
-        chat = await exchange(
-            self.outgoing(own, Request("GET", "/getChat", (("chat_id", own.settings.chat),)), None)
+    async def check(self, transport: AccountTransport, context: KindContext) -> AccountCheck:
+        bot = await ask_account(self, transport, context, RemoteRequest("GET", "/getMe"))
+        chat = await transport(
+            self.outgoing(
+                context, RemoteRequest("GET", "/getChat", (("chat_id", context.settings.chat),)), None
+            )
         )
         if chat.status == HTTPStatus.BAD_REQUEST:
             raise NoAnswer(
-                f"the bot does not see the chat {own.settings.chat}: add it to the channel as an administrator"
+                f"the bot does not see the chat {context.settings.chat}: add it to the channel as an administrator"
             )
-        facts = {"chat": own.settings.chat, "bot": str(bot.member("result", "username") or "")}
+        facts = {"chat": context.settings.chat, "bot": str(bot.member("result", "username") or "")}
         title = chat.member("result", "title") or chat.member("result", "username")
         if isinstance(username := chat.member("result", "username"), str):
             facts["username"] = username
-        return Looked(str(title) if title else f"@{facts['bot']}", facts)
+        return AccountCheck(str(title) if title else f"@{facts['bot']}", facts)

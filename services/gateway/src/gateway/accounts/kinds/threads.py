@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from gateway.accounts.kind import LISTING_BYTES, Ask
+from gateway.accounts.kind import LISTING_BYTES, AllowedRequest
 from gateway.accounts.oauth.graph import FIELDS, NODE, PAGES, USER, GraphKind
 
 
@@ -16,11 +16,11 @@ class Threads(GraphKind):
     short: ClassVar = "th"
     version: ClassVar = "v1.0"
     me_fields: ClassVar = "id,username"
-    asks: ClassVar[Sequence[Ask]] = (
-        Ask("POST", f"{USER}/threads", {}),
-        Ask("POST", f"{USER}/threads_publish", {"creation_id": "[0-9]+"}),
-        Ask("GET", f"{USER}/threads", PAGES, most_bytes=LISTING_BYTES),
-        Ask("GET", f"{USER}/replies", PAGES, most_bytes=LISTING_BYTES),
-        Ask("GET", f"{USER}/threads_publishing_limit", {"fields": FIELDS}),
-        Ask("GET", NODE, {"fields": FIELDS}),
+    allowed_requests: ClassVar[Sequence[AllowedRequest]] = (
+        AllowedRequest("POST", f"{USER}/threads", {}),
+        AllowedRequest("POST", f"{USER}/threads_publish", {"creation_id": "[0-9]+"}),
+        AllowedRequest("GET", f"{USER}/threads", PAGES, most_bytes=LISTING_BYTES),
+        AllowedRequest("GET", f"{USER}/replies", PAGES, most_bytes=LISTING_BYTES),
+        AllowedRequest("GET", f"{USER}/threads_publishing_limit", {"fields": FIELDS}),
+        AllowedRequest("GET", NODE, {"fields": FIELDS}),
     )

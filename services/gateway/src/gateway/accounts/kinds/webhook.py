@@ -1,6 +1,6 @@
-"""Whoever takes signed messages, https://www.standardwebhooks.com: articles, posts and notifications for any system.
+"""Sends signed messages to any system, https://www.standardwebhooks.com: articles, posts and notifications.
 
-Each account has secrets of its own. While one takes the place of another, a message is signed with both.
+Each account has its own secrets. During a rotation, both the old and the new one sign.
 """
 
 import base64
@@ -15,17 +15,17 @@ from typing import Annotated, ClassVar, Final
 from pydantic import AfterValidator, Field, SecretStr
 
 from chassis import WebAddress
-from gateway.accounts.domain import Looked
+from gateway.accounts.domain import AccountCheck
 from gateway.accounts.kind import (
-    Answer,
-    Ask,
-    Credentials,
-    Exchange,
-    Kind,
+    AccountCredentials,
+    AccountKind,
+    AccountTransport,
+    AllowedRequest,
+    KindContext,
     KindSettings,
-    Outgoing,
-    Own,
-    Request,
+    RemoteRequest,
+    RemoteResponse,
+    WireRequest,
     headers_of,
     with_headers,
 )
@@ -62,50 +62,55 @@ def _bytes_of(secret: SecretStr) -> bytes:
     return base64.b64decode(text.removeprefix(_PREFIX), validate=True)
 
 
-class WebhookCredentials(Credentials):
+class WebhookCredentials(AccountCredentials):
     secret: Annotated[SecretStr, AfterValidator(_checked)] = Field(default_factory=new_secret)
     previous: Annotated[SecretStr, AfterValidator(_checked)] | None = None
-    """The one before, which signs too until the next rotation."""
+    """The previous secret, which signs too until the next rotation."""
 
     def rotated(self) -> "WebhookCredentials":
         return WebhookCredentials(secret=new_secret(), previous=self.secret)
 
 
-class Webhook(Kind):
+class Webhook(AccountKind):
     name: ClassVar = "webhook"
     user_facts: ClassVar = ()
     settings: ClassVar = WebhookSettings
     credentials: ClassVar = WebhookCredentials
     headers: ClassVar = frozenset({"webhook-id"})
     needed_headers: ClassVar = headers
-    asks: ClassVar[Sequence[Ask]] = (Ask("POST", "/", {}),)
+    allowed_requests: ClassVar[Sequence[AllowedRequest]] = (AllowedRequest("POST", "/", {}),)
 
-    def outgoing(self, own: Own, request: Request, ask: Ask | None) -> Outgoing:
-        url = self.url(own)
-        given = Outgoing("POST", url, url, (), headers_of(request), request.body)
-        return self.authorised(given, own)
+    def outgoing(
+        self, context: KindContext, request: RemoteRequest, ask: AllowedRequest | None
+    ) -> WireRequest:
+        url = self.url(context)
+        given = WireRequest("POST", url, url, (), headers_of(request), request.body)
+        return self.authorise(given, context)
 
-    def url(self, own: Own, ask: Ask | None = None) -> str:
-        return str(own.settings.url)
+    def url(self, context: KindContext, ask: AllowedRequest | None = None) -> str:
+        return str(context.settings.url)
 
-    def authorised(self, given: Outgoing, own: Own) -> Outgoing:
+    def authorise(self, given: WireRequest, context: KindContext) -> WireRequest:
         name = next((value for key, value in given.headers.items() if key.lower() == "webhook-id"), "")
-        signed = f"{name}.{int(own.now.timestamp())}.".encode() + given.body
+        signed = f"{name}.{int(context.now.timestamp())}.".encode() + given.body
         signatures = [
             f"v1,{base64.b64encode(hmac.new(_bytes_of(each), signed, hashlib.sha256).digest()).decode()}"
-            for each in (own.credentials.secret, own.credentials.previous)
+            for each in (context.credentials.secret, context.credentials.previous)
             if each is not None
         ]
         return with_headers(
             given,
-            {"webhook-timestamp": str(int(own.now.timestamp())), "webhook-signature": " ".join(signatures)},
+            {
+                "webhook-timestamp": str(int(context.now.timestamp())),
+                "webhook-signature": " ".join(signatures),
+            },
         )
 
-    def refused(self, answer: Answer) -> str | None:
+    def refusal_reason(self, answer: RemoteResponse) -> str | None:
         if answer.status == HTTPStatus.GONE:
             return "the receiver answered 410 Gone: it wants no more messages; connect it again if that was a mistake"
         return None
 
-    async def look(self, exchange: Exchange, own: Own) -> Looked:
-        """Nothing is sent: a receiver expects messages, not questions."""
-        return Looked(None, {})
+    async def check(self, transport: AccountTransport, context: KindContext) -> AccountCheck:
+        """Sends nothing: a receiver has no read request."""
+        return AccountCheck(None, {})

@@ -1,6 +1,6 @@
-"""X, https://docs.x.com/x-api. Access tokens are good for two hours; the refresh token changes at each use.
+"""X, https://docs.x.com/x-api. Access tokens last two hours; the refresh token changes at each use.
 
-Posts cost money: more where X makes a link of anything in the text, and it does so of bare names of hosts too.
+Posts cost money, and more with a link. X makes links of bare host names, too.
 """
 
 import re
@@ -12,32 +12,32 @@ from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import Field
 
-from gateway.accounts.domain import Looked
+from gateway.accounts.domain import AccountCheck
 from gateway.accounts.kind import (
     LISTING_BYTES,
-    Answer,
-    Ask,
-    Exchange,
+    AccountTransport,
+    AllowedRequest,
+    KindContext,
     KindSettings,
-    Own,
-    Request,
-    asked,
-    until,
+    RemoteRequest,
+    RemoteResponse,
+    ask_account,
+    time_until,
 )
 from gateway.accounts.oauth.login import OAuthKind
 from gateway.money import micros
 
 _LINK: Final = re.compile(r"://|[\w-]\.[^\W\d_]{2,}")
-"""More than X takes for one, rather than less."""
+"""Matches more than X turns into links, never less."""
 _POSTS: Final = "/2/tweets"
 _Dollars = Annotated[Decimal, Field(ge=0, le=100)]
 
 
 class XSettings(KindSettings):
     price: _Dollars = Decimal("0.015")
-    """Of a post, in dollars."""
+    """Price of a post, in dollars."""
     price_with_link: _Dollars = Decimal("0.20")
-    """Of a post that has an address in it."""
+    """Price of a post with a link."""
 
 
 class X(OAuthKind):
@@ -54,31 +54,34 @@ class X(OAuthKind):
         "offline.access",
     )
     secret_in_form: ClassVar = False
-    asks: ClassVar[Sequence[Ask]] = (
-        Ask("POST", _POSTS, {}),
-        Ask("GET", "/2/tweets/{id}"),
-        Ask("GET", "/2/users/me", {"user.fields": ".+"}),
-        Ask("GET", "/2/users/{id}/tweets", most_bytes=LISTING_BYTES),
-        Ask("POST", "/2/media/upload", {}),
-        Ask("POST", "/2/media/metadata", {}),
+    allowed_requests: ClassVar[Sequence[AllowedRequest]] = (
+        AllowedRequest("POST", _POSTS, {}),
+        AllowedRequest("GET", "/2/tweets/{id}"),
+        AllowedRequest("GET", "/2/users/me", {"user.fields": ".+"}),
+        AllowedRequest("GET", "/2/users/{id}/tweets", most_bytes=LISTING_BYTES),
+        AllowedRequest("POST", "/2/media/upload", {}),
+        AllowedRequest("POST", "/2/media/metadata", {}),
     )
 
-    def pause(self, answer: Answer, now: datetime) -> timedelta | None:
+    def pause(self, answer: RemoteResponse, now: datetime) -> timedelta | None:
         if answer.status != HTTPStatus.TOO_MANY_REQUESTS:
-            return None  # what is left is counted for each path apart
-        return until(answer.headers.get("x-rate-limit-reset"), now) or super().pause(answer, now)
+            return None  # X counts the remainder for each path.
+        return time_until(answer.headers.get("x-rate-limit-reset"), now) or super().pause(answer, now)
 
-    def cost(self, own: Own, request: Request) -> int:
+    def cost(self, context: KindContext, request: RemoteRequest) -> int:
         if (request.method, request.path) != ("POST", _POSTS):
             return 0
         text: Any = request.document.get("text") if isinstance(request.document, dict) else None
         has_link = isinstance(text, str) and _LINK.search(text) is not None
-        return micros(own.settings.price_with_link if has_link else own.settings.price)
+        return micros(context.settings.price_with_link if has_link else context.settings.price)
 
-    async def look(self, exchange: Exchange, own: Own) -> Looked:
-        answer = await asked(self, exchange, own, Request("GET", "/2/users/me"))
+    async def check(self, transport: AccountTransport, context: KindContext) -> AccountCheck:
+        answer = await ask_account(self, transport, context, RemoteRequest("GET", "/2/users/me"))
         name = str(answer.member("data", "username") or "")
         facts = {"id": str(answer.member("data", "id") or ""), "username": name}
-        return Looked(
-            f"@{name}" if name else None, facts, own.credentials.scopes or None, own.credentials.ends_at
+        return AccountCheck(
+            f"@{name}" if name else None,
+            facts,
+            context.credentials.scopes or None,
+            context.credentials.ends_at,
         )

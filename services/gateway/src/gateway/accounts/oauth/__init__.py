@@ -1,7 +1,7 @@
-"""Kinds whose access is got by logging in with the provider, and what each provider knows this installation by."""
+"""Kinds of accounts that are connected by an OAuth log-in, and this installation's OAuth apps."""
 
-from gateway.accounts.oauth.apps import App, Apps
+from gateway.accounts.oauth.apps import OAuthApp, OAuthApps
 from gateway.accounts.oauth.graph import GraphKind
 from gateway.accounts.oauth.login import OAuthCredentials, OAuthKind
 
-__all__ = ["App", "Apps", "GraphKind", "OAuthCredentials", "OAuthKind"]
+__all__ = ["GraphKind", "OAuthApp", "OAuthApps", "OAuthCredentials", "OAuthKind"]

@@ -1,4 +1,4 @@
-"""What providers know this installation by where people log in with them: a client's id and secret, once for each kind."""
+"""Stores this installation's OAuth apps: a client id and secret for each kind of account."""
 
 import json
 from collections.abc import Mapping
@@ -13,8 +13,8 @@ from gateway.credentials import Keyring
 
 
 @dataclass(frozen=True, slots=True)
-class App:
-    """Its secret is secret wherever it is printed; None: it has none."""
+class OAuthApp:
+    """The secret prints masked; None: the app has none."""
 
     kind: str
     client_id: str
@@ -23,15 +23,15 @@ class App:
     connected_at: datetime
 
 
-class Apps:
-    """Reads one each time it is asked for."""
+class OAuthApps:
+    """Reads an app from the database for each use."""
 
     def __init__(self, connections: Connections, keyring: Keyring) -> None:
         self._connections = connections
         self._keyring = keyring
 
-    async def find(self, kind: str) -> App | None:
-        """Raises ProblemError: its secret cannot be opened."""
+    async def find(self, kind: str) -> OAuthApp | None:
+        """Raises CallProblemError: the secret cannot be opened."""
         async with self._connections.connection() as connection:
             row = await connection.fetchrow(
                 "select kind, client_id, sealed, settings, connected_at from account_apps where kind = $1",
@@ -42,12 +42,14 @@ class Apps:
         secret = None if row["sealed"] is None else self._keyring.open(f"app {kind}", bytes(row["sealed"]))
         if secret is not None:
             redaction.learn(secret.get_secret_value())
-        return App(row["kind"], row["client_id"], secret, json.loads(row["settings"]), row["connected_at"])
+        return OAuthApp(
+            row["kind"], row["client_id"], secret, json.loads(row["settings"]), row["connected_at"]
+        )
 
     async def put(
         self, kind: str, client_id: str, secret: SecretStr | None, settings: Mapping[str, Any]
     ) -> None:
-        """Raises ProblemError: `credentials.no_keys`."""
+        """Raises CallProblemError: `credentials.no_keys`."""
         sealed = None if secret is None else self._keyring.seal(f"app {kind}", secret.get_secret_value())
         async with self._connections.connection() as connection:
             await connection.execute(
@@ -62,8 +64,8 @@ class Apps:
                 json.dumps(settings),
             )
 
-    async def seal_anew(self) -> int:
-        """Seals every secret with the first key of the ring; returns how many there are."""
+    async def reseal(self) -> int:
+        """Re-encrypts every secret with the first key of the ring; returns their number."""
         done = 0
         async with self._connections.connection() as connection:
             for row in await connection.fetch(
@@ -74,7 +76,7 @@ class Apps:
                     "update account_apps set sealed = $3 where kind = $1 and sealed = $2",
                     row["kind"],
                     before,
-                    self._keyring.seal_anew(f"app {row['kind']}", before),
+                    self._keyring.reseal(f"app {row['kind']}", before),
                 )
                 done += 1
         return done

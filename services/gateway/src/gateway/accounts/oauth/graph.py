@@ -1,31 +1,31 @@
-"""What the kinds of Meta's Graph API have in common: tokens for 60 days, which are renewed by themselves while they are good."""
+"""Base class for Meta's Graph API: tokens last 60 days and are renewed while valid."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any, ClassVar, Final
 
-from gateway.accounts.domain import Looked
+from gateway.accounts.domain import AccountCheck
 from gateway.accounts.kind import (
     AccessRefused,
-    Answer,
-    Ask,
-    Credentials,
-    Exchange,
+    AccountCredentials,
+    AccountTransport,
+    AllowedRequest,
+    KindContext,
     NoAnswer,
     NotSent,
-    Outgoing,
-    Own,
-    Request,
-    asked,
+    RemoteRequest,
+    RemoteResponse,
+    WireRequest,
+    ask_account,
 )
-from gateway.accounts.oauth.apps import App
+from gateway.accounts.oauth.apps import OAuthApp
 from gateway.accounts.oauth.login import OAuthCredentials, OAuthKind, tokens
 
 _RENEWED: Final = timedelta(days=30)
-"""So long before its end."""
+"""A token is renewed this long before its end."""
 _YOUNGEST: Final = timedelta(hours=24)
-"""A younger token is not renewed by the provider."""
+"""The provider renews no younger token."""
 _EXPIRED: Final = 190
 _LIMITS: Final = frozenset({4, 17, 32, 613, 80002})
 _AFTER_A_LIMIT: Final = timedelta(minutes=15)
@@ -34,7 +34,7 @@ _FIELD: Final = (
     "|quota_usage|replied_to|root_post|shortcode|status|status_code|text|timestamp|user_id|username"
 )
 FIELDS: Final = rf"(?:{_FIELD})(?:,(?:{_FIELD}))*"
-"""Of posts and containers. One thing leads to all others that the token may read, by its field."""
+"""Allowed fields of posts and containers. Other fields would lead to everything that the token can read."""
 PAGES: Final = {
     "fields": FIELDS,
     "limit": "[0-9]+",
@@ -52,16 +52,24 @@ class GraphKind(OAuthKind):
     has_pkce: ClassVar = False
     scopes_between: ClassVar = ","
     short: ClassVar[str]
-    """Before `_exchange_token` and `_refresh_token`."""
+    """Prefix of `_exchange_token` and `_refresh_token`."""
     version: ClassVar[str]
     me_fields: ClassVar[str]
-    asks: ClassVar[Sequence[Ask]]
+    allowed_requests: ClassVar[Sequence[AllowedRequest]]
 
     async def exchanged(
-        self, exchange: Exchange, own: Own, app: App, code: str, verifier: str, redirect_uri: str
+        self,
+        transport: AccountTransport,
+        context: KindContext,
+        app: OAuthApp,
+        code: str,
+        verifier: str,
+        redirect_uri: str,
     ) -> OAuthCredentials:
-        # The first token is good for an hour; it is exchanged for one that lasts.
-        short = await super().exchanged(exchange, own, app, code.removesuffix("#_"), verifier, redirect_uri)
+        # The first token lasts an hour; it is exchanged for a long-lived one.
+        short = await super().exchanged(
+            transport, context, app, code.removesuffix("#_"), verifier, redirect_uri
+        )
         if app.secret is None:
             raise AccessRefused(f"the app of {self.name} has no secret: `brandctl accounts app {self.name}`")
         query = (
@@ -69,39 +77,51 @@ class GraphKind(OAuthKind):
             ("client_secret", app.secret.get_secret_value()),
             ("access_token", short.access.get_secret_value()),
         )
-        return await self._lasting(exchange, own, "/access_token", query, short.scopes)
+        return await self._lasting(transport, context, "/access_token", query, short.scopes)
 
-    def is_stale(self, own: Own) -> bool:
-        credentials = own.credentials
-        if credentials.expires_at is None or not own.now < credentials.expires_at <= own.now + _RENEWED:
+    def is_stale(self, context: KindContext) -> bool:
+        credentials = context.credentials
+        if (
+            credentials.expires_at is None
+            or not context.now < credentials.expires_at <= context.now + _RENEWED
+        ):
             return False
-        return credentials.got_at is None or own.now - credentials.got_at >= _YOUNGEST
+        return credentials.got_at is None or context.now - credentials.got_at >= _YOUNGEST
 
-    def says_stale(self, answer: Answer) -> bool:
-        return False  # what has ended cannot be renewed here
+    def says_stale(self, answer: RemoteResponse) -> bool:
+        return False  # An expired token cannot be renewed here.
 
-    async def renewed(self, exchange: Exchange, own: Own, app: Any) -> Credentials:
-        token = own.credentials.access.get_secret_value()
+    async def renew_credentials(
+        self, transport: AccountTransport, context: KindContext, app: Any
+    ) -> AccountCredentials:
+        token = context.credentials.access.get_secret_value()
         query = (("grant_type", f"{self.short}_refresh_token"), ("access_token", token))
         try:
-            return await self._lasting(exchange, own, "/refresh_access_token", query, own.credentials.scopes)
+            return await self._lasting(
+                transport, context, "/refresh_access_token", query, context.credentials.scopes
+            )
         except (AccessRefused, NotSent, NoAnswer):
-            # The old one is good still, and tomorrow is another day.
-            return OAuthCredentials.model_validate({**dict(own.credentials), "got_at": own.now})
+            # The old token is still valid; the next attempt follows tomorrow.
+            return OAuthCredentials.model_validate({**dict(context.credentials), "got_at": context.now})
 
     async def _lasting(
-        self, exchange: Exchange, own: Own, path: str, query: Sequence[tuple[str, str]], scopes: Sequence[str]
+        self,
+        transport: AccountTransport,
+        context: KindContext,
+        path: str,
+        query: Sequence[tuple[str, str]],
+        scopes: Sequence[str],
     ) -> OAuthCredentials:
-        url = f"{self.url(own)}{path}"
-        found = tokens(await exchange(Outgoing("GET", url, url, query, {}, b"")), own.now, path)
+        url = f"{self.url(context)}{path}"
+        found = tokens(await transport(WireRequest("GET", url, url, query, {}, b"")), context.now, path)
         return found.model_copy(update={"scopes": tuple(scopes), "refresh": None})
 
-    def refused(self, answer: Answer) -> str | None:
+    def refusal_reason(self, answer: RemoteResponse) -> str | None:
         if answer.status in {400, 401} and answer.member("error", "code") == _EXPIRED:
             return "the access has expired or was taken away: connect again"
         return None
 
-    def pause(self, answer: Answer, now: datetime) -> timedelta | None:
+    def pause(self, answer: RemoteResponse, now: datetime) -> timedelta | None:
         if (
             answer.status in {400, 403, HTTPStatus.TOO_MANY_REQUESTS}
             and answer.member("error", "code") in _LIMITS
@@ -109,12 +129,15 @@ class GraphKind(OAuthKind):
             return _AFTER_A_LIMIT
         return super().pause(answer, now)
 
-    async def look(self, exchange: Exchange, own: Own) -> Looked:
-        request = Request("GET", f"/{self.version}/me", (("fields", self.me_fields),))
-        answer = await asked(self, exchange, own, request)
+    async def check(self, transport: AccountTransport, context: KindContext) -> AccountCheck:
+        request = RemoteRequest("GET", f"/{self.version}/me", (("fields", self.me_fields),))
+        answer = await ask_account(self, transport, context, request)
         name = str(answer.member("username") or "")
         found = answer.member("user_id") or answer.member("id")
         facts = {"id": str(found or ""), "username": name}
-        return Looked(
-            f"@{name}" if name else None, facts, own.credentials.scopes or None, own.credentials.ends_at
+        return AccountCheck(
+            f"@{name}" if name else None,
+            facts,
+            context.credentials.scopes or None,
+            context.credentials.ends_at,
         )

@@ -1,4 +1,4 @@
-"""Kinds where somebody logs in with the provider (OAuth 2.0, RFC 6749; PKCE, RFC 7636), and the tokens that come of it."""
+"""Base class of kinds with an OAuth 2.0 log-in (RFC 6749; PKCE, RFC 7636), and their tokens."""
 
 import base64
 import hashlib
@@ -12,29 +12,29 @@ from pydantic import SecretStr
 
 from gateway.accounts.kind import (
     AccessRefused,
-    Answer,
-    Credentials,
-    Exchange,
-    Kind,
+    AccountCredentials,
+    AccountKind,
+    AccountTransport,
+    KindContext,
     NoAnswer,
-    Outgoing,
-    Own,
-    basic,
+    RemoteResponse,
+    WireRequest,
+    basic_authorization,
 )
-from gateway.accounts.oauth.apps import App
+from gateway.accounts.oauth.apps import OAuthApp
 
 _BEFORE_ITS_END: Final = timedelta(minutes=5)
 _FORM: Final = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
 _REFUSALS: Final = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 
 
-class OAuthCredentials(Credentials):
-    """Tokens; `refresh` is None where there is none, `expires_at` where nobody knows."""
+class OAuthCredentials(AccountCredentials):
+    """Tokens; None means no `refresh` token, or an unknown `expires_at`."""
 
     access: SecretStr
     refresh: SecretStr | None = None
     expires_at: datetime | None = None
-    """Of the access token."""
+    """End of the access token."""
     got_at: datetime | None = None
     scopes: tuple[str, ...] = ()
 
@@ -44,24 +44,24 @@ class OAuthCredentials(Credentials):
 
     @property
     def ends_at(self) -> datetime | None:
-        """When somebody has to log in again; None: not as long as it is used."""
+        """When a new log-in is due; None: never, while the tokens are used."""
         return None if self.refresh is not None else self.expires_at
 
 
-class OAuthKind(Kind):
-    """One that is connected by logging in; a token that was got elsewhere will do as well."""
+class OAuthKind(AccountKind):
+    """A kind that is connected by a log-in; tokens from elsewhere work, too."""
 
-    credentials: ClassVar[type[Credentials]] = OAuthCredentials
+    credentials: ClassVar[type[AccountCredentials]] = OAuthCredentials
     authorize_url: ClassVar[str]
     token_url: ClassVar[str]
     scopes: ClassVar[Sequence[str]]
     scopes_between: ClassVar[str] = " "
     has_pkce: ClassVar[bool] = True
     secret_in_form: ClassVar[bool] = True
-    """The app's secret goes among the fields; else as basic authentication."""
+    """True: the app's secret is a form field; False: basic authentication."""
 
-    def login_address(self, app: App, redirect_uri: str, state: str, verifier: str) -> str:
-        """Where somebody's browser is sent."""
+    def login_address(self, app: OAuthApp, redirect_uri: str, state: str, verifier: str) -> str:
+        """The address of the provider's log-in page."""
         challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=")
         fields = {
             "response_type": "code",
@@ -75,72 +75,80 @@ class OAuthKind(Kind):
         return f"{app.settings.get('authorize_url') or self.authorize_url}?{urlencode(fields)}"
 
     async def exchanged(
-        self, exchange: Exchange, own: Own, app: App, code: str, verifier: str, redirect_uri: str
+        self,
+        transport: AccountTransport,
+        context: KindContext,
+        app: OAuthApp,
+        code: str,
+        verifier: str,
+        redirect_uri: str,
     ) -> OAuthCredentials:
-        """The tokens for a code. Of `own` there are no credentials yet.
+        """Exchanges a code for tokens. `context` has no credentials yet.
 
         Raises:
-            AccessRefused: the provider does not take the code.
-            NotSent, NoAnswer: it cannot be asked now.
+            AccessRefused: the provider rejects the code.
+            NotSent, NoAnswer: the provider cannot be reached now.
         """
         fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": redirect_uri}
         if self.has_pkce:
             fields["code_verifier"] = verifier
-        return await self.token(exchange, own, app, fields)
+        return await self.token(transport, context, app, fields)
 
-    def is_stale(self, own: Own) -> bool:
-        credentials = own.credentials
+    def is_stale(self, context: KindContext) -> bool:
+        credentials = context.credentials
         return (
             credentials.refresh is not None
             and credentials.expires_at is not None
-            and credentials.expires_at - own.now <= _BEFORE_ITS_END
+            and credentials.expires_at - context.now <= _BEFORE_ITS_END
         )
 
-    async def renewed(self, exchange: Exchange, own: Own, app: Any) -> Credentials:
-        if own.credentials.refresh is None:
+    async def renew_credentials(
+        self, transport: AccountTransport, context: KindContext, app: Any
+    ) -> AccountCredentials:
+        if context.credentials.refresh is None:
             raise AccessRefused("the access has expired: connect again")
         if app is None:
             raise AccessRefused(
                 f"the app of {self.name} is not known any more: `brandctl accounts app {self.name}`, then connect again"
             )
-        old = own.credentials.refresh
+        old = context.credentials.refresh
         fields = {"grant_type": "refresh_token", "refresh_token": old.get_secret_value()}
-        new = await self.token(exchange, own, app, fields)
-        # Who does not rotate says nothing of it, and the old one goes on.
+        new = await self.token(transport, context, app, fields)
+        # A provider without rotation omits it; the old one stays valid.
         return new.model_copy(
-            update={"refresh": new.refresh or old, "scopes": new.scopes or own.credentials.scopes}
+            update={"refresh": new.refresh or old, "scopes": new.scopes or context.credentials.scopes}
         )
 
     async def token(
-        self, exchange: Exchange, own: Own, app: App, fields: Mapping[str, str]
+        self, transport: AccountTransport, context: KindContext, app: OAuthApp, fields: Mapping[str, str]
     ) -> OAuthCredentials:
-        """What the token endpoint gives."""
-        url = str(app.settings.get("token_url") or self.token_address(own))
+        """Sends a form to the token endpoint and returns its tokens."""
+        url = str(app.settings.get("token_url") or self.token_address(context))
         sent, headers = {**fields, "client_id": app.client_id}, dict(_FORM)
         if app.secret is not None:
             if self.secret_in_form:
                 sent["client_secret"] = app.secret.get_secret_value()
             else:
-                headers |= basic(app.client_id, app.secret.get_secret_value())
-        answer = await exchange(Outgoing("POST", url, url, (), headers, urlencode(sent).encode()))
-        return tokens(answer, own.now, fields["grant_type"])
+                headers |= basic_authorization(app.client_id, app.secret.get_secret_value())
+        answer = await transport(WireRequest("POST", url, url, (), headers, urlencode(sent).encode()))
+        return tokens(answer, context.now, fields["grant_type"])
 
-    def token_address(self, own: Own) -> str:
-        """Of the token endpoint; on the same host as all else if that is not the provider's own."""
-        if own.settings.api_url is None:
+    def token_address(self, context: KindContext) -> str:
+        """Address of the token endpoint; on `api_url` if that is set."""
+        if context.settings.api_url is None:
             return self.token_url
-        return f"{own.settings.api_url}/{self.token_url.split('/', 3)[3]}"
+        return f"{context.settings.api_url}/{self.token_url.split('/', 3)[3]}"
 
-    def says_stale(self, answer: Answer) -> bool:
+    def says_stale(self, answer: RemoteResponse) -> bool:
         return answer.status == HTTPStatus.UNAUTHORIZED
 
 
-def tokens(answer: Answer, now: datetime, asked_for: str) -> OAuthCredentials:
-    """Those that an answer of a token endpoint has.
+def tokens(answer: RemoteResponse, now: datetime, asked_for: str) -> OAuthCredentials:
+    """Reads the tokens from an answer of a token endpoint.
 
     Raises:
-        AccessRefused: it says that there are none.
-        NoAnswer: it says nothing of the kind.
+        AccessRefused: the provider refuses to give tokens.
+        NoAnswer: the answer contains neither tokens nor a refusal.
     """
     document = answer.document
     if answer.status in _REFUSALS:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chassis.http.callers import Caller
-from chassis.http.throttling.quotas import Standing
+from chassis.http.throttling.quotas import QuotaState
 from messaging import Database
 from orchestrator.api.keys import store
 
@@ -44,7 +44,7 @@ class KeyQuotas:
         self._parts: dict[str, _Part] = {}
         self._taking: dict[str, asyncio.Lock] = {}
 
-    async def __call__(self, caller: Caller) -> Standing | None:
+    async def __call__(self, caller: Caller) -> QuotaState | None:
         """Where the caller's key stands; None: it has no limit.
 
         Raises:
@@ -59,7 +59,7 @@ class KeyQuotas:
         if not is_exceeded:
             part.left -= 1
         resets_in = max(1, math.ceil(part.until - self._clock()))
-        return Standing(part.quota, part.left + part.elsewhere, resets_in, is_exceeded)
+        return QuotaState(part.quota, part.left + part.elsewhere, resets_in, is_exceeded)
 
     def _current(self, caller: Caller) -> _Part | None:
         """None if it is used up while there is more to be had, or of another minute, or of another limit."""

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from chassis import DatabaseUnavailableError
-from chassis.gathering import Gathering
+from chassis.coalescing import RequestCoalescer
 from messaging import Database
 from orchestrator.brands import Brand, find_brands
 from orchestrator.removal import Late, late_among
@@ -48,7 +48,7 @@ class Openings:
     def __init__(self, database: Database, hold: timedelta) -> None:
         self._database = database
         self._hold = hold
-        self._gathering: Gathering[Asked, Opening] = Gathering(self._begin, limit=AT_ONCE)
+        self._gathering: RequestCoalescer[Asked, Opening] = RequestCoalescer(self._begin, limit=AT_ONCE)
 
     async def of(self, asked: Asked) -> Opening:
         """Takes the command up, unless it is too late or its brand is unknown.

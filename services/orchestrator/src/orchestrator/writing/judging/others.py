@@ -10,7 +10,7 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
-from chassis.gathering import Gathering
+from chassis.coalescing import RequestCoalescer
 from messaging import Database
 from orchestrator.writing.body import prose_of
 from orchestrator.writing.quality import fingerprint
@@ -52,7 +52,9 @@ class Others:
         self._database = database
         self._known: OrderedDict[str, dict[UUID, Other]] = OrderedDict()
         """By brand, the one that was asked for last at the end."""
-        self._gathering: Gathering[str, Sequence[Other]] = Gathering(self._look, limit=_BRANDS_AT_ONCE)
+        self._gathering: RequestCoalescer[str, Sequence[Other]] = RequestCoalescer(
+            self._look, limit=_BRANDS_AT_ONCE
+        )
 
     async def of(self, brand_slug: str) -> Sequence[Other]:
         """All but drafts that wait, the newest first."""

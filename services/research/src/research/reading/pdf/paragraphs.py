@@ -1,7 +1,7 @@
-"""Lines of printed pages as blocks of a text: paragraphs put together again, headings told from their type. Pure.
+"""Builds paragraphs and headings from the lines of printed pages. Pure.
 
-A page says where each line stands and in which type, and nothing of what it is. What repeats at the edges of pages, numbers
-and running heads, is left out.
+A page gives only the position and type of each line; both decide what the line is. Running heads and page numbers are
+left out.
 """
 
 import re
@@ -11,35 +11,35 @@ from collections.abc import Set as AbstractSet
 from itertools import groupby, pairwise
 from typing import Final
 
-from research.reading import furniture
-from research.reading.blocks import ADMONITIONS, Block
-from research.reading.facts import without_number
-from research.reading.pdf.painting import Line
+from research.reading import boilerplate
+from research.reading.blocks import ADMONITIONS, TextBlock
+from research.reading.facts import strip_section_number
+from research.reading.pdf.page_lines import PdfLine
 from research.reading.structures import MAX_LINE, MAX_LINES
 
 EDGE_LINES: Final = 2
-"""At the top and at the bottom of a page, where running heads and numbers stand."""
+"""Lines at the top and at the bottom of a page that may be running heads or page numbers."""
 MIN_REPEATS: Final = 3
-"""Pages that carry a line at their edge, figures aside, before it is a running head; two, of two."""
+"""Pages with the same line at their edge (figures aside) that make it a running head; two if there are only two."""
 LARGER: Final = 1.12
-"""Times the type of the text: a heading."""
+"""Minimum size of a heading, relative to the text."""
 ALIKE: Final = 0.08
-"""Difference of sizes that makes no difference."""
+"""Relative difference of sizes that counts as equal."""
 WIDER: Final = 1.3
-"""Times the usual distance of lines: a new paragraph."""
+"""Line distance that begins a paragraph, relative to the usual one."""
 INDENT: Final = 0.8
-"""Times the size of the type: a first line that is set in."""
+"""Indentation of a first line, relative to the size of the type."""
 SHORT: Final = 0.7
-"""Times the length of a full line: a last line."""
+"""Maximum length of a last line, relative to a full one."""
 LETTER: Final = 0.6
-"""Times the size of the type: the width of each letter, in a type where all are as wide."""
+"""Width of a letter in fixed-width type, relative to its size."""
 MAX_HEADING: Final = 150
 MAX_PRINTED: Final = 500
 """Characters; no page has a longer line."""
 MAX_HEADING_LINES: Final = 3
 USUAL_PITCH: Final = 1.2
 NOTES: Final = 0.92
-"""Times the type of the text: footnotes, at the end of a page."""
+"""Maximum size of footnotes, relative to the text."""
 
 _SENTENCE_END: Final = re.compile(r"[.!?:…。！？][\"'”’)\]]*$")  # noqa: RUF001 - full-width marks end sentences as well
 _FIGURES: Final = re.compile(r"\d+")
@@ -48,7 +48,7 @@ _PAGE_NUMBER: Final = re.compile(
     re.IGNORECASE,
 )
 _LEADERS: Final = re.compile(r"(?:\. ?){4,}\s*\w{1,6}$")
-"""From an entry of a table of contents to its page."""
+"""Dots between an entry of a table of contents and its page."""
 _MARK: Final = re.compile(r"(?:[•●▪■◦‣⁃∙·o*–-]|\(?(\d{1,2})[.)]|\(?[a-z]\))\s+(?=\S)")  # noqa: RUF001 - dashes as well
 _HYPHENS: Final = ("-", "\u2010")
 _LAST_WORD: Final = re.compile(r"\w+$")
@@ -57,15 +57,17 @@ _BEGINS: Final = re.compile(r"[a-zà-öø-ÿ]+")
 _HYPHENATED: Final = re.compile(r"\w+(?:[-\u2010]\w+)+")
 
 
-def blocks_of(lines: Sequence[Line]) -> list[Block]:
-    """The text of all pages, in reading order."""
+def blocks_of(lines: Sequence[PdfLine]) -> list[TextBlock]:
+    """Return the text of all pages as blocks, in reading order."""
     return list(
-        _Text([line for line in _without_edges(lines) if not _LEADERS.search(line.text[-MAX_LINE:])]).blocks()
+        _ParagraphBuilder(
+            [line for line in _without_edges(lines) if not _LEADERS.search(line.text[-MAX_LINE:])]
+        ).blocks()
     )
 
 
-def title_of(lines: Sequence[Line]) -> str | None:
-    """What stands in the largest type of the first page, if it is larger than the text."""
+def title_of(lines: Sequence[PdfLine]) -> str | None:
+    """Return the text in the largest type of the first page, if that is larger than the body text."""
     first = [line for line in lines if line.page == lines[0].page] if lines else []
     body = _body_size(lines)
     largest = max((line.size for line in first), default=0.0)
@@ -75,7 +77,7 @@ def title_of(lines: Sequence[Line]) -> str | None:
     return title if len(title) <= MAX_HEADING and any(map(str.isalpha, title)) else None
 
 
-def _body_size(lines: Sequence[Line]) -> float:
+def _body_size(lines: Sequence[PdfLine]) -> float:
     sizes: Counter[float] = Counter()
     for line in lines:
         sizes[line.size] += len(line.text)
@@ -85,8 +87,8 @@ def _body_size(lines: Sequence[Line]) -> float:
 # -- edges of pages ------------------------------------------------------------------------------------------------------
 
 
-def _without_edges(lines: Sequence[Line]) -> list[Line]:
-    """Without running heads and feet, and without the numbers of pages."""
+def _without_edges(lines: Sequence[PdfLine]) -> list[PdfLine]:
+    """Return the lines without running heads, running feet and page numbers."""
     pages = [list(each) for _, each in groupby(lines, key=lambda line: line.page)]
     edges = [_edges(page) for page in pages]
     repeats = Counter(
@@ -109,15 +111,15 @@ def _without_edges(lines: Sequence[Line]) -> list[Line]:
     ]
 
 
-def _edges(page: Sequence[Line]) -> frozenset[Line]:
+def _edges(page: Sequence[PdfLine]) -> frozenset[PdfLine]:
     heights = sorted({round(line.y) for line in page})
     outer = {*heights[:EDGE_LINES], *heights[-EDGE_LINES:]}
     return frozenset(line for line in page if round(line.y) in outer)
 
 
-def _numbered(edges: Sequence[AbstractSet[Line]]) -> set[Line]:
-    """Lines that begin or end in the number of their page, beside whatever else: "4 Chapter 2", "Simple parsing 12"."""
-    by_offset: dict[int, set[Line]] = defaultdict(set)
+def _numbered(edges: Sequence[AbstractSet[PdfLine]]) -> set[PdfLine]:
+    """Return lines that begin or end in their page number: "4 Chapter 2", "Simple parsing 12"."""
+    by_offset: dict[int, set[PdfLine]] = defaultdict(set)
     for page in edges:
         for line in page:
             words = line.text.split()
@@ -131,8 +133,8 @@ def _numbered(edges: Sequence[AbstractSet[Line]]) -> set[Line]:
 # -- paragraphs ----------------------------------------------------------------------------------------------------------
 
 
-class _Text:
-    def __init__(self, lines: Sequence[Line]) -> None:
+class _ParagraphBuilder:
+    def __init__(self, lines: Sequence[PdfLine]) -> None:
         self._size = _body_size(lines)
         self._lines = self._without_notes(lines)
         self._pitch = self._usual_pitch()
@@ -144,7 +146,7 @@ class _Text:
             for word in _HYPHENATED.findall(line.text[:MAX_PRINTED])
         }
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[TextBlock]:
         heading: str | None = None
         skipped = False
         items: list[str] = []
@@ -154,12 +156,12 @@ class _Text:
                 continue
             mark = _MARK.match(text)
             if mark is None and items:
-                yield Block("list", "\n".join(items), heading)
+                yield TextBlock("list", "\n".join(items), heading)
                 items = []
             if self._is_heading(paragraph, text):
-                heading = without_number(text)
-                skipped = furniture.heads(heading)
-                yield Block("heading", heading)
+                heading = strip_section_number(text)
+                skipped = boilerplate.is_boilerplate_heading(heading)
+                yield TextBlock("heading", heading)
             elif skipped:
                 continue
             elif paragraph[0].fixed:
@@ -167,12 +169,12 @@ class _Text:
             elif mark is not None:
                 items.append(f"{mark[1]}.\t{text[mark.end() :]}" if mark[1] else f"•\t{text[mark.end() :]}")
             else:
-                yield Block("paragraph", text, heading)
+                yield TextBlock("paragraph", text, heading)
         if items:
-            yield Block("list", "\n".join(items), heading)
+            yield TextBlock("list", "\n".join(items), heading)
 
-    def _paragraphs(self) -> Iterator[list[Line]]:
-        paragraph: list[Line] = []
+    def _paragraphs(self) -> Iterator[list[PdfLine]]:
+        paragraph: list[PdfLine] = []
         for line in self._lines:
             if paragraph and self._begins(line, paragraph):
                 yield paragraph
@@ -181,8 +183,8 @@ class _Text:
         if paragraph:
             yield paragraph
 
-    def _begins(self, line: Line, paragraph: Sequence[Line]) -> bool:
-        """Whether a paragraph begins with the line, after those of the one before it."""
+    def _begins(self, line: PdfLine, paragraph: Sequence[PdfLine]) -> bool:
+        """Return whether the line begins a new paragraph after the lines of `paragraph`."""
         before = paragraph[-1]
         if line.fixed and before.fixed:
             return False
@@ -192,14 +194,14 @@ class _Text:
         down = before.y - line.y
         ended = _SENTENCE_END.search(before.text) is not None
         if line.page != before.page or down <= 0:
-            # At the top of a page or of a column, a sentence goes on, and a heading does not.
+            # Sentences continue at the top of a page or column; headings do not.
             return ended or before.size >= LARGER * self._size
         if down > WIDER * self._pitch * max(line.size, before.size):
             return True
         return ended and (self._is_set_off(line, paragraph) or len(before.text) < SHORT * self._full)
 
-    def _is_set_off(self, line: Line, paragraph: Sequence[Line]) -> bool:
-        """Whether it begins further in, or further out, than the line before it, and not as a first line does, or a second."""
+    def _is_set_off(self, line: PdfLine, paragraph: Sequence[PdfLine]) -> bool:
+        """Return whether the line's indentation changes in a way that only a new paragraph explains."""
         in_ems = (line.x - paragraph[-1].x) / max(line.size, 1.0)
         is_item = _MARK.match(paragraph[0].text) is not None
         is_second = len(paragraph) == 1
@@ -210,7 +212,7 @@ class _Text:
     def _is_alike(self, one: float, other: float) -> bool:
         return abs(one - other) <= ALIKE * max(one, other)
 
-    def _is_heading(self, paragraph: Sequence[Line], text: str) -> bool:
+    def _is_heading(self, paragraph: Sequence[PdfLine], text: str) -> bool:
         if len(paragraph) > MAX_HEADING_LINES or len(text) > MAX_HEADING or text[-1] in ".,;":
             return False
         if not any(map(str.isalpha, text)) or paragraph[0].fixed:
@@ -221,7 +223,7 @@ class _Text:
         return size >= LARGER * self._size or (bold and size >= (1 - ALIKE) * self._size)
 
     def _usual_pitch(self) -> float:
-        """From one line of the text to the next, in sizes of its type."""
+        """Return the usual distance between lines, relative to the size of the type."""
         pitches = Counter(
             round((one.y - other.y) / one.size, 1)
             for one, other in pairwise(self._lines)
@@ -230,9 +232,9 @@ class _Text:
         usual = [(count, pitch) for pitch, count in pitches.items() if 0.8 <= pitch <= 3]  # noqa: PLR2004
         return max(usual)[1] if usual else USUAL_PITCH
 
-    def _without_notes(self, lines: Sequence[Line]) -> list[Line]:
-        """Without the small print that a page ends with, unless there is nothing else on it."""
-        kept: list[Line] = []
+    def _without_notes(self, lines: Sequence[PdfLine]) -> list[PdfLine]:
+        """Return the lines without footnotes, but keep pages of small print only."""
+        kept: list[PdfLine] = []
         for _, each in groupby(lines, key=lambda line: line.page):
             page = list(each)
             end = len(page)
@@ -241,7 +243,7 @@ class _Text:
             kept += page[:end] if end else page
         return kept
 
-    def _joined(self, paragraph: Sequence[Line]) -> str:
+    def _joined(self, paragraph: Sequence[PdfLine]) -> str:
         parts: list[str] = []
         for line, following in pairwise([*paragraph, None]):
             assert line is not None
@@ -250,20 +252,20 @@ class _Text:
         return "".join(parts).rstrip()
 
     def _broken_off(self, text: str, begins: str) -> list[str]:
-        """The line as it goes on: a word that was broken is put together, unless it has its hyphen elsewhere too."""
+        """Return the line's parts for joining: remove a hyphen at its end unless the text spells the word with one elsewhere."""
         word = _LAST_WORD.search(text[-MAX_WORD:-1]) if text.endswith(_HYPHENS) else None
         if word is None:
             return [text, " "]
         return [text] if f"{word[0]}-{begins}".casefold() in self._hyphenated else [text[:-1]]
 
 
-def _listing(lines: Sequence[Line], heading: str | None) -> Block:
-    """Lines of code with their margins; a gap, if there are too many to quote."""
+def _listing(lines: Sequence[PdfLine], heading: str | None) -> TextBlock:
+    """Return the lines of code with their indentation; a gap if there are too many to quote."""
     left = min(line.x for line in lines)
     shown = [
         f"\t{' ' * round((line.x - left) / (LETTER * line.size) if line.size else 0)}{line.text}"
         for line in lines
     ]
     if len(shown) > MAX_LINES or max(map(len, shown)) > MAX_LINE:
-        return Block("gap")
-    return Block("listing", "\n".join(shown), heading)
+        return TextBlock("gap")
+    return TextBlock("listing", "\n".join(shown), heading)

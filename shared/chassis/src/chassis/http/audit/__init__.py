@@ -1,4 +1,4 @@
-"""The audit log: every change that is made over an API is a row of the same transaction.
+"""The audit log: every change over an API is a row in the same transaction.
 
-`recording` notes them, around the routes; `log` keeps them; `routes` shows them, and has an application keep a log.
+`recording` is the middleware that writes them, `log` has the SQL, `routes` shows them and adds the log to an application.
 """

@@ -1,4 +1,4 @@
-"""What a change was, in few words: the fields that differ. No input or output."""
+"""Reduces a change to the fields that differ. Pure."""
 
 import hashlib
 import json
@@ -9,22 +9,22 @@ from chassis import redaction
 
 Document: TypeAlias = Mapping[str, Any]
 MAX_VALUE: Final = 1_000
-"""Bytes of a field as JSON; of a longer one its hash is kept, by which it can be recognised."""
+"""Bytes of a field as JSON; longer ones are replaced by their hash."""
 MAX_DOCUMENT: Final = 8_000
-"""Bytes of all fields of one side together."""
+"""Bytes of all fields of one side."""
 
 
 def difference(
     before: Document | None, after: Document | None
 ) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-    """The fields that are not the same on both sides, or all of the side that there is; nothing of it is a secret."""
+    """Return the differing fields of both sides, or all fields of the only side; secrets are hidden."""
     if before is None or after is None:
         return _kept(before), _kept(after)
     return _kept(_differing(before, after)), _kept(_differing(after, before))
 
 
 def _differing(document: Document, other: Document) -> dict[str, Any]:
-    """What is otherwise there; of what is made of fields itself, those."""
+    """Return the fields that differ, recursively for nested objects."""
     found: dict[str, Any] = {}
     for name, value in document.items():
         if name in other and value == other[name]:
@@ -37,7 +37,7 @@ def _differing(document: Document, other: Document) -> dict[str, Any]:
 
 
 def hashed(content: bytes) -> dict[str, Any]:
-    """Stands for what is too large to be kept, or is no document."""
+    """Return hash and size, in place of content that is too large or not JSON."""
     return {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
 
 

@@ -1,4 +1,4 @@
-"""SQL over the audit log. Its rows are only ever added: the role that a process runs as may neither change nor delete one."""
+"""SQL of the audit log. It is append-only: the runtime role of a process can neither change nor delete rows."""
 
 import json
 from collections.abc import Collection
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
-from chassis.database.pool import Connection, Whole
+from chassis.database.pool import Connection, UnitOfWork
 
 SHORTEST_KEPT: Final = timedelta(days=30)
-"""The database lets nobody but its owner forget earlier."""
+"""The database deletes earlier entries only for its owner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +30,20 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AuditLogEntry:
     id: int
     at: datetime
     change: Change
 
 
-class Storing(Protocol):
+class AuditDatabase(Protocol):
     """The process's database."""
 
     def connection(self) -> AbstractAsyncContextManager[Connection]: ...
 
-    def whole(self) -> AbstractAsyncContextManager[Whole]: ...
+    def whole(self) -> AbstractAsyncContextManager[UnitOfWork]: ...
 
-    def joined(self) -> Whole | None: ...
+    def joined(self) -> UnitOfWork | None: ...
 
 
 async def write(connection: Connection, change: Change) -> None:
@@ -72,8 +72,8 @@ async def page(
     operation: str | None = None,
     before: int | None = None,
     limit: int = 50,
-) -> list[Entry]:
-    """The latest first. `brands`: of these alone; None: all, and what concerns none."""
+) -> list[AuditLogEntry]:
+    """Return a page of entries, latest first. `brands` limits them to these brands; None: all entries."""
     wanted: list[tuple[str, object]] = [
         ("brand = any(${})", None if brands is None else list(brands)),
         ("caller = ${}", caller),
@@ -91,7 +91,7 @@ async def page(
         *(value for _, value in given),
     )
     return [
-        Entry(
+        AuditLogEntry(
             row["id"],
             row["at"],
             Change(
@@ -111,6 +111,6 @@ async def page(
 
 
 async def forget(connection: Connection, kept: timedelta) -> None:
-    """Deletes what is older, some thousands at a time."""
+    """Delete older entries, some thousands at a time."""
     while await connection.fetchval("select forget_audit_log($1::interval)", kept):
         pass

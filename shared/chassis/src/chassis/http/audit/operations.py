@@ -1,4 +1,4 @@
-"""Which requests change something, and what."""
+"""Recognises requests that change something, and the address of what they change."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -16,25 +16,25 @@ _DEPTH_OF_A_BRAND: Final = _OF_A_BRAND.count("/") + 1
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What is known of a route that changes something."""
+    """A route that changes something."""
 
     name: str
     of_a_brand: bool
     """Its path names the brand."""
     depth: int | None
-    """So many parts of its path are the address of what it changes; None: it makes something, or that cannot be read."""
+    """Number of path parts that form the address of the changed item; None if it creates one or there is no GET for it."""
 
     def item(self, path: str) -> str | None:
-        """The address of what a request to the path changes; None: it makes something, or that cannot be read."""
+        """Return the address of the changed item; None if the request creates one or there is no GET for it."""
         return None if self.depth is None else "/".join(path.split("/")[: self.depth])
 
     def place(self, path: str) -> str:
-        """Where a request to the path makes something: in its brand, or at the path."""
+        """Return the place where a request creates something: its brand, or else the path."""
         return "/".join(path.split("/")[:_DEPTH_OF_A_BRAND]) if self.of_a_brand else path
 
 
 def operation_of(method: str, route: Route, shown: Collection[str]) -> Operation:
-    """`shown`: paths of the routes that answer GET."""
+    """Describe a route; `shown` holds the paths with GET routes."""
     path = route.path
     declared: dict[Any, Any] = getattr(route, "responses", {})
     gives_location = any("Location" in answer.get("headers", ()) for answer in declared.values())
@@ -48,7 +48,7 @@ def operation_of(method: str, route: Route, shown: Collection[str]) -> Operation
 
 
 def _nearest(path: str, shown: Collection[str]) -> str | None:
-    """The thing that an action belongs to: `/v1/cycles/{cycle_id}` of `/v1/cycles/{cycle_id}/pause`."""
+    """Return the item of an action: `/v1/cycles/{cycle_id}` for `/v1/cycles/{cycle_id}/pause`."""
     while path := path.rpartition("/")[0]:
         if path.endswith("}") and path in shown:
             return path
@@ -56,21 +56,21 @@ def _nearest(path: str, shown: Collection[str]) -> str | None:
 
 
 class Operations:
-    """Those of an application.
+    """The changing operations of an application.
 
     Args:
-        routes: of the application, as they are once all are there.
-        changes_nothing: paths as routes have them of requests that change nothing, though they are no GET.
+        routes: the application's list of routes, which may still grow.
+        changes_nothing: route paths without changes despite their method.
     """
 
     def __init__(self, routes: list[BaseRoute], changes_nothing: Iterable[str] = ()) -> None:
         self._routes = routes
         self.changes_nothing = frozenset(changes_nothing)
         self._known: dict[tuple[str, str], Operation] = {}
-        """By method and path as the route has it; filled as they are asked for."""
+        """A cache by method and route path."""
 
     def of(self, scope: RequestScope) -> Operation | None:
-        """What a request changes; None: it changes nothing."""
+        """Return the operation of a request; None if it changes nothing."""
         if (
             scope["type"] != "http"
             or scope["method"] in _READING

@@ -1,8 +1,8 @@
-"""Around the routes, not in them: whatever changes something over the API is noted, and no route can forget it.
+"""Records every change over the API in a middleware, so that no route can forget it.
 
-A request that may change something is carried out in one transaction, to which `Connections.connection` and what is built on it
-belong. What it changes is read before and afterwards as the API itself shows it, in that transaction, so that nothing is noted that a
-reader could not see. If the request is refused, nothing is noted, and nothing of it is kept.
+A changing request runs in one transaction, which `Connections.connection` joins. The middleware reads the item before and after
+with the API's own GET in that transaction, so it records nothing that a reader could not see. A refused request is rolled back
+and leaves no record.
 """
 
 import hashlib
@@ -19,24 +19,24 @@ from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as RequestScope
 
-from chassis.database.pool import DatabaseUnavailableError, Whole
+from chassis.database.pool import DatabaseUnavailableError, UnitOfWork
 from chassis.http.audit import log
 from chassis.http.audit.changes import Document, difference, hashed
 from chassis.http.audit.operations import Operation, Operations
 from chassis.http.callers import Scope, caller_of, remember
 from chassis.http.guard import DATABASE_AWAY
-from chassis.http.idempotency import HeldAnswer
+from chassis.http.idempotency import BufferedAnswer
 from chassis.http.problems import ProblemResponse
 
 
 class Audited:
-    """ASGI middleware right around the routes.
+    """Innermost ASGI middleware: runs a changing request in a transaction and writes its audit log entry.
 
     Args:
-        app: what it stands before.
-        operations: of the application.
-        database: of the process.
-        shown_once: paths as routes have them, whose answers nobody is to see again.
+        app: the wrapped application.
+        operations: the application's changing operations.
+        database: the process's database.
+        shown_once: route paths with secret answers.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Audited:
         app: ASGIApp,
         *,
         operations: Operations,
-        database: log.Storing,
+        database: log.AuditDatabase,
         shown_once: Iterable[str] = (),
     ) -> None:
         self._app = app
@@ -57,7 +57,7 @@ class Audited:
         if operation is None:
             await self._app(scope, receive, send)
             return
-        held = HeldAnswer()
+        held = BufferedAnswer()
         try:
             async with self._whole() as whole:
                 await self._carry_out(operation, whole, scope, receive, held)
@@ -66,17 +66,23 @@ class Audited:
             return
         await held.send_on(scope, receive, send)
 
-    def _whole(self) -> AbstractAsyncContextManager[Whole]:
-        """That of the request, if it has one already, because its answer is kept."""
+    def _whole(self) -> AbstractAsyncContextManager[UnitOfWork]:
+        """Join the request's transaction (idempotent requests have one), or open one."""
         outer = self._database.joined()
         return self._database.whole() if outer is None else nullcontext(outer)
 
     async def _carry_out(
-        self, operation: Operation, whole: Whole, scope: RequestScope, receive: Receive, held: HeldAnswer
+        self,
+        operation: Operation,
+        whole: UnitOfWork,
+        scope: RequestScope,
+        receive: Receive,
+        held: BufferedAnswer,
     ) -> None:
         item, before = operation.item(scope["path"]), None
         if item is not None:
-            # Of several replicas, each waits here with one request (see InTurn). One change after the other, so that each has before it what the other left behind.
+            # Changes of an item follow each other, so that each sees the state after the previous one. Per replica only one
+            # request waits here (see SerialChanges).
             await whole.connection.execute("select pg_advisory_xact_lock($1)", lock_of(item))
             before = await self._read(scope, item)
         await self._app(scope, receive, held)
@@ -105,7 +111,7 @@ class Audited:
             ),
         )
 
-    async def _after(self, scope: RequestScope, item: str | None, held: HeldAnswer) -> Document | None:
+    async def _after(self, scope: RequestScope, item: str | None, held: BufferedAnswer) -> Document | None:
         if scope["method"] == "DELETE":
             return None
         if item is not None:
@@ -116,7 +122,7 @@ class Audited:
         return None if place is None else await self._read(scope, place)
 
     async def _read(self, scope: RequestScope, path: str) -> Document | None:
-        """What the API shows there, to somebody who may see what the caller may; None: there is nothing."""
+        """Return the API's GET answer at the path, with all scopes for the caller's brands; None if there is none."""
         asked = {name: value for name, value in scope.items() if name in _OF_THE_SERVER} | {
             "method": "GET",
             "path": path,
@@ -125,7 +131,7 @@ class Audited:
             "headers": [],
         }
         remember(Request(asked), replace(caller_of(Request(scope)), scopes=frozenset(Scope)))
-        shown = HeldAnswer()
+        shown = BufferedAnswer()
         await self._app(asked, _nothing_more, shown)
         return _document(shown) if shown.messages[0]["status"] == HTTPStatus.OK else None
 
@@ -139,7 +145,7 @@ async def _nothing_more() -> Message:
     return {"type": "http.request", "body": b"", "more_body": False}
 
 
-def _document(held: HeldAnswer) -> Document | None:
+def _document(held: BufferedAnswer) -> Document | None:
     answer = held.answer()
     if not answer.body:
         return None
@@ -150,7 +156,7 @@ def _document(held: HeldAnswer) -> Document | None:
 
 
 def lock_of(item: str) -> int:
-    """Of the advisory lock that changes of a thing take, one after the other."""
+    """Return the key of the advisory lock that serialises changes of an item."""
     return int.from_bytes(
         hashlib.blake2b(f"audit\n{item}".encode(), digest_size=8).digest(), "big", signed=True
     )

@@ -1,1 +1,1 @@
-"""The bodies of requests: waiting for them, and counting what is in them."""
+"""Request bodies: limits on waiting for them and on their number of values."""

@@ -1,4 +1,4 @@
-"""Counting the fields and entries of a JSON document while it arrives, before anybody builds it."""
+"""Counts the fields and entries of a JSON document while it arrives, before parsing."""
 
 import re
 from typing import Final
@@ -7,18 +7,18 @@ _REST_OF_STRING: Final = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _STRUCTURE: Final = re.compile(rb'["\[{,]')
 _QUOTE: Final = ord('"')
 _TOKENS_OF_A_VALUE: Final = 4
-"""At most: its comma, what opens it, its name and its text."""
+"""Maximum tokens of a value: comma, opening bracket, name and text."""
 
 
 class TooManyValuesError(Exception):
-    """The document has more fields and entries than it may."""
+    """The document exceeds the limit of fields and entries."""
 
 
 class ValueCounter:
-    """Reads a document in pieces, and stops at the first that shows that it has too many values.
+    """Counts the values of a document that arrives in pieces, and raises once there are too many.
 
-    It counts what separates values, and so a little generously: a document with twice as many may pass, one with five
-    times as many does not. It takes no memory, and for what is no JSON it counts what looks like it.
+    It counts separators, so the limit is approximate: a document with twice as many values may pass, one with five
+    times as many cannot. It uses no memory, and counts JSON-like tokens of invalid documents too.
 
     Args:
         limit: fields and entries.
@@ -31,7 +31,7 @@ class ValueCounter:
         self._is_escaped = False
 
     def feed(self, piece: bytes) -> None:
-        """Raises TooManyValuesError."""
+        """Count one piece. Raises TooManyValuesError."""
         place = 0
         if self._is_escaped and piece:
             self._is_escaped, place = False, 1

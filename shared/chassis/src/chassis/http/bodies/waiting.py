@@ -1,6 +1,6 @@
-"""Requests whose bodies are still on their way: how many may wait for them, and what becomes of bodies that nobody wants.
+"""Limits the requests that wait for their bodies, and discards unwanted bodies.
 
-A client may announce a body and never send it. Such a request costs a connection, and must not cost others their place.
+A client may announce a body and never send it. Such a request costs a connection, but must not displace others.
 """
 
 import asyncio
@@ -16,11 +16,11 @@ from chassis.http.problem_codes import UNAVAILABLE, RefusalError
 from chassis.networks import network_of
 
 YOUNG_SECONDS: Final = 0.5
-"""A body that has been awaited for less is on its way: most come with the next packet."""
+"""Younger requests are not dropped: most bodies arrive with the next packet."""
 LINGER_SECONDS: Final = 5.0
 LINGER_BYTES: Final = 32 * 1024 * 1024
-"""Of a body that nobody wants, so much is read and thrown away after the answer: a client that still sends when the
-connection closes may lose the answer."""
+"""Bytes of an unwanted body to read and discard after the answer: a client that still sends when the connection closes
+may lose the answer."""
 
 _FULL: Final = RefusalError(
     UNAVAILABLE,
@@ -30,13 +30,13 @@ _FULL: Final = RefusalError(
 
 
 def has_body(scope: Scope) -> bool:
-    """Whether the head of a request announces a body."""
+    """Return whether the head of a request announces a body."""
     headers = Headers(scope=scope)
     return "transfer-encoding" in headers or headers.get("content-length", "0").strip("0") != ""
 
 
 @dataclass(slots=True, eq=False)
-class _Waiting:
+class _PendingBody:
     network: str
     since: float
     patience: asyncio.Timeout
@@ -45,32 +45,32 @@ class _Waiting:
 class WaitingBodies:
     """The requests that wait for their bodies.
 
-    Once a client's network, or all of them, have too many, the oldest of the network that has most loses its place.
-    So whoever fills the places loses his own, and a body that comes at once is always waited for.
+    If one network, or all together, exceed their limit, the oldest request of the largest network is dropped.
+    So a client that fills the places loses its own, and bodies that arrive at once are safe.
 
     Args:
-        most: that may wait, half as many apart that have just begun.
-        most_of_one: likewise, of one network.
+        most: maximum of waiting requests, plus half as many that have just begun.
+        most_of_one: the same for one network.
     """
 
     def __init__(self, most: int, most_of_one: int) -> None:
         self._most = most
         self._most_of_one = most_of_one
-        self._waiting: dict[_Waiting, None] = {}
+        self._waiting: dict[_PendingBody, None] = {}
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     async def wait(self, network: str, receive: Receive) -> Message:
-        """The next message of a request.
+        """Wait for the next message of a request.
 
         Raises:
-            HTTPException: 503; it has lost its place.
+            HTTPException: 503; the request was dropped.
         """
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(None) as patience:
-                waiting = _Waiting(network, loop.time(), patience)
+                waiting = _PendingBody(network, loop.time(), patience)
                 self._waiting[waiting] = None
                 try:
                     self._make_room(loop.time())
@@ -95,14 +95,14 @@ class WaitingBodies:
 
 
 class RequestBodies:
-    """ASGI middleware around everything: bounds who waits for a body, and answers without waiting for one.
+    """Outermost ASGI middleware: limits the requests that wait for bodies, and answers without waiting for one.
 
-    An answer that is there before the body is sent at once, and closes the connection. What still comes is thrown away.
+    An answer that is ready before the body is sent at once and closes the connection; the rest of the body is discarded.
 
     Args:
-        app: what it stands before.
-        waiting: requests whose bodies are awaited.
-        most_lingering: answered requests whose bodies are read on for a while; those beyond are closed at once.
+        app: the wrapped application.
+        waiting: the requests that wait for bodies.
+        most_lingering: maximum of answered requests that still read their bodies; others close at once.
     """
 
     def __init__(self, app: ASGIApp, waiting: WaitingBodies, most_lingering: int) -> None:
@@ -139,10 +139,10 @@ class _Exchange:
         self._waiting = waiting
         self._ended = False
         self._asks_first = Headers(scope=scope).get("expect", "").lower() == "100-continue"
-        """The client sends the body once it hears that somebody wants it."""
+        """The client waits for `100 Continue` before it sends the body."""
         self._is_answered = False
         self.last: Message | None = None
-        """The end of the answer, where the body is not there yet: it closes the connection."""
+        """The end of an answer that came before the body; it closes the connection."""
 
     @property
     def may_linger(self) -> bool:
@@ -170,11 +170,11 @@ class _Exchange:
         await self._send(message)
 
     async def linger(self) -> None:
-        """Reads the body on for a while."""
+        """Read and discard the body for `LINGER_SECONDS`."""
         await self._discard(LINGER_SECONDS)
 
     async def _has_come(self) -> bool:
-        """Whether all of the body has come already, without waiting for any of it."""
+        """Return whether the whole body has arrived, without waiting."""
         if self._asks_first:
             return False
         await self._discard(0)

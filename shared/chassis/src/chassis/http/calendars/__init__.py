@@ -1,6 +1,6 @@
-"""What requests for calendars have in common: from when to when, by whose clocks, page by page; and the answer for other programs.
+"""Common parts of calendar routes: time span, time zone, paging, and iCalendar export.
 
-Takes the extra `chassis[api]`.
+Needs the extra `chassis[api]`.
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ MOST_EXPORTED: Final = 2000
 LONGEST_SPAN: Final = timedelta(days=366)
 BEFORE: Final = timedelta(days=7)
 AHEAD: Final = timedelta(days=60)
-"""What is shown unless it is said from when to when."""
+"""The default span."""
 
 From = Annotated[Moment | None, Query(alias="from", description="Left out: a week ago.")]
 To = Annotated[
@@ -30,7 +30,7 @@ To = Annotated[
 ]
 Zone = Annotated[
     str,
-    Query(description="By whose clocks times are shown.", max_length=60, examples=["Europe/Berlin"]),
+    Query(description="Time zone of the times.", max_length=60, examples=["Europe/Berlin"]),
 ]
 After = Annotated[str | None, Query(description="`next` of the page before.", max_length=200)]
 
@@ -38,11 +38,11 @@ EXPORTED: Final[dict[int | str, dict[str, Any]]] = {
     200: {"content": {icalendar.MEDIA_TYPE: {}}, "description": "iCalendar (RFC 5545)."},
     304: {"description": "Not modified: If-None-Match names the current representation."},
 }
-"""How the document speaks of what `exported` answers; give it with `response_class=Response`."""
+"""OpenAPI responses of routes that return `exported`; use them with `response_class=Response`."""
 
 
 def clocks(zone: str) -> ZoneInfo:
-    """Raises HTTPException: 422, there is no such zone."""
+    """Return the time zone of this name. Raises HTTPException: 422, there is no such zone."""
     try:
         return zone_called(zone)
     except UntimelyError as error:
@@ -50,10 +50,10 @@ def clocks(zone: str) -> ZoneInfo:
 
 
 def span(begin: datetime | None, to: datetime | None) -> tuple[datetime, datetime]:
-    """From when to before when.
+    """Return the half-open span of a request, with defaults filled in.
 
     Raises:
-        HTTPException: 422, there is no such time, or it is more than a year.
+        HTTPException: 422, the times are out of range, in the wrong order, or more than a year apart.
     """
     now = datetime.now(UTC)
     try:
@@ -67,12 +67,12 @@ def span(begin: datetime | None, to: datetime | None) -> tuple[datetime, datetim
 
 
 def place(at: datetime, key: str) -> str:
-    """Where a page ended, as the one behind it is asked for: `key` tells what is at one time apart."""
+    """Return the cursor after an entry; `key` distinguishes entries at the same time."""
     return f"{at.astimezone(UTC).isoformat()}~{key}"
 
 
 def after_place(after: str | None) -> tuple[datetime, str] | None:
-    """Raises HTTPException: 422, that is not where a page ended."""
+    """Parse a cursor. Raises HTTPException: 422, it is not one."""
     if after is None:
         return None
     at, told, key = after.partition("~")
@@ -86,7 +86,7 @@ def after_place(after: str | None) -> tuple[datetime, str] | None:
 
 
 def exported(name: str, events: Iterable[icalendar.Event], if_none_match: str | None) -> Response:
-    """The calendar as iCalendar, or 304 if the client has it already."""
+    """Respond with the calendar as iCalendar, or 304 if the client has it already."""
     text = icalendar.written(name, events)
     headers = {"ETag": (etag := entity_tag(text)), "Cache-Control": "private, no-cache"}
     if if_none_match is not None and is_known(etag, if_none_match):

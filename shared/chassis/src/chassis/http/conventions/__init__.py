@@ -1,4 +1,4 @@
-"""What every route under `/v1` does by convention, whichever service has it: HEAD, ETag, gzip, strict bodies and parameters."""
+"""Conventions of all routes under `/v1`: HEAD, ETag, gzip, strict bodies and parameters."""
 
 from chassis.http.conventions.answers import CompressedAnswers, HeadRequests, TaggedAnswers
 from chassis.http.conventions.bodies import BodyTypes, UniqueMembers

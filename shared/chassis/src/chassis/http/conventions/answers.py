@@ -1,4 +1,4 @@
-"""How answers of the API travel: without a body to HEAD, not again to those who have them already, and compressed."""
+"""Middleware for API answers: HEAD without a body, 304 for current copies, compression."""
 
 from collections.abc import MutableSequence
 from http import HTTPStatus
@@ -15,7 +15,7 @@ ASKED_METHOD: Final = "chassis.asked_method"
 """Key of a request's scope: the method that the client sent."""
 WORTH_COMPRESSING_BYTES: Final = 1024
 _COMPRESSION: Final = 5
-"""Of 9: the higher ones take twice the time for a few percent."""
+"""Level of 9: higher ones take twice the time for a few percent."""
 _NO_CACHE: Final = "private, no-cache"
 
 _Header: TypeAlias = tuple[bytes, bytes]
@@ -26,7 +26,7 @@ def _is_api(scope: Scope) -> bool:
 
 
 class HeadRequests:
-    """ASGI middleware before the guard: answers HEAD as GET is answered, without the body."""
+    """ASGI middleware before the guard: answers HEAD like GET, without the body."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -45,15 +45,15 @@ class HeadRequests:
         try:
             await self._app(asked, receive, sending)
         finally:
-            # Figures of requests are kept by route; those who keep them look at the scope that came.
+            # Request metrics need the route, and look at the original scope.
             if "route" in asked:
                 scope["route"] = asked["route"]
 
 
 class TaggedAnswers:
-    """ASGI middleware: gives each answer to GET an ETag, or 304 to those who have it already.
+    """ASGI middleware: adds an ETag to each answer to GET, or responds 304 if the client has it already.
 
-    A route that knows its ETag sets it. What comes in several parts, and what nobody may keep, has none.
+    Routes may set their own ETag. Streamed answers and those with `no-store` get none.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -68,7 +68,7 @@ class TaggedAnswers:
 
 
 class _Tagging:
-    """`send` that waits for the body before it sends the head."""
+    """A `send` that holds the head back until the body comes."""
 
     def __init__(self, send: Send, known: str | None) -> None:
         self._send = send
@@ -96,7 +96,7 @@ class _Tagging:
         headers.setdefault("Cache-Control", _NO_CACHE)
         if self._known is None or not is_known(etag, self._known):
             return {**head, "headers": headers.raw}, message
-        # What describes a body has no place where there is none.
+        # A 304 has no body, so it has no headers about one.
         del headers["content-length"]
         del headers["content-type"]
         unchanged = {**head, "status": HTTPStatus.NOT_MODIFIED.value, "headers": headers.raw}
@@ -113,9 +113,9 @@ def _can_be_tagged(head: Message) -> bool:
 
 
 class CompressedAnswers:
-    """ASGI middleware: sends large answers as gzip to those who take it.
+    """ASGI middleware: compresses large answers with gzip if the client accepts it.
 
-    An ETag stands for the bytes that were sent. A compressed answer has a weak one: it says the same as the other one, in other bytes.
+    Compressed answers get a weak ETag, as their bytes differ.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -1,4 +1,4 @@
-"""What a body may be: of a media type that the route takes, and without two members of one name."""
+"""Checks of request bodies: the media type, and unique member names."""
 
 import json
 import re
@@ -23,15 +23,15 @@ _SHOWN: Final = 80
 
 
 class BodyTypes:
-    """Says who sends a request, and refuses bodies of other media types than the route takes, before they are read.
+    """Authorises a request, then refuses wrong media types before the body is read.
 
-    A body that says nothing of its type is taken for what the route takes.
+    A body without a type counts as the route's own.
 
     Args:
-        authorise: asks for the key; whoever has none learns nothing about bodies.
-        routes: of the application; those that take something else than JSON say so in their `openapi_extra`.
-        files: paths of routes to which files are sent: they take `application/octet-stream` as well. A route that names this
-            one alone takes files of all types.
+        authorise: checks the key first, so that clients without one learn nothing about bodies.
+        routes: the application's routes; those that take other types than JSON have them in their `openapi_extra`.
+        files: paths of routes that take files: they accept `application/octet-stream` too. A route with only this
+            type accepts files of all types.
     """
 
     def __init__(self, authorise: Authorise, routes: Sequence[BaseRoute], files: Collection[str]) -> None:
@@ -56,7 +56,7 @@ class BodyTypes:
 
     def _taken_by(self, request: Request) -> tuple[str, ...]:
         if self._special is None:
-            # When the first body comes, all routes are there.
+            # At the first body, all routes are known.
             self._special = list(_special_routes(self._routes, self._files))
         for path, methods, types in self._special:
             if request.method in methods and path.match(request.url.path):
@@ -85,7 +85,7 @@ def _is_taken(media_type: str, taken: Collection[str]) -> bool:
     if media_type in taken:
         return True
     if taken == (_ANY_FILE,):
-        # Whatever a file is, it may say so; a form would have the file within it.
+        # A file may have any type, except a form, which would wrap the file.
         return media_type not in _FORMS
     return JSON in taken and media_type.startswith("application/") and media_type.endswith("+json")
 
@@ -99,9 +99,9 @@ class _DuplicateMemberError(ValueError):
 
 
 class UniqueMembers:
-    """ASGI middleware behind the guard: refuses JSON in which an object has a member twice.
+    """ASGI middleware behind the guard: refuses JSON objects with duplicate members.
 
-    Readers differ in which of the two they believe (RFC 8259, section 4), so a request with both means nothing certain.
+    Parsers differ in which of the two they use (RFC 8259, section 4), so such a request is ambiguous.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -112,7 +112,7 @@ class UniqueMembers:
             await self._app(scope, receive, send)
             return
         first = await receive()
-        # The guard has read the body as a whole, and seen to it that it is JSON that is quickly looked through.
+        # The guard has read the whole body and checked that it is JSON of limited size.
         if (
             first["type"] == "http.request"
             and not first.get("more_body", False)
@@ -127,7 +127,7 @@ class UniqueMembers:
 
 
 def duplicate_member(body: bytes) -> str | None:
-    """The name of a member that an object of the JSON document has twice; None if there is no such object."""
+    """Return the name of a duplicate member in any object of the JSON document; None if there is none."""
     if b"{" not in body:
         return None
     try:
@@ -135,7 +135,7 @@ def duplicate_member(body: bytes) -> str | None:
     except _DuplicateMemberError as error:
         return str(error)
     except (ValueError, RecursionError):
-        pass  # what else is wrong with it is said by whoever reads it
+        pass  # the parser of the route reports other errors
     return None
 
 

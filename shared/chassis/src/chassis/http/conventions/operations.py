@@ -1,4 +1,4 @@
-"""What the OpenAPI document of an API says of every operation, whichever service has it."""
+"""Adds the conventions of all APIs to an OpenAPI document."""
 
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
@@ -13,7 +13,7 @@ _PROBLEM: Final = "#/components/schemas/Problem"
 
 
 def describe_conventions(document: dict[str, Any], codes: Iterable[ProblemCode]) -> None:
-    """Has the document tell of ETags, media types and the codes of refusals."""
+    """Add ETags, media types and problem codes to the document."""
     known = tuple(codes)
     document["servers"] = SERVERS
     _list_codes(document, known)
@@ -43,7 +43,7 @@ def _list_codes(document: dict[str, Any], codes: Iterable[ProblemCode]) -> None:
 
 
 def _add_schema(document: dict[str, Any], status: str, codes: Iterable[ProblemCode]) -> str:
-    """A problem of the status: the same fields, and which codes it may have."""
+    """Add the problem schema of a status with its possible codes; return its reference."""
     name = f"Problem{status}"
     schemas = document["components"]["schemas"]
     if name not in schemas:
@@ -58,7 +58,7 @@ def _add_schema(document: dict[str, Any], status: str, codes: Iterable[ProblemCo
 
 
 def _describe_etag(operation: dict[str, Any]) -> None:
-    """Routes that read `If-None-Match` themselves have described it."""
+    """Describe ETag and If-None-Match, unless the route has done so."""
     answered = operation["responses"].get("200", {})
     if not {"application/json", "text/calendar"} & set(answered.get("content", ())):
         return

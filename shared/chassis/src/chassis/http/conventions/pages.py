@@ -1,4 +1,4 @@
-"""Lists are read page by page: `limit` says how many entries, `after` where the page begins, `next` where the one after it does."""
+"""Paging of lists: `limit` is the number of entries, `after` the start of the page, `next` that of the following page."""
 
 from typing import Annotated, Final
 
@@ -6,7 +6,7 @@ from fastapi import Query
 from pydantic import BeforeValidator
 
 MAX_PAGE: Final = 200
-"""Entries of one page, of every list."""
+"""Maximum entries of a page, in every list."""
 DEFAULT_PAGE: Final = 50
 AFTER: Final = "`next` of the page before."
 FORMER_AFTER: Final = "Deprecated: the former name of `after`."
@@ -14,13 +14,13 @@ _FORMER_MAX: Final = 1000
 
 
 def _at_most_a_page(given: object) -> object:
-    """Takes what earlier versions allowed for as much as a page holds."""
+    """Reduce limits that earlier versions allowed to the maximum of a page."""
     text = str(given)
     if text.isascii() and text.isdigit() and len(text) <= len(str(_FORMER_MAX)):
         return min(int(text), MAX_PAGE) if int(text) <= _FORMER_MAX else given
     return given
 
 
-PageLimit = Annotated[int, Query(description="At most so many.", ge=1, le=MAX_PAGE)]
+PageLimit = Annotated[int, Query(description="Maximum number of entries.", ge=1, le=MAX_PAGE)]
 FormerlyLargerLimit = Annotated[PageLimit, BeforeValidator(_at_most_a_page)]
-"""For lists whose pages held up to 1,000 entries once: who asks for more than a page holds has one page, and `next`."""
+"""For lists that once allowed 1,000 entries per page: a larger limit gives one page, and `next`."""

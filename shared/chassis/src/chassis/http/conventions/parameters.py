@@ -1,4 +1,4 @@
-"""Parameters of a query: a misspelt one is refused, since leaving it out would answer another question."""
+"""Refuses unknown query parameters: ignoring a misspelt one would answer a different question."""
 
 from collections.abc import Iterator
 
@@ -12,10 +12,10 @@ _SHOWN = 80
 
 
 def refuse_unknown_parameters(request: Request) -> None:
-    """Looks at the query of a request whose route is found already.
+    """Check the query parameters against the route of a request.
 
     Raises:
-        RefusalError: the route does not know one of the parameters.
+        RefusalError: the route does not know a parameter.
     """
     route = request.scope.get("route")
     if not request.scope["query_string"] or not isinstance(route, APIRoute):

@@ -1,6 +1,6 @@
-"""API keys at a service that keeps none: who has one is asked of the service that does."""
+"""Authentication with API keys in services without a key database: they ask the service that has it."""
 
-from chassis.http.introspection.asking import KEY_HASH, KeysKeptElsewhere, callers_by_key
+from chassis.http.introspection.key_lookup import KEY_HASH, IntrospectedKeys, callers_by_key
 from chassis.http.introspection.quotas import ReplicaQuotas
 
-__all__ = ["KEY_HASH", "KeysKeptElsewhere", "ReplicaQuotas", "callers_by_key"]
+__all__ = ["KEY_HASH", "IntrospectedKeys", "ReplicaQuotas", "callers_by_key"]

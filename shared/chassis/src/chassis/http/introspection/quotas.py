@@ -1,4 +1,4 @@
-"""How often each key may ask where no database counts it: by replica, minute by minute."""
+"""Counts the requests of each key per replica and minute, without a database."""
 
 import math
 import time
@@ -6,16 +6,16 @@ from collections.abc import Callable
 from typing import Final
 
 from chassis.http.callers import Caller
-from chassis.http.throttling.quotas import WINDOW_SECONDS, Standing
+from chassis.http.throttling.quotas import WINDOW_SECONDS, QuotaState
 
 _MOST_KNOWN: Final = 1_000
 
 
 class ReplicaQuotas:
-    """Counts a request of a caller who has a limit; replicas count for themselves.
+    """Counts the requests of callers with a limit; each replica counts for itself.
 
     Args:
-        clock: seconds that only grow.
+        clock: monotonic seconds.
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -23,8 +23,8 @@ class ReplicaQuotas:
         self._asked: dict[str, int] = {}
         self._until = 0.0
 
-    async def __call__(self, caller: Caller) -> Standing | None:
-        """Where the caller's key stands; None: it has no limit."""
+    async def __call__(self, caller: Caller) -> QuotaState | None:
+        """Count a request; return the state of the caller's quota, None without a limit."""
         if caller.per_minute is None:
             return None
         now = self._clock()
@@ -32,7 +32,7 @@ class ReplicaQuotas:
             self._asked.clear()
             self._until = now + WINDOW_SECONDS
         asked = self._asked[caller.key_id] = self._asked.get(caller.key_id, 0) + 1
-        return Standing(
+        return QuotaState(
             caller.per_minute,
             max(caller.per_minute - asked, 0),
             max(1, math.ceil(self._until - now)),

@@ -1,4 +1,4 @@
-"""What requests to others go out by: connections of asyncio, and one place that is asked over them again and again."""
+"""Outgoing requests: connections over asyncio, and a client for one origin."""
 
 from chassis.http.outgoing.origin import BROKEN, NOT_CONNECTED, Origin, header
 from chassis.http.outgoing.streams import AsyncioConnections

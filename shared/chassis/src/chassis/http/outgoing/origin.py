@@ -1,4 +1,4 @@
-"""Requests to one place, over connections that are used again."""
+"""Sends requests to one origin over reused connections."""
 
 import json
 import os
@@ -14,28 +14,28 @@ import httpcore2
 from chassis.http.outgoing.streams import AsyncioConnections
 
 _KEEPALIVE_SECONDS: Final = 2.0
-"""Connections are let go before the other side, which closes idle ones after 5 or more, can close one under a request."""
+"""Idle connections close after this, before the server (5 seconds or more) can close one under a request."""
 _IN_PATHS: Final = "/?&=%:;,@+$!*'()"
-"""What stays as it is in a path with its query, apart from letters and digits."""
+"""Characters of a path with query that stay unquoted, besides letters and digits."""
 
 NOT_CONNECTED: Final = (httpcore2.ConnectError, httpcore2.ConnectTimeout, httpcore2.UnsupportedProtocol)
-"""Raised where not a byte has reached the other side."""
+"""Errors before any byte has reached the server."""
 BROKEN: Final = (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError)
-"""Raised where it may have taken the request."""
+"""Errors after which the server may have processed the request."""
 
 
 class Origin:
-    """Where something is asked; one for the life of the process.
+    """A client for one origin; one per process.
 
-    Nothing is read from the environment but whose certificates are trusted, no redirect is followed, and nothing is tried again.
+    It reads only the trusted certificates from the environment, follows no redirects, and never retries.
 
     Args:
-        url: to which the paths of requests are added.
-        headers: sent with every request, besides `Host`.
-        connect_seconds: for a connection; the rest is for the caller to bound.
+        url: base of the request paths.
+        headers: headers of every request, besides `Host`.
+        connect_seconds: time limit for connecting; the caller bounds the rest.
 
     Raises:
-        ValueError: it is no URL.
+        ValueError: it is not a URL.
     """
 
     def __init__(self, url: str, headers: Mapping[str, str], *, connect_seconds: float) -> None:
@@ -61,17 +61,17 @@ class Origin:
     def sent(
         self, method: str, path: str, headers: Mapping[str, str], document: Mapping[str, Any] | None = None
     ) -> AbstractAsyncContextManager[httpcore2.Response]:
-        """The answer, for as long as its body is read.
+        """Send a request; the response stays open for the block.
 
         Args:
             method: GET, POST, …
-            path: with its query, `/v1/content?id=5`.
-            headers: of this request alone.
-            document: sent as JSON.
+            path: path with query, `/v1/content?id=5`.
+            headers: further headers of this request.
+            document: JSON body.
 
         Raises:
-            NOT_CONNECTED, BROKEN: the errors of those names; on entering, and while the body is read.
-            ValueError: there is no JSON for the document.
+            NOT_CONNECTED, BROKEN: the errors in those tuples, on entering and while the body is read.
+            ValueError: the document cannot be written as JSON.
         """
         as_json = {} if document is None else {"Content-Type": "application/json"}
         target = quote(f"{self._prefix}{path}", safe=_IN_PATHS).encode()
@@ -85,7 +85,7 @@ class Origin:
 
 
 def header(response: httpcore2.Response, name: bytes) -> str | None:
-    """By its name in lower case; the first, if there are several."""
+    """Return the first header with this lower-case name, None without one."""
     for given, value in response.headers:
         if given.lower() == name:
             return value.decode("latin-1")
@@ -101,7 +101,7 @@ def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
 
 
 def _trusted() -> ssl.SSLContext:
-    """Those whom an operator names in the variables of OpenSSL, or else the authorities that browsers trust."""
+    """Return a TLS context with the certificates in OpenSSL's variables, or else those that browsers trust."""
     return ssl.create_default_context(
         cafile=os.environ.get("SSL_CERT_FILE")
         or (None if os.environ.get("SSL_CERT_DIR") else certifi.where()),

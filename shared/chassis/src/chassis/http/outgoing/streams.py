@@ -19,8 +19,8 @@ _CLOSED = "the connection is closed"
 """Found before it is used: uvloop's transports raise a RuntimeError of their own then, and asyncio's say nothing."""
 
 
-class _Reader(asyncio.StreamReader):
-    """Knows whether something has come that nobody has read."""
+class _UnreadAwareReader(asyncio.StreamReader):
+    """Counts the unread bytes."""
 
     unread = 0
 
@@ -30,7 +30,7 @@ class _Reader(asyncio.StreamReader):
 
 
 class _Stream(httpcore2.AsyncNetworkStream):
-    def __init__(self, reader: _Reader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, reader: _UnreadAwareReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
 
@@ -115,7 +115,7 @@ class AsyncioConnections(httpcore2.AsyncNetworkBackend):
         socket_options: Iterable[httpcore2.SOCKET_OPTION],
     ) -> _Stream:
         loop = asyncio.get_running_loop()
-        reader = _Reader(limit=_FULL, loop=loop)
+        reader = _UnreadAwareReader(limit=_FULL, loop=loop)
         protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
         transport, _ = await loop.create_connection(
             lambda: protocol, address, port, local_addr=None if local_address is None else (local_address, 0)

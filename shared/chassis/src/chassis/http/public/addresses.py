@@ -1,4 +1,4 @@
-"""Where public pages are found. Paths start with the path of PUBLIC_URL, for a proxy may serve us below one."""
+"""Addresses of public pages. Paths begin with the path of PUBLIC_URL, as a proxy may serve the site below one."""
 
 from dataclasses import dataclass
 from typing import Self

@@ -1,4 +1,4 @@
-"""The page `/docs` of an API: its OpenAPI document as one page for people, of our own and without scripts."""
+"""The page `/docs` of an API: its OpenAPI document as one page without scripts."""
 
 import re
 from typing import Final
@@ -20,7 +20,7 @@ _BRIEFLY: Final = "no-cache"
 
 
 def reference_routes(app: FastAPI) -> list[Route]:
-    """For anybody who may ask; what the page shows is in `/openapi.json` too."""
+    """Return the routes of the page and its assets; they need no key."""
     reference = _Reference(app)
     return [
         Route(_PATH, reference.page, include_in_schema=False),

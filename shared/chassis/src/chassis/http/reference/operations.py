@@ -1,4 +1,4 @@
-"""What an OpenAPI document says, in the order and the words in which people read it."""
+"""Prepares the operations of an OpenAPI document for the reference page."""
 
 import json
 import shlex
@@ -37,7 +37,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DocumentedAnswer:
     status: str
     description: str
     type: str
@@ -53,9 +53,9 @@ class Operation:
     description: str
     parameters: tuple[Parameter, ...]
     body: tuple[Field, ...]
-    answers: tuple[Answer, ...]
+    answers: tuple[DocumentedAnswer, ...]
     command: str
-    """A `curl` that asks for it, with `$URL` and `$SERVICE_KEY` of whoever types it."""
+    """A `curl` command with the shell variables `$URL` and `$SERVICE_KEY`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Chapter:
 
 def chapters_of(document: Document) -> list[Chapter]:
     """All operations of the document, in its order."""
-    read = _Reader(document)
+    read = _OperationReader(document)
     by_tag: dict[str, list[Operation]] = {tag["name"]: [] for tag in document.get("tags", ())}
     for path, operations in document.get("paths", {}).items():
         for method in METHODS:
@@ -80,7 +80,7 @@ def chapters_of(document: Document) -> list[Chapter]:
     return [Chapter(tag, about.get(tag, ""), tuple(found)) for tag, found in by_tag.items() if found]
 
 
-class _Reader:
+class _OperationReader:
     def __init__(self, document: Document) -> None:
         self._schemas: Mapping[str, Any] = document.get("components", {}).get("schemas", {})
 
@@ -95,7 +95,7 @@ class _Reader:
             parameters=tuple(self._parameter(each) for each in operation.get("parameters", ())),
             body=self._fields(body),
             answers=tuple(
-                Answer(
+                DocumentedAnswer(
                     status,
                     answer.get("description", ""),
                     self._type(_json_schema(answer)),
@@ -113,7 +113,7 @@ class _Reader:
         )
 
     def _fields(self, schema: Mapping[str, Any], depth: int = 0) -> tuple[Field, ...]:
-        """Those of the object that the schema describes, or of the objects it lists."""
+        """Return the fields of an object schema, or of the objects in a list schema."""
         described = self._resolved(schema)
         for other in described.get("anyOf", ()):
             if found := self._fields(other, depth):
@@ -207,7 +207,7 @@ class _Reader:
 
 
 def _json_schema(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Of a body, an answer or a refusal."""
+    """Return the JSON schema of a body, an answer or a refusal."""
     content = message.get("content", {})
     found: Mapping[str, Any] = (content.get("application/json") or content.get(MEDIA_TYPE, {})).get(
         "schema", {}
@@ -216,7 +216,7 @@ def _json_schema(message: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _file_type(body: Mapping[str, Any]) -> str | None:
-    """Of a route that takes a file as it is."""
+    """Return the media type of a route that takes a file."""
     return next(
         (media_type for media_type in body.get("content", {}) if media_type != "application/json"), None
     )

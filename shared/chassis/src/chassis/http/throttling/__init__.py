@@ -1,1 +1,1 @@
-"""Having callers wait: those who send wrong keys, and those whose quota is used up."""
+"""Slows callers down: addresses that send wrong keys, and keys with a used-up quota."""

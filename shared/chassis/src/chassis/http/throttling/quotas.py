@@ -1,4 +1,4 @@
-"""How much of its quota a key has left, as answers tell it.
+"""The quota of a key, and its headers on answers.
 
 `RateLimit` and `RateLimit-Policy` are those of the IETF's draft-ietf-httpapi-ratelimit-headers-10.
 """
@@ -20,8 +20,8 @@ WINDOW_SECONDS: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """Where a key stands with the request in hand."""
+class QuotaState:
+    """The state of a key's quota at the current request."""
 
     quota: int
     """Requests in a minute."""
@@ -38,27 +38,27 @@ class Standing:
         }
 
 
-Quotas: TypeAlias = Callable[[Caller], Awaitable[Standing | None]]
-"""Counts a request of the caller; None: he may ask as often as he likes."""
+Quotas: TypeAlias = Callable[[Caller], Awaitable[QuotaState | None]]
+"""Counts a request of the caller; returns the state of the quota, None without a limit."""
 
 
-def telling(standing: Standing, send: Send) -> Send:
-    """`send` that has every answer tell where the key stands."""
+def with_quota_headers(state: QuotaState, send: Send) -> Send:
+    """Return a `send` that adds the quota headers to the answer."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            MutableHeaders(scope=message).update(standing.headers())
+            MutableHeaders(scope=message).update(state.headers())
         await send(message)
 
     return sending
 
 
-def refusal_of(standing: Standing) -> ProblemResponse:
+def quota_refusal(state: QuotaState) -> ProblemResponse:
     return ProblemResponse.coded(
         QUOTA_EXCEEDED,
-        f"your key may ask {standing.quota:,} times a minute, and has; ask again in {standing.resets_in} seconds, or have its"
+        f"your key may ask {state.quota:,} times a minute, and has; ask again in {state.resets_in} seconds, or have its"
         " limit raised with `brandctl keys limit`",
-        {"Retry-After": str(standing.resets_in)},
+        {"Retry-After": str(state.resets_in)},
         title="Request cannot be satisfied as assigned quota has been exceeded",
         **{"violated-policies": [POLICY]},
     )

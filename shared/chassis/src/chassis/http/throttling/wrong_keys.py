@@ -29,18 +29,18 @@ from chassis.http.service_key import API_PREFIX
 from chassis.networks import network_of
 
 FREE: Final = 20
-"""Wrong keys of one address before it waits: somebody who has mistyped his, or not heard that it was changed."""
+"""Wrong keys that an address may send without a pause, for typing errors and replaced keys."""
 FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
-"""Seconds; doubled with each wrong key. No longer: a client that has got its new key meanwhile waits for it, too."""
+"""Seconds; the pause doubles with each wrong key. The maximum is short, as a client with a new, valid key waits too."""
 FORGOTTEN_AFTER: Final = 900.0
 """Seconds without another wrong key."""
 LOOK_UPS_AT_A_TIME: Final = 16
-"""Of different API keys, of an address that waits. A look-up takes milliseconds: nobody else's right key finds no place for long."""
+"""Different API keys of a slowed address that are looked up at a time. A lookup takes milliseconds, so valid keys soon get a place."""
 MAX_ADDRESSES: Final = 10_000
-"""Of whom something is known, the latest; some 2 MB."""
+"""Latest addresses to remember; some 2 MB."""
 MAX_RIGHT_KEYS: Final = 1_000
-"""That are known by sight, the latest used."""
+"""Valid keys to remember, the latest used."""
 _REFUSED: Final = 401
 _SLOWED: Final = 429
 
@@ -53,12 +53,12 @@ class _Address:
 
 
 class WrongKeys:
-    """What one process knows of addresses that send wrong keys; each replica counts for itself.
+    """Addresses that send wrong keys, and their pauses; each replica counts for itself.
 
     Args:
-        prefix: of the metric's name.
-        right: SHA-256 of keys that are known from the start, as the process's own service key.
-        clock: seconds that only grow.
+        prefix: prefix of the metric's name.
+        right: SHA-256 of valid keys, such as the process's own service key.
+        clock: monotonic seconds.
     """
 
     def __init__(
@@ -81,12 +81,12 @@ class WrongKeys:
             self._counted.labels(answer)
 
     def collector(self) -> Collector:
-        """What it has counted, for `/metrics`."""
+        """Return the collector for `/metrics`."""
         return self._counted
 
     def wait(self, address: str, key: str) -> float:
-        """Seconds until a key of this address is looked at; 0: now."""
-        # Mostly nobody has sent a wrong one, and no address is looked into.
+        """Return the seconds until this address may send a key; 0: now."""
+        # Usually there are no wrong keys, and the address need not be parsed.
         network = network_of(address) if self._addresses else ""
         known = self._addresses.get(network)
         if known is None or (wait := known.until - self._clock()) <= 0 or self._is_right(key):
@@ -101,7 +101,7 @@ class WrongKeys:
 
     @contextmanager
     def looking_up(self, address: str, key: str) -> Iterator[None]:
-        """Around a request whose key is being looked up."""
+        """Count the lookup of a key during the block."""
         if not is_api_key(key) or self._is_right(key):
             yield
             return
@@ -144,7 +144,7 @@ class WrongKeys:
         return bool(self._own) and hashlib.sha256(key.encode()).digest() in self._own
 
     def _seen_as(self, key: str) -> bytes:
-        """Not the key itself, and of no use to another process."""
+        """Return a salted hash of the key, useless to other processes."""
         return hashlib.blake2b(key.encode(), key=self._salt, digest_size=16).digest()
 
 
@@ -184,13 +184,13 @@ class SlowedAddresses:
 
 
 def is_api_key(sent: str) -> bool:
-    """Whether what a header holds is an API key that somebody has made, right or wrong."""
+    """Return whether a header contains a well-formed API key, valid or not."""
     scheme, _, text = sent.partition(" ")
     return scheme.lower() == "bearer" and ApiKey.read(text.strip()) is not None
 
 
 def _key_of(scope: Scope) -> str | None:
-    """What is sent as a key; None: nothing is, so that there is nothing to look up."""
+    """Return the key in a request; None without one."""
     if scope["type"] != "http" or not scope["path"].startswith(API_PREFIX):
         return None
     headers = Headers(scope=scope)

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from envelope import Catalogue, Kind, Message, MessageType
+from envelope import Catalogue, Message, MessageKind, MessageType
 from envelope.message import MAX_MESSAGE_BYTES, encode
 from envelope.schemas import schema_of
 from messaging import headers as header
@@ -160,9 +160,9 @@ class Document:
 
     def _channels(self) -> Node:
         commands = dict.fromkeys(
-            entry.queue for entry in self._catalogue.values() if entry.kind is Kind.COMMAND
+            entry.queue for entry in self._catalogue.values() if entry.kind is MessageKind.COMMAND
         )
-        events = (entry.name for entry in self._catalogue.values() if entry.kind is Kind.EVENT)
+        events = (entry.name for entry in self._catalogue.values() if entry.kind is MessageKind.EVENT)
         queues = self._described.queues
         return {
             **{
@@ -277,7 +277,7 @@ class Document:
 
     def _dead_example(self) -> Node:
         """A command that did not succeed in time."""
-        commands = (entry for entry in self._catalogue.values() if entry.kind is Kind.COMMAND)
+        commands = (entry for entry in self._catalogue.values() if entry.kind is MessageKind.COMMAND)
         entry = next((entry for entry in commands if entry.name in self._examples), None)
         if entry is None:
             return {}

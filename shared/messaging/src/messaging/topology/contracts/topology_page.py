@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from envelope import Catalogue, Kind
+from envelope import Catalogue, MessageKind
 from messaging import topology
 from messaging.topology import COMMANDS, DEAD_LETTERS, RETURNS, dead_letter_queue, permissions
 
@@ -83,7 +83,10 @@ class Page:
         lines += [f"    {_exchange(name)}{{{{{name}}}}}" for name in (COMMANDS, self._catalogue.events)]
         lines += [f"    {_queue(name)}[({name})]" for name in self._work]
         for service in self._catalogue.services:
-            for kind, exchange in ((Kind.COMMAND, COMMANDS), (Kind.EVENT, self._catalogue.events)):
+            for kind, exchange in (
+                (MessageKind.COMMAND, COMMANDS),
+                (MessageKind.EVENT, self._catalogue.events),
+            ):
                 sent = self._drawn(service, kind)
                 if sent:
                     lines.append(f'    {service} -- "{"<br/>".join(sent)}" --> {_exchange(exchange)}')
@@ -104,7 +107,7 @@ class Page:
         note = f"\nNot drawn: every service also sends {_codes(everybodys)}.\n" if everybodys else ""
         return "\n".join([*lines, "```\n"]) + note
 
-    def _drawn(self, service: str, kind: Kind) -> list[str]:
+    def _drawn(self, service: str, kind: MessageKind) -> list[str]:
         """What an edge of the picture carries. What every service sends would only make the picture dense."""
         return [
             entry.name
@@ -122,8 +125,8 @@ class Page:
                     _code(entry.name),
                     entry.kind.value,
                     self._services(entry.producers),
-                    _code(COMMANDS if entry.kind is Kind.COMMAND else self._catalogue.events),
-                    _code(entry.queue if entry.kind is Kind.COMMAND else entry.name),
+                    _code(COMMANDS if entry.kind is MessageKind.COMMAND else self._catalogue.events),
+                    _code(entry.queue if entry.kind is MessageKind.COMMAND else entry.name),
                     ", ".join(entry.consumers),
                     " ".join(entry.meaning),
                 )

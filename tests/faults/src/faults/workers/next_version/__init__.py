@@ -13,7 +13,7 @@ from uuid import UUID
 
 from envelope import Catalogue, DeadLetterResolved, DomainMessage, Payload, command
 from envelope.brand import CATALOGUE, payloads
-from envelope.catalogue import Line
+from envelope.catalogue import MessageSpec
 from faults.workers.worker import Probe, WorkerSettings, service_of
 from messaging import Service, Transaction
 
@@ -72,7 +72,7 @@ def _catalogue() -> Catalogue:
         recorder=CATALOGUE.recorder,
         types=(
             *(
-                Line(
+                MessageSpec(
                     entry.name,
                     entry.kind,
                     ResearchRequested if entry.payload is payloads.ResearchRequested else entry.payload,
