@@ -219,7 +219,7 @@ class ChannelPost:
 
 
 def entry_of(name: str) -> str:
-    """The normalized name of a channel, by which two spellings are equal."""
+    """The normalized name of a channel; equal for two spellings of one name."""
     return name.strip().casefold()
 
 
