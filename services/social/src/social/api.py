@@ -13,7 +13,7 @@ from messaging import Database
 from receipts import Receipts, serve_receipts
 from social import calendar, problem_codes
 from social.activity import activity_routes
-from social.reach import post_metrics_routes
+from social.post_metrics import post_metrics_routes
 from social.review import answer_refusals, review_routes
 from social.sending import DuePosts, rule_routes
 from social.urls import FeedUrls

@@ -18,7 +18,7 @@ from social.channels import CHANNELS
 from social.erasure import erase
 from social.handlers import Handlers
 from social.http_api import create_app
-from social.reach import PostMetricsPoller
+from social.post_metrics import PostMetricsPoller
 from social.review import ScheduledPostPublisher, count_pending
 from social.sending import (
     DuePosts,

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from social.calendar.repeating import RepeatPlanner
+from social.calendar.repeat_planner import RepeatPlanner
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 DAY = timedelta(days=1)

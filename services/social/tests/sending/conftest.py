@@ -23,7 +23,7 @@ from gateway.settings import Settings as GatewaySettings
 from messaging import Service
 from receipts import Door
 from social.app import build
-from social.reach import PostMetricsPoller
+from social.post_metrics import PostMetricsPoller
 from social.settings import Settings
 
 KEY = "test-service-key-0123456789"

@@ -31,9 +31,9 @@ from publisher.markup import to_html
 from publisher.urls import SiteUrls
 from publisher.views import Views
 from services.social.tests.sending.conftest import KEY, Networks
+from services.social.tests.sending.test_sending_post_metrics import CHANNELS, later
 from services.social.tests.sending.test_sending_posts import told
-from services.social.tests.sending.test_sending_reach import CHANNELS, later
-from social.reach import PostMetricsPoller
+from social.post_metrics import PostMetricsPoller
 from tests.fixtures.commands.brandctl import Operator
 
 ORIGIN = "https://blog.daily-grind.example"

@@ -3,11 +3,11 @@
 from fastapi import APIRouter
 
 from messaging import Database
-from social.calendar.placing import SlotScheduler
+from social.calendar.repeat_planner import RepeatPlanner
 from social.calendar.repeat_routes import repeat_routes
-from social.calendar.repeating import RepeatPlanner
 from social.calendar.routes import answer_refusals, entry_routes, export_routes
 from social.calendar.slot_routes import slot_routes
+from social.calendar.slot_scheduler import SlotScheduler
 from social.sending import DuePosts
 
 __all__ = ["RepeatPlanner", "SlotScheduler", "answer_refusals", "routes"]

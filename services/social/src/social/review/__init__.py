@@ -1,6 +1,6 @@
 """Review of posts: approve, edit, reject, schedule and retry."""
 
-from social.review.deciding import ScheduledPostPublisher, refusal_for
+from social.review.decisions import ScheduledPostPublisher, refusal_for
 from social.review.domain import PendingPost
 from social.review.routes import answer_refusals, review_routes
 from social.review.store import HeldPost, count_pending, hold

@@ -14,8 +14,8 @@ from chassis.http.problems import ProblemResponse
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from social import problem_codes as codes
-from social.review import deciding, store
-from social.review.deciding import PastTimeError, UnknownPostError
+from social.review import decisions, store
+from social.review.decisions import PastTimeError, UnknownPostError
 from social.review.domain import NoSuchVersionError, PostConflictError, PostState, UnusableTextError
 from social.review.models import (
     ApprovePostRequest,
@@ -82,7 +82,7 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
     @routes.get("/{post_id}", summary="Read a post", response_model=PostView, responses=UNKNOWN)
     async def get_post(caller: MayRead, post_id: UUID) -> PostView:
         """A post under review, a decided one, or one for another platform."""
-        return PostView.of(await deciding.find_post(database, post_id, caller.brands), urls)
+        return PostView.of(await decisions.find_post(database, post_id, caller.brands), urls)
 
     @routes.get(
         "/{post_id}/decisions",
@@ -92,7 +92,7 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
     )
     async def list_post_decisions(caller: MayRead, post_id: UUID) -> PostDecisionList:
         """The latest hundred decisions, edits included."""
-        await deciding.find_post(database, post_id, caller.brands)
+        await decisions.find_post(database, post_id, caller.brands)
         async with database.connection() as connection:
             found = await store.decisions_of(connection, post_id, MAX_DECISIONS)
         return PostDecisionList(items=tuple(map(PostDecisionView.of, found)))
@@ -106,7 +106,7 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
     async def approve_post(caller: MayReview, post_id: UUID, request: ApprovePostRequest) -> PostView:
         """Approves exactly this version for the given time, the next free slot, or now; `publish_at` of the answer says when."""
         return PostView.of(
-            await deciding.approve(
+            await decisions.approve(
                 database,
                 urls,
                 due,
@@ -127,7 +127,7 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
     )
     async def unschedule_post(caller: MayReview, post_id: UUID) -> PostView:
         """Cancels the set time; the post waits for review again."""
-        return PostView.of(await deciding.unschedule(database, post_id, caller), urls)
+        return PostView.of(await decisions.unschedule(database, post_id, caller), urls)
 
     @routes.post(
         "/{post_id}/edit", summary="Edit a post", response_model=PostView, responses={**UNKNOWN, **OVERTAKEN}
@@ -135,7 +135,7 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
     async def edit_post(caller: MayReview, post_id: UUID, request: EditPostRequest) -> PostView:
         """Makes a new version, which waits for approval; a set time is cancelled. The same request again makes no other."""
         return PostView.of(
-            await deciding.edit(
+            await decisions.edit(
                 database, post_id, request.version, request.text, caller, comment=request.comment
             ),
             urls,
@@ -150,7 +150,7 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
     async def reject_post(caller: MayReview, post_id: UUID, request: RejectPostRequest) -> PostView:
         """The article gets no post on this channel, for good."""
         return PostView.of(
-            await deciding.reject(database, post_id, request.version, caller, reason=request.reason), urls
+            await decisions.reject(database, post_id, request.version, caller, reason=request.reason), urls
         )
 
     @routes.post(
@@ -161,6 +161,6 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
     )
     async def retry_post(caller: MayOperate, post_id: UUID) -> PostView:
         """Sends one failed post on another platform again. The same request again changes nothing."""
-        return PostView.of(await deciding.retry(database, due, post_id, caller), urls)
+        return PostView.of(await decisions.retry(database, due, post_id, caller), urls)
 
     return routes

@@ -12,7 +12,7 @@ from envelope.brand.payloads import SocialCreate
 from fakes.serving.exchange import as_json
 from services.social.tests.sending.conftest import Networks
 from services.social.tests.sending.test_sending_posts import told
-from social.reach import PostMetricsPoller
+from social.post_metrics import PostMetricsPoller
 
 NewCommand = Callable[..., SocialCreate]
 CHANNELS = "/v1/brands/daily-grind/channels"

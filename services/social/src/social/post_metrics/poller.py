@@ -11,8 +11,8 @@ from messaging import Database
 from receipts import Door, GatewayAway, NotSent, Refused, UnknownOutcome, remotes
 from social.channels import CHANNELS, PostMetrics
 from social.domain import PostRefusal
-from social.reach import store
-from social.reach.store import MetricsLookup
+from social.post_metrics import store
+from social.post_metrics.store import MetricsLookup
 
 log = structlog.get_logger(__name__)
 

@@ -13,8 +13,8 @@ from chassis.http.problem_codes import UNKNOWN_BRAND, RefusalError
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from social.channels import PostMetrics
-from social.reach import store
-from social.reach.store import PostMetricsRow
+from social.post_metrics import store
+from social.post_metrics.store import PostMetricsRow
 
 _MOST: Final = 200
 
