@@ -35,7 +35,7 @@ UNUSABLE_ACCOUNT = ProblemCode(
 GATEWAY_NOT_CONFIGURED = ProblemCode(
     "gateway_not_configured",
     HTTPStatus.UNPROCESSABLE_ENTITY,
-    "This needs a gateway, but GATEWAY_URL is not set.",
+    "This needs a gateway, and none is configured.",
 )
 ACCOUNT_NOT_CHECKED = ProblemCode(
     "account_not_checked",
