@@ -21,7 +21,7 @@ from messaging import Database
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
 from social.api import create_api
-from social.calendar import Slots
+from social.calendar import SlotScheduler
 from social.sending import DuePosts
 from social.urls import FeedUrls
 from tests.fixtures.commands.brandctl import Operator
@@ -45,7 +45,7 @@ async def calendar(brandctl: Operator, social_database: Database) -> AsyncIterat
         await Response(status_code=404)(*request)
 
     key = ServiceKey(SecretStr(brandctl.variables["SERVICE_KEY"]))
-    due = DuePosts(social_database, Slots(), at_once=1)
+    due = DuePosts(social_database, SlotScheduler(), at_once=1)
     app = create_api(social_database, key, FeedUrls.under("http://127.0.0.1:1"), due, feeds=no_pages)
     async with serving(app) as url:
         operator = replace(brandctl, variables=brandctl.variables | {"SOCIAL_URL": url})

@@ -26,24 +26,24 @@ from envelope.brand import CATALOGUE
 from messaging import Database, DeadLetter, Reason
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
-from monitor.dead_letters import Operations, handlers
+from monitor.dead_letters import DeadLetterOperations, handlers
 from monitor.http_api import create_api
 from monitor.notifications import (
-    Accounts,
-    Brands,
-    Budgets,
-    DeadLetters,
-    Gateway,
-    Noticing,
-    Orchestrator,
-    Receipts,
-    Routes,
-    Source,
+    AccountsSource,
+    BrandActivityClient,
+    BrandsSource,
+    BudgetsSource,
+    DeadLettersSource,
+    NotificationPoller,
+    NotificationSource,
+    NotifierGateway,
+    ReceiptsSource,
+    RoutesSource,
 )
-from monitor.notifications.domain import Route
+from monitor.notifications.domain import NotificationRoute
+from monitor.notifications.notifier import Notifier
 from monitor.notifications.store import put_route
-from monitor.notifications.summary import Summaries
-from monitor.notifications.telling import Telling
+from monitor.notifications.summary import SummaryComposer
 
 KEY = "test-service-key-0123456789"
 STACK = (
@@ -133,7 +133,7 @@ def record(database: Database) -> Record:
 @pytest.fixture
 async def origin(database: Database) -> AsyncIterator[str]:
     """Address of the API, served over real HTTP."""
-    app = create_api(database, Operations(database), ServiceKey(SecretStr(KEY)))
+    app = create_api(database, DeadLetterOperations(database), ServiceKey(SecretStr(KEY)))
     serving = server(app, "127.0.0.1", 0)
     task = asyncio.create_task(serving.serve())
     async with asyncio.timeout(60):
@@ -254,12 +254,12 @@ class Office:
 
     database: Database
     outside: Outside
-    telling: Telling
-    noticing: Noticing
-    sources: list[Source]
+    notifier: Notifier
+    poller: NotificationPoller
+    sources: list[NotificationSource]
 
     async def set_route(self, name: str, **how: Any) -> None:
-        route = Route(name, how.pop("account", name), **{"group_seconds": 0} | how)
+        route = NotificationRoute(name, how.pop("account", name), **{"group_seconds": 0} | how)
         due = None if route.summary is None else how.get("due")
         async with self.database.transaction() as tx:
             if route.summary is not None and due is None:
@@ -270,14 +270,14 @@ class Office:
         """All sources, whether it is time or not."""
         await self.run("update notification_sources set look_at = now()")
         for source in self.sources:
-            await self.noticing.look(source)
+            await self.poller.poll(source)
 
     async def tell(self) -> None:
         """Composes what is due, and sends it to the end."""
-        await self.telling._tell()
-        while self.telling._sending:
-            await asyncio.wait(list(self.telling._sending.values()))
-            await self.telling._begin_sending()
+        await self.notifier._run_once()
+        while self.notifier._sending:
+            await asyncio.wait(list(self.notifier._sending.values()))
+            await self.notifier._start_sending()
 
     async def turn(self) -> None:
         await self.look()
@@ -295,23 +295,30 @@ class Office:
 @pytest.fixture
 async def make_office(database: Database, outside: Outside) -> AsyncIterator[Callable[[], Office]]:
     """Another replica, at each call."""
-    clients: list[Gateway | Orchestrator | Receipts] = []
+    clients: list[NotifierGateway | BrandActivityClient | ReceiptsSource] = []
 
     def make() -> Office:
-        gateway, orchestrator = Gateway(outside.url, SERVICE_KEY), Orchestrator(outside.url, SERVICE_KEY)
-        receipts = Receipts("social", outside.url, SERVICE_KEY)
+        gateway, orchestrator = (
+            NotifierGateway(outside.url, SERVICE_KEY),
+            BrandActivityClient(outside.url, SERVICE_KEY),
+        )
+        receipts = ReceiptsSource("social", outside.url, SERVICE_KEY)
         clients.extend((gateway, orchestrator, receipts))
         often = timedelta(minutes=1)
         sources = [
-            Source("dead_letters", often, DeadLetters(database).look),
-            Source("accounts", often, Accounts(gateway).look, "the gateway"),
-            Source("budgets", often, Budgets(gateway).look, "the gateway"),
-            Source("brands", often, Brands(orchestrator).look, "the orchestrator"),
-            Source("receipts of social", often, receipts.look, "social"),
-            Source("routes", often, Routes(database).look),
+            NotificationSource("dead_letters", often, DeadLettersSource(database).fetch_conditions),
+            NotificationSource("accounts", often, AccountsSource(gateway).fetch_conditions, "the gateway"),
+            NotificationSource("budgets", often, BudgetsSource(gateway).fetch_conditions, "the gateway"),
+            NotificationSource(
+                "brands", often, BrandsSource(orchestrator).fetch_conditions, "the orchestrator"
+            ),
+            NotificationSource("receipts of social", often, receipts.fetch_conditions, "social"),
+            NotificationSource("routes", often, RoutesSource(database).fetch_conditions),
         ]
-        telling = Telling(database, gateway, Summaries(database, orchestrator, gateway, receipts=[receipts]))
-        return Office(database, outside, telling, Noticing(database), sources)
+        notifier = Notifier(
+            database, gateway, SummaryComposer(database, orchestrator, gateway, receipts=[receipts])
+        )
+        return Office(database, outside, notifier, NotificationPoller(database), sources)
 
     yield make
     for client in clients:
@@ -333,8 +340,10 @@ def office(make_office: Callable[[], Office], outside: Outside) -> Office:
 @pytest.fixture
 async def desk(database: Database, office: Office, outside: Outside) -> AsyncIterator[httpx.AsyncClient]:
     """The API, with a gateway behind it."""
-    gateway = Gateway(outside.url, SERVICE_KEY)
-    app = create_api(database, Operations(database), ServiceKey(SERVICE_KEY), gateway, office.telling)
+    gateway = NotifierGateway(outside.url, SERVICE_KEY)
+    app = create_api(
+        database, DeadLetterOperations(database), ServiceKey(SERVICE_KEY), gateway, office.notifier
+    )
     headers = {"X-Service-Key": KEY}
     async with (
         serving(app) as origin,

@@ -177,7 +177,7 @@ def test_certificates_of_openssl_are_read_as_well(tmp_path: Path) -> None:
     "data", [b"", b"0", b"0\x80", b"0\x03\x02\x01", b"0\x84\xff\xff\xff\xff", b"not a certificate"]
 )
 def test_what_is_no_certificate_is_said_to_be_none(data: bytes) -> None:
-    with pytest.raises(ValueError, match="no certificate in DER"):
+    with pytest.raises(ValueError, match="did not present a certificate in DER"):
         validity_of(data)
 
 
@@ -207,13 +207,13 @@ def test_only_addresses_with_https_have_certificates(urls: str, hosts: set[str])
 @pytest.mark.parametrize(
     ("name", "value", "complaint"),
     [
-        ("PROXY_ADDRESS", "caddy", "is no host with a port; write it like caddy:443"),
-        ("PROXY_ADDRESS", "caddy:", "is no host with a port"),
-        ("PROXY_ADDRESS", ":443", "is no host with a port"),
-        ("PROXY_ADDRESS", "caddy:0", "is no host with a port"),
-        ("PROXY_ADDRESS", "caddy:70000", "is no host with a port"),
-        ("PROXY_ADDRESS", "https://caddy:443", "is no host with a port"),
-        ("CERTIFICATE_URLS", "https://[a.example.org", "are no web addresses"),
+        ("PROXY_ADDRESS", "caddy", "is not a host with a port; write it like caddy:443"),
+        ("PROXY_ADDRESS", "caddy:", "is not a host with a port"),
+        ("PROXY_ADDRESS", ":443", "is not a host with a port"),
+        ("PROXY_ADDRESS", "caddy:0", "is not a host with a port"),
+        ("PROXY_ADDRESS", "caddy:70000", "is not a host with a port"),
+        ("PROXY_ADDRESS", "https://caddy:443", "is not a host with a port"),
+        ("CERTIFICATE_URLS", "https://[a.example.org", "are not web addresses"),
         ("BACKUP_MAX_AGE_HOURS", "0", "greater than 0"),
         ("BACKUP_MAX_AGE_HOURS", "inf", "finite number"),
         ("BACKUP_MAX_AGE_HOURS", "a day", "valid number"),

@@ -9,65 +9,69 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envelope import EnvelopeHead
-from monitor.dead_letters.cleaning import clean_json
 from monitor.dead_letters.domain import (
     SILENT_AFTER,
-    Beginning,
+    DeadLetterSnapshot,
+    DeadLetterState,
     DeadMessageId,
-    Problem,
-    Standing,
-    State,
-    begin,
+    InitialState,
+    RefusalKind,
+    discard_refusal,
     failing_frame,
+    initial_state,
     is_announced,
-    refuse_discard,
-    refuse_replay,
+    replay_refusal,
 )
-from monitor.dead_letters.rewriting import read_head, replay_of
+from monitor.dead_letters.replays import read_head, replay_of
+from monitor.dead_letters.text_cleaning import clean_json
 
 NOW = datetime(2026, 5, 6, 7, 8, tzinfo=UTC)
 ID = DeadMessageId(uuid4())
 REPLAY = uuid4()
 
 
-def standing(state: State, *, replayable: bool = True, replayed: timedelta = timedelta()) -> Standing:
-    out = state is not State.OPEN
-    return Standing(ID, state, replayable, NOW - replayed if out else None, REPLAY if out else None, "why")
+def standing(
+    state: DeadLetterState, *, replayable: bool = True, replayed: timedelta = timedelta()
+) -> DeadLetterSnapshot:
+    out = state is not DeadLetterState.OPEN
+    return DeadLetterSnapshot(
+        ID, state, replayable, NOW - replayed if out else None, REPLAY if out else None, "why"
+    )
 
 
 def test_only_an_open_envelope_is_replayed() -> None:
-    assert refuse_replay(standing(State.OPEN)) is None
-    garbage = refuse_replay(standing(State.OPEN, replayable=False))
+    assert replay_refusal(standing(DeadLetterState.OPEN)) is None
+    garbage = replay_refusal(standing(DeadLetterState.OPEN, replayable=False))
     assert garbage is not None
-    assert garbage.problem is Problem.UNPROCESSABLE
-    for state in (State.REPLAYING, State.RESOLVED, State.DISCARDED):
-        refusal = refuse_replay(standing(state))
+    assert garbage.problem is RefusalKind.UNPROCESSABLE
+    for state in (DeadLetterState.REPLAYING, DeadLetterState.RESOLVED, DeadLetterState.DISCARDED):
+        refusal = replay_refusal(standing(state))
         assert refusal is not None
-        assert refusal.problem is Problem.CONFLICT
+        assert refusal.problem is RefusalKind.CONFLICT
 
 
 def test_what_is_on_its_way_is_discarded_only_once_it_is_lost() -> None:
-    assert refuse_discard(standing(State.OPEN), now=NOW) is None
-    assert refuse_discard(standing(State.REPLAYING, replayed=SILENT_AFTER), now=NOW) is None
-    early = refuse_discard(standing(State.REPLAYING, replayed=timedelta(hours=1)), now=NOW)
+    assert discard_refusal(standing(DeadLetterState.OPEN), now=NOW) is None
+    assert discard_refusal(standing(DeadLetterState.REPLAYING, replayed=SILENT_AFTER), now=NOW) is None
+    early = discard_refusal(standing(DeadLetterState.REPLAYING, replayed=timedelta(hours=1)), now=NOW)
     assert early is not None
     assert str(REPLAY) in early.reason
-    for state in (State.RESOLVED, State.DISCARDED):
-        assert refuse_discard(standing(state), now=NOW) is not None
+    for state in (DeadLetterState.RESOLVED, DeadLetterState.DISCARDED):
+        assert discard_refusal(standing(state), now=NOW) is not None
 
 
 def test_a_replay_that_died_takes_the_place_of_the_death_it_was_made_for() -> None:
-    assert begin(handled_as=None, earlier=None) == Beginning(State.OPEN)
-    assert begin(handled_as=None, earlier=standing(State.REPLAYING)) == Beginning(
-        State.OPEN, replay_of=ID, closes=ID
+    assert initial_state(handled_as=None, earlier=None) == InitialState(DeadLetterState.OPEN)
+    assert initial_state(handled_as=None, earlier=standing(DeadLetterState.REPLAYING)) == InitialState(
+        DeadLetterState.OPEN, replay_of=ID, closes=ID
     )
-    settled = begin(handled_as=None, earlier=standing(State.DISCARDED))
-    assert settled == Beginning(State.OPEN, replay_of=ID)
+    settled = initial_state(handled_as=None, earlier=standing(DeadLetterState.DISCARDED))
+    assert settled == InitialState(DeadLetterState.OPEN, replay_of=ID)
 
 
 def test_a_death_whose_work_is_known_to_be_done_asks_for_nobody() -> None:
-    beginning = begin(handled_as=REPLAY, earlier=standing(State.RESOLVED))
-    assert beginning == Beginning(State.RESOLVED, f"handled as {REPLAY}", ID)
+    beginning = initial_state(handled_as=REPLAY, earlier=standing(DeadLetterState.RESOLVED))
+    assert beginning == InitialState(DeadLetterState.RESOLVED, f"handled as {REPLAY}", ID)
 
 
 def test_the_death_of_an_announcement_is_not_announced() -> None:

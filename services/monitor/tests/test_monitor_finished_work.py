@@ -13,9 +13,9 @@ from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import WorkFinished
 from envelope.brand.work import work_ids_in
 from messaging import Database, DeadLetter
-from monitor.dead_letters.finished_work import close_finished, forget_finished
-from monitor.dead_letters.operations import Operations, Replayed
-from monitor.dead_letters.store import Decision
+from monitor.dead_letters.finished_work import close_finished, delete_finished
+from monitor.dead_letters.operations import DeadLetterOperations, ReplayResult
+from monitor.dead_letters.store import OperatorDecision
 
 Death = DomainMessage[DeadLetter]
 NewDeath = Callable[..., Death]
@@ -200,8 +200,8 @@ async def test_one_that_is_being_replayed_is_left_to_its_replay_and_closed_if_th
 ) -> None:
     event_id = uuid4()
     first = await bury("content.publish", event_id)
-    replayed = await Operations(database).replay(first)
-    assert isinstance(replayed, Replayed)
+    replayed = await DeadLetterOperations(database).replay(first)
+    assert isinstance(replayed, ReplayResult)
     (replay_id,) = replayed.replays.values()
     await tell(database, report("content.publish"))
     assert (await row(database, first))["state"] == "replaying"
@@ -225,10 +225,10 @@ async def test_a_replay_and_a_report_at_the_same_moment_leave_one_outcome(
             )
             await connection.execute("delete from finished_work")
         replayed, _ = await asyncio.gather(
-            Operations(database).replay(dead), tell(database, report("content.publish"))
+            DeadLetterOperations(database).replay(dead), tell(database, report("content.publish"))
         )
         found = await row(database, dead)
-        if isinstance(replayed, Replayed):
+        if isinstance(replayed, ReplayResult):
             assert (found["state"], found["resolution"]) == ("replaying", None)
         else:
             assert (found["state"], found["resolution"]) == ("resolved", RESOLUTION)
@@ -238,7 +238,7 @@ async def test_a_replay_and_a_report_at_the_same_moment_leave_one_outcome(
 
 async def test_one_that_was_discarded_stays_so(database: Database, bury: Bury) -> None:
     dead = await bury("content.publish")
-    assert await Operations(database).discard(dead, Decision(why="not needed")) is None
+    assert await DeadLetterOperations(database).discard(dead, OperatorDecision(why="not needed")) is None
     await tell(database, report("content.publish"))
     found = await row(database, dead)
     assert (found["state"], found["resolution"]) == ("discarded", "not needed")
@@ -247,10 +247,10 @@ async def test_one_that_was_discarded_stays_so(database: Database, bury: Bury) -
 async def test_reports_are_forgotten_with_what_they_have_closed(database: Database, bury: Bury) -> None:
     await tell(database, report("content.publish"))
     async with database.connection() as connection:
-        await forget_finished(connection, timedelta(days=30))
+        await delete_finished(connection, timedelta(days=30))
         assert await connection.fetchval("select count(*) from finished_work") == 1
         await connection.execute("update finished_work set noted_at = now() - interval '31 days'")
-        await forget_finished(connection, timedelta(days=30))
+        await delete_finished(connection, timedelta(days=30))
     assert (await row(database, await bury("content.publish")))["state"] == "open"
 
 

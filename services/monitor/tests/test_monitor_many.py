@@ -10,9 +10,9 @@ import asyncpg
 import pytest
 
 from messaging import Database
-from monitor.dead_letters import reading
-from monitor.dead_letters.domain import State
-from monitor.dead_letters.reading import Filter
+from monitor.dead_letters import queries
+from monitor.dead_letters.domain import DeadLetterState
+from monitor.dead_letters.queries import DeadLetterFilter
 from tests.fixtures.explained import ExplainedConnection
 
 MANY = 20_000
@@ -56,7 +56,7 @@ async def explained(database: Database) -> AsyncIterator[Any]:
         yield ExplainedConnection(connection)
 
 
-async def letters(database: Database, *states: State) -> list[Any]:
+async def letters(database: Database, *states: DeadLetterState) -> list[Any]:
     async with database.connection() as connection:
         return await connection.fetch(
             "select * from dead_messages where state = any ($1::text[])", list(map(str, states))
@@ -68,10 +68,10 @@ FACTS = ("queue", "reason", "exception_type", "frame")
 
 async def test_how_many_wait_is_counted_without_reading_them(many: Database) -> None:
     wanted = defaultdict(int)
-    for letter in await letters(many, State.OPEN):
+    for letter in await letters(many, DeadLetterState.OPEN):
         wanted[letter["queue"]] += 1
     async with explained(many) as connection:
-        counted = await reading.open_by_queue(connection)
+        counted = await queries.open_by_queue(connection)
     assert {queue: count for queue, count in counted.items() if count} == wanted
     assert connection.scans == {("Index Only Scan", "dead_messages_open_by_queue")}
 
@@ -79,26 +79,26 @@ async def test_how_many_wait_is_counted_without_reading_them(many: Database) -> 
 @pytest.mark.parametrize(
     "wanted",
     [
-        Filter(State.OPEN),
-        Filter(State.OPEN, "social-commands"),
-        Filter(State.OPEN, brands=["acme"]),
-        Filter(State.OPEN, "social-commands", brands=["acme", "daily-grind"]),
+        DeadLetterFilter(DeadLetterState.OPEN),
+        DeadLetterFilter(DeadLetterState.OPEN, "social-commands"),
+        DeadLetterFilter(DeadLetterState.OPEN, brands=["acme"]),
+        DeadLetterFilter(DeadLetterState.OPEN, "social-commands", brands=["acme", "daily-grind"]),
     ],
 )
 async def test_a_page_of_those_that_wait_reads_no_more_than_its_letters(
-    many: Database, wanted: Filter
+    many: Database, wanted: DeadLetterFilter
 ) -> None:
     expected = [
         letter
-        for letter in await letters(many, State.OPEN)
+        for letter in await letters(many, DeadLetterState.OPEN)
         if wanted.queue in {None, letter["queue"]}
         and (wanted.brands is None or letter["brand_slug"] in wanted.brands)
     ]
     expected.sort(key=lambda letter: (letter["recorded_at"], letter["id"]), reverse=True)
     async with explained(many) as connection:
-        page = await reading.page(connection, wanted, limit=30, before=None)
+        page = await queries.fetch_page(connection, wanted, limit=30, before=None)
         assert page is not None
-        following = await reading.page(connection, wanted, limit=30, before=page.items[-1]["id"])
+        following = await queries.fetch_page(connection, wanted, limit=30, before=page.items[-1]["id"])
     assert following is not None
     assert [item["id"] for item in (*page.items, *following.items)] == [each["id"] for each in expected[:60]]
     assert page.matching == following.matching == len(expected)
@@ -109,9 +109,13 @@ async def test_a_page_of_those_that_wait_reads_no_more_than_its_letters(
 
 async def test_open_ones_are_counted_whatever_the_page_is_of(many: Database) -> None:
     async with explained(many) as connection:
-        page = await reading.page(connection, Filter(State.RESOLVED, brands=["acme"]), limit=1, before=None)
-        chain = await reading.page(connection, Filter(correlation_id="chain-7"), limit=5, before=None)
-    waiting = await letters(many, State.OPEN)
+        page = await queries.fetch_page(
+            connection, DeadLetterFilter(DeadLetterState.RESOLVED, brands=["acme"]), limit=1, before=None
+        )
+        chain = await queries.fetch_page(
+            connection, DeadLetterFilter(correlation_id="chain-7"), limit=5, before=None
+        )
+    waiting = await letters(many, DeadLetterState.OPEN)
     assert page is not None
     assert chain is not None
     assert page.open == sum(letter["brand_slug"] == "acme" for letter in waiting)
@@ -124,12 +128,14 @@ async def test_like_failures_are_told_with_their_types_times_and_newest(
     many: Database, brands: list[str] | None
 ) -> None:
     together = defaultdict(list)
-    for letter in await letters(many, State.OPEN):
+    for letter in await letters(many, DeadLetterState.OPEN):
         if brands is None or letter["brand_slug"] in brands:
             together[tuple(letter[fact] for fact in FACTS)].append(letter)
     async with many.connection() as connection:
-        groups = await reading.alike(connection, Filter(State.OPEN, brands=brands), limit=100)
-        (largest, *_) = await reading.alike(connection, Filter(), limit=1)
+        groups = await queries.failure_groups(
+            connection, DeadLetterFilter(DeadLetterState.OPEN, brands=brands), limit=100
+        )
+        (largest, *_) = await queries.failure_groups(connection, DeadLetterFilter(), limit=1)
     assert {tuple(group[fact] for fact in FACTS) for group in groups} == set(together)
     assert [group["count"] for group in groups] == sorted(map(len, together.values()), reverse=True)
     for group in groups:
@@ -149,10 +155,10 @@ async def test_like_failures_are_told_with_their_types_times_and_newest(
 
 async def test_what_waits_is_told_brand_by_brand(many: Database) -> None:
     together = defaultdict(list)
-    for letter in await letters(many, State.OPEN, State.REPLAYING):
+    for letter in await letters(many, DeadLetterState.OPEN, DeadLetterState.REPLAYING):
         together[(letter["brand_slug"], *(letter[fact] for fact in FACTS))].append(letter)
     async with many.connection() as connection:
-        groups = await reading.waiting_alike(connection, limit=1_000)
+        groups = await queries.unsettled_groups(connection, limit=1_000)
     told = {(each["brand_slug"], *(each[fact] for fact in FACTS)): each for each in groups}
     assert {key: each["count"] for key, each in told.items()} == {
         key: len(found) for key, found in together.items()

@@ -14,10 +14,10 @@ from chassis.observing import logs
 from chassis.testing import eventually
 from envelope import DeadLetterResolved, DomainMessage, new_event_id
 from messaging import Database, DeadLetter
-from monitor.dead_letters import handlers, operations, reading, renaming, store
-from monitor.dead_letters.domain import Refusal
-from monitor.dead_letters.operations import Operations, Replayed
-from monitor.dead_letters.store import Decision
+from monitor.dead_letters import handlers, operations, queries, queue_renames, store
+from monitor.dead_letters.domain import DeadLetterRefusal
+from monitor.dead_letters.operations import DeadLetterOperations, ReplayResult
+from monitor.dead_letters.store import OperatorDecision
 
 Death = DomainMessage[DeadLetter]
 NewDeath = Callable[..., Death]
@@ -54,8 +54,8 @@ async def resolve(database: Database, *, dead: UUID, replay: UUID, queue: str = 
 
 
 async def replay(database: Database, dead: UUID) -> UUID:
-    done = await Operations(database).replay(dead)
-    assert isinstance(done, Replayed)
+    done = await DeadLetterOperations(database).replay(dead)
+    assert isinstance(done, ReplayResult)
     return next(iter(done.replays.values()))
 
 
@@ -120,7 +120,7 @@ async def test_garbage_is_recorded_byte_for_byte(
     announced = await sent(database)
     assert [UUID(one["body"]["payload"]["dead_event_id"]) for one in announced] == ids
     for dead in ids:
-        assert isinstance(await Operations(database).replay(dead), Refusal)
+        assert isinstance(await DeadLetterOperations(database).replay(dead), DeadLetterRefusal)
 
 
 async def test_the_same_death_twice_is_one_row_and_one_announcement(
@@ -210,7 +210,10 @@ async def test_word_of_many_settles_each_of_them_alone_however_often_it_comes(
         await connection.execute(
             "update dead_messages set replayed_at = now() - interval '2 days' where id = $1", dead[1]
         )
-    assert await Operations(database).discard(dead[1], Decision(why="queue was purged")) is None
+    assert (
+        await DeadLetterOperations(database).discard(dead[1], OperatorDecision(why="queue was purged"))
+        is None
+    )
     past_the_records, unknown = uuid4(), uuid4()
     words = [
         word(dead=events[0], replay=replays[0]),
@@ -304,7 +307,7 @@ async def test_what_was_recorded_under_the_former_name_of_a_queue_is_replayed_an
     # Either version of the consumer gives word, either version of the monitor has recorded.
     await resolve(database, dead=events[0], replay=replays[0], queue="orchestrator-events")
     await resolve(database, dead=events[1], replay=replays[1], queue="brand-events")
-    task = asyncio.create_task(renaming.run(database))
+    task = asyncio.create_task(queue_renames.run(database))
     try:
         await eventually(lambda: all_resolved(database, former, today))
     finally:
@@ -317,19 +320,19 @@ async def all_resolved(database: Database, *dead: UUID) -> bool:
 
 
 async def test_many_at_once_have_one_outcome(database: Database, record: Record, new_death: NewDeath) -> None:
-    deciding = Operations(database)
+    deciding = DeadLetterOperations(database)
     for _ in range(5):
         [dead] = await record(new_death())
         before = len(await sent(database))
         outcomes = await asyncio.gather(
             *(deciding.replay(dead) for _ in range(3)),
-            *(deciding.discard(dead, Decision(why="not needed")) for _ in range(2)),
-            deciding.replay_all(store.Selection(), 10),
+            *(deciding.discard(dead, OperatorDecision(why="not needed")) for _ in range(2)),
+            deciding.replay_all(store.DeadLetterSelection(), 10),
         )
         done = [
             outcome
             for outcome in outcomes
-            if outcome is None or (isinstance(outcome, Replayed) and outcome.replays)
+            if outcome is None or (isinstance(outcome, ReplayResult) and outcome.replays)
         ]
         assert len(done) == 1
         state = (await row(database, dead))["state"]
@@ -340,8 +343,8 @@ async def test_two_bulk_replays_send_each_message_once(
     database: Database, record: Record, new_death: NewDeath
 ) -> None:
     ids = await record(*(new_death() for _ in range(120)), new_death(b"garbage"))
-    deciding = Operations(database)
-    both = await asyncio.gather(*(deciding.replay_all(store.Selection(), 500) for _ in range(2)))
+    deciding = DeadLetterOperations(database)
+    both = await asyncio.gather(*(deciding.replay_all(store.DeadLetterSelection(), 500) for _ in range(2)))
     replayed = [dead for one in both for dead in one.replays]
     assert sorted(replayed) == sorted(ids[:120])
     raw = [one for one in await sent(database) if one["exchange"] == "returns"]
@@ -360,7 +363,7 @@ async def test_a_bulk_replay_of_large_ones_goes_on_where_it_ended(
     monkeypatch.setattr(operations, "_MOST_BYTES", sum(map(len, bodies[:2])))
     pieces, after = [], None
     while not pieces or after is not None:
-        done = await Operations(database).replay_all(store.Selection(after=after), 10)
+        done = await DeadLetterOperations(database).replay_all(store.DeadLetterSelection(after=after), 10)
         pieces.append(list(done.replays))
         after = done.last
     # One that is too large by itself goes alone.
@@ -376,7 +379,9 @@ async def test_a_lost_replay_that_was_discarded_and_then_handled_is_resolved(
     replay_id = await replay(database, dead)
     async with database.connection() as connection:
         await connection.execute("update dead_messages set replayed_at = now() - interval '2 days'")
-    assert await Operations(database).discard(dead, Decision(why="queue was purged")) is None
+    assert (
+        await DeadLetterOperations(database).discard(dead, OperatorDecision(why="queue was purged")) is None
+    )
     await resolve(database, dead=event_id, replay=replay_id)
     assert (await row(database, dead))["state"] == "resolved"
 
@@ -385,12 +390,12 @@ async def test_only_what_is_settled_is_forgotten(
     database: Database, record: Record, new_death: NewDeath
 ) -> None:
     settled, still_open = await record(new_death(), new_death())
-    await Operations(database).discard(settled, Decision(why="old"))
+    await DeadLetterOperations(database).discard(settled, OperatorDecision(why="old"))
     async with database.transaction() as tx:
         await tx.connection.execute(
             "update dead_messages set resolved_at = now() - interval '31 days' where id = $1", settled
         )
-        await store.forget_settled(tx.connection, timedelta(days=30))
+        await store.delete_settled(tx.connection, timedelta(days=30))
         left = await tx.connection.fetch("select id from dead_messages")
     assert [found["id"] for found in left] == [still_open]
 
@@ -399,9 +404,9 @@ async def test_open_dead_letters_are_counted_by_queue_with_those_that_have_none(
     database: Database, record: Record, new_death: NewDeath
 ) -> None:
     (discarded, *_) = await record(new_death(), new_death(), new_death(), new_death(queue="social-commands"))
-    await Operations(database).discard(discarded, Decision(why="of no use"))
+    await DeadLetterOperations(database).discard(discarded, OperatorDecision(why="of no use"))
     async with database.connection() as connection:
-        counted = await reading.open_by_queue(connection)
+        counted = await queries.open_by_queue(connection)
     assert counted.pop("publisher-commands") == 2
     assert counted.pop("social-commands") == 1
     assert set(counted.values()) == {0}

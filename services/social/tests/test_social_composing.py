@@ -11,7 +11,7 @@ from social.channels import CHANNELS, REMOTE
 from social.channels.linkedin import escaped as linkedin_escaped
 from social.counting import graphemes
 from social.cutting import clean_line, comparable, cut, hashtag, without_mentions
-from social.domain import Draft, LinkTooLongError, compose, drafts, plan, post_id, story_of
+from social.domain import ChannelDraft, LinkTooLongError, compose, drafts, plan, post_id, story_of
 from tests.fixtures.growth import grows_with_size
 
 CONTENT = UUID("01980000-0000-7000-8000-000000000001")
@@ -45,7 +45,7 @@ def command(
     )
 
 
-def draft(channel: str, asked: SocialCreate) -> Draft:
+def draft(channel: str, asked: SocialCreate) -> ChannelDraft:
     return compose(CHANNELS[channel], story_of(asked))
 
 

@@ -17,7 +17,7 @@ from envelope.brand.payloads import SocialCreate
 from receipts import Receipts
 from receipts.testing import DirectGateway
 from social.api import create_api
-from social.calendar import Slots
+from social.calendar import SlotScheduler
 from social.sending import DuePosts
 from social.urls import FeedUrls
 from tests.fixtures.openapi.fuzzing import DEPTHS, fuzz
@@ -77,7 +77,7 @@ async def test_social_is_as_documented(
     # Asked as often as there are routes with a wrong key, the process itself would let the asker wait.
     key = ServiceKey(SecretStr(social.api.headers["X-Service-Key"]))
     database, urls = social_service.database, FeedUrls.under(social.url)
-    due = DuePosts(database, Slots(), at_once=1)
+    due = DuePosts(database, SlotScheduler(), at_once=1)
     app = create_api(database, key, urls, due, feeds=_nothing, receipts=Receipts(database, DirectGateway({})))
     async with (
         serving(app) as origin,

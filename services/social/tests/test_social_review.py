@@ -17,7 +17,7 @@ from chassis.testing import eventually, serving
 from envelope import new_event_id
 from envelope.brand.payloads import SocialCreate
 from social.api import create_api
-from social.calendar import Slots
+from social.calendar import SlotScheduler
 from social.http_api import create_app
 from social.sending import DuePosts
 from social.urls import FeedUrls
@@ -197,7 +197,7 @@ async def bound(held: Held, social_service: Any) -> AsyncIterator[httpx.AsyncCli
 
     urls = FeedUrls.under("http://127.0.0.1:1")
     feeds = create_app(social_service.database, urls, posts_per_page=5)
-    due = DuePosts(social_service.database, Slots(), at_once=1)
+    due = DuePosts(social_service.database, SlotScheduler(), at_once=1)
     async with (
         serving(create_api(social_service.database, authorise, urls, due, feeds=feeds)) as origin,
         httpx.AsyncClient(base_url=origin, trust_env=False) as client,

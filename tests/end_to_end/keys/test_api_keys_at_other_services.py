@@ -28,7 +28,7 @@ from messaging.flow.relay import Relay
 from orchestrator.api import RequestAuthenticator, http_api
 from orchestrator.app import READ_BY_SOCIAL
 from social.api import create_api
-from social.calendar import Slots
+from social.calendar import SlotScheduler
 from social.handlers import Handlers
 from social.http_api import create_app
 from social.sending import DuePosts
@@ -87,7 +87,7 @@ async def both(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[
             of["social"],
             IntrospectedKeys(keeper, with_key, clock=lambda: seconds[0]),
             URLS,
-            DuePosts(of["social"], Slots(), at_once=1),
+            DuePosts(of["social"], SlotScheduler(), at_once=1),
             feeds=create_app(of["social"], URLS, posts_per_page=20),
         )
         social_origin = await stack.enter_async_context(serving(api))

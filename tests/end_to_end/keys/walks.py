@@ -19,7 +19,7 @@ from envelope import DomainMessage, encode, new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ArticleContext, ResearchRequested, SocialCreate
 from messaging import Database, DeadLetter, Reason
-from monitor.dead_letters import Operations
+from monitor.dead_letters import DeadLetterOperations
 from monitor.dead_letters import handlers as dead_letters
 from monitor.http_api import create_api as monitor_api
 from publisher import store as sites
@@ -33,7 +33,7 @@ from research.http_api import create_api as research_api
 from research.index.files import FileStat, IndexedFile, save_files
 from research.store import NewResearch, ResearchCacheKey, save_researches
 from social.api import create_api as social_api
-from social.calendar import Slots
+from social.calendar import SlotScheduler
 from social.handlers import Handlers as SocialHandlers
 from social.http_api import create_app as create_feeds
 from social.sending import DuePosts
@@ -342,7 +342,10 @@ def publisher(database: Database, receipts: Receipts) -> FastAPI:
 
 
 def social(database: Database, receipts: Receipts) -> FastAPI:
-    due, feeds = DuePosts(database, Slots(), at_once=1), create_feeds(database, FEEDS, posts_per_page=20)
+    due, feeds = (
+        DuePosts(database, SlotScheduler(), at_once=1),
+        create_feeds(database, FEEDS, posts_per_page=20),
+    )
     return social_api(database, authorise, FEEDS, due, feeds=feeds, receipts=receipts)
 
 
@@ -350,7 +353,7 @@ APPLICATIONS: dict[str, Callable[[Database, Receipts], FastAPI]] = {
     "research": lambda database, _: research_api(database, authorise, look_again=lambda: None),
     "publisher": publisher,
     "social": social,
-    "monitor": lambda database, _: monitor_api(database, Operations(database), authorise),
+    "monitor": lambda database, _: monitor_api(database, DeadLetterOperations(database), authorise),
 }
 FILLED: dict[str, Callable[[Walk, Database], Awaitable[None]]] = {
     "research": fill_research,

@@ -29,9 +29,9 @@ from gateway.settings import Settings as GatewaySettings
 from messaging import Database
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
-from monitor.dead_letters import Operations
+from monitor.dead_letters import DeadLetterOperations
 from monitor.http_api import create_api
-from monitor.notifications import Gateway, Summaries, Telling
+from monitor.notifications import Notifier, NotifierGateway, SummaryComposer
 from tests.fixtures.accounts.other_side import KEY, OtherSide, client
 
 ROOT = Path(__file__).parents[3]
@@ -63,9 +63,9 @@ async def monitor(
     await connections.open()
     relay = Relay(connections, Publisher("amqp://127.0.0.1:1/", name="none"))
     database = Database(connections, relay, "monitor", CATALOGUE)
-    asked = Gateway(f"http://127.0.0.1:{gateway.port}", SecretStr(KEY))
-    telling = Telling(database, asked, Summaries(database, None, asked))
-    app = create_api(database, Operations(database), ServiceKey(SecretStr(KEY)), asked, telling)
+    asked = NotifierGateway(f"http://127.0.0.1:{gateway.port}", SecretStr(KEY))
+    notifier = Notifier(database, asked, SummaryComposer(database, None, asked))
+    app = create_api(database, DeadLetterOperations(database), ServiceKey(SecretStr(KEY)), asked, notifier)
     try:
         async with (
             serving(app) as origin,

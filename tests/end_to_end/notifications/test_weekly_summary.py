@@ -23,13 +23,13 @@ from gateway.settings import Settings as GatewaySettings
 from messaging import Database
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
-from monitor.notifications import Gateway, Orchestrator, Posts, Summaries
-from monitor.notifications.domain import Route, Summary, Weekday
+from monitor.notifications import BrandActivityClient, NotifierGateway, PostActivityClient, SummaryComposer
+from monitor.notifications.domain import NotificationRoute, SummarySchedule, Weekday
 from orchestrator.api import RequestAuthenticator, http_api
 from orchestrator.app import READ_BY_MONITOR as OF_ORCHESTRATOR
 from social.api import create_api
 from social.app import READ_BY_MONITOR as OF_SOCIAL
-from social.calendar import Slots
+from social.calendar import SlotScheduler
 from social.http_api import create_app
 from social.sending import DuePosts
 from social.urls import FeedUrls
@@ -43,7 +43,7 @@ DAY = timedelta(days=1)
 class System:
     databases: dict[str, Database]
     apis: dict[str, httpx.AsyncClient]
-    summaries: Summaries
+    summaries: SummaryComposer
 
     async def run(self, service: str, statement: str, *values: Any) -> None:
         async with self.databases[service].transaction() as tx:
@@ -53,8 +53,10 @@ class System:
         return (await self.apis[service].get(path, params=query)).raise_for_status().json()
 
     async def told(self, brand: str | None) -> list[str]:
-        mondays = Summary(Weekday.MONDAY, time(8), ZoneInfo("UTC"))
-        content = await self.summaries.content(Route("ops", "ops", brand=brand, summary=mondays), NOW)
+        mondays = SummarySchedule(Weekday.MONDAY, time(8), ZoneInfo("UTC"))
+        content = await self.summaries.content(
+            NotificationRoute("ops", "ops", brand=brand, summary=mondays), NOW
+        )
         paragraphs: list[str] = content["paragraphs"]
         return paragraphs
 
@@ -80,7 +82,7 @@ async def system(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterato
             of["social"],
             PairKeys(own, [PairAccess("monitor", SecretStr(PAIR), OF_SOCIAL)]),
             feeds,
-            DuePosts(of["social"], Slots(), at_once=1),
+            DuePosts(of["social"], SlotScheduler(), at_once=1),
             feeds=create_app(of["social"], feeds, posts_per_page=5),
         )
         settings = GatewaySettings.model_validate(
@@ -109,11 +111,15 @@ async def system(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterato
         }
         gateway, orchestrator, posts = [
             of_service(places[name], SecretStr(PAIR))
-            for of_service, name in ((Gateway, "gateway"), (Orchestrator, "orchestrator"), (Posts, "social"))
+            for of_service, name in (
+                (NotifierGateway, "gateway"),
+                (BrandActivityClient, "orchestrator"),
+                (PostActivityClient, "social"),
+            )
         ]
         for each in (gateway, orchestrator, posts):
             stack.push_async_callback(each.aclose)
-        yield System(of, apis, Summaries(of["monitor"], orchestrator, gateway, posts))
+        yield System(of, apis, SummaryComposer(of["monitor"], orchestrator, gateway, posts))
 
 
 async def post(system: System, brand: str, account: str, state: str, at: datetime | None) -> None:

@@ -1,4 +1,4 @@
-"""The only place that wires the service together."""
+"""Composition root of the monitor."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -20,7 +20,7 @@ from monitor.settings import Settings
 
 OWN: Final = timedelta(seconds=15)
 OTHERS: Final = timedelta(minutes=2)
-"""Between two looks."""
+"""Intervals of the notification sources: the own database, and other services."""
 
 
 def build(settings: Settings) -> Service:
@@ -31,34 +31,38 @@ def build(settings: Settings) -> Service:
         on_batch(dead_letters.resolve, DeadLetterResolved),
         on_batch(dead_letters.close_finished, WorkFinished),
         on_batch(erase, DeadLettersErase),
-        # Nobody waits for it, and of a flood that is sent again word comes from each of its letters.
+        # No caller waits for these, and a bulk replay causes one report for each dead letter: large batches save time.
         policy=QueuePolicy(max_batch_size=300, max_batch_timeout=0.2),
     )
-    operations = dead_letters.Operations(service.database)
+    operations = dead_letters.DeadLetterOperations(service.database)
     gateway, orchestrator = _asked(settings)
     if gateway is not None:
         service.closes(gateway)
     if orchestrator is not None:
         service.closes(orchestrator)
-    posts = settings.social_url and notifications.Posts(settings.social_url, settings.key_for_social)
+    posts = settings.social_url and notifications.PostActivityClient(
+        settings.social_url, settings.key_for_social
+    )
     if posts:
         service.closes(posts)
     receipts = _receipts(service, settings)
-    summaries = notifications.Summaries(service.database, orchestrator, gateway, posts or None, receipts)
-    telling = None if gateway is None else notifications.Telling(service.database, gateway, summaries)
+    summaries = notifications.SummaryComposer(
+        service.database, orchestrator, gateway, posts or None, receipts
+    )
+    notifier = None if gateway is None else notifications.Notifier(service.database, gateway, summaries)
     keeper = settings.orchestrator_url and Peer(
         "the orchestrator", settings.orchestrator_url, "ORCHESTRATOR_URL", settings.key_for_orchestrator
     )
     callers = callers_by_key(keeper or None, settings.service_key, service.closes)
-    service.serve(create_api(service.database, operations, callers, gateway, telling))
-    if telling is not None:
-        noticing = notifications.Noticing(service.database)
+    service.serve(create_api(service.database, operations, callers, gateway, notifier))
+    if notifier is not None:
+        poller = notifications.NotificationPoller(service.database)
         for source in _sources(service, gateway, orchestrator, receipts):
-            # Each by itself: one that is slow to answer keeps none of the others.
-            service.background(f"noticing {source.name}", partial(noticing.keep_looking, source))
-        service.background("telling", telling.run)
+            # Each source has its own loop, so that a slow one does not delay the others.
+            service.background(f"noticing {source.name}", partial(poller.run, source))
+        service.background("telling", notifier.run)
     service.on_commit_loss(_tell_of_loss)
-    service.background("notification_log", lambda: notifications.keep_log(service.database))
+    service.background("notification_log", lambda: notifications.enforce_retention(service.database))
     retention = dead_letters.Retention(service.database, timedelta(days=settings.retention_days))
     service.background("retention", retention.run)
     service.background("renaming", lambda: dead_letters.rename(service.database))
@@ -76,9 +80,9 @@ def build(settings: Settings) -> Service:
     )
     service.gauge(
         "notifications_open",
-        "What was noticed and stands, by kind.",
+        "Open notifications, by kind.",
         "kind",
-        partial(notifications.open_by_kind, kinds=[kind.value for kind in notifications.Kind]),
+        partial(notifications.open_by_kind, kinds=[kind.value for kind in notifications.NotificationKind]),
     )
     service.gauge(
         "notification_routes",
@@ -89,19 +93,23 @@ def build(settings: Settings) -> Service:
     return service
 
 
-def _asked(settings: Settings) -> tuple[notifications.Gateway | None, notifications.Orchestrator | None]:
-    """Others that are asked, as far as they are set up."""
-    gateway = settings.gateway_url and notifications.Gateway(settings.gateway_url, settings.key_for_gateway)
-    orchestrator = settings.orchestrator_url and notifications.Orchestrator(
+def _asked(
+    settings: Settings,
+) -> tuple[notifications.NotifierGateway | None, notifications.BrandActivityClient | None]:
+    """Clients of the gateway and the orchestrator; None for each without an address."""
+    gateway = settings.gateway_url and notifications.NotifierGateway(
+        settings.gateway_url, settings.key_for_gateway
+    )
+    orchestrator = settings.orchestrator_url and notifications.BrandActivityClient(
         settings.orchestrator_url, settings.key_for_orchestrator
     )
     return gateway or None, orchestrator or None
 
 
-def _receipts(service: Service, settings: Settings) -> list[notifications.Receipts]:
-    """Of the services that have some, as far as they are set up."""
+def _receipts(service: Service, settings: Settings) -> list[notifications.ReceiptsSource]:
+    """A source for each configured service that has receipts."""
     found = [
-        notifications.Receipts(name, url, key)
+        notifications.ReceiptsSource(name, url, key)
         for name, url, key in (
             ("social", settings.social_url, settings.key_for_social),
             ("publisher", settings.publisher_url, settings.key_for_publisher),
@@ -115,26 +123,36 @@ def _receipts(service: Service, settings: Settings) -> list[notifications.Receip
 
 def _sources(
     service: Service,
-    gateway: notifications.Gateway | None,
-    orchestrator: notifications.Orchestrator | None,
-    receipts: Sequence[notifications.Receipts],
-) -> list[notifications.Source]:
-    """What is looked at. What is in the own database costs little; others are asked as often as people need to know."""
+    gateway: notifications.NotifierGateway | None,
+    orchestrator: notifications.BrandActivityClient | None,
+    receipts: Sequence[notifications.ReceiptsSource],
+) -> list[notifications.NotificationSource]:
+    """The notification sources. Those in the own database are cheap and polled more often than other services."""
     database = service.database
     found = [
-        notifications.Source("dead_letters", OWN, notifications.DeadLetters(database).look),
-        notifications.Source("routes", OWN, notifications.Routes(database).look),
+        notifications.NotificationSource(
+            "dead_letters", OWN, notifications.DeadLettersSource(database).fetch_conditions
+        ),
+        notifications.NotificationSource(
+            "routes", OWN, notifications.RoutesSource(database).fetch_conditions
+        ),
     ]
     if gateway is not None:
         found += [
-            notifications.Source("accounts", OTHERS, notifications.Accounts(gateway).look, "the gateway"),
-            notifications.Source("budgets", OTHERS, notifications.Budgets(gateway).look, "the gateway"),
+            notifications.NotificationSource(
+                "accounts", OTHERS, notifications.AccountsSource(gateway).fetch_conditions, "the gateway"
+            ),
+            notifications.NotificationSource(
+                "budgets", OTHERS, notifications.BudgetsSource(gateway).fetch_conditions, "the gateway"
+            ),
         ]
     if orchestrator is not None:
-        look = notifications.Brands(orchestrator).look
-        found.append(notifications.Source("brands", OTHERS, look, "the orchestrator"))
+        fetch = notifications.BrandsSource(orchestrator).fetch_conditions
+        found.append(notifications.NotificationSource("brands", OTHERS, fetch, "the orchestrator"))
     found += [
-        notifications.Source(f"receipts of {each.service}", OTHERS, each.look, each.service)
+        notifications.NotificationSource(
+            f"receipts of {each.service}", OTHERS, each.fetch_conditions, each.service
+        )
         for each in receipts
     ]
     return found

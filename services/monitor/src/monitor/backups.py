@@ -1,7 +1,7 @@
-"""When the last backup was made, for the alert on its age.
+"""Exports the time of the last backup, for the alert on its age.
 
-The script that makes a backup writes into a file when it began, in seconds since 1970, once the backup is whole. Whoever makes backups in another
-way may write that file as well.
+After a complete backup, the backup script writes its start time into a file, in seconds since 1970. Other backup tools may write
+the same file.
 """
 
 from collections.abc import Iterator
@@ -18,16 +18,16 @@ log = structlog.get_logger(__name__)
 
 NEVER: Final = 0.0
 _DIGITS: Final = 12
-"""That a time may have; for thirty thousand years."""
+"""Most digits of a time; enough for thirty thousand years."""
 
 
 class BackupAge(Collector):
-    """When the last finished backup began, and how old it may become.
+    """Metrics: the start of the last complete backup, and the age at which the alert fires.
 
     Args:
         families: make metrics with the name of the system.
-        record: the file with the time; without one nothing is shown.
-        max_age_hours: from which age on people hear of it; without one nobody does.
+        record: the file with the time; None: no metrics.
+        max_age_hours: age at which the alert fires; None: it never does.
     """
 
     def __init__(self, families: Families, record: Path | None, max_age_hours: float | None) -> None:
@@ -36,7 +36,7 @@ class BackupAge(Collector):
         self._max_age_hours = max_age_hours
 
     def collect(self) -> Iterator[Metric]:
-        """The file is read for each scrape, since it has one short line."""
+        """Reads the file anew for each scrape; it has one short line."""
         if self._record is None:
             return
         yield self._families.value(
@@ -53,7 +53,7 @@ class BackupAge(Collector):
 
 
 def last_backup(record: Path) -> float:
-    """Seconds since 1970; `NEVER` where the file is missing or holds no time, so that the alert fires then."""
+    """Seconds since 1970; `NEVER` if the file is missing or holds no time, so that the alert fires."""
     try:
         with record.open() as file:
             text = file.read(2 * _DIGITS).strip()
@@ -64,7 +64,9 @@ def last_backup(record: Path) -> float:
         return NEVER
     if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
         log.warning(
-            "backup_record_unreadable", record=str(record), error=f"{text!a} is no time in seconds since 1970"
+            "backup_record_unreadable",
+            record=str(record),
+            error=f"{text!a} is not a time in seconds since 1970",
         )
         return NEVER
     return float(text)

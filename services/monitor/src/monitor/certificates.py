@@ -1,7 +1,7 @@
-"""When the certificates end that the proxy in front shows its visitors.
+"""Exports the expiry times of the reverse proxy's certificates.
 
-The proxy is asked for each of its hosts as a browser would, by a TLS handshake, so the figure holds for certificates from
-everywhere: those that the proxy gets and renews by itself as well as those from files.
+The monitor makes a TLS handshake for each host, as a browser does. So the figure holds for certificates from files and for
+those that the proxy renews.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from chassis.observing.metrics import Families
 log = structlog.get_logger(__name__)
 
 INTERVAL_SECONDS: Final = 300.0
-"""Between two looks; a certificate ends days after the first alert of it."""
+"""Between two checks; a certificate ends days after its first alert."""
 _PATIENCE_SECONDS: Final = 10.0
 _AT_ONCE: Final = 8
 
@@ -33,23 +33,23 @@ _GENERALIZED_TIME: Final = 0x18
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """From when until when a certificate is good, in seconds since 1970."""
+    """Validity period of a certificate, in seconds since 1970."""
 
     begins: float
     ends: float
 
 
 NONE: Final = Validity(0.0, 0.0)
-"""There is no certificate, or none that could be read."""
+"""Stands for a missing or unreadable certificate."""
 
 
 class ProxyCertificates(Collector):
-    """The certificates of a proxy, by host, as they were at the last look.
+    """Metrics of a proxy's certificates by host, as of the last check.
 
     Args:
         families: make metrics with the name of the system.
-        address: `host:port` of the proxy, as it is reached from here.
-        hosts: the names that visitors come by.
+        address: `host:port` of the proxy in the internal network.
+        hosts: the public host names.
     """
 
     def __init__(self, families: Families, address: str, hosts: Collection[str]) -> None:
@@ -61,13 +61,13 @@ class ProxyCertificates(Collector):
         self._seen: Mapping[str, Validity] = {}
 
     async def run(self) -> None:
-        """Looks again and again."""
+        """Checks all certificates every five minutes, until cancelled."""
         while True:
             await self.look()
             await asyncio.sleep(INTERVAL_SECONDS)
 
     async def look(self) -> None:
-        """Looks at the certificate of each host once."""
+        """Checks the certificate of each host once."""
         turns = asyncio.Semaphore(_AT_ONCE)
 
         async def look_at(host: str) -> Validity:
@@ -78,7 +78,7 @@ class ProxyCertificates(Collector):
         self._seen = dict(zip(self._hosts, found, strict=True))
 
     def collect(self) -> Iterator[Metric]:
-        """What was seen last; nothing before the first look."""
+        """Metrics of the last check; without values before the first."""
         ends = self._families.gauge(
             "certificate_ends_timestamp_seconds",
             "When the certificate ends that visitors get; 0 if they get none.",
@@ -104,12 +104,12 @@ class ProxyCertificates(Collector):
             return NONE
 
     async def _certificate(self, host: str) -> bytes:
-        """What the proxy shows who comes by this name, in DER.
+        """The certificate that the proxy presents for this host, in DER.
 
         Raises:
-            OSError: it does not answer, or has no certificate for it.
+            OSError: the proxy does not answer, or has no certificate for the host.
         """
-        # Who has issued it is the concern of visitors, who trust other authorities; nothing is sent over this connection.
+        # No verification: only the expiry counts here, browsers check the issuer, and no data goes over this connection.
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
@@ -121,25 +121,25 @@ class ProxyCertificates(Collector):
             with suppress(OSError):
                 await writer.wait_closed()
         if shown is None:
-            raise ConnectionError("the proxy shows no certificate")
+            raise ConnectionError("the proxy presents no certificate")
         return shown
 
 
 def https_hosts(urls: str) -> set[str]:
-    """The hosts of addresses with commas between them; those without TLS have no certificate.
+    """The hosts of the https addresses in a comma-separated list.
 
     Raises:
-        ValueError: one of them cannot be read.
+        ValueError: an address is malformed.
     """
     parts = (urlsplit(each.strip()) for each in urls.split(","))
     return {each.hostname for each in parts if each.scheme == "https" and each.hostname}
 
 
 def validity_of(certificate: bytes) -> Validity:
-    """From when until when a certificate in DER is good (RFC 5280, 4.1).
+    """The validity period of a certificate in DER (RFC 5280, 4.1).
 
     Raises:
-        ValueError: it is no certificate.
+        ValueError: it is not a certificate.
     """
     try:
         fields = _elements(_elements(_elements(certificate)[0][1])[0][1])
@@ -147,11 +147,11 @@ def validity_of(certificate: bytes) -> Validity:
         begins, ends = _elements(fields[4 if fields[0][0] == _VERSION else 3][1])
         return Validity(_time(*begins), _time(*ends))
     except (IndexError, UnicodeDecodeError) as error:
-        raise ValueError("what the proxy shows is no certificate in DER") from error
+        raise ValueError("the proxy did not present a certificate in DER") from error
 
 
 def _elements(data: bytes) -> list[tuple[int, bytes]]:
-    """The elements of DER that stand one after the other: the tag and the content of each."""
+    """The tag and content of each DER element in a sequence."""
     found, at = [], 0
     while at < len(data):
         tag, length = data[at], data[at + 1]
@@ -161,7 +161,7 @@ def _elements(data: bytes) -> list[tuple[int, bytes]]:
             length = int.from_bytes(data[at : at + octets])
             at += octets
         if at + length > len(data):
-            raise IndexError("an element is longer than what it stands in")
+            raise IndexError("an element is longer than its parent")
         found.append((tag, data[at : at + length]))
         at += length
     return found
@@ -170,7 +170,7 @@ def _elements(data: bytes) -> list[tuple[int, bytes]]:
 def _time(tag: int, content: bytes) -> float:
     if tag not in {_UTC_TIME, _GENERALIZED_TIME}:
         raise ValueError("the validity of a certificate has no times in it")
-    # Of two digits for the year, 50 to 99 are the last century's.
+    # Two-digit years from 50 to 99 belong to the 20th century.
     text = content.decode("ascii")
     century = "" if tag == _GENERALIZED_TIME else "20" if text < "50" else "19"
     return datetime.strptime(century + text, "%Y%m%d%H%M%SZ").replace(tzinfo=UTC).timestamp()

@@ -1,4 +1,4 @@
-"""Which brands were erased: what was sent about one before that and comes late is dropped."""
+"""The erased brands; messages about one that were sent before its erasure are dropped."""
 
 from typing import Final
 
@@ -9,6 +9,6 @@ ERASURES: Final = ErasedBrands("monitor")
 
 
 def brand_of(head: EnvelopeHead | None) -> str | None:
-    """The brand that a message says it is about."""
+    """The brand that a message's payload names; None if it names none."""
     brand = None if head is None else head.payload.get("brand_slug")
     return brand if isinstance(brand, str) else None

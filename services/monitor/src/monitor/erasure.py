@@ -1,4 +1,4 @@
-"""Erasing a brand: the dead letters of its messages, what was noticed of it, and who was told."""
+"""Erases a brand: its dead letters, notifications, notification routes and messages."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -12,9 +12,9 @@ from monitor.erased import ERASURES
 
 
 async def erase(commands: Sequence[DomainMessage[DeadLettersErase]], tx: Transaction) -> None:
-    """Removes all there is of a brand, and says so."""
-    # The order comes first, as for whoever records deaths.
-    await dead_letters.take_order(tx.connection)
+    """Removes all data of the brands, and publishes `brand.erased`."""
+    # This lock comes first, in the same order as in `record`.
+    await dead_letters.lock_exclusive(tx.connection)
     await _erase(commands, tx)
 
 

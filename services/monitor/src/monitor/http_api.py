@@ -10,24 +10,24 @@ from chassis.http.callers import Authorise
 from chassis.http.introspection import ReplicaQuotas
 from messaging import Database
 from monitor import dead_letters, problem_codes
-from monitor.dead_letters import Operations
-from monitor.notifications import Gateway, Telling, notification_routes
+from monitor.dead_letters import DeadLetterOperations
+from monitor.notifications import Notifier, NotifierGateway, notification_routes
 
 DESCRIPTION: Final = (
-    "Messages that ended in a dead-letter queue, why, and what became of them. A replay is a new message; its dead "
-    "letter is resolved when its consumer has handled that one. Notifications tell people of these and of whatever else wants "
-    "their eye."
+    "Dead letters, with their reason and outcome, and notifications. A replay is a new message; the dead letter is "
+    "resolved once a consumer has handled the replay. Notifications tell people of dead letters and of other things "
+    "that need attention."
 )
 
 
 def create_api(
     database: Database,
-    operations: Operations,
+    operations: DeadLetterOperations,
     authorise: Authorise,
-    gateway: Gateway | None = None,
-    telling: Telling | None = None,
+    gateway: NotifierGateway | None = None,
+    notifier: Notifier | None = None,
 ) -> FastAPI:
-    """Without a gateway nobody can be told of anything."""
+    """The API application; without a gateway, it refuses changes of notification routes and test messages."""
     app = api(
         "Brand Engine: monitor",
         authorise,
@@ -40,7 +40,7 @@ def create_api(
     add_routes(
         app,
         *dead_letters.routes(database, operations),
-        *notification_routes(database, gateway, telling),
+        *notification_routes(database, gateway, notifier),
     )
     keep_audit_log(app, database, changes_nothing=[dead_letters.OUTCOMES])
     return app

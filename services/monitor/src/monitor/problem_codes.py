@@ -1,4 +1,4 @@
-"""The codes of this service's refusals; those that all APIs share are in `chassis.http.problem_codes`."""
+"""Problem codes of this service; `chassis.http.problem_codes` has those that all APIs share."""
 
 from http import HTTPStatus
 from typing import Final
@@ -14,7 +14,7 @@ DEAD_LETTER_NOT_READY = ProblemCode(
 DEAD_LETTER_UNSUITABLE = ProblemCode(
     "dead_letter_unsuitable",
     HTTPStatus.UNPROCESSABLE_ENTITY,
-    "What the dead letter is does not allow this, ever.",
+    "This dead letter never allows this.",
 )
 UNKNOWN_NOTIFICATION_ROUTE = ProblemCode(
     "unknown_notification_route", HTTPStatus.NOT_FOUND, "There is no notification route of this name."
@@ -25,20 +25,22 @@ UNKNOWN_NOTIFICATION = ProblemCode(
 TOO_MANY_NOTIFICATION_ROUTES = ProblemCode(
     "too_many_notification_routes",
     HTTPStatus.UNPROCESSABLE_ENTITY,
-    "There are as many notification routes as there may be.",
+    "The number of notification routes has reached its limit.",
 )
 UNUSABLE_ACCOUNT = ProblemCode(
     "unusable_account",
     HTTPStatus.UNPROCESSABLE_ENTITY,
-    "Notifications cannot go out through the account; `detail` says why.",
+    "The account cannot send notifications; `detail` says why.",
 )
 GATEWAY_NOT_CONFIGURED = ProblemCode(
-    "gateway_not_configured", HTTPStatus.UNPROCESSABLE_ENTITY, "This needs a gateway, and none is configured."
+    "gateway_not_configured",
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+    "This needs a gateway, and none is configured.",
 )
 ACCOUNT_NOT_CHECKED = ProblemCode(
     "account_not_checked",
     HTTPStatus.SERVICE_UNAVAILABLE,
-    "The gateway does not say whether the account can be used; try again.",
+    "The gateway did not answer, so the account was not checked; try again.",
 )
 
 ALL: Final = listed_codes(globals())

@@ -17,7 +17,7 @@ _LAST_PORT: Final = 65_535
 def _host_and_port(text: str) -> str:
     host, _, port = text.rpartition(":")
     if not (is_host(host) and port.isascii() and port.isdigit() and 0 < int(port[:6]) <= _LAST_PORT):
-        raise ValueError("is no host with a port; write it like caddy:443")
+        raise ValueError("is not a host with a port; write it like caddy:443")
     return text
 
 
@@ -26,42 +26,42 @@ def _addresses(text: str) -> str:
         https_hosts(text)
     except ValueError:
         raise ValueError(
-            "are no web addresses; write them like https://a.example.org,https://b.example.org"
+            "are not web addresses; write them like https://a.example.org,https://b.example.org"
         ) from None
     return text
 
 
 ProxyAddress = Annotated[str, AfterValidator(_host_and_port)]
 WebAddresses = Annotated[str, AfterValidator(_addresses)]
-"""With commas between them."""
+"""Comma-separated."""
 
 
 class Settings(ServiceSettings, KeyedSettings):
     http_port: int = Field(default=8014, ge=0, le=65535)
     retention_days: int = Field(
-        default=30, ge=1, description="how long settled dead letters are kept; open ones are kept for good"
+        default=30, ge=1, description="days after which settled dead letters are deleted; open ones are kept"
     )
-    # The file with the time of the last backup; unset: backups are not watched.
+    # File with the time of the last backup; unset: no backup metric.
     backup_record: Path | None = None
     backup_max_age_hours: float | None = Field(
         default=None,
         gt=0,
         allow_inf_nan=False,
-        description="how old the last backup may become until an alert fires; unset: none does",
+        description="age of the last backup, in hours, at which an alert fires; unset: no alert",
     )
-    # host:port of the proxy in front, whose certificates are watched; unset: there is none.
+    # host:port of the reverse proxy whose certificates are checked; unset: no checks.
     proxy_address: ProxyAddress | None = None
-    # The addresses that visitors come by, with commas between them; of those with https the certificates are watched.
+    # Public addresses, comma-separated; the certificates of those with https are checked.
     certificate_urls: WebAddresses = ""
-    # Address of the gateway, through which connected accounts are asked; unset: none is connected.
+    # Address of the gateway, which sends notifications; unset: no notifications.
     gateway_url: WebAddress | None = None
-    # What it is asked with; several with commas between them, of which the first is sent. Unset: SERVICE_KEY.
+    # Key for calls to the gateway; of several, comma-separated, the first is sent. Unset: SERVICE_KEY.
     monitor_to_gateway_key: PairKeysText = None
 
-    # Address of the orchestrator, which is asked what waits for a person and what became of a week; unset: it is not.
+    # Address of the orchestrator, for API keys, notifications and the weekly summary; unset: these lack its data.
     orchestrator_url: WebAddress | None = None
     monitor_to_orchestrator_key: PairKeysText = None
-    # Addresses of those who post and publish elsewhere, which are asked what of it is in doubt; unset: they are not.
+    # Addresses of social and publisher, for effects in doubt and post activity; unset: notifications lack their data.
     social_url: WebAddress | None = None
     publisher_url: WebAddress | None = None
     monitor_to_social_key: PairKeysText = None

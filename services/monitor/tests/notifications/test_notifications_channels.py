@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from monitor.notifications.channels import CHANNELS, Ask, Mail
+from monitor.notifications.channels import CHANNELS, Mail, ProviderRequest
 from monitor.notifications.message import Message
 
 HOSTILE = "<b>@everyone <!channel> <@U1> &amp; [x](http://evil) `*_~|\\\r\nBcc: a@b"
@@ -24,9 +24,9 @@ def message(lines: int = 1, text: str = HOSTILE, paragraphs: tuple[str, ...] = (
     return Message.of(UUID(int=7), datetime(2026, 3, 4, tzinfo=UTC), "news", content)
 
 
-def asked(kind: str, told: Message, *addresses: str) -> Ask:
+def asked(kind: str, told: Message, *addresses: str) -> ProviderRequest:
     form = CHANNELS[kind].form(told, addresses)
-    assert isinstance(form, Ask)
+    assert isinstance(form, ProviderRequest)
     return form
 
 

@@ -11,7 +11,7 @@ from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import DeadLettersErase
 from messaging import DeadLetter
 from monitor.erasure import erase
-from monitor.notifications.domain import Summary, Weekday
+from monitor.notifications.domain import SummarySchedule, Weekday
 
 NewDeath = Callable[..., DomainMessage[DeadLetter]]
 Record = Callable[..., Awaitable[list[UUID]]]
@@ -57,13 +57,13 @@ async def test_nothing_is_left_of_it_and_what_else_a_message_told_is_told_again(
     await record(new_death(new_envelope(payload=payload)), new_death())
     outside.activity = [BRAND | {"brand_slug": "zenith"}, BRAND | {"brand_slug": "daily-grind"}]
     outside.away = False
-    mondays = Summary(Weekday.MONDAY, time(8), ZoneInfo("UTC"))
+    mondays = SummarySchedule(Weekday.MONDAY, time(8), ZoneInfo("UTC"))
     await office.set_route("ops", summary=mondays)
     await office.set_route("zeniths", account="ops", brand="zenith")
     await office.turn()
     # Another message is on its way with what is about both.
     await office.set_route("pager")
-    await office.telling.compose()
+    await office.notifier.compose_due()
     waiting = await office.rows("select state from notification_messages where route = 'pager'")
     assert waiting == [{"state": "waiting"}]
 
@@ -85,7 +85,7 @@ async def test_nothing_is_left_of_it_and_what_else_a_message_told_is_told_again(
 async def test_what_was_seen_of_it_before_and_noted_afterwards_is_dropped(office: Any, outside: Any) -> None:
     await office.set_route("ops")
     (brands,) = [each for each in office.sources if each.name == "brands"]
-    look = brands.look
+    look = brands.fetch_conditions
 
     async def slow() -> Any:
         seen = await look()
@@ -93,7 +93,7 @@ async def test_what_was_seen_of_it_before_and_noted_afterwards_is_dropped(office
         return seen
 
     outside.activity = [BRAND | {"brand_slug": "zenith"}, BRAND | {"brand_slug": "daily-grind"}]
-    object.__setattr__(brands, "look", slow)
+    object.__setattr__(brands, "fetch_conditions", slow)
     await office.look()
     noticed = await office.rows("select brand_slug from notifications")
     assert noticed == [{"brand_slug": "daily-grind"}]

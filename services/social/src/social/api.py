@@ -1,4 +1,4 @@
-"""What social serves: the API for those who decide about posts, and the feeds for everybody."""
+"""The HTTP application: the API under `/v1`, and the public feeds."""
 
 from typing import Final
 
@@ -13,14 +13,12 @@ from messaging import Database
 from receipts import Receipts, serve_receipts
 from social import calendar, problem_codes
 from social.activity import activity_routes
-from social.reach import reach_routes
+from social.post_metrics import post_metrics_routes
 from social.review import answer_refusals, review_routes
 from social.sending import DuePosts, rule_routes
 from social.urls import FeedUrls
 
-DESCRIPTION: Final = (
-    "Posts that a person sees before they go out. Those that are out can be read by everybody."
-)
+DESCRIPTION: Final = "Review, calendar, metrics and activity of posts. Feeds of published posts are public."
 
 
 def create_api(
@@ -32,7 +30,7 @@ def create_api(
     feeds: ASGIApp,
     receipts: Receipts | None = None,
 ) -> FastAPI:
-    """The API under `/v1`, behind the key; everything else is the feeds'."""
+    """The API under `/v1`, which needs a key; the feeds answer all other paths."""
     app = api(
         "Brand Engine: social",
         authorise,
@@ -48,7 +46,7 @@ def create_api(
         rule_routes(database),
         *calendar.routes(database, due),
         activity_routes(database),
-        reach_routes(database),
+        post_metrics_routes(database),
     )
     answer_refusals(app)
     calendar.answer_refusals(app)
@@ -58,7 +56,7 @@ def create_api(
 
     async def others(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and is_api_path(scope["path"]):
-            # In the API's words: who calls it reads no pages.
+            # API clients get a problem, not an HTML page.
             await answer_without_route(app, scope)(scope, receive, send)
             return
         await feeds(scope, receive, send)

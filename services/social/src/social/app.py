@@ -13,19 +13,19 @@ from envelope.brand.payloads import DatabaseFellBack, PostSend, SocialCreate, So
 from messaging import CommitLoss, QueuePolicy, Service, Transaction, on_batch, on_each
 from receipts import EffectsGateway
 from social.api import create_api
-from social.calendar import Repeats, Slots
+from social.calendar import RepeatPlanner, SlotScheduler
 from social.channels import CHANNELS
 from social.erasure import erase
 from social.handlers import Handlers
 from social.http_api import create_app
-from social.reach import ReachLooks
-from social.review import Appointments, count_pending
+from social.post_metrics import PostMetricsPoller
+from social.review import ScheduledPostPublisher, count_pending
 from social.sending import (
     DuePosts,
-    Patience,
+    PostSender,
     PublishedPictures,
-    Sender,
-    Standing,
+    SendingGate,
+    SendRetryPolicy,
     count_posts,
     note_loss,
 )
@@ -33,25 +33,25 @@ from social.settings import Settings
 from social.urls import FeedUrls
 
 _ASKING_SECONDS: Final = 5.0
-"""For whose an API key is: somebody waits for the answer."""
+"""Timeout for the orchestrator's check of an API key; a caller waits meanwhile."""
 _MOST_ANSWERED: Final = 2_000_000
 _READING_SECONDS: Final = 10.0
 _CHECKING_SECONDS: Final = 3.0
-"""For whether a picture is there: the step that wants to know has little time."""
+"""Timeout for the check that the publisher serves a picture; the calling step has little time."""
 _MOST_BYTES_OF_A_PICTURE: Final = 10_000_000
 _MORE_SECONDS: Final = 30.0
-"""That a post may take beyond the time of its channel: who it is for, and whether it may go out."""
+"""Time for a post beyond that of its channel: to find its account and check that it may go out."""
 
 READ_BY_MONITOR: Final = frozenset({"GET /v1/receipts", "GET /v1/activity"})
-"""What the monitor's key opens."""
+"""Routes that the monitor's key allows."""
 
 
 def build(settings: Settings) -> Service:
     service = Service("social", settings, CATALOGUE)
     urls = FeedUrls.under(settings.public_url)
     tick = timedelta(seconds=settings.post_tick_seconds)
-    due = DuePosts(service.database, Slots(), at_once=settings.posts_at_once, tick=tick)
-    # Composing a long text takes milliseconds; batches that are not large keep the pages answering meanwhile.
+    due = DuePosts(service.database, SlotScheduler(), at_once=settings.posts_at_once, tick=tick)
+    # Composing a long text takes milliseconds; small batches let the pages answer meanwhile.
     policy = QueuePolicy(
         max_batch_size=50,
         max_concurrency=16,
@@ -59,7 +59,7 @@ def build(settings: Settings) -> Service:
         + _MORE_SECONDS,
     )
     orchestrator = _orchestrator(service, settings)
-    standing = Standing(orchestrator, service.dependency("orchestrator", outages=(UnavailableError,)))
+    standing = SendingGate(orchestrator, service.dependency("orchestrator", outages=(UnavailableError,)))
     most_attempts = settings.max_attempts or policy.max_attempts or 1
     door = _door(service, settings)
     sender = _sender(service, settings, door, due, standing, most_attempts)
@@ -76,12 +76,14 @@ def build(settings: Settings) -> Service:
     callers = PairKeys(_callers(orchestrator, settings), pairs)
     service.serve(create_api(service.database, callers, urls, due, feeds=feeds, receipts=sender.receipts))
     sender.receipts.add_metrics(service)
-    service.background("appointments", Appointments(service.database, urls, standing, due.alarm).run)
+    service.background(
+        "appointments", ScheduledPostPublisher(service.database, urls, standing, due.alarm).run
+    )
     service.background("due_posts", due.run)
-    service.background("repeats", Repeats(service.database, due).run)
+    service.background("repeats", RepeatPlanner(service.database, due).run)
     if settings.gateway_url is not None:
-        service.background("reach", ReachLooks(service.database, door).run)
-    service.gauge("posts", "Posts that a person has to decide about, by state.", "state", count_pending)
+        service.background("reach", PostMetricsPoller(service.database, door).run)
+    service.gauge("posts", "Posts that wait for a person, by state.", "state", count_pending)
     service.gauge(
         "posts_elsewhere", "Posts on other platforms that are not out yet, by state.", "state", count_posts
     )
@@ -94,7 +96,7 @@ async def _tell_of_loss(loss: CommitLoss, tx: Transaction) -> None:
 
 
 def _callers(orchestrator: ServiceClient | None, settings: Settings) -> Authorise:
-    """Who has the service key, and who has an API key, if there is an orchestrator to ask."""
+    """Authorises the service key, and API keys if an orchestrator is configured."""
     with_service_key = ServiceKey(settings.service_key)
     return with_service_key if orchestrator is None else IntrospectedKeys(orchestrator, with_service_key)
 
@@ -131,10 +133,10 @@ def _sender(
     settings: Settings,
     door: EffectsGateway,
     due: DuePosts,
-    standing: Standing,
+    standing: SendingGate,
     most_attempts: int,
-) -> Sender:
-    return Sender(
+) -> PostSender:
+    return PostSender(
         service.database,
         door,
         FeedUrls.under(settings.public_url),
@@ -143,5 +145,5 @@ def _sender(
             _pages(service, settings, _READING_SECONDS), _pages(service, settings, _CHECKING_SECONDS)
         ),
         due=due,
-        patience=Patience(settings.post_pauses, most_attempts),
+        patience=SendRetryPolicy(settings.post_pauses, most_attempts),
     )

@@ -1,7 +1,7 @@
-"""How long a text is, as each platform counts it. Pure.
+"""The length of a text as each platform counts it. Pure.
 
-Where a platform does not say exactly what it counts, the stricter reading is taken: a text that we call short enough
-must never be refused.
+If a platform does not document its counting exactly, the stricter reading applies: a platform must never refuse a text
+for its length.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from unicodedata import normalize
 import regex
 
 LINK_WEIGHT: Final = 23
-"""What a link counts on X and on Mastodon, however long it is."""
+"""Length of any link on X and on Mastodon."""
 
 # X, https://docs.x.com/fundamentals/counting-characters and twitter-text's config/v3.json: the code points of four
 # ranges count 1 and all others 2; an emoji counts 2, whatever it is made of.
@@ -47,7 +47,7 @@ _LOCAL_LINK = regex.compile(
 
 
 def graphemes(text: str) -> list[str]:
-    """What a reader takes for single characters (Unicode TR 29, extended grapheme clusters)."""
+    """The user-perceived characters (extended grapheme clusters of Unicode TR 29)."""
     return _GRAPHEME.findall(text)
 
 

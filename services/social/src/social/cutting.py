@@ -1,4 +1,4 @@
-"""Text made fit for a post: cleaned, and cut where a reader would not stumble. Pure."""
+"""Cleans text for posts, and cuts it at sentences or words. Pure."""
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate
@@ -45,14 +45,14 @@ def clean_line(text: str) -> str:
 
 
 def without_mentions(text: str) -> str:
-    """`@name` in quoted text would call a stranger, so a word joiner, which nobody sees, is put between."""
+    """Separates `@` from a name by an invisible word joiner, so that quoted text mentions no account."""
     return _MENTION.sub("@\u2060", text)
 
 
 def cut(text: str, fits: Fits) -> str:
-    """The most of `text` that fits: whole sentences if possible, else whole words and "…", else whole graphemes.
+    """The longest part of `text` that fits: whole sentences if possible, else whole words and "…", else whole graphemes.
 
-    Empty if nothing fits. `fits` need not be monotonic; what is returned fits.
+    Empty if nothing fits. `fits` need not be monotonic; the result always fits.
     """
     if fits(text):
         return text

@@ -1,4 +1,4 @@
-"""What is posted where: stories made into posts and drafts. Pure: no I/O, no clock, no randomness."""
+"""Makes posts and drafts of articles, and decides which channels get one. Pure: no I/O, no clock, no randomness."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -21,7 +21,7 @@ BULLET: Final = "• "
 
 @dataclass(frozen=True)
 class Story:
-    """What there is to say of an article, cleaned; `tags` with their #, the most telling first."""
+    """The cleaned texts of an article for posts; `tags` have their #, the most specific first."""
 
     title: str
     keyword: str
@@ -45,10 +45,10 @@ class Story:
         )
 
     def opening(self, place: int) -> str:
-        """The hook of a channel: that of its place, counted around."""
+        """The first sentence for a channel: the one at its place, modulo their number."""
         return self.said[place % len(self.said)] if self.said else self.title
 
-    # What follows is the same for every channel, and reading texts word by word is slow.
+    # The properties below are the same for every channel, and computing them is slow.
 
     @cached_property
     def said(self) -> tuple[str, ...]:
@@ -68,11 +68,11 @@ class Story:
 
     @cached_property
     def says(self) -> dict[str, str]:
-        """What is said, comparable."""
+        """The statements, each with its comparable form."""
         return {each: comparable(each) for each in self.said}
 
     def further_points(self, opening: str) -> tuple[str, ...]:
-        """What says something else than the opening: what follows upon it, then what stands before it."""
+        """The statements that differ from the opening: first those after it, then those before it."""
         if opening not in self.says:
             return self.said
         opened, place = self.says[opening], self.said.index(opening)
@@ -81,26 +81,26 @@ class Story:
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class TextCount:
     unit: str
     used: int
     maximum: int
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """`text` is what people copy; `api_text` what the channel's API wants instead, where that differs."""
+class ChannelDraft:
+    """A draft for another channel. People copy `text`; `api_text` is the API's form if that differs."""
 
     channel: str
     text: str
-    counts: tuple[Count, ...]
+    counts: tuple[TextCount, ...]
     facets: tuple[Facet, ...] = ()
     api_text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Post:
-    """A post of the brand's own feed."""
+class FeedPost:
+    """A post in the brand's own feed."""
 
     post_id: PostId
     brand_slug: BrandSlug
@@ -111,42 +111,42 @@ class Post:
     tags: tuple[str, ...]
     link: str | None
     story: Story | None = None
-    """What there was to say. None: it is not known any more."""
-    kept_drafts: tuple[Draft, ...] = ()
-    """Where the story is not known."""
+    """None for a post from a version that did not store it."""
+    kept_drafts: tuple[ChannelDraft, ...] = ()
+    """Stored drafts, if the story is unknown."""
 
     @property
-    def drafts(self) -> tuple[Draft, ...]:
-        """How it would read elsewhere: composed when it is asked for, as hardly anybody does."""
+    def drafts(self) -> tuple[ChannelDraft, ...]:
+        """Drafts for other channels, composed on demand, since readers rarely open them."""
         return self.kept_drafts if self.story is None else _drafts(self.story)
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why there is no post on a channel: a code for programs, a sentence for people."""
+class PostRefusal:
+    """Why a channel gets no post: a code for programs and a sentence for people."""
 
     reason: str
     detail: str
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What a command comes to: the post to make, if any, and an outcome for each channel that was asked for."""
+class PostPlan:
+    """The decision about a command: the feed's post, if any, and an outcome for each requested channel."""
 
-    post: Post | None
-    outcomes: tuple[tuple[str, Refusal | None], ...]  # (channel as the command spelled it, None = posted)
+    post: FeedPost | None
+    outcomes: tuple[tuple[str, PostRefusal | None], ...]  # (channel as the command spelled it, None = posted)
     elsewhere: tuple[str, ...] = ()
-    """Channels of which the gateway's accounts decide."""
+    """Channels that depend on the gateway's accounts."""
 
 
 class LinkTooLongError(ValueError):
-    """The link alone is longer than the channel allows."""
+    """The link alone exceeds the channel's limit."""
 
 
-def plan(command: SocialCreate, *, has_gateway: bool = False) -> Plan:
-    """Decide for each channel of a command; a channel named twice is decided once.
+def plan(command: SocialCreate, *, has_gateway: bool = False) -> PostPlan:
+    """Decides about each channel of a command; a repeated channel counts once.
 
-    With a gateway, what is no channel of ours is decided about when it has been asked for its accounts.
+    With a gateway, channels other than the feed depend on its accounts, and end up in `elsewhere`.
     """
     asked = dict.fromkeys(command.channels)
     link_problem = _problem_with_link(command.published_url)
@@ -155,7 +155,7 @@ def plan(command: SocialCreate, *, has_gateway: bool = False) -> Plan:
         (name, link_problem or _problem_with_channel(name)) for name in asked if name not in elsewhere
     )
     wanted = any(problem is None for _, problem in outcomes)
-    return Plan(_post(command) if wanted else None, outcomes, elsewhere)
+    return PostPlan(_post(command) if wanted else None, outcomes, elsewhere)
 
 
 def is_known_in_feed(command: SocialCreate) -> bool:
@@ -167,25 +167,25 @@ def _is_feed(name: str) -> bool:
     return name.strip().casefold() == FEED
 
 
-def _problem_with_channel(name: str) -> Refusal | None:
+def _problem_with_channel(name: str) -> PostRefusal | None:
     channel = CHANNELS.get(name.strip().casefold())
     if channel is None:
         known = ", ".join(CHANNELS)
-        return Refusal("unknown_channel", f"there is no channel “{name}”; choose among: {known}")
+        return PostRefusal("unknown_channel", f"there is no channel “{name}”; choose among: {known}")
     if channel.name != FEED:
-        return Refusal(
+        return PostRefusal(
             "channel_not_connected",
             f"no {channel.label} account is connected, so nothing was posted there; "
-            f"use the channel “{FEED}”, whose pages hold a draft for {channel.label} to copy",
+            f"use the channel “{FEED}”: its pages have a draft for {channel.label} to copy",
         )
     return None
 
 
-def _problem_with_link(link: str | None) -> Refusal | None:
+def _problem_with_link(link: str | None) -> PostRefusal | None:
     if link is None or is_web_address(link):
         return None
-    return Refusal(
-        "invalid_link", "published_url is no http(s) address, so no post could lead to the article"
+    return PostRefusal(
+        "invalid_link", "published_url is not an http(s) address, so no post can link to the article"
     )
 
 
@@ -194,13 +194,13 @@ def is_web_address(link: str) -> bool:
 
 
 def post_id(content_id: UUID, channel: str) -> PostId:
-    """The same for every repetition of a command, so that a post's address never changes."""
+    """The id of an article's post on a channel; the same for each repeated command, so that addresses stay."""
     return PostId(uuid5(_POSTS, f"{content_id}/{channel}"))
 
 
-def _post(command: SocialCreate) -> Post:
+def _post(command: SocialCreate) -> FeedPost:
     story = story_of(command)
-    return Post(
+    return FeedPost(
         post_id=post_id(command.content_id, FEED),
         brand_slug=BrandSlug(command.brand_slug),
         content_id=command.content_id,
@@ -230,7 +230,7 @@ def story_of(command: SocialCreate) -> Story:
 
 
 def brand_name(command: SocialCreate) -> str:
-    """What the command says, or else made from the slug: `daily-grind` → `Daily Grind`."""
+    """The brand's name from the command, else made from the slug: `daily-grind` → `Daily Grind`."""
     if command.brand_name and (named := clean_line(command.brand_name)):
         return named
     slug = command.brand_slug
@@ -240,8 +240,8 @@ def brand_name(command: SocialCreate) -> str:
 # --- composing ------------------------------------------------------------------------------------------------------
 
 
-def drafts(story: Story) -> Iterator[Draft]:
-    """One for each channel elsewhere, in the table's order; none where the link alone is too long."""
+def drafts(story: Story) -> Iterator[ChannelDraft]:
+    """A draft for each other channel, in the table's order; channels with too little room for the link are left out."""
     for channel in REMOTE:
         if not channel.drafted:
             continue
@@ -252,13 +252,13 @@ def drafts(story: Story) -> Iterator[Draft]:
 
 
 @lru_cache(maxsize=32)
-def _drafts(story: Story) -> tuple[Draft, ...]:
-    # What is looked at again and again is not composed again and again: long texts take their time.
+def _drafts(story: Story) -> tuple[ChannelDraft, ...]:
+    # A cache, since composing long texts takes time.
     return tuple(drafts(story))
 
 
 @dataclass(frozen=True, slots=True)
-class _Layout:
+class _PostLayout:
     channel: Channel
     link: str | None
     headline: str = ""
@@ -281,15 +281,15 @@ class _Layout:
         return all(limit.holds(text) for limit in self.channel.limits)
 
 
-def compose(channel: Channel, story: Story) -> Draft:
-    """The post on `channel`: the link whole, the opening cut if it must be, the rest only where it fits whole.
+def compose(channel: Channel, story: Story) -> ChannelDraft:
+    """Composes a post for `channel`: the link whole, the opening cut if needed, other parts only if they fit whole.
 
     Raises:
-        LinkTooLongError: there is no room for the link.
+        LinkTooLongError: the link does not fit.
     """
-    layout = _Layout(channel, story.link)
+    layout = _PostLayout(channel, story.link)
     if not layout.fits():
-        layout = _Layout(replace(channel, invitation=""), story.link)
+        layout = _PostLayout(replace(channel, invitation=""), story.link)
     if not layout.fits():
         raise LinkTooLongError(channel.name)
     opening = story.opening(channel.opening)
@@ -300,8 +300,8 @@ def compose(channel: Channel, story: Story) -> Draft:
     return _draft(channel, _filled(layout, story, opening))
 
 
-def _filled(layout: _Layout, story: Story, opening: str) -> _Layout:
-    """Hashtags, title and key points, in that order, as far as there is room."""
+def _filled(layout: _PostLayout, story: Story, opening: str) -> _PostLayout:
+    """Adds hashtags, title and key points, in that order, while they fit."""
     for tag in story.tags[: layout.channel.hashtags]:
         layout = _grown(layout, replace(layout, tags=(*layout.tags, tag)))
     if _needs_headline(layout, story, opening):
@@ -309,13 +309,13 @@ def _filled(layout: _Layout, story: Story, opening: str) -> _Layout:
     for point in story.further_points(opening):
         if len(layout.points) < layout.channel.points:
             layout = _grown(layout, replace(layout, points=(*layout.points, without_mentions(point))))
-    # Which ones stand there differs by channel; one after the other they read as in the article, the definition first.
+    # Channels have different points, but always in the order of the article, with the definition first.
     places = {without_mentions(each): place for place, each in enumerate(story.said)}
     return _grown(layout, replace(layout, points=tuple(sorted(layout.points, key=places.__getitem__))))
 
 
-def _needs_headline(layout: _Layout, story: Story, opening: str) -> bool:
-    """Short channels do without the title as long as their text names the subject."""
+def _needs_headline(layout: _PostLayout, story: Story, opening: str) -> bool:
+    """Whether a post needs the title: short channels omit it if their text names the keyword."""
     if layout.channel.name == FEED:
         return False
     known = story.says.get(opening) if layout.opening == opening else None
@@ -325,23 +325,23 @@ def _needs_headline(layout: _Layout, story: Story, opening: str) -> bool:
     return layout.channel.headline or story.keyword_says not in says
 
 
-def _grown(layout: _Layout, larger: _Layout) -> _Layout:
+def _grown(layout: _PostLayout, larger: _PostLayout) -> _PostLayout:
     return larger if larger.fits() else layout
 
 
-def _draft(channel: Channel, layout: _Layout) -> Draft:
+def _draft(channel: Channel, layout: _PostLayout) -> ChannelDraft:
     text = layout.text()
-    return Draft(
+    return ChannelDraft(
         channel=channel.name,
         text=text,
-        counts=tuple(Count(limit.unit, limit.count(text), limit.maximum) for limit in channel.limits),
+        counts=tuple(TextCount(limit.unit, limit.count(text), limit.maximum) for limit in channel.limits),
         facets=tuple(_facets(text, layout)) if channel.name == "bluesky" else (),
         api_text=channel.escape(text) if channel.escape else None,
     )
 
 
-def _facets(text: str, layout: _Layout) -> Iterator[Facet]:
-    """Only what we put there ourselves is marked: link and hashtags, at the end of the text."""
+def _facets(text: str, layout: _PostLayout) -> Iterator[Facet]:
+    """Facets for the link and the hashtags that `compose` added at the end of the text."""
     end = len(text)
     found = []
     for tag in reversed(layout.tags):

@@ -1,4 +1,4 @@
-"""Erasing a brand: its posts, and its feed."""
+"""Erases a brand's posts and feed."""
 
 from typing import Final
 
@@ -9,18 +9,18 @@ from messaging.erasure import ErasedBrands, delete_brand_rows
 
 ERASURES: Final = ErasedBrands("social")
 _TABLES: Final = {
-    # First, as one that is approved at this moment becomes a post.
+    # First, since an approval at the same moment makes a post of it.
     "pending_posts": "pending_posts",
-    # Before what they make again.
+    # Before the posts that they repeat.
     "repeats": "repeats",
-    # How they are received goes with them.
+    # Their metrics are deleted with them.
     "posts_elsewhere": "channel_posts",
     "channel_rules": "channel_rules",
     "posting_rules": "posting_rules",
     "posts": "posts",
     "accounts": "accounts",
 }
-"""In an order in which nothing refers to what is gone."""
+"""Table names by label, in an order that satisfies foreign keys."""
 
 
 async def _remove(connection: Connection, brand: str) -> dict[str, int]:
@@ -29,7 +29,7 @@ async def _remove(connection: Connection, brand: str) -> dict[str, int]:
 
 
 async def _elsewhere(connection: Connection, brand: str) -> dict[str, object]:
-    """Its posts on other people's platforms, which stay there."""
+    """Number and addresses of its posts on other platforms, which stay there."""
     row = await connection.fetchrow(
         """
         with there as (

@@ -1,4 +1,4 @@
-"""Commands made into posts and announcements."""
+"""Handles `social.create`: stores posts and publishes their outcomes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -9,14 +9,14 @@ from envelope.brand.payloads import SocialCreate, SocialFailed, SocialPosted
 from messaging import Transaction, Unprocessable
 from messaging.erasure import is_of_erased_brand
 from social import domain, store
-from social.domain import BrandSlug, Plan, Refusal
+from social.domain import BrandSlug, PostPlan, PostRefusal
 from social.erasure import ERASURES
-from social.review import Held, Pending, hold, refused
+from social.review import HeldPost, PendingPost, hold, refusal_for
 from social.sending import elsewhere
 from social.urls import FeedUrls
 
 EVERYTHING: Final = "everything"
-"""What the brand wants to see of its posts before they go out."""
+"""Value of `approval`: a person reviews every post before it goes out."""
 
 
 class Handlers:
@@ -25,9 +25,9 @@ class Handlers:
         self._has_gateway = has_gateway
 
     async def social_create(self, messages: Sequence[DomainMessage[SocialCreate]], tx: Transaction) -> None:
-        """One outcome for each channel: posted, with the address of the post that stands, or failed, with the reason.
+        """Publishes one outcome for each channel: posted, with the address, or failed, with the reason.
 
-        Where the brand wants to see its posts first, they wait for a person, and are not posted until then.
+        If the brand reviews its posts, they wait for a person.
         """
         known = await ERASURES.erasure_times(
             tx.connection, {message.payload.brand_slug for message in messages}
@@ -56,7 +56,7 @@ class Handlers:
             address, waits = "", None
             if plan.post is not None:
                 waits = held.get(plan.post.content_id)
-                # The post that was there first counts.
+                # An existing post of the article counts.
                 brand, post_id = (
                     (waits.post.brand_slug, waits.post.post_id) if waits else posts[plan.post.content_id]
                 )
@@ -76,13 +76,13 @@ class Handlers:
     async def _held(
         self,
         messages: Sequence[DomainMessage[SocialCreate]],
-        plans: Sequence[Plan],
+        plans: Sequence[PostPlan],
         names: Mapping[BrandSlug, str],
         tx: Transaction,
-    ) -> dict[UUID, Pending]:
-        """Posts that wait for a person, or that a person has rejected, by their article."""
+    ) -> dict[UUID, PendingPost]:
+        """Posts that wait for review or were rejected, by article."""
         wanted = [
-            Held(
+            HeldPost(
                 post=plan.post,
                 display_name=names[plan.post.brand_slug],
                 asked_as=tuple(name for name, refusal in plan.outcomes if refusal is None),
@@ -91,7 +91,7 @@ class Handlers:
             for message, plan in zip(messages, plans, strict=True)
             if plan.post is not None
             and message.payload.approval == EVERYTHING
-            # A person has seen it, and it was out, before the database lost it.
+            # A post that the database lost was reviewed and out before.
             and not domain.is_known_in_feed(message.payload)
         ]
         return await hold(
@@ -107,7 +107,11 @@ def _of_another_brand(command: SocialCreate, brand: BrandSlug) -> Unprocessable:
 
 
 def _announce(
-    message: DomainMessage[SocialCreate], plan: Plan, address: str, waits: Pending | None, tx: Transaction
+    message: DomainMessage[SocialCreate],
+    plan: PostPlan,
+    address: str,
+    waits: PendingPost | None,
+    tx: Transaction,
 ) -> None:
     command = message.payload
     for channel, refusal in plan.outcomes:
@@ -129,9 +133,9 @@ def _announce(
         tx.send(event, caused_by=message)
 
 
-def _why(refusal: Refusal | None, waits: Pending | None) -> dict[str, str]:
+def _why(refusal: PostRefusal | None, waits: PendingPost | None) -> dict[str, str]:
     if refusal is not None:
         return {"reason": refusal.reason, "detail": refusal.detail}
     assert waits is not None
-    reason, detail = refused(waits)
+    reason, detail = refusal_for(waits)
     return {"reason": reason, "detail": detail}

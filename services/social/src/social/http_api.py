@@ -1,4 +1,4 @@
-"""The public feeds: pages and Atom. Everything is read-only and open to everybody."""
+"""The public feeds, as pages and Atom: read-only and without authentication."""
 
 import re
 from uuid import UUID
@@ -18,7 +18,7 @@ from envelope.brand.payloads import SLUG_PATTERN
 from messaging import Database
 from social import rendering, store
 from social.domain import BrandSlug
-from social.rendering import Renderer
+from social.rendering import FeedRenderer
 from social.sending import addresses_elsewhere
 from social.store import Feed
 from social.urls import FeedUrls
@@ -33,7 +33,7 @@ _ATOM = "application/atom+xml; charset=utf-8"
 
 
 def create_app(database: Database, urls: FeedUrls, *, posts_per_page: int) -> Starlette:
-    pages = Pages(database, urls, Renderer(urls), posts_per_page)
+    pages = FeedPages(database, urls, FeedRenderer(urls), posts_per_page)
     app = Starlette(
         routes=[
             Route("/", pages.feeds),
@@ -46,13 +46,15 @@ def create_app(database: Database, urls: FeedUrls, *, posts_per_page: int) -> St
         middleware=[Middleware(SecurityHeaders), Middleware(GZipMiddleware, minimum_size=1024)],
         exception_handlers={404: pages.not_found, DatabaseUnavailableError: pages.unavailable},
     )
-    # Its address would be made of the Host header, which says what the client likes.
+    # Such a redirect would use the Host header, which the client controls.
     app.router.redirect_slashes = False
     return app
 
 
-class Pages:
-    def __init__(self, database: Database, urls: FeedUrls, renderer: Renderer, posts_per_page: int) -> None:
+class FeedPages:
+    def __init__(
+        self, database: Database, urls: FeedUrls, renderer: FeedRenderer, posts_per_page: int
+    ) -> None:
         self._database = database
         self._urls = urls
         self._renderer = renderer

@@ -1,4 +1,4 @@
-"""Pages and feeds as text. Deterministic: the same rows and settings give the same bytes."""
+"""Renders pages and Atom feeds. Deterministic: the same rows and settings give the same bytes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ ASSETS: Final = Assets("social", "feed.css", otherwise="public, max-age=30")
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class FeedBlock:
     """A paragraph, or the items of a list."""
 
     kind: str  # "paragraph" | "list"
     lines: tuple[str, ...]
 
 
-class Renderer:
+class FeedRenderer:
     def __init__(self, urls: FeedUrls) -> None:
         self._urls = urls
         self._templates = templates("social", urls, ASSETS)
@@ -45,7 +45,7 @@ class Renderer:
         return self._render("feed.html.j2", feed=feed, posts=posts, is_first=is_first, has_more=has_more)
 
     def post(self, feed: Feed, stored: StoredPost, elsewhere: Mapping[str, Sequence[str]]) -> str:
-        """`elsewhere`: the addresses at which it is out on other channels, by channel."""
+        """The page of a post; `elsewhere`: its addresses on other channels, by channel."""
         return self._render("post.html.j2", feed=feed, stored=stored, elsewhere=elsewhere)
 
     def atom(self, feed: Feed, posts: Sequence[StoredPost]) -> str:
@@ -64,14 +64,14 @@ class Renderer:
         return self._templates.get_template(template).render(**context)
 
 
-def blocks(text: str) -> Iterator[Block]:
+def blocks(text: str) -> Iterator[FeedBlock]:
     """The paragraphs and lists of a post's plain text."""
     for paragraph in text.split("\n\n"):
         for bulleted, lines in groupby(paragraph.splitlines(), key=lambda line: line.startswith(BULLET)):
             if bulleted:
-                yield Block("list", tuple(line.removeprefix(BULLET) for line in lines))
+                yield FeedBlock("list", tuple(line.removeprefix(BULLET) for line in lines))
             else:
-                yield Block("paragraph", (" ".join(lines),))
+                yield FeedBlock("paragraph", (" ".join(lines),))
 
 
 def _summary(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What an operator can set. Every field is an environment variable of the same name, upper-cased."""
+"""Settings of the service. Each field is an environment variable of the same name in upper case."""
 
 from datetime import timedelta
 from typing import Annotated, Self
@@ -13,26 +13,26 @@ from messaging import ServiceSettings
 
 class Settings(ServiceSettings, KeyedSettings):
     http_port: int = 8013
-    # Where readers find the feeds: all links and events are made from it.
+    # Public address of the feeds, for all links and events.
     public_url: WebAddress = "http://127.0.0.1:8013"
     posts_per_page: int = Field(default=20, ge=1, le=100)
-    # The gateway, which holds the accounts on other platforms; unset: nothing is posted there.
+    # The gateway, which has the accounts on other platforms; unset: no posts there.
     gateway_url: WebAddress | None = None
-    # What it and the orchestrator are asked with; several with commas between them, of which the first is sent. Unset: SERVICE_KEY.
+    # Keys for calls to the gateway and the orchestrator; of several, comma-separated, the first is sent. Unset: SERVICE_KEY.
     social_to_gateway_key: PairKeysText = None
     social_to_orchestrator_key: PairKeysText = None
-    # What the monitor asks with, for notifications of what is in doubt.
+    # Key of the monitor for calls to this service.
     monitor_to_social_key: PairKeysText = None
-    # The orchestrator, which is asked whose an API key is, and before a post goes out whether its brand is paused or its page taken
-    # down; unset: the service key alone opens the API, and posts go out unasked.
+    # The orchestrator, which checks API keys, and says before a post goes out whether its brand is paused or its page taken
+    # down; unset: only the service key opens the API, and posts go out without these checks.
     orchestrator_url: WebAddress | None = None
-    # The publisher, which has the pictures of articles; unset: posts go without, where a channel wants their bytes.
+    # The publisher, which serves the pictures of articles; unset: posts on channels that upload pictures have none.
     pages_url: WebAddress | None = None
-    # Seconds between attempts to send a post; after the last it is parked.
+    # Seconds between attempts to send a post; after the last it fails.
     post_retry_seconds: Annotated[tuple[float, ...], NoDecode] = (60.0, 300.0, 1800.0)
-    # Seconds after which a time that was set on another replica is seen at the latest.
+    # Longest delay, in seconds, until a replica sees a time that another replica set.
     post_tick_seconds: float = Field(default=5.0, ge=0.05, le=60)
-    # Posts of one channel that are sent at the same time; one that does not answer is not waited for by the others.
+    # Most posts of one channel that are sent at the same time; a channel that hangs does not delay the others.
     posts_at_once: int = Field(default=6, ge=1, le=100)
 
     @field_validator("post_retry_seconds", mode="before")

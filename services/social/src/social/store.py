@@ -1,4 +1,4 @@
-"""The rows of accounts and posts, and the statements on them."""
+"""SQL over feeds and their posts."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ import structlog
 
 from chassis import Connection
 from social.channels import FEED, Facet
-from social.domain import BrandSlug, Count, Draft, Post, PostId, Story
+from social.domain import BrandSlug, ChannelDraft, FeedPost, PostId, Story, TextCount
 
 log = structlog.get_logger(__name__)
 
@@ -26,25 +26,24 @@ class Feed:
 
 @dataclass(frozen=True, slots=True)
 class StoredPost:
-    post: Post
+    post: FeedPost
     posted_at: datetime
 
 
 async def publish(
     connection: Connection,
-    posts: Sequence[Post],
+    posts: Sequence[FeedPost],
     names: Mapping[BrandSlug, str],
     *,
     chains: Mapping[UUID, str | None],
 ) -> dict[UUID, tuple[BrandSlug, PostId]]:
-    """Stores the posts that do not exist yet; returns for each `content_id` the brand and id of the post that stands.
+    """Stores new posts; returns for each `content_id` the brand and id of its post.
 
-    `names` has the name of each brand that posts, as its feed shows it; `chains` has for each `content_id` the correlation id of the
-    command, for the log.
+    `names`: display name of each brand; `chains`: correlation id of the command by `content_id`, for the log.
     """
     if not posts:
         return {}
-    # In one order everywhere, so that two batches wait for each other instead of locking each other out.
+    # All batches lock rows in this order, so that two of them cannot deadlock.
     posts = sorted(posts, key=lambda post: post.post_id)
     slugs = sorted(names)
     rows = await connection.fetch(
@@ -95,7 +94,7 @@ async def publish(
 
 
 async def feeds(connection: Connection, limit: int) -> list[Feed]:
-    """Feeds with at least one post, the most recently changed first."""
+    """Feeds with at least one post, the latest change first."""
     rows = await connection.fetch(
         """
         select brand_slug, display_name, count(*) as posts, max(posted_at) as changed_at
@@ -158,7 +157,7 @@ def _feed(row: asyncpg.Record) -> Feed:
 
 def _post(row: asyncpg.Record) -> StoredPost:
     return StoredPost(
-        Post(
+        FeedPost(
             post_id=PostId(row["post_id"]),
             brand_slug=BrandSlug(row["brand_slug"]),
             content_id=row["content_id"],
@@ -174,11 +173,11 @@ def _post(row: asyncpg.Record) -> StoredPost:
     )
 
 
-def story_column(post: Post) -> str | None:
+def story_column(post: FeedPost) -> str | None:
     return None if post.story is None else json.dumps(post.story.as_json())
 
 
-def drafts_column(post: Post) -> str:
+def drafts_column(post: FeedPost) -> str:
     return json.dumps([asdict(draft) for draft in post.kept_drafts])
 
 
@@ -186,13 +185,13 @@ def story_of(stored: str | None) -> Story | None:
     return None if stored is None else Story.of_json(json.loads(stored))
 
 
-def drafts_of(stored: str) -> tuple[Draft, ...]:
-    """How a post would read elsewhere, as it was stored until stories were."""
+def drafts_of(stored: str) -> tuple[ChannelDraft, ...]:
+    """Stored drafts of a post from a version that did not store stories."""
     return tuple(
-        Draft(
+        ChannelDraft(
             channel=draft["channel"],
             text=draft["text"],
-            counts=tuple(Count(**count) for count in draft["counts"]),
+            counts=tuple(TextCount(**count) for count in draft["counts"]),
             facets=tuple(Facet(**facet) for facet in draft["facets"]),
             api_text=draft["api_text"],
         )

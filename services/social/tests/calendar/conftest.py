@@ -18,7 +18,7 @@ from messaging import Database
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
 from social.api import create_api
-from social.calendar import Slots
+from social.calendar import SlotScheduler
 from social.sending import DuePosts
 from social.sending import store as sending
 from social.urls import FeedUrls
@@ -133,7 +133,7 @@ async def calendar(calendar_database: Database) -> AsyncIterator[Calendar]:
         return SERVICE if bound is None else Caller("other's", frozenset(Scope), frozenset({bound}))
 
     urls = FeedUrls.under("http://127.0.0.1:1")
-    due = DuePosts(calendar_database, Slots(), at_once=100)
+    due = DuePosts(calendar_database, SlotScheduler(), at_once=100)
     app = create_api(calendar_database, authorise, urls, due, feeds=_nothing)
     async with (
         serving(app) as origin,

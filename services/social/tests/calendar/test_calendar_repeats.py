@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from social.calendar.repeating import Repeats
+from social.calendar.repeat_planner import RepeatPlanner
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 DAY = timedelta(days=1)
@@ -35,7 +35,7 @@ async def repetitions(calendar: Any) -> list[Any]:
 
 
 async def tick(calendar: Any, *, replicas: int = 1) -> None:
-    loops = [Repeats(calendar.database, calendar.due) for _ in range(replicas)]
+    loops = [RepeatPlanner(calendar.database, calendar.due) for _ in range(replicas)]
     await asyncio.gather(*(each.tick() for each in loops))
 
 

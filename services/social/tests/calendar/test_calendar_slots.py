@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chassis.quiet_hours import QuietHours
-from social.calendar.slots import LATE, Account, NoSlotError, Rules, spaced_out
+from social.calendar.slots import LATE, AccountSlots, NoSlotError, PostingRules, spaced_times
 
 NINE, HALF_PAST_TWO, EVENING = time(9), time(2, 30), time(18)
 WORKDAYS = ((NINE, EVENING),) * 5 + ((),) * 2
@@ -21,8 +21,8 @@ def rules(
     zone: str = "Europe/Berlin",
     spacing: timedelta = 10 * MINUTES,
     quiet: QuietHours | None = None,
-) -> Rules:
-    return Rules(ZoneInfo(zone), week, spacing, quiet)
+) -> PostingRules:
+    return PostingRules(ZoneInfo(zone), week, spacing, quiet)
 
 
 def at(text: str) -> datetime:
@@ -74,7 +74,7 @@ def test_a_slot_within_quiet_hours_does_not_exist() -> None:
 
 
 def test_each_takes_the_next_free_slot_that_is_far_enough_from_others() -> None:
-    account = Account(rules(), [at("2026-11-23T18:00+01:00"), at("2026-11-24T09:05+01:00")])
+    account = AccountSlots(rules(), [at("2026-11-23T18:00+01:00"), at("2026-11-24T09:05+01:00")])
 
     found = [account.take(at("2026-11-23T08:00+01:00")) for _ in range(3)]
 
@@ -83,41 +83,45 @@ def test_each_takes_the_next_free_slot_that_is_far_enough_from_others() -> None:
 
 def test_without_slots_a_post_goes_out_at_once_unless_that_is_too_close_or_quiet() -> None:
     quiet = QuietHours.read("22:00", "07:00", "Europe/Berlin")
-    account = Account(rules(((),) * 7, quiet=quiet), [at("2026-11-23T21:45+01:00")])
+    account = AccountSlots(rules(((),) * 7, quiet=quiet), [at("2026-11-23T21:45+01:00")])
 
     found = [account.take(at("2026-11-23T21:40+01:00")) for _ in range(3)]
 
     assert shown(found) == ["11-23 21:55+0100", "11-24 07:00+0100", "11-24 07:10+0100"]
-    assert Account(rules(((),) * 7), []).take(at("2026-11-23T21:40+01:00")) == at("2026-11-23T21:40+01:00")
+    assert AccountSlots(rules(((),) * 7), []).take(at("2026-11-23T21:40+01:00")) == at(
+        "2026-11-23T21:40+01:00"
+    )
 
 
 def test_an_account_that_has_no_slot_left_says_so() -> None:
     quiet = QuietHours.read("08:00", "19:00", "Europe/Berlin")
 
     with pytest.raises(NoSlotError):
-        Account(rules(quiet=quiet), []).take(at("2026-11-23T08:00+01:00"))
+        AccountSlots(rules(quiet=quiet), []).take(at("2026-11-23T08:00+01:00"))
 
 
 def test_what_was_missed_goes_out_in_its_order_and_not_at_once() -> None:
     due = [at(f"2026-11-23T{hour}:00+01:00") for hour in ("08", "09", "10", "12")]
 
-    late = spaced_out(rules(spacing=30 * MINUTES), None, due, at("2026-11-23T11:00+01:00"))
+    late = spaced_times(rules(spacing=30 * MINUTES), None, due, at("2026-11-23T11:00+01:00"))
     assert shown(late) == ["11-23 11:00+0100", "11-23 11:30+0100", "11-23 12:00+0100", "11-23 12:30+0100"]
 
-    after_another = spaced_out(
+    after_another = spaced_times(
         rules(spacing=30 * MINUTES), at("2026-11-23T10:50+01:00"), due[:1], at("2026-11-23T11:00+01:00")
     )
     assert shown(after_another) == ["11-23 11:20+0100"]
 
     quiet = QuietHours.read("11:15", "15:00", "Europe/Berlin")
-    rest = spaced_out(rules(spacing=30 * MINUTES, quiet=quiet), None, due, at("2026-11-23T11:00+01:00"))
+    rest = spaced_times(rules(spacing=30 * MINUTES, quiet=quiet), None, due, at("2026-11-23T11:00+01:00"))
     assert shown(rest) == ["11-23 11:00+0100", "11-23 15:00+0100", "11-23 15:30+0100", "11-23 16:00+0100"]
 
 
 def test_what_is_on_time_stays_where_it_is() -> None:
     due = [at("2026-11-23T09:00+01:00"), at("2026-11-23T09:30+01:00")]
 
-    assert spaced_out(rules(spacing=30 * MINUTES), due[0] - 30 * MINUTES, due, due[0] + 0.5 * MINUTES) == due
+    assert (
+        spaced_times(rules(spacing=30 * MINUTES), due[0] - 30 * MINUTES, due, due[0] + 0.5 * MINUTES) == due
+    )
 
 
 CLOCKS = st.times().map(lambda found: found.replace(second=0, microsecond=0))
@@ -141,9 +145,9 @@ def test_no_two_are_ever_closer_than_they_may_be_nor_within_quiet_hours(
     now: datetime,
     others: list[int],
 ) -> None:
-    kept = Rules(ZoneInfo(zone), week, spacing * MINUTES, quiet)
+    kept = PostingRules(ZoneInfo(zone), week, spacing * MINUTES, quiet)
     taken = [now + each * MINUTES for each in others]
-    account = Account(kept, taken)
+    account = AccountSlots(kept, taken)
     found = []
     if not kept.has_slots or kept.has_any(now):
         found = [account.take(now) for _ in range(5)]
@@ -153,7 +157,7 @@ def test_no_two_are_ever_closer_than_they_may_be_nor_within_quiet_hours(
     assert all(abs(each - other) >= kept.spacing for each in found for other in taken)
     assert not any(kept.is_quiet(each) for each in found)
     # The same asked again is the same: nothing but its arguments decides.
-    again = Account(kept, taken)
+    again = AccountSlots(kept, taken)
     assert [again.take(now) for _ in found] == found
     if found and kept.has_slots:
         # No slot before the first was free.
@@ -169,7 +173,7 @@ def test_caught_up_means_later_apart_and_in_order(
 ) -> None:
     kept = rules(spacing=spacing * MINUTES, quiet=QuietHours.read("22:00", "07:00", "UTC"))
 
-    times = spaced_out(kept, last, due, now)
+    times = spaced_times(kept, last, due, now)
 
     assert all(found >= max(wanted, now - LATE) for found, wanted in zip(times, due, strict=True))
     assert all(later - earlier >= kept.spacing for earlier, later in pairwise(times))
@@ -190,7 +194,7 @@ def test_caught_up_means_later_apart_and_in_order(
     ],
 )
 def test_a_month_that_has_no_such_day_is_passed_over(day: str, expected: list[str]) -> None:
-    monthly = Rules(ZoneInfo("Europe/Berlin"), ((),) * 7, MINUTES, month=((day, (HALF_PAST_TWO,)),))
+    monthly = PostingRules(ZoneInfo("Europe/Berlin"), ((),) * 7, MINUTES, month=((day, (HALF_PAST_TWO,)),))
 
     found = list(islice(monthly.slots(at("2026-01-01T00:00+01:00")), 4))
 
@@ -201,7 +205,7 @@ def test_a_month_that_has_no_such_day_is_passed_over(day: str, expected: list[st
 
 def test_days_of_the_week_and_of_the_month_are_one_time_where_they_meet() -> None:
     mondays = ((NINE,), *((),) * 6)
-    both = Rules(
+    both = PostingRules(
         ZoneInfo("Europe/Berlin"), mondays, MINUTES, month=(("2", (NINE, EVENING)), ("first-mon", (NINE,)))
     )
 

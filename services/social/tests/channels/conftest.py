@@ -30,11 +30,11 @@ from receipts import (
 )
 from receipts.accounts import IDENTITY
 from receipts.testing import DirectGateway
-from social.channels import CHANNELS, Composed, Picture, Pictures, mark_uncertain
+from social.channels import CHANNELS, ComposedPost, PictureSource, PostPicture, mark_uncertain
 from tests.fixtures.channels.cases import ChannelCase
 
 LINK = "https://example.org/sites/the-daily-grind/pour-over-coffee"
-PICTURE = Picture(
+PICTURE = PostPicture(
     url="https://example.org/covers/pour-over.png",
     alt="A cup, seen from above",
     media_type="image/png",
@@ -49,9 +49,9 @@ _LATE = 0.3
 """Seconds after which what is late is done."""
 
 
-def composed(case: ChannelCase, text: str | None = None, **changes: Any) -> Composed:
+def composed(case: ChannelCase, text: str | None = None, **changes: Any) -> ComposedPost:
     body = text or "Pour-over coffee\n\nWater just off the boil (93 °C) & 30 g of coffee."
-    post = Composed(
+    post = ComposedPost(
         post_id=uuid4(),
         brand_slug="acme",
         content_id=uuid4(),
@@ -174,12 +174,12 @@ class World:
     async def send(
         self,
         case: ChannelCase,
-        post: Composed | None = None,
+        post: ComposedPost | None = None,
         *,
         fault: Kind | None = None,
         match: str = "*",
         fake: Fake | None = None,
-        pictures: Pictures | None = None,
+        pictures: PictureSource | None = None,
         begun: datetime | None = None,
         commits_after: float | None = None,
         may_be_there: bool = False,

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 from receipts import AccountClient, AccountResponse, ClockOffset, Effect, EffectUnclear, StepInHand
-from social.channels.lost import Time, Window
+from social.channels.lost import LookupWindow, RelativeTime
 
 
 def _work(begun: datetime) -> StepInHand:
@@ -21,10 +21,16 @@ def _work(begun: datetime) -> StepInHand:
 def test_a_window_opens_by_the_clock_of_the_platform() -> None:
     begun = datetime(2027, 3, 1, 9, tzinfo=UTC)
     quarter = timedelta(minutes=15)
-    window = Window.of(_work(begun), ClockOffset(-quarter, -quarter))
+    window = LookupWindow.of(_work(begun), ClockOffset(-quarter, -quarter))
     made = {minutes: window.place(begun + timedelta(minutes=minutes)) for minutes in (-81, -79, -21, -19, 0)}
-    assert made == {-81: Time.BEFORE, -79: Time.NEAR, -21: Time.NEAR, -19: Time.SINCE, 0: Time.SINCE}
+    assert made == {
+        -81: RelativeTime.BEFORE,
+        -79: RelativeTime.NEAR,
+        -21: RelativeTime.NEAR,
+        -19: RelativeTime.SINCE,
+        0: RelativeTime.SINCE,
+    }
     assert isinstance(window.missing(is_near=True), EffectUnclear)
-    hours = Window.of(_work(begun), ClockOffset(4 * quarter, 5 * quarter)).missing(is_near=False)
+    hours = LookupWindow.of(_work(begun), ClockOffset(4 * quarter, 5 * quarter)).missing(is_near=False)
     assert isinstance(hours, EffectUnclear)
     assert "75 minutes" in hours.detail

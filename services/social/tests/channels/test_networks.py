@@ -17,7 +17,7 @@ from services.social.tests.channels.conftest import LINK, NOW, PICTURE, NoCover,
 from social.channels import CHANNELS, lost
 from social.channels.linkedin import escaped
 from social.channels.lost import confirmed_id
-from social.domain import Refusal
+from social.domain import PostRefusal
 from social.sending.domain import but_out
 from tests.fixtures.channels.cases import CASES, ChannelCase
 
@@ -287,7 +287,7 @@ async def test_a_comment_that_is_refused_says_that_its_post_is_out(world: World)
     sent = await world.send(X_COMMENTED, composed(X_COMMENTED, pictures=()), fake=x)
     assert isinstance(sent.result, EffectRefused)
     assert (sent.counted, sent.result.reason) == ((1, 0), "no_credits")
-    told = but_out(Refusal("no_credits", sent.result.detail), sent.result.remote["url"])
+    told = but_out(PostRefusal("no_credits", sent.result.detail), sent.result.remote["url"])
     assert told.detail.startswith(
         f"the post is out at https://x.com/i/web/status/{x.accepted[0].id}, and what"
     )

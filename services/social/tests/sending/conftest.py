@@ -23,7 +23,7 @@ from gateway.settings import Settings as GatewaySettings
 from messaging import Service
 from receipts import EffectsGateway
 from social.app import build
-from social.reach import ReachLooks
+from social.post_metrics import PostMetricsPoller
 from social.settings import Settings
 
 KEY = "test-service-key-0123456789"
@@ -177,9 +177,9 @@ def social_service(social_settings: dict[str, Any]) -> Service:
 
 
 @pytest.fixture
-async def looks(social_service: Service, social_settings: dict[str, Any]) -> AsyncIterator[ReachLooks]:
+async def looks(social_service: Service, social_settings: dict[str, Any]) -> AsyncIterator[PostMetricsPoller]:
     """As another replica has them."""
     settings = Settings.model_validate(social_settings)
     door = EffectsGateway(settings.gateway_url, settings.key_for_gateway)
-    yield ReachLooks(social_service.database, door)
+    yield PostMetricsPoller(social_service.database, door)
     await door.aclose()

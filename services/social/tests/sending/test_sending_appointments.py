@@ -13,8 +13,8 @@ from chassis.testing import eventually
 from envelope.brand.payloads import SocialCreate
 from messaging import Service
 from services.social.tests.sending.conftest import KEY, Orchestrator
-from social.review import Appointments
-from social.sending import Alarm, Standing
+from social.review import ScheduledPostPublisher
+from social.sending import Alarm, SendingGate
 from social.urls import FeedUrls
 
 NewCommand = Callable[..., SocialCreate]
@@ -23,13 +23,13 @@ NewCommand = Callable[..., SocialCreate]
 @pytest.fixture
 def appointments(
     social_service: Service, orchestrator: tuple[Orchestrator, str], social_settings: dict[str, Any]
-) -> Appointments:
+) -> ScheduledPostPublisher:
     """As another replica has them."""
     peer = Peer("the orchestrator", orchestrator[1], "ORCHESTRATOR_URL", SecretStr(KEY))
     client = ServiceClient(peer, timeout_seconds=5, max_bytes=64_000)
     known = social_service.dependency("the other's orchestrator", outages=(UnavailableError,))
     urls = FeedUrls.under(social_settings["public_url"])
-    return Appointments(social_service.database, urls, Standing(client, known), Alarm())
+    return ScheduledPostPublisher(social_service.database, urls, SendingGate(client, known), Alarm())
 
 
 async def approved_for_a_time(social: Any, command: SocialCreate) -> str:
@@ -47,7 +47,7 @@ async def approved_for_a_time(social: Any, command: SocialCreate) -> str:
 
 async def test_what_was_approved_for_a_time_waits_for_its_brand_and_goes_nowhere_without_its_article(
     social: Any,
-    appointments: Appointments,
+    appointments: ScheduledPostPublisher,
     new_command: NewCommand,
     orchestrator: tuple[Orchestrator, str],
     social_database: asyncpg.Connection,

@@ -31,9 +31,9 @@ from publisher.short_links.clicks import VisitLimiter
 from publisher.urls import SiteUrls
 from publisher.views import PageViewCounter
 from services.social.tests.sending.conftest import KEY, Networks
+from services.social.tests.sending.test_sending_post_metrics import CHANNELS, later
 from services.social.tests.sending.test_sending_posts import told
-from services.social.tests.sending.test_sending_reach import CHANNELS, later
-from social.reach import ReachLooks
+from social.post_metrics import PostMetricsPoller
 from tests.fixtures.commands.brandctl import Operator
 
 ORIGIN = "https://blog.daily-grind.example"
@@ -141,7 +141,7 @@ async def test_an_article_is_told_with_its_views_its_clicks_by_channel_and_how_i
     networks: Networks,
     new_command: Callable[..., SocialCreate],
     social_database: asyncpg.Connection,
-    looks: ReachLooks,
+    looks: PostMetricsPoller,
     tmp_path: Path,
 ) -> None:
     await networks.connect("mastodon", "bluesky")

@@ -1,26 +1,26 @@
-"""Messages that died: recorded, shown, sent again or closed."""
+"""Dead letters: records them, lists them, and lets operators replay or discard them."""
 
 from monitor.dead_letters.finished_work import close_finished
 from monitor.dead_letters.handlers import record, resolve
-from monitor.dead_letters.operations import Operations
-from monitor.dead_letters.reading import open_by_queue, waiting_alike
+from monitor.dead_letters.operations import DeadLetterOperations
+from monitor.dead_letters.queries import open_by_queue, unsettled_groups
+from monitor.dead_letters.queue_renames import run as rename
 from monitor.dead_letters.removal import remove
-from monitor.dead_letters.renaming import run as rename
 from monitor.dead_letters.retention import Retention
 from monitor.dead_letters.routes import OUTCOMES, routes
-from monitor.dead_letters.store import take_order
+from monitor.dead_letters.store import lock_exclusive
 
 __all__ = [
     "OUTCOMES",
-    "Operations",
+    "DeadLetterOperations",
     "Retention",
     "close_finished",
+    "lock_exclusive",
     "open_by_queue",
     "record",
     "remove",
     "rename",
     "resolve",
     "routes",
-    "take_order",
-    "waiting_alike",
+    "unsettled_groups",
 ]

@@ -1,4 +1,4 @@
-"""The shapes of the HTTP API."""
+"""Requests and answers of the HTTP API for dead letters."""
 
 import base64
 from collections.abc import Mapping
@@ -10,8 +10,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, St
 from pydantic_core import from_json
 
 from chassis.http.api import Moment, View
-from monitor.dead_letters.domain import State
-from monitor.dead_letters.store import Decision
+from monitor.dead_letters.domain import DeadLetterState
+from monitor.dead_letters.store import OperatorDecision
 
 MAX_BULK: Final = 500
 
@@ -29,11 +29,11 @@ Reason = Annotated[
 
 
 class DeadLetterView(View):
-    """One dead message. All times are UTC."""
+    """A dead letter, without its body. All times are UTC."""
 
-    id: UUID = Field(description="Identity of this death; what the other routes take.")
-    event_id: UUID | None = Field(description="The message's own id; null if its body is no envelope.")
-    queue: str = Field(description="The queue it died in.")
+    id: UUID = Field(description="Id of the dead letter; the other routes take it.")
+    event_id: UUID | None = Field(description="The message's own id; null if its body is not an envelope.")
+    queue: str = Field(description="The queue in which it died.")
     type: str | None
     source: str | None
     correlation_id: str | None
@@ -42,35 +42,37 @@ class DeadLetterView(View):
     detail: str
     frame: str | None = Field(description="Innermost frame of the stack: where it failed.")
     attempts: int
-    service: str | None = Field(description="The service that gave up on it.")
+    service: str | None = Field(description="The service whose handler failed.")
     first_failed_at: datetime | None
     failed_at: datetime
     recorded_at: datetime
-    replayable: bool = Field(description="Whether its body is an envelope that can be sent again.")
-    state: State
+    replayable: bool = Field(description="Whether it can be sent again: its body is an envelope.")
+    state: DeadLetterState
     replayed_at: datetime | None
     replay_event_id: UUID | None = Field(description="`event_id` of its replay.")
-    replay_of: UUID | None = Field(description="The earlier dead letter whose replay died as this one.")
-    replaced_by: UUID | None = Field(description="The later dead letter that its replay died as.")
+    replay_of: UUID | None = Field(description="The earlier dead letter, if this one was its replay.")
+    replaced_by: UUID | None = Field(description="The dead letter of its own replay, if that died too.")
     resolution: str | None
     resolved_at: datetime | None
     decided_by: str | None = Field(
-        description="Who asked for the replay or discard, as they called themselves."
+        description="The name given with the replay or discard; it is not verified."
     )
     decided_why: str | None
-    group: str = Field(description="Those that failed alike have the same.")
+    group: str = Field(
+        description="Id of its failure group: dead letters with the same queue, reason, exception type and stack frame."
+    )
 
 
 class FullDeadLetterView(DeadLetterView):
     stack: str | None
     headers: dict[str, JsonValue]
-    payload: JsonValue = Field(description="The body, where it is JSON; null otherwise.")
+    payload: JsonValue = Field(description="The body as JSON; null if it is not JSON.")
     payload_text: str | None = Field(
-        description="The body as text, where it is no JSON; U+FFFD for invalid bytes."
+        description="The body as text if it is not JSON; U+FFFD replaces invalid bytes."
     )
-    payload_base64: str | None = Field(description="The bytes of the body, where it is no JSON.")
-    payload_bytes: int = Field(description="Size of the whole body.")
-    payload_truncated: bool = Field(description="Whether only the beginning of the body is shown.")
+    payload_base64: str | None = Field(description="The bytes of the body if it is not JSON.")
+    payload_bytes: int = Field(description="Size of the whole body in bytes.")
+    payload_truncated: bool = Field(description="Whether the answer holds only the beginning of the body.")
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Self:
@@ -91,15 +93,15 @@ class FullDeadLetterView(DeadLetterView):
 class DeadLetterPage(View):
     items: list[DeadLetterView]
     next: UUID | None = Field(description="Send it as `after` to get the next page; null on the last one.")
-    matching: int = Field(description="How many match the filters, on all pages.")
-    open: int = Field(description="How many are open, whatever the filters.")
+    matching: int = Field(description="Number of matches on all pages.")
+    open: int = Field(description="Number of open dead letters, without regard to the filters.")
     now: datetime = Field(description="The time of this page; bulk replay takes it as `until`.")
 
 
 class FailureGroup(View):
-    """Dead letters that failed alike."""
+    """Dead letters with the same queue, reason, exception type and stack frame."""
 
-    group: str = Field(description="Name of the group, for filters, bulk replay and bulk discard.")
+    group: str = Field(description="Id of the group; filters, bulk replay and bulk discard take it.")
     queue: str
     reason: str
     exception_type: str | None
@@ -112,36 +114,40 @@ class FailureGroup(View):
     newest_detail: str
 
 
-class Summary(View):
+class DeadLetterSummary(View):
     groups: list[FailureGroup] = Field(description="The largest first.")
 
 
 class _Decision(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    by: Text | None = Field(default=None, description="Who asks for it; kept with it, and taken on trust.")
+    by: Text | None = Field(
+        default=None, description="Your name; stored with the dead letter and not verified."
+    )
 
-    def decision(self, why: str | None) -> Decision:
-        return Decision(self.by, why)
+    def decision(self, why: str | None) -> OperatorDecision:
+        return OperatorDecision(self.by, why)
 
 
 class ReplayRequest(_Decision):
-    reason: Reason | None = Field(default=None, description="Why now; kept with it.")
+    reason: Reason | None = Field(default=None, description="Why you replay it; stored with the dead letter.")
 
 
 class DiscardRequest(_Decision):
-    reason: Reason = Field(description="Why it need not be handled; kept as its resolution.")
+    reason: Reason = Field(description="Why it needs no handling; stored as its resolution.")
 
 
 class _Bulk(BaseModel):
     queue: Text | None = None
     type: Text | None = None
-    group: Text | None = Field(default=None, description="Those that failed alike: `group` of the summary.")
+    group: Text | None = Field(default=None, description="Only this failure group: `group` of the summary.")
     ids: Annotated[list[UUID], Field(min_length=1, max_length=MAX_BULK)] | None = None
     until: Moment | None = Field(
-        default=None, description="Only what was recorded by then: `now` of a page that was looked at."
+        default=None, description="Only dead letters recorded up to this time, such as `now` of a page."
     )
-    after: UUID | None = Field(default=None, description="`next` of the answer before: go on from there.")
+    after: UUID | None = Field(
+        default=None, description="`next` of the previous answer; the request continues there."
+    )
     limit: Annotated[int, Field(ge=1, le=MAX_BULK)] = 100
 
 
@@ -159,15 +165,15 @@ class OutcomesRequest(BaseModel):
     ids: Annotated[list[UUID], Field(min_length=1, max_length=MAX_BULK)]
 
 
-class Outcome(View):
+class DeadLetterOutcome(View):
     id: UUID
-    state: State
+    state: DeadLetterState
     resolution: str | None
     replaced_by: UUID | None
 
 
-class Outcomes(View):
-    outcomes: list[Outcome] = Field(description="Of those that are known.")
+class DeadLetterOutcomes(View):
+    outcomes: list[DeadLetterOutcome] = Field(description="One for each known id; unknown ids are left out.")
 
 
 class ReplayStarted(View):
@@ -188,7 +194,7 @@ class BulkDiscarded(View):
 
 
 def _parse(body: bytes) -> tuple[Any, bool]:
-    """The JSON value in the body, and whether there is one."""
+    """The JSON value of the body, and whether the body is JSON."""
     try:
         return from_json(body, allow_inf_nan=False), True
     except ValueError:

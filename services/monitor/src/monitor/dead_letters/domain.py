@@ -1,4 +1,4 @@
-"""Dead letters: in which state what may be done with one, and how one death settles another."""
+"""The states of dead letters: which decisions each state allows, and how a later dead letter closes an earlier one."""
 
 import re
 from dataclasses import dataclass
@@ -10,124 +10,127 @@ from uuid import UUID
 DeadMessageId = NewType("DeadMessageId", UUID)
 
 SILENT_AFTER: Final = timedelta(hours=24)
-"""A replay unheard of for so long will not be heard of again (its queue was purged, say): retries, with their longest
-waits, end much earlier."""
+"""After this time a replay without an outcome is lost, for example because its queue was purged. Retries end much earlier."""
 
 ANNOUNCEMENT: Final = "dead_letter.recorded"
 
 
-class State(StrEnum):
+class DeadLetterState(StrEnum):
     OPEN = "open"
-    """Waits for an operator."""
+    """Waits for an operator's decision."""
     REPLAYING = "replaying"
-    """Was sent again; its consumer has not said yet how that went."""
+    """Sent again; its consumer has not reported the outcome."""
     RESOLVED = "resolved"
-    """Its replay was handled, or died as another dead letter, which then is the one to look at; or another command did its work."""
+    """A consumer handled its replay, another dead letter replaced it, or another command did its work."""
     DISCARDED = "discarded"
-    """An operator decided that it is not to be handled."""
+    """An operator closed it without a replay."""
 
 
-class Problem(StrEnum):
+class RefusalKind(StrEnum):
     CONFLICT = "conflict"
-    """Its state does not allow it, or does not allow it any more."""
+    """The current state does not allow the decision."""
     UNPROCESSABLE = "unprocessable"
-    """What it is does not allow it, ever."""
+    """The message itself never allows the decision."""
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why something may not be done, in a sentence that says what to do instead."""
+class DeadLetterRefusal:
+    """Why an operator may not replay or discard a dead letter; `reason` also says what to do instead."""
 
-    problem: Problem
+    problem: RefusalKind
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """Where a dead message stands: all that decisions about it need."""
+class DeadLetterSnapshot:
+    """The state of a dead letter, with all that decisions about it depend on."""
 
     id: DeadMessageId
-    state: State
+    state: DeadLetterState
     replayable: bool
     replayed_at: datetime | None = None
     replay_event_id: UUID | None = None
     resolution: str | None = None
     asked_at: datetime | None = None
-    """When its work was asked for; None of one that an earlier version recorded."""
+    """When the work was first requested; None if an earlier version recorded the dead letter."""
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
-    """How a death enters the records."""
+class InitialState:
+    """The state in which a new dead letter is recorded."""
 
-    state: State
+    state: DeadLetterState
     resolution: str | None = None
     replay_of: DeadMessageId | None = None
     closes: DeadMessageId | None = None
-    """The earlier death that this one stands for from now on."""
+    """The earlier dead letter that this one replaces."""
 
 
-def refuse_replay(dead: Standing) -> Refusal | None:
-    """None if it may be replayed."""
+def replay_refusal(dead: DeadLetterSnapshot) -> DeadLetterRefusal | None:
+    """Why the dead letter may not be replayed; None if it may."""
     match dead.state:
-        case State.OPEN if dead.replayable:
+        case DeadLetterState.OPEN if dead.replayable:
             return None
-        case State.OPEN:
-            return Refusal(
-                Problem.UNPROCESSABLE,
-                "its body is no envelope within the size limit, so no consumer can ever read it: correct the sender, "
-                "have it send the message anew, then discard this dead letter with a reason",
+        case DeadLetterState.OPEN:
+            return DeadLetterRefusal(
+                RefusalKind.UNPROCESSABLE,
+                "its body is not an envelope within the size limit, so no consumer can read it: correct the sender, "
+                "let it send the message anew, then discard this dead letter with a reason",
             )
-        case State.REPLAYING:
-            return Refusal(
-                Problem.CONFLICT,
+        case DeadLetterState.REPLAYING:
+            return DeadLetterRefusal(
+                RefusalKind.CONFLICT,
                 f"it is being replayed already, as {dead.replay_event_id}: wait until that is resolved or dead again",
             )
-        case State.RESOLVED | State.DISCARDED:
-            return Refusal(Problem.CONFLICT, _settled(dead, "replayed"))
+        case DeadLetterState.RESOLVED | DeadLetterState.DISCARDED:
+            return DeadLetterRefusal(RefusalKind.CONFLICT, _settled(dead, "replayed"))
         case _:
             assert_never(dead.state)
 
 
-def refuse_discard(dead: Standing, *, now: datetime) -> Refusal | None:
-    """None if it may be discarded."""
+def discard_refusal(dead: DeadLetterSnapshot, *, now: datetime) -> DeadLetterRefusal | None:
+    """Why the dead letter may not be discarded; None if it may."""
     match dead.state:
-        case State.OPEN:
+        case DeadLetterState.OPEN:
             return None
-        case State.REPLAYING if dead.replayed_at is not None and now - dead.replayed_at >= SILENT_AFTER:
+        case DeadLetterState.REPLAYING if (
+            dead.replayed_at is not None and now - dead.replayed_at >= SILENT_AFTER
+        ):
             return None
-        case State.REPLAYING:
-            return Refusal(
-                Problem.CONFLICT,
+        case DeadLetterState.REPLAYING:
+            return DeadLetterRefusal(
+                RefusalKind.CONFLICT,
                 f"its replay {dead.replay_event_id} is on its way and may still be handled: wait until it is resolved "
                 f"or dead again; a replay unheard of for {SILENT_AFTER.total_seconds() / 3600:.0f} hours may be discarded",
             )
-        case State.RESOLVED | State.DISCARDED:
-            return Refusal(Problem.CONFLICT, _settled(dead, "discarded"))
+        case DeadLetterState.RESOLVED | DeadLetterState.DISCARDED:
+            return DeadLetterRefusal(RefusalKind.CONFLICT, _settled(dead, "discarded"))
         case _:
             assert_never(dead.state)
 
 
-def begin(*, handled_as: UUID | None, earlier: Standing | None, finished: str | None = None) -> Beginning:
-    """How a new death is recorded.
+def initial_state(
+    *, handled_as: UUID | None, earlier: DeadLetterSnapshot | None, finished: str | None = None
+) -> InitialState:
+    """The state of a new dead letter.
 
     Args:
-        handled_as: the message that did its work, where a consumer has said so: itself or a replay of it.
-        earlier: the death whose replay this message was.
-        finished: the resolution, if another command has done its work.
+        handled_as: the message that did its work, as a consumer reported it: the message itself or a replay.
+        earlier: the dead letter that this message replays.
+        finished: the resolution, if another command did its work.
     """
     replay_of = None if earlier is None else earlier.id
     if handled_as is not None:
-        # A broker gives up on a message that it cannot get acknowledged, handled or not.
-        return Beginning(State.RESOLVED, handled_resolution(handled_as), replay_of)
-    state = State.OPEN if finished is None else State.RESOLVED
+        # The broker also gives up on a handled message whose acknowledgement it never received.
+        return InitialState(DeadLetterState.RESOLVED, handled_resolution(handled_as), replay_of)
+    state = DeadLetterState.OPEN if finished is None else DeadLetterState.RESOLVED
     if earlier is None:
-        return Beginning(state, finished)
+        return InitialState(state, finished)
     match earlier.state:
-        case State.OPEN | State.REPLAYING:
-            return Beginning(state, finished, replay_of=earlier.id, closes=earlier.id)
-        case State.RESOLVED | State.DISCARDED:
-            return Beginning(state, finished, replay_of=earlier.id)
+        case DeadLetterState.OPEN | DeadLetterState.REPLAYING:
+            return InitialState(state, finished, replay_of=earlier.id, closes=earlier.id)
+        case DeadLetterState.RESOLVED | DeadLetterState.DISCARDED:
+            return InitialState(state, finished, replay_of=earlier.id)
         case _:
             assert_never(earlier.state)
 
@@ -146,9 +149,9 @@ def replaced_resolution(by: DeadMessageId) -> str:
 
 
 def is_announced(message_type: str | None) -> bool:
-    """Whether `dead_letter.recorded` is sent for a death.
+    """Whether the service publishes `dead_letter.recorded` for a dead letter of this type.
 
-    Not for the death of such an announcement: a consumer that cannot take one would cause the next, without end.
+    A dead announcement gets none: a consumer that always fails on announcements would cause an endless series.
     """
     return message_type != ANNOUNCEMENT
 
@@ -159,7 +162,7 @@ _FRAME: Final = re.compile(
 
 
 def failing_frame(stack: str | None) -> str | None:
-    """The innermost frame of a Python stack, `folder/file.py:12 in function`; None if there is none."""
+    """The innermost frame of a Python stack, `folder/file.py:12 in function`; None if the stack has no frame."""
     frames = _FRAME.findall(stack or "")
     if not frames:
         return None
@@ -167,5 +170,5 @@ def failing_frame(stack: str | None) -> str | None:
     return f"{'/'.join(file.split('/')[-2:])}:{line} in {function}"[:300]
 
 
-def _settled(dead: Standing, wish: str) -> str:
+def _settled(dead: DeadLetterSnapshot, wish: str) -> str:
     return f"it is {dead.state.value} already ({dead.resolution}) and cannot be {wish} any more"

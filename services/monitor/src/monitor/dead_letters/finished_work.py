@@ -1,4 +1,4 @@
-"""Pieces of work that were done by another command than the one that died: its dead letter is closed, whichever comes first."""
+"""Closes the dead letter of a command after another command did its work; the two may arrive in any order."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from envelope.brand.payloads import WorkFinished
 from envelope.brand.work import reporter_of, work_ids_in
 from messaging import Transaction
 from monitor.dead_letters.domain import finished_resolution
-from monitor.dead_letters.store import take_order
+from monitor.dead_letters.store import lock_exclusive
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedWork:
-    """What is known of a piece of work that is done."""
+    """A report that a piece of work is done."""
 
     covers_until: datetime
     finished_at: datetime
@@ -29,33 +29,33 @@ class FinishedWork:
 
 
 def stored_work_ids(head: EnvelopeHead) -> list[UUID]:
-    """The pieces of work of a message as they are stored: each with the service that may report it."""
+    """Ids of a message's pieces of work as the table stores them: each combined with the service that may report it."""
     reporter = reporter_of(head.type)
     return [uuid5(work_id, reporter) for work_id in work_ids_in(head.type, head.payload, head.correlation_id)]
 
 
 async def close_finished(messages: Sequence[DomainMessage[WorkFinished]], tx: Transaction) -> None:
-    """Notes what is done, and closes the open dead letters all of whose work is.
+    """Stores the reports, and closes open dead letters once all of their work is done.
 
-    One that is being replayed is left to its replay, and one that was discarded stays so.
+    Dead letters in replay and discarded ones keep their state.
     """
-    await take_order(tx.connection)
+    await lock_exclusive(tx.connection)
     reports: dict[UUID, FinishedWork] = {}
     for message in messages:
         payload = message.payload
-        # Stored with its reporter, so that no service closes dead letters of work that is another's to report.
+        # The stored id includes the reporter, so that a service closes only dead letters of its own work.
         stored_id = uuid5(payload.work_id, message.source)
         known = reports.get(stored_id)
         if known is None or known.covers_until <= payload.covers_until:
             reports[stored_id] = FinishedWork(payload.covers_until, payload.finished_at, payload.finished_by)
-    await _note(tx.connection, reports)
+    await _store_reports(tx.connection, reports)
     closed = await _close(tx.connection, list(reports))
     if closed:
         log.info("dead_letters_closed_as_done", count=len(closed), dead_letter_ids=closed[:5])
 
 
 async def load_finished(connection: Connection, work_ids: Collection[UUID]) -> dict[UUID, FinishedWork]:
-    """Those of the stored pieces of work that are known to be done."""
+    """The reports about these stored ids; ids without a report are left out."""
     if not work_ids:
         return {}
     rows = await connection.fetch(
@@ -68,7 +68,7 @@ async def load_finished(connection: Connection, work_ids: Collection[UUID]) -> d
 def resolution_of(
     work_ids: Sequence[UUID], asked_at: datetime, finished: Mapping[UUID, FinishedWork]
 ) -> str | None:
-    """Why a message about these pieces of work, sent at `asked_at`, needs no replay; None if one of them is not done."""
+    """Why a message about these pieces of work, sent at `asked_at`, needs no replay; None unless all of them are done."""
     done = [finished[work_id] for work_id in work_ids if work_id in finished]
     if not done or len(done) < len(work_ids) or any(each.covers_until < asked_at for each in done):
         return None
@@ -76,12 +76,12 @@ def resolution_of(
     return finished_resolution(last.finished_by, last.finished_at)
 
 
-async def forget_finished(connection: Connection, older_than: timedelta) -> None:
+async def delete_finished(connection: Connection, older_than: timedelta) -> None:
     await connection.execute("delete from finished_work where noted_at < now() - $1::interval", older_than)
 
 
-async def _note(connection: Connection, reports: Mapping[UUID, FinishedWork]) -> None:
-    """A report that covers less than one before it changes nothing."""
+async def _store_reports(connection: Connection, reports: Mapping[UUID, FinishedWork]) -> None:
+    """Stores the reports; an earlier report that covers a longer time stays."""
     await connection.execute(
         """
         insert into finished_work as f (work_id, covers_until, finished_at, finished_by)
@@ -99,7 +99,7 @@ async def _note(connection: Connection, reports: Mapping[UUID, FinishedWork]) ->
 
 
 async def _close(connection: Connection, work_ids: Sequence[UUID]) -> list[str]:
-    """Closes what is open and done; returns the ids."""
+    """Closes open dead letters about these pieces of work if all of their work is done; returns their ids."""
     rows = await connection.fetch(
         "select id, work_ids, asked_at from dead_messages where state = 'open' and work_ids && $1::uuid[] order by id",
         list(work_ids),
@@ -112,7 +112,7 @@ async def _close(connection: Connection, work_ids: Sequence[UUID]) -> list[str]:
     }
     if not resolutions:
         return []
-    # An operator may be at work on one of them: whoever comes second sees what the first has made of it.
+    # An operator may decide about one at the same time: the second statement waits, and sees the first one's result.
     closed = await connection.fetch(
         "update dead_messages d set state = 'resolved', resolution = f.resolution, resolved_at = clock_timestamp()"
         " from unnest($1::uuid[], $2::text[]) as f (id, resolution) where d.id = f.id and d.state = 'open' returning d.id",

@@ -1,4 +1,4 @@
-"""Like failures: same queue, reason, exception type and place in the code."""
+"""Failure groups: dead letters with the same queue, reason, exception type and stack frame."""
 
 from typing import Final
 
@@ -7,4 +7,4 @@ ID: Final = (
     "to_hex(hashtextextended(d.queue || chr(31) || d.reason || chr(31) || coalesce(d.exception_type, '') || chr(31)"
     " || coalesce(d.frame, ''), 0))"
 )
-"""What names a group, of a row `d`; as in the index dead_messages_open_by_group."""
+"""SQL for the group id of a row `d`; the index dead_messages_open_by_group has the same expression."""

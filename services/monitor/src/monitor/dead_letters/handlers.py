@@ -1,4 +1,4 @@
-"""What arrives: deaths, and word of replays that were handled. Both set-based: one statement per step for a whole batch."""
+"""Handlers for dead letters and for reports of handled replays; each step is one statement for the whole batch."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -18,26 +18,26 @@ from envelope.message import Name
 from messaging import DeadLetter, Reason, Transaction
 from messaging.erasure import is_of_erased_brand
 from monitor.dead_letters import store
-from monitor.dead_letters.cleaning import clean, clean_json, clean_or_none
 from monitor.dead_letters.domain import (
-    Beginning,
+    DeadLetterSnapshot,
+    DeadLetterState,
     DeadMessageId,
-    Standing,
-    State,
-    begin,
+    InitialState,
     failing_frame,
+    initial_state,
     is_announced,
 )
 from monitor.dead_letters.finished_work import load_finished, resolution_of, stored_work_ids
-from monitor.dead_letters.rewriting import read_head
+from monitor.dead_letters.replays import read_head
+from monitor.dead_letters.text_cleaning import clean, clean_json, clean_or_none
 from monitor.erased import ERASURES, brand_of
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
-    """The pieces of work that a dead message was about, and when they were asked for."""
+class _MessageWork:
+    """The pieces of work that a message was about, and when they were first requested."""
 
     work_ids: tuple[UUID, ...] = ()
     asked_at: datetime | None = None
@@ -54,24 +54,24 @@ _SUBJECT: Final[Mapping[str, TypeAdapter[Any]]] = {
 
 
 async def record(messages: Sequence[DomainMessage[DeadLetter]], tx: Transaction) -> None:
-    """Deaths become rows, and each is announced once."""
-    await store.share_order(tx.connection)
+    """Stores dead letters, and announces each open one once."""
+    await store.lock_shared(tx.connection)
     heads = {message.event_id: read_head(message.payload.body) for message in messages}
     messages = await _without_erased_brands(messages, heads, tx)
     event_ids = [m.payload.dead_event_id for m in messages if m.payload.dead_event_id is not None]
     handled = await store.handled_messages(tx.connection, event_ids)
-    earlier = await store.replayed_as(tx.connection, event_ids)
+    earlier = await store.earlier_dead_letters(tx.connection, event_ids)
     work = {message.event_id: _work(message, heads[message.event_id], earlier) for message in messages}
     finished = await load_finished(
         tx.connection, {work_id for each in work.values() for work_id in each.work_ids}
     )
-    rows: dict[UUID, store.NewDeath] = {}
+    rows: dict[UUID, store.NewDeadLetter] = {}
     for message in messages:
         about = work[message.event_id]
         resolution = (
             None if about.asked_at is None else resolution_of(about.work_ids, about.asked_at, finished)
         )
-        beginning = _beginning(message, handled, earlier, resolution)
+        beginning = _initial_state(message, handled, earlier, resolution)
         rows[message.event_id] = _row(message, beginning, heads[message.event_id], about)
     fresh = await store.insert(tx.connection, list(rows.values()))
     closed = {
@@ -80,20 +80,20 @@ async def record(messages: Sequence[DomainMessage[DeadLetter]], tx: Transaction)
     await store.close_replaced(tx.connection, closed)
     for message in messages:
         row = rows[message.event_id]
-        if row.id in fresh and row.beginning.state is State.OPEN:
+        if row.id in fresh and row.beginning.state is DeadLetterState.OPEN:
             _alert(row)
             if is_announced(row.type):
                 tx.send(_announcement(row, heads[message.event_id]), caused_by=message)
 
 
 async def resolve(messages: Sequence[DomainMessage[DeadLetterResolved]], tx: Transaction) -> None:
-    """Replays that were handled settle the deaths they were made for, in whatever order the two arrive."""
+    """Resolves the dead letters of handled replays; a report that arrives before its dead letter is kept."""
     notices = [
         message.payload.model_copy(update={"queue": CATALOGUE.name_today(message.payload.queue)})
         for message in messages
     ]
-    await store.take_order(tx.connection)
-    await store.note_handled(tx.connection, notices)
+    await store.lock_exclusive(tx.connection)
+    await store.record_handled(tx.connection, notices)
     await store.resolve_handled(tx.connection, [notice.replay_event_id for notice in notices])
 
 
@@ -102,7 +102,7 @@ async def _without_erased_brands(
     heads: Mapping[UUID, EnvelopeHead | None],
     tx: Transaction,
 ) -> list[DomainMessage[DeadLetter]]:
-    """Those that are to be recorded: of a brand that was erased after a message was sent nothing is kept, however late it dies."""
+    """The messages to record: all but those that were sent before the erasure of their brand."""
     brands = {brand for head in heads.values() if (brand := brand_of(head)) is not None}
     known = await ERASURES.erasure_times(tx.connection, brands) if brands else {}
     return [
@@ -114,39 +114,39 @@ async def _without_erased_brands(
     ]
 
 
-def _beginning(
+def _initial_state(
     message: DomainMessage[DeadLetter],
     handled: Mapping[tuple[UUID, str], UUID],
-    earlier: Mapping[tuple[UUID, str], Standing],
+    earlier: Mapping[tuple[UUID, str], DeadLetterSnapshot],
     finished: str | None,
-) -> Beginning:
+) -> InitialState:
     letter = message.payload
     if letter.dead_event_id is None:
-        return begin(handled_as=None, earlier=None)
+        return initial_state(handled_as=None, earlier=None)
     key = (letter.dead_event_id, letter.queue)
-    return begin(handled_as=handled.get(key), earlier=earlier.get(key), finished=finished)
+    return initial_state(handled_as=handled.get(key), earlier=earlier.get(key), finished=finished)
 
 
 def _work(
     message: DomainMessage[DeadLetter],
     head: EnvelopeHead | None,
-    earlier: Mapping[tuple[UUID, str], Standing],
-) -> _Work:
-    """What it was about. A replay asks for what the first of its line asked for, since then."""
+    earlier: Mapping[tuple[UUID, str], DeadLetterSnapshot],
+) -> _MessageWork:
+    """The work of a message. A replay keeps the request time of the first message in its chain of replays."""
     letter = message.payload
-    if head is None or not _is_about_what_it_says(letter.message_type, letter.queue, letter.reason):
-        return _Work()
+    if head is None or not _is_subject_trusted(letter.message_type, letter.queue, letter.reason):
+        return _MessageWork()
     before = None if letter.dead_event_id is None else earlier.get((letter.dead_event_id, letter.queue))
     asked_at = head.timestamp if before is None or before.asked_at is None else before.asked_at
-    return _Work(tuple(stored_work_ids(head)), asked_at)
+    return _MessageWork(tuple(stored_work_ids(head)), asked_at)
 
 
 def _row(
-    message: DomainMessage[DeadLetter], beginning: Beginning, head: EnvelopeHead | None, work: _Work
-) -> store.NewDeath:
+    message: DomainMessage[DeadLetter], beginning: InitialState, head: EnvelopeHead | None, work: _MessageWork
+) -> store.NewDeadLetter:
     letter = message.payload
     stack = clean_or_none(letter.stack)
-    return store.NewDeath(
+    return store.NewDeadLetter(
         id=DeadMessageId(message.event_id),
         event_id=letter.dead_event_id,
         queue=letter.queue,
@@ -172,7 +172,7 @@ def _row(
     )
 
 
-def _alert(row: store.NewDeath) -> None:
+def _alert(row: store.NewDeadLetter) -> None:
     log.error(
         "dead_letter_recorded",
         dead_letter_id=str(row.id),
@@ -194,9 +194,9 @@ def _alert(row: store.NewDeath) -> None:
     )
 
 
-def _announcement(row: store.NewDeath, head: EnvelopeHead | None) -> DeadLetterRecorded:
-    believed = head if _is_about_what_it_says(row.type, row.queue, row.reason) else None
-    # What is no envelope has no event_id of its own; its identity in the records stands in.
+def _announcement(row: store.NewDeadLetter, head: EnvelopeHead | None) -> DeadLetterRecorded:
+    believed = head if _is_subject_trusted(row.type, row.queue, row.reason) else None
+    # A body that is not an envelope has no event_id; the id of the dead letter replaces it.
     return DeadLetterRecorded(
         dead_event_id=row.event_id or row.id,
         queue=row.queue,
@@ -211,19 +211,19 @@ def _announcement(row: store.NewDeath, head: EnvelopeHead | None) -> DeadLetterR
 
 
 def _brand(head: EnvelopeHead | None) -> str | None:
-    """Whose it is, if that is a slug; whoever sent it may have written anything."""
+    """The slug of the message's brand; None if the payload names none or an invalid one."""
     brand = _subject(head).get("brand_slug")
     return None if brand is None else str(brand)
 
 
-def _is_about_what_it_says(message_type: str | None, queue: str, reason: str) -> bool:
-    """Whether its death may cost what it names: not if its sender may not say so, or sent it where it was never handled."""
+def _is_subject_trusted(message_type: str | None, queue: str, reason: str) -> bool:
+    """Whether the payload's subject counts: the sender was allowed to send it, and to this queue."""
     entry = CATALOGUE.get(message_type or "")
     return reason != Reason.FALSE_CLAIM and (entry is None or entry.queue == queue)
 
 
 def _subject(head: EnvelopeHead | None) -> dict[str, Any]:
-    """What the message was about, as far as its payload says so in valid terms."""
+    """The valid ones among the payload's `brand_slug`, `keyword`, `content_id` and `target`."""
     subject: dict[str, Any] = {}
     for name, adapter in _SUBJECT.items():
         value = None if head is None else head.payload.get(name)

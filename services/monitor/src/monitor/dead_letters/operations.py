@@ -1,4 +1,4 @@
-"""What operators do with dead letters: replay and discard. One outcome each, however many ask at once."""
+"""Operators' replay and discard of dead letters. If several operators decide at once, one decision takes effect."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -12,53 +12,53 @@ from envelope import new_event_id
 from messaging import Database, Transaction
 from messaging.headers import REPLAY_OF
 from monitor.dead_letters import store
-from monitor.dead_letters.domain import DeadMessageId, Refusal, refuse_discard, refuse_replay
-from monitor.dead_letters.rewriting import replay_of
+from monitor.dead_letters.domain import DeadLetterRefusal, DeadMessageId, discard_refusal, replay_refusal
+from monitor.dead_letters.replays import replay_of
 
 log = structlog.get_logger(__name__)
 
 _MOST_BYTES: Final = 8 * 1024 * 1024
-"""Of the bodies that one request sends again: they are in memory together, as they were and as they will be."""
-_NOTHING_SAID: Final = store.Decision()
+"""Total size of the bodies that one request replays: memory holds each twice, before and after rewriting."""
+_NOTHING_SAID: Final = store.OperatorDecision()
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
-    """There is no such dead letter."""
+class UnknownDeadLetter:
+    """No dead letter of this id is visible to the caller."""
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class ReplayResult:
     """Dead letter → `event_id` of its replay."""
 
     replays: dict[DeadMessageId, UUID]
     last: UUID | None = None
-    """Where to go on; None if no more of them are open."""
+    """Id after which the next request continues; None if no more are open."""
 
 
 @dataclass(frozen=True, slots=True)
-class Discarded:
+class DiscardResult:
     ids: list[UUID]
     last: UUID | None
-    """Where to go on; None if no more of them are open."""
+    """Id after which the next request continues; None if no more are open."""
 
 
-class Operations:
+class DeadLetterOperations:
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def replay(
         self,
         dead: UUID,
-        decision: store.Decision = _NOTHING_SAID,
+        decision: store.OperatorDecision = _NOTHING_SAID,
         brands: Collection[str] | None = None,
-    ) -> Replayed | Refusal | Unknown:
-        """Sends a dead message again, to the queue it died in; of one that is about none of the brands it is said that there is none."""
+    ) -> ReplayResult | DeadLetterRefusal | UnknownDeadLetter:
+        """Sends a dead letter's message to its queue again. `brands` limits the caller to these; others count as unknown."""
         async with self._database.transaction() as tx:
-            claimed = await store.claim(tx.connection, dead, brands)
+            claimed = await store.lock_dead_letter(tx.connection, dead, brands)
             if claimed is None:
-                return Unknown()
-            refusal = refuse_replay(claimed.standing)
+                return UnknownDeadLetter()
+            refusal = replay_refusal(claimed.standing)
             if refusal is not None:
                 return refusal
             replays = _send_again(tx, [claimed])
@@ -74,33 +74,36 @@ class Operations:
             reason=decision.why,
             by=decision.by,
         )
-        return Replayed(replays)
+        return ReplayResult(replays)
 
     async def replay_all(
-        self, selection: store.Selection, limit: int, decision: store.Decision = _NOTHING_SAID
-    ) -> Replayed:
-        """Replays the selected open ones, oldest first, up to `limit`; those that cannot be replayed stay as they are.
+        self,
+        selection: store.DeadLetterSelection,
+        limit: int,
+        decision: store.OperatorDecision = _NOTHING_SAID,
+    ) -> ReplayResult:
+        """Replays up to `limit` of the selected open dead letters, the oldest first; those that no consumer could read stay open.
 
-        Large ones are sent in smaller pieces: there may be more of them than were replayed, although those are fewer than `limit`.
+        The total size of one call is bounded: fewer than `limit` may be replayed although more are open.
         """
         async with self._database.transaction() as tx:
-            claimed, is_more = await store.claim_open(tx.connection, selection, limit, _MOST_BYTES)
+            claimed, is_more = await store.lock_open(tx.connection, selection, limit, _MOST_BYTES)
             if not claimed:
-                return Replayed({})
+                return ReplayResult({})
             replays = _send_again(tx, claimed)
             await store.mark_replaying(tx.connection, replays, decision)
         log.info("dead_letters_replayed", count=len(replays), reason=decision.why, by=decision.by)
-        return Replayed(replays, claimed[-1].standing.id if is_more else None)
+        return ReplayResult(replays, claimed[-1].standing.id if is_more else None)
 
     async def discard(
-        self, dead: UUID, decision: store.Decision, brands: Collection[str] | None = None
-    ) -> Refusal | Unknown | None:
-        """Closes a dead letter for good; None if that was done. Of other brands', as above."""
+        self, dead: UUID, decision: store.OperatorDecision, brands: Collection[str] | None = None
+    ) -> DeadLetterRefusal | UnknownDeadLetter | None:
+        """Closes a dead letter for good and returns None, or returns why not. `brands` as in `replay`."""
         async with self._database.transaction() as tx:
-            claimed = await store.claim(tx.connection, dead, brands)
+            claimed = await store.lock_dead_letter(tx.connection, dead, brands)
             if claimed is None:
-                return Unknown()
-            refusal = refuse_discard(claimed.standing, now=claimed.now)
+                return UnknownDeadLetter()
+            refusal = discard_refusal(claimed.standing, now=claimed.now)
             if refusal is None:
                 await store.mark_discarded(tx.connection, claimed.standing.id, decision)
                 log.info(
@@ -109,17 +112,17 @@ class Operations:
             return refusal
 
     async def discard_all(
-        self, selection: store.Selection, limit: int, decision: store.Decision
-    ) -> Discarded:
-        """Closes the selected open ones for good, oldest first, up to `limit`."""
+        self, selection: store.DeadLetterSelection, limit: int, decision: store.OperatorDecision
+    ) -> DiscardResult:
+        """Closes up to `limit` of the selected open dead letters for good, the oldest first."""
         async with self._database.transaction() as tx:
             ids = await store.discard_open(tx.connection, selection, limit, decision)
         if ids:
             log.info("dead_letters_discarded", count=len(ids), reason=decision.why, by=decision.by)
-        return Discarded(ids, ids[-1] if len(ids) == limit else None)
+        return DiscardResult(ids, ids[-1] if len(ids) == limit else None)
 
 
-def _send_again(tx: Transaction, claimed: Sequence[store.Claimed]) -> dict[DeadMessageId, UUID]:
+def _send_again(tx: Transaction, claimed: Sequence[store.LockedDeadLetter]) -> dict[DeadMessageId, UUID]:
     """Dead letter → `event_id` of its replay."""
     replays: dict[DeadMessageId, UUID] = {}
     for one in claimed:

@@ -1,17 +1,17 @@
-"""The dead letters of a brand, removed when it is erased."""
+"""Removes the dead letters of an erased brand."""
 
 from typing import Final
 from uuid import UUID
 
 from chassis import Connection
-from monitor.dead_letters.rewriting import read_head
+from monitor.dead_letters.replays import read_head
 from monitor.erased import brand_of
 
 _AT_ONCE: Final = 200
 
 
 async def remove(connection: Connection, brand: str) -> int:
-    """Piece by piece: bodies are as large as messages may be. Which brand one is about, its payload says."""
+    """Deletes the dead letters with this brand in their payload, in batches, since bodies are large; returns their number."""
     removed, after = 0, UUID(int=0)
     while True:
         rows = await connection.fetch(
@@ -29,5 +29,5 @@ async def remove(connection: Connection, brand: str) -> int:
 
 
 def _count(status: str) -> int:
-    """Of `DELETE 5`."""
+    """The number in a status such as `DELETE 5`."""
     return int(status.rpartition(" ")[2])

@@ -1,4 +1,4 @@
-"""Settled dead letters are kept for a while, and then go: their bodies may hold what nobody should keep."""
+"""Deletes settled dead letters after the retention period: their bodies may hold personal data."""
 
 import asyncio
 from datetime import timedelta
@@ -6,7 +6,7 @@ from typing import Final
 
 from messaging import Database
 from monitor.dead_letters import store
-from monitor.dead_letters.finished_work import forget_finished
+from monitor.dead_letters.finished_work import delete_finished
 
 _PAUSE_SECONDS: Final = 3600.0
 
@@ -19,6 +19,6 @@ class Retention:
     async def run(self) -> None:
         while True:
             async with self._database.transaction() as tx:
-                await store.forget_settled(tx.connection, self._period)
-                await forget_finished(tx.connection, self._period)
+                await store.delete_settled(tx.connection, self._period)
+                await delete_finished(tx.connection, self._period)
             await asyncio.sleep(_PAUSE_SECONDS)

@@ -13,39 +13,39 @@ from chassis.http.problem_codes import INVALID_CURSOR, INVALID_REQUEST, RefusalE
 from envelope.brand import CATALOGUE
 from messaging import Database
 from monitor import problem_codes as codes
-from monitor.dead_letters import reading
+from monitor.dead_letters import queries
 from monitor.dead_letters.api_models import (
     BulkDiscarded,
     BulkDiscardRequest,
     BulkReplayRequest,
     BulkReplayStarted,
+    DeadLetterOutcomes,
     DeadLetterPage,
+    DeadLetterSummary,
     DeadLetterView,
     DiscardRequest,
     FullDeadLetterView,
-    Outcomes,
     OutcomesRequest,
     ReplayRequest,
     ReplayStarted,
-    Summary,
     Text,
 )
-from monitor.dead_letters.domain import Problem, Refusal, State
-from monitor.dead_letters.operations import Operations, Replayed, Unknown
-from monitor.dead_letters.store import Selection
+from monitor.dead_letters.domain import DeadLetterRefusal, DeadLetterState, RefusalKind
+from monitor.dead_letters.operations import DeadLetterOperations, ReplayResult, UnknownDeadLetter
+from monitor.dead_letters.store import DeadLetterSelection
 
-CONFLICT: Final = refusal(HTTPStatus.CONFLICT, "Its state does not allow this.")
+CONFLICT: Final = refusal(HTTPStatus.CONFLICT, "The state of the dead letter does not allow this.")
 
 OUTCOMES: Final = "/v1/dead-letters/outcomes"
-"""Asks about more ids than an address has room for."""
+"""A POST, since a URL has no room for 500 ids; it changes nothing."""
 _MAX_GROUPS: Final = 200
 _CODES: Final = {
-    Problem.CONFLICT: codes.DEAD_LETTER_NOT_READY,
-    Problem.UNPROCESSABLE: codes.DEAD_LETTER_UNSUITABLE,
+    RefusalKind.CONFLICT: codes.DEAD_LETTER_NOT_READY,
+    RefusalKind.UNPROCESSABLE: codes.DEAD_LETTER_UNSUITABLE,
 }
 
 
-def routes(database: Database, operations: Operations) -> list[APIRouter]:
+def routes(database: Database, operations: DeadLetterOperations) -> list[APIRouter]:
     return [
         _reading_routes(database),
         _operating_routes(database, operations),
@@ -59,21 +59,25 @@ def _reading_routes(database: Database) -> APIRouter:
     @routes.get("", summary="Dead letters, newest first")
     async def list_dead_letters(
         caller: MayRead,
-        state: State | None = None,
-        queue: Annotated[Text | None, Query(description="The queue they died in, without -dlq.")] = None,
+        state: DeadLetterState | None = None,
+        queue: Annotated[
+            Text | None, Query(description="The queue in which they died, without -dlq.")
+        ] = None,
         type: Annotated[Text | None, Query(description="Message type.")] = None,  # noqa: A002 - the wire name
         correlation_id: Text | None = None,
         replayable: bool | None = None,
         group: Annotated[
-            Text | None, Query(description="Those that failed alike, as the summary names them.")
+            Text | None, Query(description="Only this failure group: `group` of the summary.")
         ] = None,
         keyword: Annotated[
             Text | None,
             Query(
-                description="Those whose message names this keyword or the article `content_id`; with `correlation_id` alone."
+                description="Only messages that name this keyword, or the article `content_id`; needs `correlation_id`."
             ),
         ] = None,
-        content_id: Annotated[UUID | None, Query(description="As `keyword`.")] = None,
+        content_id: Annotated[
+            UUID | None, Query(description="Only messages that name this article; needs `correlation_id`.")
+        ] = None,
         after: Annotated[UUID | None, Query(description=AFTER)] = None,
         limit: PageLimit = DEFAULT_PAGE,
         before: Annotated[UUID | None, Query(description=FORMER_AFTER, deprecated=True)] = None,
@@ -82,9 +86,9 @@ def _reading_routes(database: Database) -> APIRouter:
             name = "content_id" if keyword is None else "keyword"
             raise RefusalError(
                 INVALID_REQUEST,
-                f"{name}: only the messages of one chain are searched; give its correlation_id",
+                f"{name}: searches the messages of one chain only; give its correlation_id",
             )
-        wanted = reading.Filter(
+        wanted = queries.DeadLetterFilter(
             state,
             _source_queue(queue),
             type,
@@ -96,11 +100,11 @@ def _reading_routes(database: Database) -> APIRouter:
             content_id,
         )
         async with database.connection() as connection:
-            page = await reading.page(connection, wanted, limit=limit + 1, before=after or before)
+            page = await queries.fetch_page(connection, wanted, limit=limit + 1, before=after or before)
         if page is None:
             raise RefusalError(
                 INVALID_CURSOR,
-                f"after: there is no dead letter {after or before}; begin again without `after`",
+                f"after: there is no dead letter {after or before}; request the first page, without `after`",
             )
         items = [DeadLetterView.model_validate(item) for item in page.items[:limit]]
         following = items[-1].id if len(page.items) > limit else None
@@ -108,14 +112,14 @@ def _reading_routes(database: Database) -> APIRouter:
             items=items, next=following, matching=page.matching, open=page.open, now=page.now
         )
 
-    @routes.get("/summary", summary="Like failures, grouped")
+    @routes.get("/summary", summary="Dead letters grouped by failure")
     async def summarize_dead_letters(
-        caller: MayRead, state: State | None = State.OPEN, queue: Text | None = None
-    ) -> Summary:
-        wanted = reading.Filter(state, _source_queue(queue), brands=caller.brands)
+        caller: MayRead, state: DeadLetterState | None = DeadLetterState.OPEN, queue: Text | None = None
+    ) -> DeadLetterSummary:
+        wanted = queries.DeadLetterFilter(state, _source_queue(queue), brands=caller.brands)
         async with database.connection() as connection:
-            groups = await reading.alike(connection, wanted, limit=_MAX_GROUPS)
-        return Summary.model_validate({"groups": groups})
+            groups = await queries.failure_groups(connection, wanted, limit=_MAX_GROUPS)
+        return DeadLetterSummary.model_validate({"groups": groups})
 
     @routes.get(
         "/{dead_letter_id}",
@@ -128,13 +132,13 @@ def _reading_routes(database: Database) -> APIRouter:
     return routes
 
 
-def _operating_routes(database: Database, operations: Operations) -> APIRouter:
+def _operating_routes(database: Database, operations: DeadLetterOperations) -> APIRouter:
     routes = router("/dead-letters")
 
     @routes.post(
         "/{dead_letter_id}/replay",
         status_code=202,
-        summary="Send it again to the queue it died in",
+        summary="Replay a dead letter to its queue",
         responses={**UNKNOWN, **CONFLICT},
     )
     async def replay_dead_letter(
@@ -143,18 +147,18 @@ def _operating_routes(database: Database, operations: Operations) -> APIRouter:
         dead = _identity(dead_letter_id)
         asked = request or ReplayRequest()
         match await operations.replay(dead, asked.decision(asked.reason), caller.brands):
-            case Replayed():
+            case ReplayResult():
                 return await _read(database, dead, caller)
-            case Refusal() as refusal:
+            case DeadLetterRefusal() as refusal:
                 _refuse(dead, "replayed", refusal)
-            case Unknown():
+            case UnknownDeadLetter():
                 raise _not_found(dead_letter_id)
             case other:
                 assert_never(other)
 
     @routes.post(
         "/{dead_letter_id}/discard",
-        summary="Close it for good, unhandled",
+        summary="Discard a dead letter for good",
         responses={**UNKNOWN, **CONFLICT},
     )
     async def discard_dead_letter(
@@ -164,9 +168,9 @@ def _operating_routes(database: Database, operations: Operations) -> APIRouter:
         match await operations.discard(dead, request.decision(request.reason), caller.brands):
             case None:
                 return await _read(database, dead, caller)
-            case Refusal() as refusal:
+            case DeadLetterRefusal() as refusal:
                 _refuse(dead, "discarded", refusal)
-            case Unknown():
+            case UnknownDeadLetter():
                 raise _not_found(dead_letter_id)
             case other:
                 assert_never(other)
@@ -174,7 +178,7 @@ def _operating_routes(database: Database, operations: Operations) -> APIRouter:
     return routes
 
 
-def _bulk_routes(database: Database, operations: Operations) -> APIRouter:
+def _bulk_routes(database: Database, operations: DeadLetterOperations) -> APIRouter:
     routes = router("/dead-letters")
 
     @routes.post(
@@ -190,25 +194,25 @@ def _bulk_routes(database: Database, operations: Operations) -> APIRouter:
 
     @routes.post(
         "/discard",
-        summary="Close open dead letters for good, oldest first",
+        summary="Discard open dead letters for good, oldest first",
     )
     async def discard_dead_letters(caller: MayOperate, request: BulkDiscardRequest) -> BulkDiscarded:
         decision = request.decision(request.reason)
         done = await operations.discard_all(_selection(request, caller), request.limit, decision)
         return BulkDiscarded(discarded=len(done.ids), ids=done.ids, next=done.last)
 
-    @routes.post("/outcomes", summary="How several dead letters stand")
-    async def get_dead_letter_outcomes(caller: MayRead, request: OutcomesRequest) -> Outcomes:
+    @routes.post("/outcomes", summary="States of several dead letters")
+    async def get_dead_letter_outcomes(caller: MayRead, request: OutcomesRequest) -> DeadLetterOutcomes:
         async with database.connection() as connection:
-            rows = await reading.outcomes(connection, request.ids, caller.brands)
-        return Outcomes.model_validate({"outcomes": rows})
+            rows = await queries.fetch_outcomes(connection, request.ids, caller.brands)
+        return DeadLetterOutcomes.model_validate({"outcomes": rows})
 
     return routes
 
 
 async def _read(database: Database, dead: UUID, caller: Caller) -> FullDeadLetterView:
     async with database.connection() as connection:
-        row = await reading.one(connection, dead, caller.brands)
+        row = await queries.fetch_dead_letter(connection, dead, caller.brands)
     if row is None:
         raise _not_found(str(dead))
     return FullDeadLetterView.of(row)
@@ -221,8 +225,8 @@ def _identity(text: str) -> UUID:
         raise _not_found(text) from None
 
 
-def _selection(request: BulkReplayRequest | BulkDiscardRequest, caller: Caller) -> Selection:
-    return Selection(
+def _selection(request: BulkReplayRequest | BulkDiscardRequest, caller: Caller) -> DeadLetterSelection:
+    return DeadLetterSelection(
         queue=_source_queue(request.queue),
         type=request.type,
         group=request.group,
@@ -234,7 +238,7 @@ def _selection(request: BulkReplayRequest | BulkDiscardRequest, caller: Caller) 
 
 
 def _source_queue(queue: str | None) -> str | None:
-    """People name either queue of the pair, by its name of today or a former one."""
+    """The current name of a queue; callers may give a former name, or that of its dead-letter queue."""
     return None if queue is None else CATALOGUE.name_today(queue.removesuffix("-dlq"))
 
 
@@ -245,5 +249,5 @@ def _not_found(dead: str) -> RefusalError:
     )
 
 
-def _refuse(dead: UUID, wish: str, refusal: Refusal) -> NoReturn:
+def _refuse(dead: UUID, wish: str, refusal: DeadLetterRefusal) -> NoReturn:
     raise RefusalError(_CODES[refusal.problem], f"dead letter {dead} cannot be {wish}: {refusal.reason}")

@@ -1,4 +1,4 @@
-"""Writing down deaths and what became of them: the statements behind handlers and operations."""
+"""SQL that writes dead letters and their states, for handlers and operations."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -15,16 +15,16 @@ from envelope import DeadLetterResolved
 from messaging.headers import BAGGAGE, TRACEPARENT, TRACESTATE, Reason
 from monitor.dead_letters import groups
 from monitor.dead_letters.domain import (
-    Beginning,
+    DeadLetterSnapshot,
+    DeadLetterState,
     DeadMessageId,
-    Standing,
-    State,
+    InitialState,
     handled_resolution,
     replaced_resolution,
 )
 
-# Deaths and word of handled replays come over different queues. Each must see what the other has written, so word is
-# taken in alone, while any number of batches of deaths may be recorded side by side.
+# Dead letters and reports of handled replays arrive over different queues, and each must see the other's rows. So reports
+# take this lock alone, while any number of batches of dead letters share it.
 _ORDER: Final = 7_305_811_405
 _STANDING: Final = "id, state, replayable, replayed_at, replay_event_id, resolution, asked_at"
 _CLAIMED: Final = (
@@ -35,12 +35,12 @@ _WRITTEN: Final = (
     "id, event_id, queue, type, source, correlation_id, payload, headers, reason, exception_type, detail, stack, frame,"
     " attempts, service, first_failed_at, failed_at, replayable, state, replay_of, resolution, brand_slug, asked_at"
 )
-"""Of `NewDeath`, in the order of `_columns`; behind them come the pieces of work."""
+"""Columns of `NewDeadLetter` in the order of `_columns`; `work_ids` comes last."""
 
 
 @dataclass(frozen=True, slots=True)
-class NewDeath:
-    """A row to be."""
+class NewDeadLetter:
+    """A dead letter to insert."""
 
     id: DeadMessageId
     event_id: UUID | None
@@ -60,61 +60,61 @@ class NewDeath:
     first_failed_at: datetime | None
     failed_at: datetime
     replayable: bool
-    beginning: Beginning
+    beginning: InitialState
     brand: str | None = None
-    """That it says it is about."""
+    """The brand that the payload names."""
     work_ids: Sequence[UUID] = ()
-    """The pieces of work that it is about, as `finished_work` stores them."""
+    """Its pieces of work, as `finished_work` stores them."""
     asked_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
-    """A dead message under its row lock."""
+class LockedDeadLetter:
+    """A dead letter under its row lock."""
 
-    standing: Standing
+    standing: DeadLetterSnapshot
     queue: str
     payload: bytes
     trace: dict[str, str]
-    """The headers that name its trace; empty if it has none."""
+    """The headers of its trace; empty if it has none."""
     now: datetime
-    """By the database's clock."""
+    """The database's time."""
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
-    """Which open dead messages; None means any. They are gone through oldest first."""
+class DeadLetterSelection:
+    """Conditions on open dead letters, processed the oldest first; None means any."""
 
     queue: str | None = None
     type: str | None = None
     group: str | None = None
     ids: tuple[UUID, ...] | None = None
     until: datetime | None = None
-    """Recorded no later than this: a replay may die at once, and must not be taken for one that was waiting."""
+    """Only those recorded up to this time, so that a replay that dies at once is not selected again."""
     after: UUID | None = None
-    """Only those that come after this one."""
+    """Only those that follow this one."""
     brands: Collection[str] | None = None
-    """About one of these, as whoever asks may see no other."""
+    """The brands that the caller may see."""
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """Who asked for something, as they called themselves, and why; None if they did not say."""
+class OperatorDecision:
+    """The name and the reason that an operator gave; None if not given. The name is not verified."""
 
     by: str | None = None
     why: str | None = None
 
 
-async def share_order(connection: Connection) -> None:
+async def lock_shared(connection: Connection) -> None:
     await connection.execute("select pg_advisory_xact_lock_shared($1)", _ORDER)
 
 
-async def take_order(connection: Connection) -> None:
+async def lock_exclusive(connection: Connection) -> None:
     await connection.execute("select pg_advisory_xact_lock($1)", _ORDER)
 
 
 async def handled_messages(connection: Connection, event_ids: Sequence[UUID]) -> dict[tuple[UUID, str], UUID]:
-    """(event_id, queue) of the messages whose work is known to be done → the message that did it."""
+    """(event_id, queue) of handled messages → the message that a consumer handled in their place."""
     rows = await connection.fetch(
         "select replay_event_id as event_id, queue, replay_event_id from handled_replays"
         " where replay_event_id = any($1)"
@@ -126,8 +126,10 @@ async def handled_messages(connection: Connection, event_ids: Sequence[UUID]) ->
     return {(row["event_id"], row["queue"]): row["replay_event_id"] for row in rows}
 
 
-async def replayed_as(connection: Connection, event_ids: Sequence[UUID]) -> dict[tuple[UUID, str], Standing]:
-    """(event_id, queue) of replays → the death each was made for, locked."""
+async def earlier_dead_letters(
+    connection: Connection, event_ids: Sequence[UUID]
+) -> dict[tuple[UUID, str], DeadLetterSnapshot]:
+    """(event_id, queue) of replays → the dead letter that each repeats, locked."""
     rows = await connection.fetch(
         f"select queue, {_STANDING} from dead_messages where replay_event_id = any($1)"  # noqa: S608 - constants
         " order by id for update",
@@ -136,8 +138,8 @@ async def replayed_as(connection: Connection, event_ids: Sequence[UUID]) -> dict
     return {(row["replay_event_id"], row["queue"]): _standing(row) for row in rows}
 
 
-async def insert(connection: Connection, rows: Sequence[NewDeath]) -> set[UUID]:
-    """Writes deaths down; returns the ids of those that were not there already."""
+async def insert(connection: Connection, rows: Sequence[NewDeadLetter]) -> set[UUID]:
+    """Inserts dead letters; returns the ids of those that are new."""
     inserted = await connection.fetch(
         f"insert into dead_messages ({_WRITTEN}, work_ids, resolved_at)"  # noqa: S608 - constants
         f" select {_WRITTEN}, work_ids::uuid[], case when resolution is not null then now() end"
@@ -152,7 +154,7 @@ async def insert(connection: Connection, rows: Sequence[NewDeath]) -> set[UUID]:
     return {row["id"] for row in inserted}
 
 
-def _columns(rows: Sequence[NewDeath]) -> list[list[Any]]:
+def _columns(rows: Sequence[NewDeadLetter]) -> list[list[Any]]:
     return [
         [row.id for row in rows],
         [row.event_id for row in rows],
@@ -177,13 +179,13 @@ def _columns(rows: Sequence[NewDeath]) -> list[list[Any]]:
         [row.beginning.resolution for row in rows],
         [row.brand for row in rows],
         [row.asked_at for row in rows],
-        # Arrays of different lengths fit in no array; their text does.
+        # PostgreSQL has no array of arrays of different lengths, so they are passed as text.
         [f"{{{','.join(map(str, row.work_ids))}}}" for row in rows],
     ]
 
 
 async def close_replaced(connection: Connection, successors: Mapping[DeadMessageId, DeadMessageId]) -> None:
-    """Deaths whose replay died make way for the new ones."""
+    """Resolves earlier dead letters after their replays died: earlier id → id of the new dead letter."""
     if successors:
         await connection.execute(
             "update dead_messages d set state = 'resolved', resolution = f.resolution, resolved_at = now()"
@@ -193,7 +195,7 @@ async def close_replaced(connection: Connection, successors: Mapping[DeadMessage
         )
 
 
-async def note_handled(connection: Connection, notices: Sequence[DeadLetterResolved]) -> None:
+async def record_handled(connection: Connection, notices: Sequence[DeadLetterResolved]) -> None:
     await connection.execute(
         "insert into handled_replays (replay_event_id, dead_event_id, queue)"
         " select * from unnest($1::uuid[], $2::uuid[], $3::text[]) on conflict do nothing",
@@ -201,7 +203,7 @@ async def note_handled(connection: Connection, notices: Sequence[DeadLetterResol
         [notice.dead_event_id for notice in notices],
         [notice.queue for notice in notices],
     )
-    # A command may settle the letters of several that it replaces.
+    # A command may resolve the dead letters of several commands that it replaces.
     further = await connection.fetch(
         "select distinct on (dead_event_id, queue) dead_event_id, queue, replay_event_id"
         " from unnest($1::uuid[], $2::uuid[], $3::text[]) as n (replay_event_id, dead_event_id, queue)"
@@ -219,18 +221,18 @@ async def note_handled(connection: Connection, notices: Sequence[DeadLetterResol
 
 
 async def resolve_handled(connection: Connection, replay_event_ids: Sequence[UUID]) -> None:
-    """Settles what those replays have settled.
+    """Resolves the dead letters that these handled replays settle.
 
-    That is the deaths each was made for, a death of the replay itself that only the broker believes in, and a death
-    replayed past these records. One that was given up for lost and discarded was handled after all.
+    These are the dead letter that a replay repeats, and open ones of the replay or the original itself.
+    A discarded dead letter counts as resolved if a consumer handled its replay late.
     """
     words = await connection.fetch(
         "select replay_event_id, dead_event_id, queue from handled_replays where replay_event_id = any($1)"
         " union all select handled_as, event_id, queue from settled_messages where handled_as = any($1)",
         replay_event_ids,
     )
-    # Found by their ids alone, and judged here: what the database knows of states is as old as its statistics, and by them it
-    # would go through all that are replayed for each batch of a flood.
+    # The query selects by id alone and `_settled` checks the states: with stale statistics, a condition on the state would make
+    # the planner scan all replayed rows for each batch.
     rows = await connection.fetch(
         "select id, queue, state, event_id, replay_event_id from dead_messages where replay_event_id = any($1)"
         " union"
@@ -239,7 +241,7 @@ async def resolve_handled(connection: Connection, replay_event_ids: Sequence[UUI
         [word[name] for word in words for name in ("replay_event_id", "dead_event_id")],
     )
     settled = _settled(rows, words)
-    # An operator may be at work on one of them: whoever comes second sees what the first has made of it.
+    # An operator may decide about one at the same time: the second statement waits, and sees the first one's result.
     await connection.execute(
         "update dead_messages d set state = 'resolved', resolution = f.resolution, resolved_at = now()"
         " from unnest($1::uuid[], $2::text[]) as f (id, resolution)"
@@ -251,19 +253,19 @@ async def resolve_handled(connection: Connection, replay_event_ids: Sequence[UUI
 
 
 def _settled(rows: Sequence[Any], words: Sequence[Any]) -> dict[UUID, UUID]:
-    """Which of the rows are settled by these words → the replay that did it."""
+    """Id of each dead letter among the rows that these reports resolve → the replay that resolves it."""
     replays = {(word["replay_event_id"], word["queue"]): word["replay_event_id"] for word in words}
     originals = {(word["dead_event_id"], word["queue"]): word["replay_event_id"] for word in words}
     settled: dict[UUID, UUID] = {}
     for row in rows:
         by: UUID | None = None
-        match State(row["state"]):
-            case State.REPLAYING | State.DISCARDED:
+        match DeadLetterState(row["state"]):
+            case DeadLetterState.REPLAYING | DeadLetterState.DISCARDED:
                 by = replays.get((row["replay_event_id"], row["queue"]))
-            case State.OPEN:
+            case DeadLetterState.OPEN:
                 dead = (row["event_id"], row["queue"])
                 by = replays.get(dead) or originals.get(dead)
-            case State.RESOLVED:
+            case DeadLetterState.RESOLVED:
                 pass
             case other:
                 assert_never(other)
@@ -273,7 +275,7 @@ def _settled(rows: Sequence[Any], words: Sequence[Any]) -> dict[UUID, UUID]:
 
 
 async def rename_queues(connection: Connection, names: Mapping[str, str]) -> list[UUID]:
-    """Puts what was recorded under former names (former → today's) under those of today; returns the replays among it."""
+    """Renames queues (former → current name) in all tables; returns the ids of replays among the changed rows."""
     former, today = list(names), list(names.values())
     handled = await connection.fetch(
         "update handled_replays h set queue = f.today from unnest($1::text[], $2::text[]) as f (former, today)"
@@ -298,8 +300,10 @@ async def rename_queues(connection: Connection, names: Mapping[str, str]) -> lis
     ]
 
 
-async def claim(connection: Connection, dead: UUID, brands: Collection[str] | None = None) -> Claimed | None:
-    """Locks one dead message, if it is about one of the brands, waiting for whoever works on it."""
+async def lock_dead_letter(
+    connection: Connection, dead: UUID, brands: Collection[str] | None = None
+) -> LockedDeadLetter | None:
+    """Locks a dead letter if it belongs to one of the brands; waits for another transaction that holds it."""
     row = await connection.fetchrow(
         f"select {_CLAIMED} from dead_messages"  # noqa: S608 - constants
         " where id = $1 and ($2::text[] is null or brand_slug = any ($2)) for update",
@@ -309,15 +313,15 @@ async def claim(connection: Connection, dead: UUID, brands: Collection[str] | No
     return None if row is None else _claimed(row)
 
 
-async def claim_open(
-    connection: Connection, selection: Selection, limit: int, most_bytes: int
-) -> tuple[list[Claimed], bool]:
-    """Locks up to `limit` of the selected open and replayable messages, the oldest first, past those at work.
+async def lock_open(
+    connection: Connection, selection: DeadLetterSelection, limit: int, most_bytes: int
+) -> tuple[list[LockedDeadLetter], bool]:
+    """Locks up to `limit` of the selected open and replayable dead letters, the oldest first; skips locked rows.
 
-    Those that claim what their sender may not are only among them if named by id or by group: their consumer would refuse most.
+    Dead letters with the reason `false_claim` are included only by id or group: their consumer would refuse most of them.
 
     Returns:
-        As many of them as have bodies of `most_bytes` together, at least one; and whether there may be more than these.
+        As many as fit into `most_bytes` of bodies, at least one; and whether there may be more.
     """
     where, values = await _selected(connection, selection)
     if selection.ids is None and selection.group is None:
@@ -331,7 +335,7 @@ async def claim_open(
     sizes = accumulate(row["size"] for row in found)
     chosen = [row["id"] for row, size in zip(found, sizes, strict=True) if size <= most_bytes]
     chosen = chosen or [row["id"] for row in found[:1]]
-    # By a statement of its own, which sees them as they have been since they were locked.
+    # A second statement reads the rows as they are since they were locked.
     rows = await connection.fetch(
         f"select {_CLAIMED} from dead_messages where id = any($1::uuid[]) order by recorded_at, id",  # noqa: S608 - constants
         chosen,
@@ -340,9 +344,9 @@ async def claim_open(
 
 
 async def discard_open(
-    connection: Connection, selection: Selection, limit: int, decision: Decision
+    connection: Connection, selection: DeadLetterSelection, limit: int, decision: OperatorDecision
 ) -> list[UUID]:
-    """Closes up to `limit` of the selected open messages, the oldest first, past those at work; returns their ids."""
+    """Discards up to `limit` of the selected open dead letters, the oldest first; skips locked rows. Returns their ids."""
     where, values = await _selected(connection, selection)
     n = len(values)
     rows = await connection.fetch(
@@ -360,10 +364,10 @@ async def discard_open(
     return [row["id"] for row in rows]
 
 
-async def _selected(connection: Connection, selection: Selection) -> tuple[str, list[Any]]:
+async def _selected(connection: Connection, selection: DeadLetterSelection) -> tuple[str, list[Any]]:
     """The condition of a row `d`, and the values of its parameters.
 
-    Only what is asked for stands in it, so that one of the indexes fits and each piece goes on where the last one ended.
+    It names only the conditions that are set, so that one of the indexes fits and each page continues after the last.
     """
     conditions, values = ["d.state = 'open'"], list[Any]()
 
@@ -395,7 +399,7 @@ async def _selected(connection: Connection, selection: Selection) -> tuple[str, 
 
 
 async def mark_replaying(
-    connection: Connection, replays: Mapping[DeadMessageId, UUID], decision: Decision
+    connection: Connection, replays: Mapping[DeadMessageId, UUID], decision: OperatorDecision
 ) -> None:
     await connection.execute(
         "update dead_messages d set state = 'replaying', replayed_at = clock_timestamp(), replay_event_id = f.replay,"
@@ -407,7 +411,7 @@ async def mark_replaying(
     )
 
 
-async def mark_discarded(connection: Connection, dead: DeadMessageId, decision: Decision) -> None:
+async def mark_discarded(connection: Connection, dead: DeadMessageId, decision: OperatorDecision) -> None:
     await connection.execute(
         "update dead_messages set state = 'discarded', resolution = $2, resolved_at = clock_timestamp(),"
         " decided_by = $3, decided_why = $2 where id = $1",
@@ -417,7 +421,7 @@ async def mark_discarded(connection: Connection, dead: DeadMessageId, decision: 
     )
 
 
-async def forget_settled(connection: Connection, older_than: timedelta) -> None:
+async def delete_settled(connection: Connection, older_than: timedelta) -> None:
     await connection.execute(
         "delete from dead_messages where state in ('resolved', 'discarded') and resolved_at < now() - $1::interval",
         older_than,
@@ -430,15 +434,15 @@ async def forget_settled(connection: Connection, older_than: timedelta) -> None:
     )
 
 
-def _claimed(row: Any) -> Claimed:
+def _claimed(row: Any) -> LockedDeadLetter:
     trace = {name: row[name] for name in (TRACEPARENT, TRACESTATE, BAGGAGE) if row[name] is not None}
-    return Claimed(_standing(row), row["queue"], row["payload"], trace, row["now"])
+    return LockedDeadLetter(_standing(row), row["queue"], row["payload"], trace, row["now"])
 
 
-def _standing(row: Any) -> Standing:
-    return Standing(
+def _standing(row: Any) -> DeadLetterSnapshot:
+    return DeadLetterSnapshot(
         id=DeadMessageId(row["id"]),
-        state=State(row["state"]),
+        state=DeadLetterState(row["state"]),
         replayable=row["replayable"],
         replayed_at=row["replayed_at"],
         replay_event_id=row["replay_event_id"],

@@ -1,34 +1,42 @@
-"""Notifications: what wants somebody's eye is noticed, and told where people are."""
+"""Notifications: polls services for conditions that need attention, and sends messages about them."""
 
-from monitor.notifications.domain import Kind
-from monitor.notifications.gateway import Gateway
-from monitor.notifications.noticing import Noticing
-from monitor.notifications.orchestrator import Orchestrator
-from monitor.notifications.posts import Posts
-from monitor.notifications.retention import keep_log
+from monitor.notifications.brand_activity import BrandActivityClient
+from monitor.notifications.domain import NotificationKind
+from monitor.notifications.gateway import NotifierGateway
+from monitor.notifications.notifier import Notifier
+from monitor.notifications.poller import NotificationPoller
+from monitor.notifications.post_activity import PostActivityClient
+from monitor.notifications.retention import enforce_retention
 from monitor.notifications.routes import notification_routes
-from monitor.notifications.sources import Accounts, Brands, Budgets, DeadLetters, Receipts, Routes, Source
+from monitor.notifications.sources import (
+    AccountsSource,
+    BrandsSource,
+    BudgetsSource,
+    DeadLettersSource,
+    NotificationSource,
+    ReceiptsSource,
+    RoutesSource,
+)
 from monitor.notifications.store import erase, open_by_kind, routes_by_state
-from monitor.notifications.summary import Summaries
-from monitor.notifications.telling import Telling
+from monitor.notifications.summary import SummaryComposer
 
 __all__ = [
-    "Accounts",
-    "Brands",
-    "Budgets",
-    "DeadLetters",
-    "Gateway",
-    "Kind",
-    "Noticing",
-    "Orchestrator",
-    "Posts",
-    "Receipts",
-    "Routes",
-    "Source",
-    "Summaries",
-    "Telling",
+    "AccountsSource",
+    "BrandActivityClient",
+    "BrandsSource",
+    "BudgetsSource",
+    "DeadLettersSource",
+    "NotificationKind",
+    "NotificationPoller",
+    "NotificationSource",
+    "Notifier",
+    "NotifierGateway",
+    "PostActivityClient",
+    "ReceiptsSource",
+    "RoutesSource",
+    "SummaryComposer",
+    "enforce_retention",
     "erase",
-    "keep_log",
     "notification_routes",
     "open_by_kind",
     "routes_by_state",

@@ -1,4 +1,4 @@
-"""What is told, whom, and when. Pure: no I/O, no clock, no randomness."""
+"""Which notifications a route sends, and when. Pure: no I/O, no clock, no randomness."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,53 +12,53 @@ from chassis.quiet_hours import QuietHours
 from chassis.time_zones import moment, zone_called
 
 MOST_IN_FULL: Final = 20
-"""Of one message; the others are counted."""
+"""Items that a message shows in full; it counts the others."""
 MANY_MORE: Final = 10
-"""Times as many as were told of last: it is told again."""
+"""A route reports a count again at once after growth by this factor."""
 AGAIN_AFTER: Final = timedelta(days=1)
-"""If there are more than were told of, be it one."""
+"""After this time a route reports a count again that has grown, even by one."""
 TRIED_AGAIN_AFTER: Final = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=30))
 FAILING_TRIED_AFTER: Final = timedelta(hours=1)
-"""A route on which nothing arrives is tried with whatever waits by then."""
+"""Pause between attempts on a failing route; each attempt sends all that waits."""
 NEVER_SENT_FOR: Final = timedelta(days=1)
-"""A message that could not even be tried for so long, the gateway being away, is given up."""
+"""Age at which a message fails if the gateway was unreachable all the time."""
 _DAY: Final = timedelta(days=1)
 
 
-class Kind(StrEnum):
-    """What a notification is about."""
+class NotificationKind(StrEnum):
+    """The subject of a notification."""
 
     DEAD_LETTERS = "dead_letters"
     IN_DOUBT = "in_doubt"
-    """Posts and publications of which nobody knows whether they went out."""
+    """Posts and publications that may or may not be out."""
     BUDGETS = "budgets"
     ACCOUNTS = "accounts"
     WAITING = "waiting"
-    """Drafts and posts that a person has to decide about."""
+    """Drafts and posts that wait for review."""
     AUDITS = "audits"
     ROUTES = "routes"
-    """Of notifications, on which nothing arrives."""
+    """Notification routes that fail."""
     SERVICES = "services"
-    """That cannot be looked at, so that nothing would be noticed."""
+    """Services that do not answer, so that their conditions are unknown."""
 
 
 class Severity(StrEnum):
     INFO = "info"
     WARNING = "warning"
     CRITICAL = "critical"
-    """Passes quiet hours."""
+    """Ignores quiet hours."""
 
     @property
     def rank(self) -> int:
         return list(Severity).index(self)
 
 
-class About(StrEnum):
-    """What is said of a notification."""
+class NotificationEvent(StrEnum):
+    """Why a message mentions a notification."""
 
     NEW = "new"
     MORE = "more"
-    """There are many more by now, or it is worse."""
+    """The count has grown much, or the severity has."""
     RESOLVED = "resolved"
 
 
@@ -74,27 +74,27 @@ class Weekday(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Something that is so at the moment, or has happened, as a source sees it. No text of a secret or of a message's payload is in it."""
+    """A state or an event that a source reports. Its texts contain no secret and no payload of a message."""
 
-    kind: Kind
+    kind: NotificationKind
     key: str
-    """With kind and brand, what makes two the same."""
+    """Identifies the condition, together with kind and brand."""
     severity: Severity
     title: str
     detail: str = ""
     command: str = ""
-    """What to look at it with."""
+    """A `brandctl` command that shows more."""
     link: str | None = None
     brand: str | None = None
-    """None: it is the operators' business."""
+    """None: it concerns operators only."""
     count: int | None = None
     is_event: bool = False
-    """It has happened and is told once; otherwise it is so until it is seen not to be."""
+    """Whether it is an event, which is reported once; a state lasts until its source no longer reports it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """A notification as a route knows it."""
+class NotificationSnapshot:
+    """A notification, with what one route has sent about it (`told_…`)."""
 
     notification_id: UUID
     kind: str
@@ -112,15 +112,15 @@ class Standing:
     resolved_at: datetime | None
     acknowledged_at: datetime | None
     begun_at: datetime
-    """Since when it is to be told on the route."""
+    """When the notification was assigned to the route."""
     told_count: int | None
     told_severity: Severity | None
     told_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
-    """When a route gets the weekly summary: at a time of the day by the clocks of a zone."""
+class SummarySchedule:
+    """When a route gets the weekly summary: a weekday and a local time."""
 
     weekday: Weekday
     at: time
@@ -128,14 +128,14 @@ class Summary:
 
     @classmethod
     def read(cls, weekday: str, at: str, time_zone: str) -> Self:
-        """Raises chassis.time_zones.UntimelyError: there is no such zone."""
+        """Parses the fields; raises chassis.time_zones.UntimelyError for an unknown zone."""
         return cls(Weekday(weekday), time.fromisoformat(at), zone_called(time_zone))
 
-    def told(self) -> dict[str, str]:
+    def as_json(self) -> dict[str, str]:
         return {"weekday": self.weekday.value, "at": f"{self.at:%H:%M}", "time_zone": self.zone.key}
 
     def next_after(self, now: datetime) -> datetime:
-        """Once a week, also where clocks are changed: a time that exists twice is the first, one that does not is when they are changed."""
+        """The next due time. Where clocks change, an ambiguous time means the first, and a skipped time the moment of the change."""
         today = now.astimezone(self.zone).date()
         days = (today + number * _DAY for number in range(9))
         wanted = list(Weekday).index(self.weekday)
@@ -145,34 +145,34 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
-    """Who is told of what, and through which account."""
+class NotificationRoute:
+    """Which notifications go out through which account, and when."""
 
     name: str
     account: str
     addresses: tuple[str, ...] = ()
     brand: str | None = None
-    """None: the operators', told of everything."""
+    """None: an operators' route, which gets notifications of all brands."""
     kinds: tuple[str, ...] = ()
-    """Empty: all."""
+    """Empty: all kinds."""
     quiet_hours: QuietHours | None = None
     group_seconds: int = 60
-    summary: Summary | None = None
+    summary: SummarySchedule | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """A line of a message."""
+class NotificationItem:
+    """A notification in a message."""
 
-    standing: Standing
-    about: About
+    standing: NotificationSnapshot
+    about: NotificationEvent
 
     @property
     def headline(self) -> str:
-        count = self.standing.told_count if self.about is About.RESOLVED else self.standing.count
+        count = self.standing.told_count if self.about is NotificationEvent.RESOLVED else self.standing.count
         return self.standing.title if count is None else f"{self.standing.title} ({count})"
 
-    def shown(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         standing = self.standing
         return {
             "id": str(standing.notification_id),
@@ -181,60 +181,67 @@ class Item:
             "severity": standing.severity.value,
             "brand": standing.brand,
             "title": self.headline,
-            "detail": "" if self.about is About.RESOLVED else standing.detail,
-            "command": "" if self.about is About.RESOLVED else standing.command,
-            "link": None if self.about is About.RESOLVED else standing.link,
+            "detail": "" if self.about is NotificationEvent.RESOLVED else standing.detail,
+            "command": "" if self.about is NotificationEvent.RESOLVED else standing.command,
+            "link": None if self.about is NotificationEvent.RESOLVED else standing.link,
             "count": standing.count,
         }
 
 
-def about(standing: Standing, now: datetime) -> About | None:
-    """What a route is to be told of a notification now, if anything."""
+def due_event(standing: NotificationSnapshot, now: datetime) -> NotificationEvent | None:
+    """Why a route mentions a notification now; None if it does not."""
     if standing.told_at is None:
-        # What was over before anybody was told of it is not worth a word.
-        return None if standing.resolved_at or standing.acknowledged_at else About.NEW
+        # A notification that ended before the route sent it needs no message.
+        return None if standing.resolved_at or standing.acknowledged_at else NotificationEvent.NEW
     if standing.is_event:
         return None
     told = standing.told_severity or standing.severity
     if standing.resolved_at is not None:
-        return None if told is Severity.INFO else About.RESOLVED
+        return None if told is Severity.INFO else NotificationEvent.RESOLVED
     if standing.acknowledged_at is not None:
         return None
     known, count = standing.told_count or 1, standing.count or 1
     grown = count > known and now - standing.told_at >= AGAIN_AFTER
     if standing.severity.rank > told.rank or count >= MANY_MORE * known or grown:
-        return About.MORE
+        return NotificationEvent.MORE
     return None
 
 
-def due_now(route: Route, items: Sequence[Item], now: datetime) -> list[Item]:
-    """Of what is to be told, what goes out now, the most urgent first: none while it is still being gathered, in quiet hours the critical alone."""
+def due_items(
+    route: NotificationRoute, items: Sequence[NotificationItem], now: datetime
+) -> list[NotificationItem]:
+    """The items that go out now, the most urgent first. Within `group_seconds` none do; in quiet hours only critical ones do."""
     quiet = route.quiet_hours is not None and route.quiet_hours.holds(now)
     ready = [item for item in items if not quiet or item.standing.severity is Severity.CRITICAL]
     if not ready or now < min(map(_since, ready)) + timedelta(seconds=route.group_seconds):
         return []
     return sorted(
-        ready, key=lambda item: (list(About).index(item.about), -item.standing.severity.rank, _since(item))
+        ready,
+        key=lambda item: (
+            list(NotificationEvent).index(item.about),
+            -item.standing.severity.rank,
+            _since(item),
+        ),
     )
 
 
-def _since(item: Item) -> datetime:
+def _since(item: NotificationItem) -> datetime:
     standing = item.standing
     match item.about:
-        case About.NEW:
+        case NotificationEvent.NEW:
             return max(standing.noticed_at, standing.begun_at)
-        case About.MORE:
+        case NotificationEvent.MORE:
             return standing.changed_at
-        case About.RESOLVED:
+        case NotificationEvent.RESOLVED:
             return standing.resolved_at or standing.changed_at
 
 
-def content_of(items: Sequence[Item]) -> dict[str, Any]:
-    """A message with these items, as it is stored."""
+def message_content(items: Sequence[NotificationItem]) -> dict[str, Any]:
+    """The stored content of a message with these items."""
     return {
         "title": _title(items),
         "paragraphs": [],
-        "items": [item.shown() for item in items[:MOST_IN_FULL]],
+        "items": [item.as_json() for item in items[:MOST_IN_FULL]],
         "more": max(0, len(items) - MOST_IN_FULL),
         "told": [
             {
@@ -248,10 +255,10 @@ def content_of(items: Sequence[Item]) -> dict[str, Any]:
     }
 
 
-def _title(items: Sequence[Item]) -> str:
+def _title(items: Sequence[NotificationItem]) -> str:
     if len(items) == 1:
-        return words(items[0].shown())
-    open_ones = [item for item in items if item.about is not About.RESOLVED]
+        return item_headline(items[0].as_json())
+    open_ones = [item for item in items if item.about is not NotificationEvent.RESOLVED]
     resolved = len(items) - len(open_ones)
     if not open_ones:
         return f"{resolved} notifications resolved"
@@ -260,20 +267,26 @@ def _title(items: Sequence[Item]) -> str:
     return ", ".join([f"{len(items)} notifications", *parts])
 
 
-_BEFORE: Final = {About.NEW: "", About.MORE: "Still: ", About.RESOLVED: "Resolved: "}
+_BEFORE: Final = {
+    NotificationEvent.NEW: "",
+    NotificationEvent.MORE: "Still: ",
+    NotificationEvent.RESOLVED: "Resolved: ",
+}
 
 
-def words(item: Mapping[str, Any]) -> str:
-    """The first line of an item that is stored in a message."""
+def item_headline(item: Mapping[str, Any]) -> str:
+    """The first line of a stored item."""
     critical = (
-        "Critical: " if item["severity"] == Severity.CRITICAL and item["about"] != About.RESOLVED else ""
+        "Critical: "
+        if item["severity"] == Severity.CRITICAL and item["about"] != NotificationEvent.RESOLVED
+        else ""
     )
     brand = f"{item['brand']}: " if item["brand"] else ""
-    return f"{critical}{_BEFORE[About(item['about'])]}{brand}{item['title']}"
+    return f"{critical}{_BEFORE[NotificationEvent(item['about'])]}{brand}{item['title']}"
 
 
-def tried_again_after(attempts: int, *, is_failing: bool) -> timedelta | None:
-    """When a message that did not arrive is sent again; None: it is parked. A route that is known to fail is not tried so often."""
+def retry_delay(attempts: int, *, is_failing: bool) -> timedelta | None:
+    """The delay until the next attempt; None: the message fails. A failing route gets no quick retries."""
     if is_failing or attempts > len(TRIED_AGAIN_AFTER):
         return None
     return TRIED_AGAIN_AFTER[attempts - 1]

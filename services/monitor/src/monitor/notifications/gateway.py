@@ -1,4 +1,4 @@
-"""The gateway, through whose accounts messages go out; it keeps their credentials."""
+"""Client of the gateway, which sends messages through its accounts and keeps their credentials."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from urllib.parse import quote
 from pydantic import SecretStr
 
 from chassis.http.client import PassingError, Peer, Reply, ServiceClient, UnusableAnswerError
-from monitor.notifications.channels import Ask, Channel, Mail
-from monitor.notifications.reading import read_json
+from monitor.notifications.channels import Mail, NotificationChannel, ProviderRequest
+from monitor.notifications.service_json import read_json
 
 _SECONDS: Final = 20.0
-"""For the account's own side."""
+"""Time for the provider's answer."""
 _PATIENCE: Final = 15.0
-"""Beyond that, for its turn."""
+"""Further time in the gateway's queue."""
 _MAX_BYTES: Final = 2_000_000
 _LATER: Final = frozenset({"limit.reached", "call.under_way"})
 _PERMANENT: Final = frozenset(
@@ -26,25 +26,25 @@ _PASSING: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY})
 _LONGEST_REASON: Final = 500
 
 
-class NotNowError(Exception):
-    """Nothing was tried: the gateway is away, or it is not its turn. Again after `after`."""
+class DeliveryPostponedError(Exception):
+    """The gateway is unreachable or limits the rate, so that nothing was sent; retry after `after`."""
 
     def __init__(self, reason: str, after: timedelta = timedelta(minutes=1)) -> None:
         super().__init__(reason)
         self.after = after
 
 
-class NotArrivedError(Exception):
-    """It did not arrive, or nobody knows whether it did; it may another time."""
+class DeliveryFailedError(Exception):
+    """Sending failed, or its outcome is unknown; a retry may succeed."""
 
 
-class RefusedError(Exception):
-    """It is not taken, whenever it is sent; the message says what to do."""
+class NotificationRefusedError(Exception):
+    """The account or its provider refuses the message for good; the text says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
-    """As the gateway tells of it."""
+class NotifierAccount:
+    """An account, as the gateway lists it."""
 
     name: str
     kind: str
@@ -54,14 +54,14 @@ class Account:
     detail: str | None
     expires_at: str | None
     chats: tuple[str, ...] = ()
-    """Of a bot: those that it writes to, the usual one first."""
+    """The chats that a bot may write to, the default first."""
 
     def may_be_used_by(self, brand: str | None) -> bool:
         return "*" in self.brands or (brand is not None and brand in self.brands)
 
 
-class Gateway:
-    """One for the life of the process."""
+class NotifierGateway:
+    """HTTP client of the gateway; one for each process."""
 
     def __init__(self, url: str, key: SecretStr) -> None:
         self._http = ServiceClient(
@@ -73,16 +73,16 @@ class Gateway:
     async def aclose(self) -> None:
         await self._http.aclose()
 
-    async def accounts(self) -> dict[str, Account]:
-        """By name.
+    async def accounts(self) -> dict[str, NotifierAccount]:
+        """The accounts by name.
 
         Raises:
             chassis.http.client.PassingError: the gateway does not answer.
-            chassis.http.client.UnusableAnswerError: it answers something else.
+            chassis.http.client.UnusableAnswerError: its answer is invalid.
         """
         document = await read_json(self._http, "/v1/accounts", "the accounts")
         return {
-            each["name"]: Account(
+            each["name"]: NotifierAccount(
                 each["name"],
                 each["kind"],
                 tuple(each["brands"]),
@@ -96,22 +96,24 @@ class Gateway:
         }
 
     async def spend(self, since: date | None = None) -> Mapping[str, Any]:
-        """What was spent and what may be, as `GET /v1/spend` has it."""
+        """Spending and budgets, as `GET /v1/spend` returns them."""
         path = "/v1/spend" if since is None else f"/v1/spend?since={since}"
-        return await read_json(self._http, path, "what was spent")
+        return await read_json(self._http, path, "spending")
 
-    async def send(self, channel: Channel, account: str, brand: str | None, form: Ask | Mail) -> str | None:
-        """Has a message sent by an account; what to know of it though it was taken, if anything.
+    async def send(
+        self, channel: NotificationChannel, account: str, brand: str | None, form: ProviderRequest | Mail
+    ) -> str | None:
+        """Sends a message through an account; returns a remark on a partial success, or None.
 
         Raises:
-            NotNowError: it was not tried.
-            NotArrivedError: it failed for a reason that may pass.
-            RefusedError: it will not be taken.
+            DeliveryPostponedError: nothing was sent.
+            DeliveryFailedError: sending failed for a reason that may pass.
+            NotificationRefusedError: the message is refused for good.
         """
         path = f"/v1/accounts/{quote(account, safe='')}"
         body: dict[str, Any] = {} if brand is None else {"brand": brand}
         match form:
-            case Ask():
+            case ProviderRequest():
                 body |= {"method": "POST", "path": form.path, "json": dict(form.json), "seconds": _SECONDS}
                 body |= {"query": dict(form.query), "headers": dict(form.headers)}
                 path += "/requests"
@@ -122,53 +124,53 @@ class Gateway:
         try:
             reply = await self._http.ask("POST", path, json=body)
         except PassingError as error:
-            raise NotNowError(_short(str(error)), error.after or timedelta(minutes=1)) from error
+            raise DeliveryPostponedError(_short(str(error)), error.after or timedelta(minutes=1)) from error
         except UnusableAnswerError as error:
-            raise NotArrivedError(_short(str(error))) from error
+            raise DeliveryFailedError(_short(str(error))) from error
         _check_gateway(reply)
         return _of_mail(reply.document) if isinstance(form, Mail) else _of_account(channel, reply.document)
 
 
 def _check_gateway(reply: Reply) -> None:
-    """Raises what a refusal of the gateway itself means."""
+    """Raises the error that a refusal by the gateway itself means."""
     if reply.status < HTTPStatus.BAD_REQUEST:
         return
     document = reply.document
     detail = _short(str(document.get("detail") or f"the gateway answered {reply.status}"))
     if reply.problem in _LATER:
-        raise NotNowError(detail, _until(document.get("retry_at"), reply.after))
+        raise DeliveryPostponedError(detail, _until(document.get("retry_at"), reply.after))
     if reply.problem in _PERMANENT or reply.status in {HTTPStatus.NOT_FOUND, HTTPStatus.UNPROCESSABLE_ENTITY}:
-        raise RefusedError(detail)
-    raise NotArrivedError(detail)
+        raise NotificationRefusedError(detail)
+    raise DeliveryFailedError(detail)
 
 
-def _of_account(channel: Channel, answer: Mapping[str, Any]) -> str | None:
-    """What the account's own side says, which the gateway hands on whatever it is."""
+def _of_account(channel: NotificationChannel, answer: Mapping[str, Any]) -> str | None:
+    """Checks the provider's answer, which the gateway passes on unchanged."""
     status = int(answer.get("status", 0))
     said = _short(_reason(answer))
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         if (refused := channel.refused(answer.get("json"))) is not None:
-            raise RefusedError(_short(refused))
+            raise NotificationRefusedError(_short(refused))
         return None
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        raise NotNowError(f"too many at once: {said}", _until(answer.get("retry_at"), None))
+        raise DeliveryPostponedError(f"too many requests: {said}", _until(answer.get("retry_at"), None))
     if status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        raise NotArrivedError(f"{channel.kind} answered {status}: {said}")
-    raise RefusedError(f"{channel.kind} answered {status}: {said}")
+        raise DeliveryFailedError(f"{channel.kind} answered {status}: {said}")
+    raise NotificationRefusedError(f"{channel.kind} answered {status}: {said}")
 
 
 def _reason(answer: Mapping[str, Any]) -> str:
-    """In the other side's words: Telegram's and Discord's JSON, Slack's plain text."""
+    """The provider's reason: from JSON (Telegram, Discord) or plain text (Slack)."""
     document = answer.get("json")
     if isinstance(document, dict):
         for name in ("description", "message", "detail", "error"):
             if isinstance(document.get(name), str):
                 return str(document[name])
-    return str(answer.get("text") or "it gives no reason")
+    return str(answer.get("text") or "no reason given")
 
 
 def _of_mail(answer: Mapping[str, Any]) -> str | None:
-    """Which of several addresses were refused, where others were taken."""
+    """The refused addresses, if the server accepted others; else None."""
     refused = answer.get("refused")
     if not refused:
         return None

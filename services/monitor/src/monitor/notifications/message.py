@@ -1,4 +1,4 @@
-"""A message as it is composed, once, before it is put into the form of a channel."""
+"""A composed message, before a channel formats it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from datetime import datetime
 from typing import Any, Self
 from uuid import UUID
 
-from monitor.notifications.domain import words
+from monitor.notifications.domain import item_headline
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One of the things that a message tells of."""
+class MessageItem:
+    """An item of a message."""
 
     headline: str
     detail: str
@@ -19,36 +19,38 @@ class Line:
     link: str | None
     severity: str
     item: Mapping[str, Any]
-    """All that is known of it, for programs."""
+    """All fields, for programs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """The same in every attempt, its id included, so that who receives it twice can tell."""
+    """A message to send. Id and content are the same in every attempt, so that receivers can drop duplicates."""
 
     id: UUID
     made_at: datetime
     purpose: str
     title: str
     paragraphs: Sequence[str]
-    lines: Sequence[Line]
+    lines: Sequence[MessageItem]
     more: int
-    """Things that it counts and does not tell of."""
+    """Number of items that the message counts but does not show."""
 
     @classmethod
     def of(cls, message: UUID, made_at: datetime, purpose: str, content: Mapping[str, Any]) -> Self:
         lines = [
-            Line(words(item), item["detail"], item["command"], item["link"], item["severity"], item)
+            MessageItem(
+                item_headline(item), item["detail"], item["command"], item["link"], item["severity"], item
+            )
             for item in content["items"]
         ]
         return cls(message, made_at, purpose, content["title"], content["paragraphs"], lines, content["more"])
 
     @property
     def rest(self) -> str:
-        """Of what it does not tell; empty if there is nothing."""
+        """A line about the items that the message does not show; empty if there are none."""
         return f"… and {self.more} more: brandctl notifications list" if self.more else ""
 
 
 def cut(text: str, characters: int) -> str:
-    """No longer than so many."""
+    """The text, cut to at most so many characters."""
     return text if len(text) <= characters else f"{text[: characters - 1]}…"

@@ -1,4 +1,4 @@
-"""The shapes of requests and answers about notifications."""
+"""Requests and answers of the HTTP API for notifications."""
 
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal, Self
@@ -9,7 +9,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from chassis.http.api import View
 from chassis.quiet_hours import QuietHours
 from envelope.brand.payloads import BrandSlug
-from monitor.notifications.domain import Kind, Route, Severity, Summary, Weekday
+from monitor.notifications.domain import (
+    NotificationKind,
+    NotificationRoute,
+    Severity,
+    SummarySchedule,
+    Weekday,
+)
 
 CLOCK_PATTERN: Final = "^([01][0-9]|2[0-3]):[0-5][0-9]$"
 NAME_PATTERN: Final = "^[a-z0-9]+([._-][a-z0-9]+)*$"
@@ -29,12 +35,12 @@ def _storable(value: str) -> str:
 By = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_storable)]
 
 
-class _Body(BaseModel):
+class _NotificationBody(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
-class QuietHoursModel(_Body):
-    """From one time of the day to another one, over midnight if `end` is not later."""
+class QuietHoursModel(_NotificationBody):
+    """A daily period, over midnight if `end` is not later than `begin`."""
 
     begin: Clock
     end: Clock
@@ -49,8 +55,8 @@ class QuietHoursModel(_Body):
         return QuietHours.read(self.begin, self.end, self.time_zone)
 
 
-class SummaryModel(_Body):
-    """When the summary of the week comes."""
+class SummaryModel(_NotificationBody):
+    """When the weekly summary is sent."""
 
     weekday: Weekday = Weekday.MONDAY
     at: Clock = "08:00"
@@ -61,32 +67,33 @@ class SummaryModel(_Body):
         self.summary()
         return self
 
-    def summary(self) -> Summary:
-        return Summary.read(self.weekday, self.at, self.time_zone)
+    def summary(self) -> SummarySchedule:
+        return SummarySchedule.read(self.weekday, self.at, self.time_zone)
 
 
-class RouteRequest(_Body):
-    """Who is told of what, and through which account. Fields left out take their defaults, also when the route exists."""
+class RouteRequest(_NotificationBody):
+    """Which notifications go out through which account. Omitted fields take their defaults, also on an existing route."""
 
     account: RouteName
-    """Of the gateway: of kind telegram, slack, discord, smtp or webhook."""
+    """An account of the gateway: telegram, slack, discord, smtp or webhook."""
     to: Annotated[tuple[Address, ...], Field(max_length=20, examples=[["ops@example.org"]])] = ()
-    """The addresses (smtp), or another chat of the account than its first (telegram); the other kinds know where they go."""
+    """Addresses (smtp), or a chat of the account if not its first (telegram); other kinds take none."""
     brand: BrandSlug | None = None
-    """What is about this brand alone; left out: the operators' route, told of everything."""
+    """Only notifications of this brand; omitted: an operators' route, which gets all."""
     kinds: Annotated[
-        tuple[Kind, ...], Field(max_length=len(Kind), examples=[["dead_letters", "in_doubt"]])
+        tuple[NotificationKind, ...],
+        Field(max_length=len(NotificationKind), examples=[["dead_letters", "in_doubt"]]),
     ] = ()
-    """Empty: all. A route of the operators is told of failing routes in any case."""
+    """Empty: all kinds. An operators' route always gets notifications about failing routes."""
     quiet_hours: QuietHoursModel | None = None
-    """What is noticed meanwhile comes afterwards, in one message; what is critical comes at once."""
+    """Notifications in this period wait for its end and share a message; critical ones go out at once."""
     group_seconds: Annotated[int, Field(ge=0, le=86_400)] = 60
-    """What is noticed within so many seconds comes in one message."""
+    """Notifications within so many seconds share a message."""
     summary: SummaryModel | None = None
-    """Left out: there is no weekly summary."""
+    """Omitted: no weekly summary."""
 
-    def route(self, name: str) -> Route:
-        return Route(
+    def route(self, name: str) -> NotificationRoute:
+        return NotificationRoute(
             name=name,
             account=self.account,
             addresses=self.to,
@@ -99,20 +106,20 @@ class RouteRequest(_Body):
 
 
 class RouteView(View):
-    """A route, and how it fares."""
+    """A notification route and its state."""
 
     name: str
     account: str
     to: tuple[str, ...]
     brand: str | None
-    kinds: tuple[Kind, ...]
+    kinds: tuple[NotificationKind, ...]
     quiet_hours: QuietHoursModel | None
     group_seconds: int
     summary: SummaryModel | None
     summary_due_at: datetime | None
     state: Literal["working", "failing"]
     problem: str | None
-    """Why nothing arrives."""
+    """Why the route fails."""
     failing_since: datetime | None
     last_sent_at: datetime | None
     created_at: datetime
@@ -120,16 +127,16 @@ class RouteView(View):
 
     @classmethod
     def of(cls, row: dict[str, Any]) -> Self:
-        route: Route = row["set"]
+        route: NotificationRoute = row["set"]
         return cls(
             name=route.name,
             account=route.account,
             to=route.addresses,
             brand=route.brand,
-            kinds=tuple(map(Kind, route.kinds)),
+            kinds=tuple(map(NotificationKind, route.kinds)),
             quiet_hours=None if route.quiet_hours is None else QuietHoursModel(**route.quiet_hours.told()),
             group_seconds=route.group_seconds,
-            summary=None if route.summary is None else SummaryModel.model_validate(route.summary.told()),
+            summary=None if route.summary is None else SummaryModel.model_validate(route.summary.as_json()),
             summary_due_at=row["summary_due_at"],
             state="working" if row["failing_since"] is None else "failing",
             problem=row["problem"],
@@ -142,37 +149,37 @@ class RouteView(View):
 
 class RouteList(View):
     items: list[RouteView]
-    """By name."""
+    """In the order of their names."""
 
 
-class Told(View):
+class DeliveryView(View):
     route: str
     told_at: datetime | None
-    """Null: it is still to be told there."""
+    """Null: the route has not sent it."""
 
 
 class NotificationView(View):
-    """What was noticed. All times are UTC."""
+    """A notification. All times are UTC."""
 
     id: UUID
-    kind: Kind
+    kind: NotificationKind
     brand: str | None
     key: str
-    """With kind and brand, what makes two of them the same."""
+    """Identifies the notification, together with kind and brand."""
     severity: Severity
     title: str
     detail: str
     command: str
     link: str | None
     count: int | None
-    """How many things it stands for."""
+    """Number of things it covers."""
     state: Literal["open", "acknowledged", "resolved"]
     noticed_at: datetime
     changed_at: datetime
     resolved_at: datetime | None
     acknowledged_at: datetime | None
     acknowledged_by: str | None
-    told: list[Told]
+    told: list[DeliveryView]
 
     @classmethod
     def of(cls, row: dict[str, Any]) -> Self:
@@ -188,21 +195,21 @@ class NotificationPage(View):
 
 
 class MessageView(View):
-    """What was sent, or was not."""
+    """A message of a route."""
 
     id: UUID
-    """Also in the `webhook-id` and the `Message-ID`: the same in every attempt."""
+    """Also part of `webhook-id` and `Message-ID`; the same in every attempt."""
     route: str
     brand: str | None
     purpose: Literal["news", "summary", "test"]
     title: str
-    """Empty: a summary that has not been put together."""
+    """Empty for a summary that is not composed yet."""
     state: Literal["waiting", "sending", "sent", "failed"]
     attempts: int
     due_at: datetime
-    """Of one that waits: when it is tried again."""
+    """Time of the next attempt, while it waits."""
     problem: str | None
-    """Why it did not arrive the last time; of one that was sent, which addresses refused it."""
+    """Why the last attempt failed; after a partial success, the refused addresses."""
     made_at: datetime
     ended_at: datetime | None
 
@@ -217,6 +224,6 @@ class MessagePage(View):
     """Send it as `after` to get the next page; null on the last one."""
 
 
-class AcknowledgeRequest(_Body):
+class AcknowledgeRequest(_NotificationBody):
     by: By | None = None
-    """Who takes care of it; kept with it, and taken on trust."""
+    """Name of the person in charge; stored and not verified."""

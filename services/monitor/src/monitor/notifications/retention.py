@@ -1,4 +1,4 @@
-"""What is over, and what was sent or was not, is kept for a while, and then goes."""
+"""Deletes ended notifications and messages after 90 days."""
 
 import asyncio
 from datetime import timedelta
@@ -11,9 +11,9 @@ KEPT: Final = timedelta(days=90)
 _PAUSE_SECONDS: Final = 3600.0
 
 
-async def keep_log(database: Database) -> None:
-    """Now, and every hour."""
+async def enforce_retention(database: Database) -> None:
+    """Deletes expired rows now and every hour, until cancelled."""
     while True:
         async with database.transaction() as tx:
-            await store.forget(tx.connection, KEPT)
+            await store.delete_expired(tx.connection, KEPT)
         await asyncio.sleep(_PAUSE_SECONDS)

@@ -1,4 +1,4 @@
-"""Requests about notifications: who is told of what, what there is to tell, and what was sent."""
+"""HTTP routes for notification routes, notifications and messages."""
 
 from collections.abc import Collection
 from datetime import UTC, datetime
@@ -18,10 +18,10 @@ from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from monitor import problem_codes as codes
 from monitor.erased import ERASURES
-from monitor.notifications import outgoing, store
+from monitor.notifications import message_store, store
 from monitor.notifications.channels import CHANNELS
-from monitor.notifications.domain import Kind, Route
-from monitor.notifications.gateway import Gateway
+from monitor.notifications.domain import NotificationKind, NotificationRoute
+from monitor.notifications.gateway import NotifierGateway
 from monitor.notifications.models import (
     AcknowledgeRequest,
     MessagePage,
@@ -33,22 +33,22 @@ from monitor.notifications.models import (
     RouteRequest,
     RouteView,
 )
-from monitor.notifications.telling import Telling
+from monitor.notifications.notifier import Notifier
 
 MOST_ROUTES: Final = 200
-_NO_GATEWAY: Final = "this monitor has no gateway to send through: set GATEWAY_URL"
+_NO_GATEWAY: Final = "this monitor has no gateway to send messages: set GATEWAY_URL"
 Name = Annotated[RouteName, Path()]
 After = Annotated[UUID | None, Query(description=AFTER)]
 FormerAfter = Annotated[UUID | None, Query(description=FORMER_AFTER, deprecated=True)]
 
 
 def notification_routes(
-    database: Database, gateway: Gateway | None, telling: Telling | None
+    database: Database, gateway: NotifierGateway | None, notifier: Notifier | None
 ) -> list[APIRouter]:
     return [
         _routes_told(database),
         _routing(database, gateway),
-        _testing(database, telling),
+        _testing(database, notifier),
         _log(database),
         _noticed(database),
     ]
@@ -57,41 +57,41 @@ def notification_routes(
 def _routes_told(database: Database) -> APIRouter:
     routes = router("/notifications/routes", tags=["notifications"])
 
-    @routes.get("", summary="Who is told of what")
+    @routes.get("", summary="List notification routes")
     async def list_notification_routes(caller: MayRead) -> RouteList:
         async with database.connection() as connection:
-            found = await store.routes(connection, brands=caller.brands)
+            found = await store.fetch_routes(connection, brands=caller.brands)
         return RouteList(items=[RouteView.of(each) for each in found])
 
-    @routes.get("/{name}", summary="One of them", responses=UNKNOWN)
+    @routes.get("/{name}", summary="Read a notification route", responses=UNKNOWN)
     async def get_notification_route(caller: MayRead, name: Name) -> RouteView:
         return await _route(database, name, caller.brands)
 
     return routes
 
 
-def _routing(database: Database, gateway: Gateway | None) -> APIRouter:
-    """For callers who are bound to no brand: names of routes are nobody's own, and accounts are looked up for them."""
+def _routing(database: Database, gateway: NotifierGateway | None) -> APIRouter:
+    """Routes for callers with access to all brands: brands share the names of notification routes, and accounts are visible."""
     routes = router("/notifications/routes", tags=["notifications"])
 
     @routes.put(
         "/{name}",
         dependencies=[needs(Scope.OPERATE, of_all_brands=True)],
-        summary="Have somebody told",
+        summary="Create or replace a notification route",
         responses={
-            200: {"description": "The route existed and is now as given."},
+            200: {"description": "The route existed and now has these settings."},
             201: {"model": RouteView, "description": "The route is new."},
         },
     )
     async def set_notification_route(name: Name, request: RouteRequest, response: Response) -> RouteView:
-        """The account must be connected, and be for the brand; sending the same again changes nothing."""
+        """The account must be connected and allow the brand. The same request again changes nothing."""
         if gateway is None:
             raise RefusalError(codes.GATEWAY_NOT_CONFIGURED, _NO_GATEWAY)
         route = request.route(name)
         await _check_account(gateway, route)
         due = None if route.summary is None else route.summary.next_after(datetime.now(UTC))
         async with database.transaction() as tx:
-            # Of a brand that is erased at this moment, the route is there before, and goes with it, or begins after.
+            # If the brand is erased at the same time, the route is written before the erasure, which deletes it, or after it.
             await ERASURES.block_erasures(tx.connection)
             await _check_number(tx.connection, name)
             if await store.put_route(tx.connection, route, due):
@@ -102,7 +102,7 @@ def _routing(database: Database, gateway: Gateway | None) -> APIRouter:
         "/{name}",
         dependencies=[needs(Scope.OPERATE, of_all_brands=True)],
         status_code=HTTPStatus.NO_CONTENT,
-        summary="Have nobody told there any more",
+        summary="Delete a notification route",
         responses=UNKNOWN,
     )
     async def delete_notification_route(name: Name) -> None:
@@ -113,26 +113,26 @@ def _routing(database: Database, gateway: Gateway | None) -> APIRouter:
     return routes
 
 
-def _testing(database: Database, telling: Telling | None) -> APIRouter:
+def _testing(database: Database, notifier: Notifier | None) -> APIRouter:
     routes = router("/notifications/routes", tags=["notifications"])
 
     @routes.post(
         "/{name}/test",
         dependencies=[needs(Scope.OPERATE, of_all_brands=True)],
-        summary="Send a test message, now",
+        summary="Send a test message now",
         responses=UNKNOWN,
     )
     async def test_notification_route(name: Name) -> MessageView:
-        """The answer says whether it arrived; quiet hours do not hold it back. A route that failed works again once one has."""
-        if telling is None:
+        """Sends in quiet hours, too; the answer says whether it arrived. If so, a failing route works again."""
+        if notifier is None:
             raise RefusalError(codes.GATEWAY_NOT_CONFIGURED, _NO_GATEWAY)
         async with database.connection() as connection:
-            found = await store.routes(connection, name)
+            found = await store.fetch_routes(connection, name)
         if not found:
             raise _unknown_route(name)
-        sent = await telling.test(found[0]["set"])
+        sent = await notifier.send_test(found[0]["set"])
         async with database.connection() as connection:
-            message = await outgoing.message(connection, sent)
+            message = await message_store.fetch_message(connection, sent)
         if message is None:
             raise _unknown_route(name)
         return MessageView.of(message)
@@ -143,7 +143,7 @@ def _testing(database: Database, telling: Telling | None) -> APIRouter:
 def _log(database: Database) -> APIRouter:
     routes = router("/notifications/messages", tags=["notifications"])
 
-    @routes.get("", summary="What was sent, and what was not, newest first")
+    @routes.get("", summary="List messages, newest first")
     async def list_notification_messages(
         caller: MayRead,
         route: RouteName | None = None,
@@ -152,9 +152,9 @@ def _log(database: Database) -> APIRouter:
         limit: PageLimit = DEFAULT_PAGE,
         before: FormerAfter = None,
     ) -> MessagePage:
-        """Kept for 90 days."""
+        """Messages of the last 90 days."""
         async with database.connection() as connection:
-            found = await outgoing.messages(
+            found = await message_store.fetch_messages(
                 connection,
                 route=route,
                 state=state,
@@ -171,21 +171,21 @@ def _log(database: Database) -> APIRouter:
 def _noticed(database: Database) -> APIRouter:
     routes = router("/notifications", tags=["notifications"])
 
-    @routes.get("", summary="What was noticed, newest first")
+    @routes.get("", summary="List notifications, newest first")
     async def list_notifications(
         caller: MayRead,
         open: Annotated[  # noqa: A002 - the wire name
-            bool | None, Query(description="Those that stand, or those that are over; left out: all.")
+            bool | None, Query(description="`true`: open ones; `false`: resolved ones; omitted: all.")
         ] = None,
-        kind: Kind | None = None,
+        kind: NotificationKind | None = None,
         brand: BrandSlug | None = None,
         after: After = None,
         limit: PageLimit = DEFAULT_PAGE,
         before: FormerAfter = None,
     ) -> NotificationPage:
-        """What is over is kept for 90 days. A caller who is bound to brands is told of these, and of routes of theirs."""
+        """Resolved ones are kept for 90 days. A caller with access to some brands sees their notifications and routes only."""
         async with database.connection() as connection:
-            found = await store.page(
+            found = await store.fetch_page(
                 connection,
                 is_open=open,
                 kind=kind,
@@ -199,17 +199,17 @@ def _noticed(database: Database) -> APIRouter:
 
     @routes.post(
         "/{notification_id}/acknowledge",
-        summary="Say that somebody takes care of it",
+        summary="Acknowledge a notification",
         responses=UNKNOWN,
     )
     async def acknowledge_notification(
         caller: MayOperate, notification_id: UUID, request: AcknowledgeRequest | None = None
     ) -> NotificationView:
-        """Nobody is told of it again, but that it is resolved. The same again changes nothing."""
+        """Routes send no more about it until it is resolved. The same request again changes nothing."""
         by = caller.name if request is None or request.by is None else request.by
         async with database.transaction() as tx:
             known = await store.acknowledge(tx.connection, notification_id, by, caller.brands)
-            row = await store.one(tx.connection, notification_id)
+            row = await store.fetch_notification(tx.connection, notification_id)
         if not known or row is None:
             raise RefusalError(
                 codes.UNKNOWN_NOTIFICATION,
@@ -222,24 +222,24 @@ def _noticed(database: Database) -> APIRouter:
 
 async def _route(database: Database, name: str, brands: Collection[str] | None = None) -> RouteView:
     async with database.connection() as connection:
-        found = await store.routes(connection, name, brands)
+        found = await store.fetch_routes(connection, name, brands)
     if not found:
         raise _unknown_route(name)
     return RouteView.of(found[0])
 
 
 async def _check_number(connection: Connection, name: str) -> None:
-    """Each route costs something with every look."""
-    known = {each["name"] for each in await store.routes(connection)}
+    """Refuses a further route above the limit, since each one costs work on every poll."""
+    known = {each["name"] for each in await store.fetch_routes(connection)}
     if name not in known and len(known) >= MOST_ROUTES:
         raise RefusalError(
             codes.TOO_MANY_NOTIFICATION_ROUTES,
-            f"there are {MOST_ROUTES} routes, which is as many as there may be; remove one",
+            f"there are {MOST_ROUTES} routes, which is the limit; remove one",
         )
 
 
-async def _check_account(gateway: Gateway, route: Route) -> None:
-    """Raises HTTPException: it cannot be sent through."""
+async def _check_account(gateway: NotifierGateway, route: NotificationRoute) -> None:
+    """Raises RefusalError if the route cannot send through its account."""
 
     def refuse(why: str) -> RefusalError:
         return RefusalError(codes.UNUSABLE_ACCOUNT, why)
@@ -248,7 +248,7 @@ async def _check_account(gateway: Gateway, route: Route) -> None:
         accounts = await gateway.accounts()
     except (PassingError, UnusableAnswerError) as error:
         raise RefusalError(
-            codes.ACCOUNT_NOT_CHECKED, f"the account cannot be looked at, try again: {error}"
+            codes.ACCOUNT_NOT_CHECKED, f"the account could not be checked, try again: {error}"
         ) from error
     account = accounts.get(route.account)
     if account is None:
@@ -269,7 +269,7 @@ async def _check_account(gateway: Gateway, route: Route) -> None:
     if not channel.address and route.addresses:
         raise refuse(f"to: a {account.kind} account knows where its messages go; leave it out")
     if account.chats:
-        # A bot has a usual chat, and writes to none that its account does not name.
+        # A bot writes to the chats of its account only; the first is the default.
         if len(route.addresses) > 1 or not set(route.addresses) <= set(account.chats):
             raise refuse(
                 f"to: {route.account} writes to one of {', '.join(account.chats)}; left out: to the first"

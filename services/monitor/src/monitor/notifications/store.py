@@ -1,4 +1,4 @@
-"""SQL over routes, and over what was noticed."""
+"""SQL over notification routes and notifications."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -10,17 +10,19 @@ from chassis import Connection
 from chassis.quiet_hours import QuietHours
 from envelope import new_event_id
 from monitor.erased import ERASURES
-from monitor.notifications.domain import Condition, Route, Summary
+from monitor.notifications.domain import Condition, NotificationRoute, SummarySchedule
 
 _EVENTS_FOR: Final = timedelta(days=7)
-"""So long what has happened waits to be told on a route that fails."""
+"""Time for which an event waits for a failing route."""
 
 
 # -- routes --------------------------------------------------------------------------------------------------------------
 
 
-async def put_route(connection: Connection, route: Route, summary_due_at: datetime | None) -> bool:
-    """Whether there was none of this name. What failed is tried again at once: somebody may have mended it."""
+async def put_route(
+    connection: Connection, route: NotificationRoute, summary_due_at: datetime | None
+) -> bool:
+    """Creates or replaces a route; returns whether it is new. A failing route is tried again at once."""
     row = await connection.fetchrow(
         """
         insert into notification_routes (name, account, addresses, brand_slug, kinds, quiet_hours, group_seconds, summary, summary_due_at)
@@ -42,7 +44,7 @@ async def put_route(connection: Connection, route: Route, summary_due_at: dateti
         list(route.kinds),
         None if route.quiet_hours is None else json.dumps(route.quiet_hours.told()),
         route.group_seconds,
-        None if route.summary is None else json.dumps(route.summary.told()),
+        None if route.summary is None else json.dumps(route.summary.as_json()),
         summary_due_at,
     )
     assert row is not None
@@ -51,7 +53,7 @@ async def put_route(connection: Connection, route: Route, summary_due_at: dateti
 
 
 async def delete_route(connection: Connection, name: str) -> bool:
-    """Whether there was one. What waited for it is told on it no more; what was sent stays in the log."""
+    """Deletes a route; returns whether it existed. Its waiting messages fail, and sent ones stay in the log."""
     gone = await connection.fetchval("delete from notification_routes where name = $1 returning true", name)
     await connection.execute(
         """
@@ -64,10 +66,10 @@ async def delete_route(connection: Connection, name: str) -> bool:
     return gone is not None
 
 
-async def routes(
+async def fetch_routes(
     connection: Connection, name: str | None = None, brands: Collection[str] | None = None
 ) -> list[dict[str, Any]]:
-    """All of them by name, or that one: how it is set, and how it fares. Of `brands`, those that are a brand's own."""
+    """Routes with settings and state, by name; `name` selects one, and `brands` limits them to these brands' own."""
     rows = await connection.fetch(
         """
         select r.*, (select max(ended_at) from notification_messages as m where m.route = r.name and m.state = 'sent') as last_sent_at
@@ -88,7 +90,7 @@ async def failing_routes(connection: Connection) -> list[dict[str, Any]]:
 
 
 async def routes_by_state(connection: Connection) -> dict[str, float]:
-    """How many work, and how many do not."""
+    """Number of routes by state: `working` and `failing`."""
     row = await connection.fetchrow(
         "select count(*) filter (where failing_since is null) as working, count(failing_since) as failing from notification_routes"
     )
@@ -96,10 +98,10 @@ async def routes_by_state(connection: Connection) -> dict[str, float]:
     return {name: float(count) for name, count in row.items()}
 
 
-def route_of(row: Any) -> Route:
+def route_of(row: Any) -> NotificationRoute:
     quiet = None if row["quiet_hours"] is None else json.loads(row["quiet_hours"])
     summary = None if row["summary"] is None else json.loads(row["summary"])
-    return Route(
+    return NotificationRoute(
         name=row["name"],
         account=row["account"],
         addresses=tuple(row["addresses"]),
@@ -107,7 +109,7 @@ def route_of(row: Any) -> Route:
         kinds=tuple(row["kinds"]),
         quiet_hours=None if quiet is None else QuietHours.read(**quiet),
         group_seconds=row["group_seconds"],
-        summary=None if summary is None else Summary.read(**summary),
+        summary=None if summary is None else SummarySchedule.read(**summary),
     )
 
 
@@ -115,7 +117,7 @@ def route_of(row: Any) -> Route:
 
 
 async def claim_source(connection: Connection, name: str, every: timedelta) -> datetime | None:
-    """The database's time, if it is time to look there, somebody is told of what is seen, and nobody else looks."""
+    """Claims a source that is due, if a route exists; returns the database's time, else None."""
     began: datetime | None = await connection.fetchval(
         """
         insert into notification_sources as s (name, look_at)
@@ -131,8 +133,8 @@ async def claim_source(connection: Connection, name: str, every: timedelta) -> d
     return began
 
 
-async def note_look(connection: Connection, name: str, problem: str | None) -> timedelta:
-    """Writes down whether something could be seen; for how long nothing has been."""
+async def record_poll(connection: Connection, name: str, problem: str | None) -> timedelta:
+    """Stores the outcome of a poll; returns for how long polls have failed."""
     away: timedelta = await connection.fetchval(
         """
         update notification_sources
@@ -145,12 +147,12 @@ async def note_look(connection: Connection, name: str, problem: str | None) -> t
     return away
 
 
-# -- what was noticed ----------------------------------------------------------------------------------------------------
+# -- notifications -------------------------------------------------------------------------------------------------------
 
 
 async def reconcile(connection: Connection, source: str, conditions: Sequence[Condition]) -> None:
-    """What stands is as the source sees it now: new ones begin, those that it sees no more are resolved."""
-    # One after another: of two that have looked, none begins what the other has just begun.
+    """Makes the open notifications of a source match its conditions: inserts new ones, resolves ended ones."""
+    # This lock serializes replicas, so that two do not insert the same notification.
     await connection.execute("select from notification_sources where name = $1 for update", source)
     standing: list[UUID] = []
     for each in conditions:
@@ -214,7 +216,7 @@ def _values(source: str, seen: Condition) -> tuple[Any, ...]:
     )
 
 
-async def page(
+async def fetch_page(
     connection: Connection,
     *,
     is_open: bool | None,
@@ -224,7 +226,7 @@ async def page(
     limit: int,
     brands: Collection[str] | None = None,
 ) -> list[dict[str, Any]]:
-    """The newest first; those noticed before `before`, if given. Of `brands`, what is about one, and told by routes of theirs."""
+    """Notifications, the newest first, that follow `before` if given; with `brands`, only those of these brands and routes."""
     rows = await connection.fetch(
         """
         select n.*, coalesce((
@@ -252,7 +254,7 @@ async def page(
 async def acknowledge(
     connection: Connection, notification: UUID, by: str, brands: Collection[str] | None = None
 ) -> bool:
-    """Whether there is such a one, about one of the brands. The first who does so is remembered."""
+    """Acknowledges a notification of these brands; False if it is unknown. The first name stays."""
     found = await connection.fetchval(
         """
         update notifications
@@ -266,7 +268,7 @@ async def acknowledge(
     return found is not None
 
 
-async def one(connection: Connection, notification: UUID) -> dict[str, Any] | None:
+async def fetch_notification(connection: Connection, notification: UUID) -> dict[str, Any] | None:
     rows = await connection.fetch("select *, '[]' as told from notifications where id = $1", notification)
     return {**rows[0], "told": []} if rows else None
 
@@ -278,8 +280,8 @@ async def open_by_kind(connection: Connection, kinds: Collection[str]) -> dict[s
     return dict.fromkeys(kinds, 0.0) | {row["kind"]: float(row["standing"]) for row in rows}
 
 
-async def forget(connection: Connection, older_than: timedelta) -> None:
-    """What is over, and what was sent, or was not."""
+async def delete_expired(connection: Connection, older_than: timedelta) -> None:
+    """Deletes resolved notifications and ended messages of this age."""
     await connection.execute(
         "delete from notifications where resolved_at < clock_timestamp() - $1::interval", older_than
     )
@@ -289,9 +291,9 @@ async def forget(connection: Connection, older_than: timedelta) -> None:
 
 
 async def erase(connection: Connection, brand: str) -> dict[str, int]:
-    """All there is of a brand: routes of its own, what was noticed of it, and every message that tells of it, operators' included.
+    """Deletes a brand's routes and notifications, and every message that mentions it, operators' messages included.
 
-    What else those told of is told again, if it was still on its way.
+    Other notifications of a deleted message that was not sent yet go out again.
     """
     messages = await connection.execute(
         """
@@ -311,7 +313,7 @@ async def erase(connection: Connection, brand: str) -> dict[str, int]:
 
 
 async def erased_since(connection: Connection, moment: datetime) -> bool:
-    """Whether any brand was: what was read before may be about it. None is before the transaction ends."""
+    """Whether a brand was erased since then; blocks erasures until the transaction ends."""
     await ERASURES.block_erasures(connection)
     found: bool = await connection.fetchval(
         "select exists (select from erased_brands where erased_at >= $1)", moment
@@ -324,5 +326,5 @@ def _listed(brands: Collection[str] | None) -> list[str] | None:
 
 
 def _count(status: str) -> int:
-    """Of `DELETE 5`."""
+    """The number in a status such as `DELETE 5`."""
     return int(status.rpartition(" ")[2])

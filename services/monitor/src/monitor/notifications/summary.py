@@ -1,4 +1,4 @@
-"""The weekly summary: what became of a week, of a brand or of all of them. What cannot be asked is said to be missing."""
+"""Composes the weekly summary of one brand or of all. It names data of services that did not answer as missing."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -9,27 +9,27 @@ from typing import Any, Final
 from chassis import Connection
 from chassis.http.client import NotThereError, PassingError, UnusableAnswerError
 from messaging import Database
-from monitor.notifications.domain import Route
-from monitor.notifications.gateway import Gateway
-from monitor.notifications.orchestrator import Orchestrator
-from monitor.notifications.posts import Posts
-from monitor.notifications.sources import Receipts, dollars
+from monitor.notifications.brand_activity import BrandActivityClient
+from monitor.notifications.domain import NotificationRoute
+from monitor.notifications.gateway import NotifierGateway
+from monitor.notifications.post_activity import PostActivityClient
+from monitor.notifications.sources import ReceiptsSource, dollars
 
 WEEK: Final = timedelta(days=7)
 _MOST_BRANDS: Final = 20
-"""Told of one by one."""
+"""Brands with a line of their own."""
 _MOST_CHANNELS: Final = 12
 _AWAY: Final = (PassingError, UnusableAnswerError, NotThereError)
 
 
 @dataclass
 class _Week:
-    """What is told of one brand, or of several together."""
+    """Counts of one week, for a brand or a sum of brands."""
 
     articles: Counter[str] = field(default_factory=Counter)
     """`published`, `refused`, `failed` keywords; `drafts_waiting`."""
     posted: Counter[str] = field(default_factory=Counter)
-    """By account, or by channel where there is none."""
+    """By account, or by channel if the account is unknown."""
     failed: Counter[str] = field(default_factory=Counter)
     posts: Counter[str] = field(default_factory=Counter)
     """`waiting`, `planned`."""
@@ -44,8 +44,8 @@ class _Week:
 
 
 @dataclass
-class _Asked:
-    """What the others have told, by brand; and who could not."""
+class _ActivityAnswers:
+    """Answers of the other services by brand, and notes on missing ones."""
 
     brands: dict[str, _Week] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
@@ -56,16 +56,16 @@ class _Asked:
         return self.brands.setdefault(slug, _Week())
 
 
-class Summaries:
-    """`orchestrator`, `gateway`, `posts`: None where they are not set up; `receipts`: of services that have some."""
+class SummaryComposer:
+    """Composes summaries. `orchestrator`, `gateway` and `posts` are None if not configured."""
 
     def __init__(
         self,
         database: Database,
-        orchestrator: Orchestrator | None,
-        gateway: Gateway | None,
-        posts: Posts | None = None,
-        receipts: Sequence[Receipts] = (),
+        orchestrator: BrandActivityClient | None,
+        gateway: NotifierGateway | None,
+        posts: PostActivityClient | None = None,
+        receipts: Sequence[ReceiptsSource] = (),
     ) -> None:
         self._database = database
         self._orchestrator = orchestrator
@@ -73,8 +73,8 @@ class Summaries:
         self._posts = posts
         self._receipts = receipts
 
-    async def content(self, route: Route, until: datetime) -> dict[str, Any]:
-        """The message of the week before `until`."""
+    async def content(self, route: NotificationRoute, until: datetime) -> dict[str, Any]:
+        """Content of the message about the week before `until`."""
         since = until - WEEK
         whose = "all brands" if route.brand is None else route.brand
         zone = route.summary.zone if route.summary else None
@@ -92,7 +92,7 @@ class Summaries:
         }
 
     async def _of_brands(self, wanted: str | None, since: datetime) -> list[str]:
-        asked = _Asked()
+        asked = _ActivityAnswers()
         await self._ask_articles(asked, since)
         await self._ask_posts(asked, since)
         await self._ask_receipts(asked)
@@ -110,7 +110,7 @@ class Summaries:
         rest = [f"And {len(busy) - _MOST_BRANDS} more brands."] if len(busy) > _MOST_BRANDS else []
         return [f"{len(found)} brands. {' '.join(_lines(total, asked))}", *lines, *rest, *asked.missing]
 
-    async def _ask_articles(self, asked: _Asked, since: datetime) -> None:
+    async def _ask_articles(self, asked: _ActivityAnswers, since: datetime) -> None:
         asked.has_articles = False
         if self._orchestrator is None:
             asked.missing.append("What was published is not known here: ORCHESTRATOR_URL is not set.")
@@ -127,7 +127,7 @@ class Summaries:
                 | {"drafts_waiting": brand["drafts_waiting"]}
             )
 
-    async def _ask_posts(self, asked: _Asked, since: datetime) -> None:
+    async def _ask_posts(self, asked: _ActivityAnswers, since: datetime) -> None:
         asked.has_posts = False
         if self._posts is None:
             asked.missing.append("What was posted is not known here: SOCIAL_URL is not set.")
@@ -145,10 +145,10 @@ class Summaries:
                 week.failed[name] += channel["failed"]
                 week.posts.update({state: channel[state] for state in ("waiting", "planned")})
 
-    async def _ask_receipts(self, asked: _Asked) -> None:
+    async def _ask_receipts(self, asked: _ActivityAnswers) -> None:
         for receipts in self._receipts:
             try:
-                found = await receipts.look()
+                found = await receipts.fetch_conditions()
             except (PassingError, UnusableAnswerError):
                 asked.missing.append(f"What is in doubt at {receipts.service} is missing: it did not answer.")
                 continue
@@ -169,7 +169,7 @@ class Summaries:
             return f"Nothing was spent since {day:%-d %b}, nor this month."
         month = scope["month"]
         cap = "" if month["cap"] is None else f" of the {dollars(month['cap'])} that may be spent"
-        # A gateway of the version before tells of the month alone.
+        # A gateway of the previous version reports the month only.
         week = scope.get("since")
         lately = "" if week is None else f"{dollars(week)} since {day:%-d %b}; "
         return f"Spent: {lately}{dollars(month['spent'])}{cap} this month."
@@ -183,7 +183,7 @@ class Summaries:
 
 
 async def _all_of(pages: AsyncIterator[Mapping[str, Any]]) -> list[Mapping[str, Any]] | None:
-    """All of it, or nothing: of half of the brands the sum would be wrong."""
+    """All pages, or None if one fails: a sum over some of the brands would be wrong."""
     try:
         return [each async for each in pages]
     except _AWAY:
@@ -203,7 +203,7 @@ async def _deaths(connection: Connection, brand: str | None, since: datetime) ->
     return row["died"], row["waiting"]
 
 
-def _lines(week: _Week, asked: _Asked) -> list[str]:
+def _lines(week: _Week, asked: _ActivityAnswers) -> list[str]:
     lines = []
     if asked.has_articles:
         refused = week.articles["refused"]
@@ -226,7 +226,7 @@ def _lines(week: _Week, asked: _Asked) -> list[str]:
 
 
 def _by_channel(counts: Counter[str]) -> str:
-    """The busiest first."""
+    """The counts as text, the largest first."""
     told = [(name, count) for name, count in counts.items() if count]
     ordered = [f"{name} {count}" for name, count in sorted(told, key=lambda each: (-each[1], each[0]))]
     more = [f"{len(ordered) - _MOST_CHANNELS} more channels"] if len(ordered) > _MOST_CHANNELS else []

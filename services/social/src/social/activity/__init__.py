@@ -1,4 +1,4 @@
-"""How posts of brands fare, in one answer for all of them: what came of late on each channel, and what waits."""
+"""Post activity: for each brand and channel, recent outcomes and waiting posts."""
 
 from social.activity.routes import activity_routes
 

@@ -1,4 +1,4 @@
-"""What the API gives of how posts fare."""
+"""Answers of the HTTP API about post activity."""
 
 from typing import Annotated
 
@@ -8,28 +8,28 @@ from chassis.http.api import View
 
 
 class ChannelActivity(View):
-    """Of one account of a brand, or of its built-in feed."""
+    """Activity of one account of a brand, or of its built-in feed."""
 
     channel: Annotated[str, Field(examples=["mastodon"])]
-    """Its kind; what the brand calls it while it is not known which account that is."""
+    """Kind of the channel; the name from the command while the account is unknown."""
     account: Annotated[str | None, Field(examples=["mastodon-eu"])]
-    """The account at the gateway; null: the built-in feed, or it is not known yet."""
+    """The account at the gateway; null for the built-in feed and while unknown."""
     posted: int
-    """Went out since the time that was asked for."""
+    """Posts that went out since `since`."""
     failed: int
-    """Were to go out since then, and have failed."""
+    """Posts due since then that failed."""
     waiting: int
-    """Wait for a person, now."""
+    """Posts that wait for review now."""
     planned: int
-    """Have their time, or are being sent, now."""
+    """Posts that have a time, or are being sent, now."""
     in_doubt: int
-    """May be out or not, now: a person has to look (`/v1/receipts`)."""
+    """Posts in doubt now, which a person has to check (`/v1/receipts`)."""
 
 
 class BrandActivity(View):
     brand_slug: Annotated[str, Field(examples=["daily-grind"])]
     channels: tuple[ChannelActivity, ...]
-    """By name; those that there is nothing to tell of are left out."""
+    """By name; channels without activity are left out."""
 
 
 class ActivityList(View):

@@ -1,4 +1,4 @@
-"""Requests about how posts fare."""
+"""HTTP routes for post activity."""
 
 from typing import Annotated
 
@@ -15,10 +15,12 @@ from social.activity.models import ActivityList, BrandActivity
 def activity_routes(database: Database) -> APIRouter:
     routes = router(tags=["posts"])
 
-    @routes.get("/activity", summary="How posts fare", response_model=ActivityList, responses=READ)
+    @routes.get("/activity", summary="List post activity", response_model=ActivityList, responses=READ)
     async def list_activity(
         caller: MayRead,
-        since: Annotated[Moment, Query(description="Count what went out, or was to, from this time on.")],
+        since: Annotated[
+            Moment, Query(description="Count posts that went out, or were due, from this time on.")
+        ],
         after: Annotated[
             str,
             Query(
@@ -30,7 +32,7 @@ def activity_routes(database: Database) -> APIRouter:
         limit: PageLimit = DEFAULT_PAGE,
         if_none_match: IfNoneMatch = None,
     ) -> Response:
-        """On each channel of each brand, what went out and what failed from a time on, and what waits now; brands by slug."""
+        """For each channel of each brand: posts out and failed since a time, and waiting posts; brands by slug."""
         async with database.connection() as connection:
             found = await store.activity(
                 connection, slugs=caller.brands, after=after, limit=limit + 1, since=since

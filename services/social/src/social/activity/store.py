@@ -1,4 +1,4 @@
-"""SQL over how posts fare."""
+"""SQL over post activity."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -11,14 +11,14 @@ from chassis import Connection
 async def activity(
     connection: Connection, *, slugs: Collection[str] | None, after: str, limit: int, since: datetime
 ) -> list[dict[str, Any]]:
-    """A page of brands by slug, with how the posts of each of their channels fare.
+    """A page of brands by slug, with the post activity of their channels.
 
     Args:
         connection: to the service's database.
-        slugs: of these brands alone; None: of all.
+        slugs: only these brands; None: all.
         after: slugs that come after this one.
         limit: brands at most.
-        since: what went out, or was to, is counted from then on.
+        since: counts posts that went out, or were due, from then on.
     """
     rows = await connection.fetch(
         """

@@ -1,20 +1,20 @@
-"""When posts go out: slots of accounts, the queue, repetitions, and what a person moves."""
+"""The calendar of posts: slots of accounts, queues, repetitions, and moves by people."""
 
 from fastapi import APIRouter
 
 from messaging import Database
-from social.calendar.placing import Slots
+from social.calendar.repeat_planner import RepeatPlanner
 from social.calendar.repeat_routes import repeat_routes
-from social.calendar.repeating import Repeats
 from social.calendar.routes import answer_refusals, entry_routes, export_routes
 from social.calendar.slot_routes import slot_routes
+from social.calendar.slot_scheduler import SlotScheduler
 from social.sending import DuePosts
 
-__all__ = ["Repeats", "Slots", "answer_refusals", "routes"]
+__all__ = ["RepeatPlanner", "SlotScheduler", "answer_refusals", "routes"]
 
 
 def routes(database: Database, due: DuePosts) -> tuple[APIRouter, ...]:
-    """All of this room."""
+    """All HTTP routes of the calendar."""
     return (
         entry_routes(database, due),
         export_routes(database),

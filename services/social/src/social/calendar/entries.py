@@ -1,4 +1,4 @@
-"""SQL that reads calendars: posts with their times, of the built-in feed and of other platforms."""
+"""SQL that reads the calendar: posts with times, in the built-in feed and on other platforms."""
 
 import json
 from collections.abc import Collection, Iterator, Sequence
@@ -12,11 +12,11 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
-from social.calendar.repeats import Repeat, repetition_id
-from social.calendar.slots import Rules
+from social.calendar.repeats import RepeatRule, repetition_id
+from social.calendar.slots import PostingRules
 
 EXPECTED: Final = "expected"
-"""The state of a repetition that is not planned yet."""
+"""State of a repetition that is not planned yet."""
 _ELSEWHERE: Final = """
     select post_id, brand_slug, content_id, coalesce(channel, entry) as channel, account, state,
            coalesce(posted_at, due_at) as at, in_queue, occurrence as repetition, repeats, material ->> 'title' as title, text,
@@ -41,8 +41,8 @@ _ON_THE_FEED: Final = """
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A post with its time; what its fields say is told in `models.EntryView`."""
+class PostCalendarEntry:
+    """A post with its time; `models.PostCalendarEntryView` documents the fields."""
 
     post_id: UUID
     brand_slug: str
@@ -72,8 +72,8 @@ async def page(
     *,
     after: tuple[datetime, UUID] | None = None,
     limit: int,
-) -> list[Entry]:
-    """What a brand has posted, or is to, from one time to before another one, recurring posts included; the earliest first."""
+) -> list[PostCalendarEntry]:
+    """A brand's past and future posts from `begin` to before `end`, the earliest first, with expected repetitions."""
     conditions = """
         where brand_slug = $1 and {at} >= $2 and {at} < $3 and ($4::timestamptz is null or ({at}, post_id) > ($4, $5::uuid))
           and {shown} order by {at}, post_id limit $6
@@ -101,8 +101,10 @@ async def page(
     return list(islice(merge(found, expected, key=lambda entry: (entry.at, entry.post_id)), limit))
 
 
-async def coming(connection: Connection, brand: str, begin: datetime, end: datetime) -> Iterator[Entry]:
-    """Repetitions of a brand's recurring posts that are not planned yet, from one time to before another one, in their order."""
+async def coming(
+    connection: Connection, brand: str, begin: datetime, end: datetime
+) -> Iterator[PostCalendarEntry]:
+    """Repetitions of a brand's recurring posts that are not planned yet, from one time to before another, in order."""
     rows = await connection.fetch(
         """
         select p.post_id, p.brand_slug, p.content_id, p.channel, p.account, p.material ->> 'title' as title,
@@ -125,16 +127,16 @@ async def coming(connection: Connection, brand: str, begin: datetime, end: datet
     return merge(*(_coming(row, begin, end) for row in rows), key=lambda entry: (entry.at, entry.post_id))
 
 
-def _coming(row: asyncpg.Record, begin: datetime, end: datetime) -> Iterator[Entry]:
-    repeat = Repeat.read(json.loads(row["rule"]))
-    rules = None if row["rules"] is None else Rules.read(json.loads(row["rules"]))
+def _coming(row: asyncpg.Record, begin: datetime, end: datetime) -> Iterator[PostCalendarEntry]:
+    repeat = RepeatRule.read(json.loads(row["rule"]))
+    rules = None if row["rules"] is None else PostingRules.read(json.loads(row["rules"]))
     numbers = range(row["number"] + 1, repeat.at_most + 1)
     for number, at in zip(numbers, repeat.times_after(row["last"], row["now"], rules), strict=False):
         if at >= end:
             return
         if at >= begin:
-            yield Entry(
-                # That of the repetition once it is planned: who follows the calendar sees one event.
+            yield PostCalendarEntry(
+                # The id of the later repetition, so that calendar subscribers see one event.
                 post_id=repetition_id(row["post_id"], number),
                 brand_slug=row["brand_slug"],
                 content_id=row["content_id"],
@@ -156,14 +158,16 @@ def _coming(row: asyncpg.Record, begin: datetime, end: datetime) -> Iterator[Ent
             )
 
 
-async def find(connection: Connection, post_id: UUID, brands: Collection[str] | None) -> Entry | None:
-    """A post on another platform, of one of these brands or of any, that has a time."""
+async def find(
+    connection: Connection, post_id: UUID, brands: Collection[str] | None
+) -> PostCalendarEntry | None:
+    """A post with a time on another platform, of these brands or of any; None if unknown."""
     found = await of_ids(connection, [post_id])
     return next((each for each in found if brands is None or each.brand_slug in brands), None)
 
 
-async def of_ids(connection: Connection, post_ids: Sequence[UUID]) -> list[Entry]:
-    """Posts on other platforms, in this order; those of them that have a time."""
+async def of_ids(connection: Connection, post_ids: Sequence[UUID]) -> list[PostCalendarEntry]:
+    """Posts on other platforms in this order; those without a time are left out."""
     rows = await connection.fetch(
         f"{_ELSEWHERE} where post_id = any ($1::uuid[]) and due_at is not null", list(post_ids)
     )
@@ -171,5 +175,5 @@ async def of_ids(connection: Connection, post_ids: Sequence[UUID]) -> list[Entry
     return [known[each] for each in post_ids if each in known]
 
 
-def _entry(row: asyncpg.Record) -> Entry:
-    return Entry(**dict(row))
+def _entry(row: asyncpg.Record) -> PostCalendarEntry:
+    return PostCalendarEntry(**dict(row))

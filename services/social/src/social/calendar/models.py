@@ -1,4 +1,4 @@
-"""What the API takes and gives of calendars. Every refusal is a sentence that says what to do."""
+"""Requests and answers of the HTTP API for calendars."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -10,10 +10,10 @@ from zoneinfo import ZoneInfo
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
 from chassis.http.api import View, in_utc
-from social.calendar.entries import Entry
-from social.calendar.repeats import Repeat
-from social.calendar.slots import DAYS, LAST, ORDINALS, Account, Rules
-from social.calendar.store import MOST_QUEUED, StoredRepeat, StoredRules
+from social.calendar.entries import PostCalendarEntry
+from social.calendar.repeats import RepeatRule
+from social.calendar.slots import DAYS, LAST, ORDINALS, AccountSlots, PostingRules
+from social.calendar.store import MOST_QUEUED, StoredPostingRules, StoredRepeatRule
 
 CLOCK_PATTERN: Final = "^([01][0-9]|2[0-3]):[0-5][0-9]$"
 DAY_OF_MONTH_PATTERN: Final = (
@@ -29,77 +29,77 @@ Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 DayOfMonth = Annotated[str, Field(pattern=DAY_OF_MONTH_PATTERN)]
 
 
-class _Body(BaseModel):
-    """Takes no field that it does not know: a misspelt one would be lost without a word."""
+class _CalendarBody(BaseModel):
+    """Refuses unknown fields, so that a misspelt one causes an error."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True, extra="forbid")
 
 
-class Times(_Body):
+class WeeklyTimes(_CalendarBody):
     """Times of the day on days of the week."""
 
     days: Annotated[tuple[Day, ...], Field(min_length=1, max_length=7)] = DAYS
-    """All of them, unless it says which."""
+    """Omitted: all days."""
     times: Annotated[tuple[Clock, ...], Field(min_length=1, max_length=48, examples=[["09:00", "17:30"]])]
-    """By the clocks of the time zone. A time that they skip, or show twice, is there once."""
+    """Local times of the zone. A time that its clocks skip or repeat counts once."""
 
 
-class MonthlyTimes(_Body):
-    """Times of the day on days of each month that has them: the 31 of June, or a fifth Monday, is not there and nothing stands for it."""
+class MonthlyTimes(_CalendarBody):
+    """Times of the day on days of the month. A month without such a day, such as a 31st or a fifth Monday, has no substitute."""
 
     days: Annotated[
         tuple[DayOfMonth, ...], Field(min_length=1, max_length=31, examples=[["15", "last", "second-tue"]])
     ]
     """Such as `15`, `last`, `second-tue` or `last-fri`."""
     times: Annotated[tuple[Clock, ...], Field(min_length=1, max_length=48, examples=[["09:00"]])]
-    """By the clocks of the time zone. A time that they skip, or show twice, is there once."""
+    """Local times of the zone. A time that its clocks skip or repeat counts once."""
 
 
-class Quiet(_Body):
-    """From one time of the day to another one; over midnight, if `end` is not later than `begin`."""
+class AccountQuietHours(_CalendarBody):
+    """A daily period, over midnight if `end` is not later than `begin`."""
 
     begin: Annotated[str, Field(pattern=CLOCK_PATTERN, examples=["22:00"])]
     end: Annotated[str, Field(pattern=CLOCK_PATTERN, examples=["07:00"])]
 
 
-class SlotsRequest(_Body):
-    """When an account posts for a brand. What is left out takes its default, also where there were others."""
+class SlotsRequest(_CalendarBody):
+    """When an account posts for a brand. Omitted fields take their defaults, also on existing slots."""
 
     time_zone: Annotated[str, Field(max_length=60, examples=["Europe/Berlin"])] = "UTC"
-    slots: Annotated[tuple[Times, ...], Field(max_length=MOST_LINES)] = ()
-    """A new post goes out in the next free one. Without any, at once, unless that is too close to another one, or quiet."""
+    slots: Annotated[tuple[WeeklyTimes, ...], Field(max_length=MOST_LINES)] = ()
+    """A new post takes the next free slot. Without slots it goes out at once, outside quiet hours and apart from other posts."""
     spacing_minutes: Annotated[int, Field(ge=1, le=7 * 24 * 60)] = 10
-    """How far apart posts are at least, also those that go out late because nothing ran at their time."""
-    quiet_hours: Quiet | None = None
-    """When nothing goes out by itself, by the clocks of the time zone; a slot within them does not exist."""
+    """Least minutes between two posts, also for posts that go out late after an outage."""
+    quiet_hours: AccountQuietHours | None = None
+    """Local times without automatic posts; slots within them do not exist."""
     duplicates_days: Annotated[int, Field(ge=0, le=365)] = 30
-    """For how long a post with the text or the link of another article's is refused; 0: never."""
+    """Days within which a post with the text or link of another article's post is refused; 0: none."""
 
     @model_validator(mode="after")
     def _checked(self) -> Self:
         self.rules()
         return self
 
-    def rules(self) -> Rules:
-        return Rules.read(self.model_dump())
+    def rules(self) -> PostingRules:
+        return PostingRules.read(self.model_dump())
 
 
 class SlotsView(SlotsRequest):
-    """The slots of an account, and which of them are free."""
+    """The slots of an account, with the next free ones."""
 
     model_config = ConfigDict(extra="ignore")
 
     brand_slug: str
     account: Annotated[str, Field(examples=["mastodon-eu"])]
     free: tuple[datetime, ...]
-    """The next five that are, as the clocks of the time zone show them."""
+    """The next five free slots, in the time zone."""
     queued: int
-    """How many posts have a slot."""
+    """Number of posts with a slot."""
     updated_at: datetime
 
     @classmethod
-    def of(cls, stored: StoredRules, taken: Sequence[datetime], queued: int, now: datetime) -> Self:
-        rules, account = stored.rules, Account(stored.rules, taken)
+    def of(cls, stored: StoredPostingRules, taken: Sequence[datetime], queued: int, now: datetime) -> Self:
+        rules, account = stored.rules, AccountSlots(stored.rules, taken)
         free = (slot for slot in rules.slots(now, timedelta(days=60)) if account.too_close(slot) is None)
         return cls(
             **stored.written,
@@ -113,7 +113,7 @@ class SlotsView(SlotsRequest):
 
 class SlotsList(View):
     items: tuple[SlotsView, ...]
-    """By the account's name; a brand has a hundred at most."""
+    """By the account's name; at most a hundred for a brand."""
 
 
 def _showable(moment: datetime) -> datetime:
@@ -123,16 +123,16 @@ def _showable(moment: datetime) -> datetime:
     return found
 
 
-class Moving(_Body):
-    """When a post is to go out."""
+class MovePostRequest(_CalendarBody):
+    """The new time of a post."""
 
     at: Annotated[
         Annotated[AwareDatetime, AfterValidator(_showable)] | None,
         Field(examples=["2027-03-01T09:00:00+01:00"]),
     ] = None
-    """This time, which names its offset; left out: the next free slot of its account, behind those that have one."""
+    """This time, which needs an offset; omitted: the account's next free slot."""
     now: bool = False
-    """At once; behind the post before it on the account by as much as its posts are apart."""
+    """At once, but with the account's distance to the post before."""
 
     @model_validator(mode="after")
     def _one_time(self) -> Self:
@@ -141,9 +141,9 @@ class Moving(_Body):
         return self
 
 
-class Ordering(_Body):
+class ReorderQueueRequest(_CalendarBody):
     post_ids: Annotated[tuple[UUID, ...], Field(max_length=MOST_QUEUED)]
-    """In this order, before those of the queue that are not named. The slots are given anew, the next free one first."""
+    """The new order; other posts of the queue follow. All get new slots, from the next free one on."""
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:
@@ -152,7 +152,7 @@ class Ordering(_Body):
         return self
 
 
-class EntryView(View):
+class PostCalendarEntryView(View):
     """A post with its time."""
 
     post_id: UUID
@@ -160,65 +160,65 @@ class EntryView(View):
     content_id: UUID
     channel: Annotated[str, Field(examples=["mastodon"])]
     account: Annotated[str | None, Field(examples=["mastodon-eu"])]
-    """The account at the gateway; null: it is the built-in feed, or the account is not known yet."""
+    """The account at the gateway; null for the built-in feed and while unknown."""
     state: Annotated[str, Field(examples=["planned"])]
-    """`expected`: a recurring post comes again then. It is written, and can be moved, once the one before it is out."""
+    """`expected`: a recurring post follows then. It is composed, and can be moved, once the one before is out."""
     at: datetime
-    """When it went out, or is to; as the clocks of the time zone show it that was asked for, else in UTC."""
+    """When it went out or will, in the requested time zone, else in UTC."""
     in_queue: bool
-    """Whether that is a slot of the account, which may become another post's; else a person has set it, or nobody has had to."""
+    """Whether the time is a slot of the account, which another post may take; false for a time set by a person."""
     repetition: int
-    """0: the first about its article on the account."""
+    """0 for the first post about its article on the account."""
     repeats: Literal["evergreen", "recurring"] | None
-    """Why it is posted once more, if it is a repetition."""
+    """Kind of the rule, for a repetition."""
     title: str
     """Of the article."""
     text: str | None
     link: str | None
     post_url: str | None
-    """Where it can be seen, once it is posted."""
+    """Its address, once it is posted."""
     reason: str
-    """Why it is not out as planned, for programs."""
+    """Code of why it is not out as planned."""
     detail: str
     """The same for people."""
 
     @classmethod
-    def of(cls, entry: Entry, zone: ZoneInfo) -> Self:
+    def of(cls, entry: PostCalendarEntry, zone: ZoneInfo) -> Self:
         fields: dict[str, Any] = {name: getattr(entry, name) for name in cls.model_fields}
         return cls(**{**fields, "at": entry.at.astimezone(zone)})
 
 
 class CalendarPage(View):
-    items: tuple[EntryView, ...]
+    items: tuple[PostCalendarEntryView, ...]
     """The earliest first."""
     next: str | None
-    """The `after` of the page behind this one; null on the last."""
+    """`after` of the next page; null on the last."""
 
 
-class RepeatsRequest(_Body):
-    """How often a post is made again, each time with another text of its article, as long as there is one."""
+class RepeatsRequest(_CalendarBody):
+    """How often a post is repeated, each time with another text of its article if there is one."""
 
     kind: Annotated[Literal["evergreen", "recurring"], Field(examples=["evergreen"])]
-    """`evergreen`: after a cool-down, in slots that nothing new waits for. `recurring`: at times of the week or the month."""
+    """`evergreen`: after a cool-down, in slots that no new post needs. `recurring`: at times of the week or the month."""
     at_most: Annotated[int, Field(ge=1, le=100, examples=[3])]
-    """So many repetitions, then no more."""
+    """Most repetitions."""
     cool_down_days: Annotated[int | None, Field(ge=1, le=3650, examples=[60])] = None
-    """Of `evergreen`: so long after the post, and after each repetition."""
-    times: Annotated[tuple[Times, ...], Field(max_length=MOST_LINES)] = ()
-    """Of `recurring`: of the week."""
+    """For `evergreen`: days after the post and after each repetition."""
+    times: Annotated[tuple[WeeklyTimes, ...], Field(max_length=MOST_LINES)] = ()
+    """For `recurring`: times of the week."""
     monthly: Annotated[tuple[MonthlyTimes, ...], Field(max_length=MOST_LINES)] = ()
-    """Of `recurring`: of the month."""
+    """For `recurring`: times of the month."""
     time_zone: Annotated[str, Field(max_length=60, examples=["Europe/Berlin"])] = "UTC"
-    """By whose clocks those are."""
+    """Time zone of these times."""
 
     @model_validator(mode="after")
     def _of_one_kind(self) -> Self:
         has_times = bool(self.times or self.monthly)
         if self.kind == "evergreen" and (self.cool_down_days is None or has_times):
-            raise ValueError("what is evergreen has cool_down_days, and neither times nor monthly")
+            raise ValueError("evergreen needs cool_down_days, and neither times nor monthly")
         if self.kind == "recurring" and (self.cool_down_days is not None or not has_times):
-            raise ValueError("what is recurring has times or monthly, and no cool_down_days")
-        Repeat.read(self.model_dump())
+            raise ValueError("recurring needs times or monthly, and no cool_down_days")
+        RepeatRule.read(self.model_dump())
         return self
 
 
@@ -228,15 +228,15 @@ class RepeatsView(RepeatsRequest):
     brand_slug: str
     content_id: UUID
     account: str | None
-    """The account; null: each on which there is a post about the article, unless it has a rule of its own."""
+    """The account; null: all accounts with a post about the article and no rule of their own."""
     made: int
-    """How many repetitions there are, planned ones included."""
+    """Number of repetitions, planned ones included."""
     made_by: str
-    """Who has it so."""
+    """Name of the person who set the rule."""
     made_at: datetime
 
     @classmethod
-    def of(cls, stored: StoredRepeat) -> Self:
+    def of(cls, stored: StoredRepeatRule) -> Self:
         return cls(
             **stored.rule,
             brand_slug=stored.brand_slug,
@@ -248,6 +248,6 @@ class RepeatsView(RepeatsRequest):
         )
 
 
-class Queue(View):
-    items: tuple[EntryView, ...]
-    """Planned posts that have a slot, in their order; a thousand at most."""
+class PostQueue(View):
+    items: tuple[PostCalendarEntryView, ...]
+    """Planned posts with a slot, in order; at most a thousand."""

@@ -1,6 +1,6 @@
-"""What a person does to the times of posts: moves one, puts it first, takes it out of the queue, puts the queue into another order.
+"""Moves posts, puts them first, calls them off, and reorders queues.
 
-Each in one transaction, which holds the account's lock. The same again changes nothing.
+Each change is one transaction with the account's lock; the same request again changes nothing.
 """
 
 from collections.abc import Sequence
@@ -15,21 +15,21 @@ from chassis.http.callers import Caller
 from envelope.brand.payloads import SocialFailed
 from messaging import Database, Transaction
 from social.calendar import entries, store
-from social.calendar.entries import Entry
-from social.calendar.slots import Account, NoSlotError, Rules
+from social.calendar.entries import PostCalendarEntry
+from social.calendar.slots import AccountSlots, NoSlotError, PostingRules
 from social.sending import DuePosts
 from social.sending.store import plan
 
 log = structlog.get_logger(__name__)
 
 CALLED_OFF: Final = "called_off"
-"""The state of a post that a person has taken out, and why it is so."""
+"""State and reason of a post that a person called off."""
 _MOVABLE: Final = {"planned": "", "called_off": CALLED_OFF}
-"""States with what must be the reason for them, if anything."""
+"""Movable states, with the reason that they need, if any."""
 
 
 class UnknownEntryError(LookupError):
-    """There is no such post with a time, or none that the caller may see."""
+    """The caller may see no such post with a time."""
 
     def __init__(self, post_id: UUID) -> None:
         super().__init__(
@@ -39,11 +39,11 @@ class UnknownEntryError(LookupError):
 
 
 class NotMovableError(ValueError):
-    """It is too late for that, or the time is taken; the message says what happened and what to do."""
+    """It is too late for the move, or the time is taken; the message says what happened and what to do."""
 
 
-class GoneByError(ValueError):
-    """The time has gone by."""
+class PastPostTimeError(ValueError):
+    """The requested time lies in the past."""
 
 
 async def move(
@@ -54,17 +54,17 @@ async def move(
     caller: Caller,
     *,
     at_once: bool = False,
-) -> Entry:
-    """Has a post go out at a time, `at_once`, or in the next free slot of its account, also if it had been called off.
+) -> PostCalendarEntry:
+    """Moves a post to a time, to now (`at_once`), or to its account's next free slot; restores one that was called off.
 
     Raises:
-        UnknownEntryError: see there.
-        NotMovableError: it is sent, or being sent; the time is taken, quiet, or there is no slot.
-        GoneByError: the time has gone by.
+        UnknownEntryError: the caller may see no such post.
+        NotMovableError: it is out or being sent; the time is taken or quiet, or there is no slot.
+        PastPostTimeError: the time lies in the past.
     """
     async with database.transaction() as tx:
         entry = await _locked(tx.connection, post_id, caller)
-        _demand_movable(entry)
+        _check_movable(entry)
         planned = entry.state == "planned"
         assert entry.account is not None
         if at_once:
@@ -78,29 +78,29 @@ async def move(
         now = await store.now(tx.connection)
         account = None
         if stored is not None:
-            taken = await store.taken(tx.connection, entry.account, now, but=[post_id])
-            account = Account(stored.rules, taken)
+            taken = await store.taken_times(tx.connection, entry.account, now, but=[post_id])
+            account = AccountSlots(stored.rules, taken)
         if at is None:
             if account is None or stored is None or not stored.rules.has_slots:
                 raise _without_slots(entry.brand_slug, entry.account)
             found = _next(account, now)
         else:
             found = at
-            _demand_free(at, now, account, None if stored is None else stored.rules)
+            _check_free(at, now, account, None if stored is None else stored.rules)
         await plan(tx.connection, post_id, found, in_queue=at is None)
         database.once_committed(due.call)
         return await _as_it_is_now(tx, entry, caller)
 
 
-async def put_first(database: Database, post_id: UUID, caller: Caller) -> Entry:
-    """Has a planned post go out in the next free slot, and the others of its queue behind it.
+async def put_first(database: Database, post_id: UUID, caller: Caller) -> PostCalendarEntry:
+    """Gives a planned post the next free slot; the others of its queue follow.
 
     Raises:
         UnknownEntryError, NotMovableError: see `move`.
     """
     async with database.transaction() as tx:
         entry = await _locked(tx.connection, post_id, caller)
-        _demand_movable(entry)
+        _check_movable(entry)
         if entry.state != "planned":
             raise NotMovableError(f"post {post_id} was called off; give it a time first")
         assert entry.account is not None
@@ -108,15 +108,15 @@ async def put_first(database: Database, post_id: UUID, caller: Caller) -> Entry:
         return await _as_it_is_now(tx, entry, caller)
 
 
-async def call_off(database: Database, post_id: UUID, caller: Caller) -> Entry:
-    """Takes a post out: it is not sent, until it is given a time again.
+async def call_off(database: Database, post_id: UUID, caller: Caller) -> PostCalendarEntry:
+    """Calls a post off: it does not go out unless it gets a time again.
 
     Raises:
         UnknownEntryError, NotMovableError: see `move`.
     """
     async with database.transaction() as tx:
         entry = await _locked(tx.connection, post_id, caller)
-        _demand_movable(entry)
+        _check_movable(entry)
         if entry.state == CALLED_OFF:
             return entry
         row = await tx.connection.fetchrow(
@@ -144,8 +144,8 @@ async def call_off(database: Database, post_id: UUID, caller: Caller) -> Entry:
 
 async def reorder(
     database: Database, brand: str, account: str, post_ids: Sequence[UUID], caller: Caller
-) -> list[Entry]:
-    """Puts the queue of a brand's account into this order, those that are not named behind; returns it.
+) -> list[PostCalendarEntry]:
+    """Reorders the queue of a brand's account, unnamed posts last; returns the queue.
 
     Raises:
         NotMovableError: one of them is not in the queue, or the account has no slots.
@@ -163,37 +163,39 @@ async def reorder(
         return await queue_of(tx.connection, brand, account)
 
 
-async def queue_of(connection: Connection, brand: str, account: str) -> list[Entry]:
-    """Posts that have a slot of an account, in their order."""
+async def queue_of(connection: Connection, brand: str, account: str) -> list[PostCalendarEntry]:
+    """Posts with a slot of an account, in order."""
     queued = await store.queue(connection, brand, account)
     return await entries.of_ids(connection, [each.post_id for each in queued])
 
 
 async def _requeue(connection: Connection, brand: str, account: str, first: Sequence[UUID]) -> None:
-    """Gives the slots anew, to these first."""
+    """Assigns all slots of the queue anew, to these posts first."""
     stored = await store.find_rules(connection, brand, account)
     if stored is None or not stored.rules.has_slots:
         raise _without_slots(brand, account)
     queued = [each.post_id for each in await store.queue(connection, brand, account)]
     order = [*first, *(each for each in queued if each not in set(first))]
     now = await store.now(connection)
-    free = Account(stored.rules, await store.taken(connection, account, now, but=order))
+    free = AccountSlots(stored.rules, await store.taken_times(connection, account, now, but=order))
     after, times = now, {}
     for each in order:
         times[each] = after = _next(free, after)
     await store.set_times(connection, times, in_queue=True)
 
 
-def _next(account: Account, after: datetime) -> datetime:
+def _next(account: AccountSlots, after: datetime) -> datetime:
     try:
         return account.take(after)
     except NoSlotError:
         raise NotMovableError("the account has no free slot; give it more of them") from None
 
 
-def _demand_free(at: datetime, now: datetime, account: Account | None, rules: Rules | None) -> None:
+def _check_free(
+    at: datetime, now: datetime, account: AccountSlots | None, rules: PostingRules | None
+) -> None:
     if at <= now:
-        raise GoneByError("at: has gone by; take a later time, or leave it out for the next free slot")
+        raise PastPostTimeError("at: has gone by; take a later time, or leave it out for the next free slot")
     if account is None or rules is None:
         return
     if (near := account.too_close(at)) is not None:
@@ -207,7 +209,7 @@ def _demand_free(at: datetime, now: datetime, account: Account | None, rules: Ru
         raise NotMovableError(f"that is within the account's quiet hours, which end on {_told(ends)}")
 
 
-def _demand_movable(entry: Entry) -> None:
+def _check_movable(entry: PostCalendarEntry) -> None:
     why = _MOVABLE.get(entry.state)
     if why is None or (why and entry.reason != why):
         detail = f": {entry.detail}" if entry.detail else ""
@@ -226,8 +228,8 @@ def _told(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-async def _locked(connection: Connection, post_id: UUID, caller: Caller) -> Entry:
-    """The post, and its account, until the transaction ends: the account first, as whoever gives slots has it."""
+async def _locked(connection: Connection, post_id: UUID, caller: Caller) -> PostCalendarEntry:
+    """Locks the account and then the post until the transaction ends; slot assignment locks in the same order."""
     before = await entries.find(connection, post_id, caller.brands)
     if before is None or before.account is None:
         raise UnknownEntryError(post_id)
@@ -239,7 +241,7 @@ async def _locked(connection: Connection, post_id: UUID, caller: Caller) -> Entr
     return entry
 
 
-async def _as_it_is_now(tx: Transaction, before: Entry, caller: Caller) -> Entry:
+async def _as_it_is_now(tx: Transaction, before: PostCalendarEntry, caller: Caller) -> PostCalendarEntry:
     (after,) = await entries.of_ids(tx.connection, [before.post_id])
     log.info(
         "post_moved",

@@ -1,4 +1,4 @@
-"""Requests about what is posted again: one post, or an article wherever it was posted."""
+"""HTTP routes for repetitions of one post, or of an article on all its accounts."""
 
 from http import HTTPStatus
 from typing import Annotated
@@ -30,17 +30,17 @@ def repeat_routes(database: Database) -> APIRouter:
 def _of_articles(database: Database) -> APIRouter:
     routes = router("/brands/{slug}/articles/{content_id}/repeats", tags=["repeats"])
 
-    @routes.get("", summary="Read how an article is posted again", responses=UNKNOWN)
+    @routes.get("", summary="Read the repetitions of an article", responses=UNKNOWN)
     async def get_article_repeats(caller: MayRead, slug: Slug, content_id: ContentId) -> RepeatsView:
-        """On each account where it was posted."""
+        """The rule for all accounts with a post about the article."""
         async with database.connection() as connection:
             return await _shown(connection, seen(caller, slug), content_id, "")
 
-    @routes.put("", summary="Have an article posted again", responses=UNKNOWN)
+    @routes.put("", summary="Set the repetitions of an article", responses=UNKNOWN)
     async def set_article_repeats(
         caller: MayReview, slug: Slug, content_id: ContentId, request: RepeatsRequest
     ) -> RepeatsView:
-        """On each account where it was posted, or will be. The same again changes nothing."""
+        """For all present and future accounts of the article. The same request again changes nothing."""
         brand = seen(caller, slug)
         async with database.transaction() as tx:
             await store.put_repeat(
@@ -49,10 +49,10 @@ def _of_articles(database: Database) -> APIRouter:
             return await _shown(tx.connection, brand, content_id, "")
 
     @routes.delete(
-        "", summary="Have an article posted no more", status_code=HTTPStatus.NO_CONTENT, responses=UNKNOWN
+        "", summary="Stop the repetitions of an article", status_code=HTTPStatus.NO_CONTENT, responses=UNKNOWN
     )
     async def delete_article_repeats(caller: MayReview, slug: Slug, content_id: ContentId) -> None:
-        """Repetitions that are planned are taken out. Removing what is not there is no error."""
+        """Deletes the rule and planned repetitions. Without a rule, the request succeeds, too."""
         brand = seen(caller, slug)
         async with database.transaction() as tx:
             await store.delete_repeat(tx.connection, brand, content_id, "")
@@ -63,25 +63,25 @@ def _of_articles(database: Database) -> APIRouter:
 def _of_posts(database: Database) -> APIRouter:
     routes = router("/calendar/{post_id}/repeats", tags=["repeats"])
 
-    @routes.get("", summary="Read how a post is made again", responses=UNKNOWN)
+    @routes.get("", summary="Read the repetitions of a post", responses=UNKNOWN)
     async def get_post_repeats(caller: MayRead, post_id: UUID) -> RepeatsView:
-        """On its account alone."""
+        """The rule for its account only."""
         async with database.connection() as connection:
             return await _shown(connection, *await _place(connection, post_id, caller))
 
-    @routes.put("", summary="Have a post made again", responses=UNKNOWN)
+    @routes.put("", summary="Set the repetitions of a post", responses=UNKNOWN)
     async def set_post_repeats(caller: MayReview, post_id: UUID, request: RepeatsRequest) -> RepeatsView:
-        """On its account, whatever holds for its article elsewhere. The same again changes nothing."""
+        """For its account; this rule overrides that of the article. The same request again changes nothing."""
         async with database.transaction() as tx:
             place = await _place(tx.connection, post_id, caller)
             await store.put_repeat(tx.connection, *place, request.model_dump(mode="json"), caller.name)
             return await _shown(tx.connection, *place)
 
     @routes.delete(
-        "", summary="Have a post made no more", status_code=HTTPStatus.NO_CONTENT, responses=UNKNOWN
+        "", summary="Stop the repetitions of a post", status_code=HTTPStatus.NO_CONTENT, responses=UNKNOWN
     )
     async def delete_post_repeats(caller: MayReview, post_id: UUID) -> None:
-        """Repetitions that are planned are taken out. Removing what is not there is no error."""
+        """Deletes the rule and planned repetitions. Without a rule, the request succeeds, too."""
         async with database.transaction() as tx:
             await store.delete_repeat(tx.connection, *await _place(tx.connection, post_id, caller))
 
@@ -102,6 +102,6 @@ async def _shown(connection: Connection, brand: str, content_id: UUID, account: 
         where = f" on {account}" if account else ""
         raise RefusalError(
             codes.NOT_REPEATED,
-            f"article {content_id} is not posted again{where}; PUT to this address has it so",
+            f"article {content_id} has no repetitions{where}; PUT to this address sets them",
         )
     return RepeatsView.of(stored)

@@ -1,4 +1,4 @@
-"""Requests about the calendar: what goes out when, as a list and as iCalendar; and the posts that a person moves in it."""
+"""HTTP routes for the calendar as a list and as iCalendar, and for moves of posts."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
@@ -20,9 +20,9 @@ from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from social import problem_codes as codes
 from social.calendar import entries, moving
-from social.calendar.entries import Entry
-from social.calendar.models import CalendarPage, EntryView, Moving
-from social.calendar.moving import GoneByError, NotMovableError, UnknownEntryError
+from social.calendar.entries import PostCalendarEntry
+from social.calendar.models import CalendarPage, MovePostRequest, PostCalendarEntryView
+from social.calendar.moving import NotMovableError, PastPostTimeError, UnknownEntryError
 from social.sending import DuePosts
 
 LATE: Final = refusal(
@@ -41,11 +41,11 @@ Brand = Annotated[
 
 
 def answer_refusals(app: FastAPI) -> None:
-    """Has the application answer what cannot be done by a sentence."""
+    """Makes the application answer calendar errors as problems."""
     for error, code in (
         (UnknownEntryError, codes.UNKNOWN_ENTRY),
         (NotMovableError, codes.NOT_MOVABLE),
-        (GoneByError, codes.PAST_TIME),
+        (PastPostTimeError, codes.PAST_TIME),
     ):
         app.add_exception_handler(error, _refused_with(code))
 
@@ -60,7 +60,7 @@ def _refused_with(code: ProblemCode) -> Callable[[Request, Exception], Awaitable
 def entry_routes(database: Database, due: DuePosts) -> APIRouter:
     routes = router("/calendar", tags=["calendar"])
 
-    @routes.get("", summary="What goes out when", response_model=CalendarPage, responses=READ)
+    @routes.get("", summary="List the calendar", response_model=CalendarPage, responses=READ)
     async def list_calendar_entries(
         caller: MayRead,
         brand: Brand,
@@ -71,46 +71,48 @@ def entry_routes(database: Database, due: DuePosts) -> APIRouter:
         limit: PageLimit = DEFAULT_PAGE,
         if_none_match: IfNoneMatch = None,
     ) -> Response:
-        """Posts that went out or are to, and when recurring ones come again; those that wait for a person are under `/v1/posts`."""
+        """Past and planned posts, and expected repetitions; `/v1/posts` lists posts under review."""
         clocks, place = calendars.clocks(zone), _place(after)
-        found: list[Entry] = []
+        found: list[PostCalendarEntry] = []
         if caller.may_see(brand):
             async with database.connection() as connection:
                 span = calendars.span(begin, to)
                 found = await entries.page(connection, brand, *span, after=place, limit=limit + 1)
         page = found[:limit]
         answer = CalendarPage(
-            items=tuple(EntryView.of(each, clocks) for each in page),
+            items=tuple(PostCalendarEntryView.of(each, clocks) for each in page),
             next=calendars.place(page[-1].at, str(page[-1].post_id)) if len(found) > limit else None,
         )
         return conditional(answer.model_dump_json(), if_none_match)
 
     @routes.get("/{post_id}", summary="Read the time of a post", responses=UNKNOWN)
-    async def get_calendar_entry(caller: MayRead, post_id: UUID, zone: calendars.Zone = "UTC") -> EntryView:
-        """One for another platform that has a time, or had."""
+    async def get_calendar_entry(
+        caller: MayRead, post_id: UUID, zone: calendars.Zone = "UTC"
+    ) -> PostCalendarEntryView:
+        """A post on another platform that has or had a time."""
         clocks = calendars.clocks(zone)
         async with database.connection() as connection:
             entry = await entries.find(connection, post_id, caller.brands)
         if entry is None:
             raise UnknownEntryError(post_id)
-        return EntryView.of(entry, clocks)
+        return PostCalendarEntryView.of(entry, clocks)
 
     @routes.put("/{post_id}", summary="Move a post", responses={**UNKNOWN, **LATE})
-    async def move_post(caller: MayReview, post_id: UUID, request: Moving) -> EntryView:
-        """To a time, now, or into the next free slot of its account; also one that was called off. The same again changes nothing."""
-        return EntryView.of(
+    async def move_post(caller: MayReview, post_id: UUID, request: MovePostRequest) -> PostCalendarEntryView:
+        """Moves to a time, now, or the next free slot; restores a post that was called off. The same request again changes nothing."""
+        return PostCalendarEntryView.of(
             await moving.move(database, due, post_id, request.at, caller, at_once=request.now), _UTC
         )
 
     @routes.post("/{post_id}/first", summary="Put a post first", responses={**UNKNOWN, **LATE})
-    async def move_post_first(caller: MayReview, post_id: UUID) -> EntryView:
-        """It takes the next free slot, and the others of its queue follow it."""
-        return EntryView.of(await moving.put_first(database, post_id, caller), _UTC)
+    async def move_post_first(caller: MayReview, post_id: UUID) -> PostCalendarEntryView:
+        """The post takes the next free slot; the others of its queue follow."""
+        return PostCalendarEntryView.of(await moving.put_first(database, post_id, caller), _UTC)
 
     @routes.post("/{post_id}/call-off", summary="Call off a post", responses={**UNKNOWN, **LATE})
-    async def call_off_post(caller: MayReview, post_id: UUID) -> EntryView:
-        """It is not sent, until it is moved to a time again. The others keep theirs."""
-        return EntryView.of(await moving.call_off(database, post_id, caller), _UTC)
+    async def call_off_post(caller: MayReview, post_id: UUID) -> PostCalendarEntryView:
+        """The post does not go out unless it is moved to a time again. Other posts keep their times."""
+        return PostCalendarEntryView.of(await moving.call_off(database, post_id, caller), _UTC)
 
     return routes
 
@@ -120,7 +122,7 @@ def export_routes(database: Database) -> APIRouter:
 
     @routes.get(
         "/calendar.ics",
-        summary="The calendar for other programs",
+        summary="Export the calendar as iCalendar",
         response_class=Response,
         responses=calendars.EXPORTED,
     )
@@ -131,8 +133,8 @@ def export_routes(database: Database) -> APIRouter:
         to: calendars.To = None,
         if_none_match: IfNoneMatch = None,
     ) -> Response:
-        """The same posts, two thousand at most; one that is moved keeps its UID."""
-        found: list[Entry] = []
+        """The same posts, at most two thousand; a moved post keeps its UID."""
+        found: list[PostCalendarEntry] = []
         if caller.may_see(brand):
             async with database.connection() as connection:
                 found = await entries.page(
@@ -143,7 +145,7 @@ def export_routes(database: Database) -> APIRouter:
     return routes
 
 
-def _event(entry: Entry) -> icalendar.Event:
+def _event(entry: PostCalendarEntry) -> icalendar.Event:
     what = entry.state.replace("_", " ")
     return icalendar.Event(
         uid=f"{entry.post_id}@social.brand-engine",
@@ -170,7 +172,7 @@ def _place(after: str | None) -> tuple[datetime, UUID] | None:
 
 
 def seen(caller: Caller, slug: str) -> str:
-    """The brand of a path; another's is as one that has nothing."""
+    """The brand of a path, if the caller may see it; raises `unknown_brand` otherwise."""
     if not caller.may_see(slug):
         raise RefusalError(UNKNOWN_BRAND, f"there is no brand '{slug}' that your key may see")
     return slug

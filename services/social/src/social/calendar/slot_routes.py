@@ -1,4 +1,4 @@
-"""Requests about the slots of accounts, and the queue that fills them."""
+"""HTTP routes for the slots of accounts and their queues."""
 
 from http import HTTPStatus
 from typing import Annotated, Final
@@ -27,19 +27,19 @@ from social import problem_codes as codes
 from social.calendar import moving, store
 from social.calendar.models import (
     NAME_PATTERN,
-    EntryView,
-    Ordering,
-    Queue,
+    PostCalendarEntryView,
+    PostQueue,
+    ReorderQueueRequest,
     SlotsList,
     SlotsRequest,
     SlotsView,
 )
 from social.calendar.routes import LATE, seen
-from social.calendar.store import StoredRules
+from social.calendar.store import StoredPostingRules
 from social.channels import FEED
 
 MOST_ACCOUNTS: Final = 100
-"""With slots, of one brand."""
+"""Most accounts with slots of one brand."""
 _UTC: Final = ZoneInfo("UTC")
 
 Slug = Annotated[BrandSlug, Path(description="Of the brand.", examples=["daily-grind"])]
@@ -65,7 +65,7 @@ def _slots(database: Database) -> APIRouter:
 
     @routes.get("", summary="List slots", responses=READ, response_model=SlotsList)
     async def list_account_slots(caller: MayRead, slug: Slug, if_none_match: IfNoneMatch = None) -> Response:
-        """Of all accounts of a brand that have some."""
+        """The slots of all accounts of a brand."""
         brand = seen(caller, slug)
         async with database.connection() as connection:
             found = [await _shown(connection, each) for each in await store.rules_of(connection, brand)]
@@ -73,7 +73,7 @@ def _slots(database: Database) -> APIRouter:
 
     @routes.get("/{account}/slots", summary="Read the slots of an account", responses=UNKNOWN)
     async def get_account_slots(caller: MayRead, slug: Slug, account: AccountName) -> SlotsView:
-        """With the next ones that are free."""
+        """The slots, with the next free ones."""
         async with database.connection() as connection:
             return await _shown(connection, await _known(connection, seen(caller, slug), account))
 
@@ -90,7 +90,7 @@ def _slots(database: Database) -> APIRouter:
     async def set_account_slots(
         caller: MayOperate, slug: Slug, account: AccountName, request: SlotsRequest, response: Response
     ) -> SlotsView:
-        """For posts to come. Those that have their time keep it, until the queue is put into an order anew."""
+        """For new posts. Planned posts keep their times until the queue is reordered."""
         brand = seen(caller, slug)
         if account == FEED:
             raise RefusalError(
@@ -121,7 +121,7 @@ def _slots(database: Database) -> APIRouter:
         responses=UNKNOWN,
     )
     async def delete_account_slots(caller: MayOperate, slug: Slug, account: AccountName) -> None:
-        """Posts to come go out at once; those that have their time keep it. Removing what is not there is no error."""
+        """New posts then go out at once; planned ones keep their times. Without slots, the request succeeds, too."""
         brand = seen(caller, slug)
         async with database.transaction() as tx:
             await store.lock_accounts(tx.connection, [account])
@@ -134,27 +134,25 @@ def _queue(database: Database) -> APIRouter:
     routes = router("/brands/{slug}/accounts", tags=["slots"])
 
     @routes.get("/{account}/queue", summary="Read the queue of an account", responses=UNKNOWN)
-    async def get_account_queue(caller: MayRead, slug: Slug, account: AccountName) -> Queue:
-        """The brand's posts that have a slot of the account, in their order."""
+    async def get_account_queue(caller: MayRead, slug: Slug, account: AccountName) -> PostQueue:
+        """The brand's posts with a slot of the account, in order."""
         brand = seen(caller, slug)
         async with database.connection() as connection:
             found = await moving.queue_of(connection, brand, account)
-        return Queue(items=tuple(EntryView.of(each, _UTC) for each in found))
+        return PostQueue(items=tuple(PostCalendarEntryView.of(each, _UTC) for each in found))
 
-    @routes.put(
-        "/{account}/queue", summary="Put the queue of an account into order", responses={**UNKNOWN, **LATE}
-    )
+    @routes.put("/{account}/queue", summary="Reorder the queue of an account", responses={**UNKNOWN, **LATE})
     async def set_account_queue(
-        caller: MayReview, slug: Slug, account: AccountName, request: Ordering
-    ) -> Queue:
-        """Gives the slots anew, in this order; with no names, only to close gaps, or after the slots have changed."""
+        caller: MayReview, slug: Slug, account: AccountName, request: ReorderQueueRequest
+    ) -> PostQueue:
+        """Assigns the slots anew in this order; an empty list closes gaps, and applies changed slots."""
         found = await moving.reorder(database, seen(caller, slug), account, request.post_ids, caller)
-        return Queue(items=tuple(EntryView.of(each, _UTC) for each in found))
+        return PostQueue(items=tuple(PostCalendarEntryView.of(each, _UTC) for each in found))
 
     return routes
 
 
-async def _known(connection: Connection, brand: str, account: str) -> StoredRules:
+async def _known(connection: Connection, brand: str, account: str) -> StoredPostingRules:
     stored = await store.find_rules(connection, brand, account)
     if stored is None:
         raise RefusalError(
@@ -164,8 +162,8 @@ async def _known(connection: Connection, brand: str, account: str) -> StoredRule
     return stored
 
 
-async def _shown(connection: Connection, stored: StoredRules) -> SlotsView:
+async def _shown(connection: Connection, stored: StoredPostingRules) -> SlotsView:
     now = await store.now(connection)
-    taken = await store.taken(connection, stored.account, now)
+    taken = await store.taken_times(connection, stored.account, now)
     queued = await store.count_queue(connection, stored.brand_slug, stored.account)
     return SlotsView.of(stored, taken, queued, now)

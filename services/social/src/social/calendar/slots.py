@@ -1,7 +1,7 @@
-"""When an account may post: its slots, and how far apart posts are kept. Pure: no I/O, no clock, no randomness.
+"""Posting times of an account: slots, spacing and quiet hours. Pure: no I/O, no clock, no randomness.
 
-A slot is a time of the day on a day of the week, by the clocks of a zone. Where those clocks skip it, or show it twice, it is there once
-(`chassis.time_zones.moment`); where it lies within quiet hours, it is not there at all.
+A slot is a local time on a day of the week. A time that the clocks skip or repeat counts once (`chassis.time_zones.moment`); slots
+within quiet hours do not exist.
 """
 
 from bisect import bisect_left, insort
@@ -20,35 +20,35 @@ DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 LAST: Final = "last"
 ORDINALS: Final = ("first", "second", "third", "fourth", "fifth")
 LATE: Final = timedelta(minutes=1)
-"""What is overdue by less is on time."""
+"""Posts that are overdue by less count as on time."""
 HORIZON: Final = timedelta(days=3660)
-"""How far ahead slots are looked for; whatever has none until then has none."""
+"""How far ahead the search for slots goes."""
 _TWO_WEEKS: Final = timedelta(days=14)
 
 
 class NoSlotError(LookupError):
-    """All slots until the horizon are taken, or there are none."""
+    """No slot is free until the horizon."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """When an account posts; without slots, at any time that is far enough from others and not within quiet hours."""
+class PostingRules:
+    """When an account posts; without slots, at any time outside quiet hours and apart from other posts."""
 
     zone: ZoneInfo
     week: tuple[tuple[time, ...], ...]
-    """Of each day, the first being Monday, the times in their order; no time stands twice."""
+    """Sorted times for each day from Monday on, without duplicates."""
     spacing: timedelta
-    """Two posts are never closer; more than nothing."""
+    """Least time between two posts; positive."""
     quiet: QuietHours | None = None
     month: tuple[tuple[str, tuple[time, ...]], ...] = ()
-    """Days of the month, as `falls_on` reads them, with their times."""
+    """Days of the month in the form of `falls_on`, with their times."""
 
     @classmethod
     def read(cls, written: Mapping[str, Any]) -> Self:
-        """Of `{"time_zone", "slots": [{"days", "times"}], "spacing_minutes", "quiet_hours": {"begin", "end"} or None}`.
+        """Parses `{"time_zone", "slots": [{"days", "times"}], "spacing_minutes", "quiet_hours": {"begin", "end"} or None}`.
 
         Raises:
-            UntimelyError: there is no such zone, or quiet hours never end.
+            UntimelyError: the zone is unknown, or quiet hours never end.
         """
         zone, quiet = written["time_zone"], written["quiet_hours"]
         return cls(
@@ -63,18 +63,18 @@ class Rules:
         return any(self.week) or bool(self.month)
 
     def times_on(self, day: date) -> Sequence[time]:
-        """In their order, each once."""
+        """Sorted times of a day, without duplicates."""
         times = self.week[day.weekday()]
         if not self.month:
             return times
         return sorted({*times, *(time for on, some in self.month if falls_on(day, on) for time in some)})
 
     def slots(self, after: datetime, within: timedelta = HORIZON) -> Iterator[datetime]:
-        """Those later than a moment, in UTC and in their order, `within` so long of it."""
+        """Slots after a moment and `within` a duration, in UTC and in order."""
         latest, end = after, after + within
-        # What the clocks skip may be a moment of the next day: none is forgotten, and none comes twice.
+        # A skipped local time may fall on the next day; starting a day early and checking `latest` yields each slot once.
         day = after.astimezone(self.zone).date() - timedelta(days=1)
-        # Periods follow each other as slots do: few are looked up.
+        # Quiet periods and slots both ascend, so that few lookups suffice.
         quiet = None if self.quiet is None else self.quiet.period(after)
         while self.has_slots:
             for clock in self.times_on(day):
@@ -93,12 +93,12 @@ class Rules:
         return self.quiet is not None and self.quiet.holds(at)
 
     def has_any(self, after: datetime) -> bool:
-        """Whether quiet hours leave a slot in the two weeks after a moment."""
+        """Whether the two weeks after a moment have a slot outside quiet hours."""
         return next(self.slots(after, _TWO_WEEKS), None) is not None
 
 
 def week_of(lines: Iterable[Mapping[str, Any]]) -> tuple[tuple[time, ...], ...]:
-    """Of each day the times that its lines name: `{"days": ["mon", "wed"], "times": ["09:00"]}`."""
+    """The times of each weekday from lines such as `{"days": ["mon", "wed"], "times": ["09:00"]}`."""
     week: list[set[time]] = [set() for _ in DAYS]
     for line in lines:
         for day in line["days"]:
@@ -107,16 +107,16 @@ def week_of(lines: Iterable[Mapping[str, Any]]) -> tuple[tuple[time, ...], ...]:
 
 
 def month_of(lines: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, tuple[time, ...]], ...]:
-    """Days of the month with their times: of `{"days": ["15", "last", "second-tue"], "times": ["09:00"]}`."""
+    """Days of the month with their times, from lines such as `{"days": ["15", "last", "second-tue"], "times": ["09:00"]}`."""
     return tuple(
         (day, tuple(map(time.fromisoformat, line["times"]))) for line in lines for day in line["days"]
     )
 
 
 def falls_on(day: date, written: str) -> bool:
-    """Whether it is the `15`, the `last`, the `second-tue` or the `last-fri` of its month.
+    """Whether the day is the `15`, the `last`, the `second-tue` or the `last-fri` of its month.
 
-    A month that has no such day has none, as RFC 5545 has it: the `31` of June is not the 30.
+    As in RFC 5545, a month without such a day has no substitute: June has no `31`.
     """
     length = monthrange(day.year, day.month)[1]
     if written == LAST:
@@ -129,31 +129,31 @@ def falls_on(day: date, written: str) -> bool:
     return day.day > length - 7 if which == LAST else (day.day - 1) // 7 == ORDINALS.index(which)
 
 
-class Account:
-    """An account's times that are taken, to which more are added."""
+class AccountSlots:
+    """The taken times of an account; finds and takes free ones."""
 
-    def __init__(self, rules: Rules, taken: Iterable[datetime]) -> None:
+    def __init__(self, rules: PostingRules, taken: Iterable[datetime]) -> None:
         self._rules = rules
         self._taken = sorted(taken)
 
     def take(self, after: datetime) -> datetime:
-        """The next free slot later than a moment, or without slots the next free time from it on; from now on it is taken.
+        """Takes the next free slot after a moment, or without slots the next free time from it on.
 
         Raises:
-            NoSlotError: there is none.
+            NoSlotError: no slot is free.
         """
         found = self._slot(after) if self._rules.has_slots else self.free_from(after)
         insort(self._taken, found)
         return found
 
     def too_close(self, at: datetime) -> datetime | None:
-        """What is taken and nearer than posts may be to each other; the first such time."""
+        """The first taken time that is closer than the spacing allows; None if all are far enough."""
         place = bisect_left(self._taken, at)
         near = self._taken[max(place - 1, 0) : place + 1]
         return next((each for each in near if abs(each - at) < self._rules.spacing), None)
 
     def free_from(self, begin: datetime) -> datetime:
-        """The first time from then on that is neither quiet nor too close to what is taken."""
+        """The first time from then on outside quiet hours and far enough from taken times."""
         free = begin
         while True:
             if (quiet := self._rules.quiet) is not None and quiet.holds(free):
@@ -170,14 +170,16 @@ class Account:
         raise NoSlotError
 
 
-def spaced_out(rules: Rules, last: datetime | None, due: Sequence[datetime], now: datetime) -> list[datetime]:
-    """When posts go out of which some may be overdue: in their order, and never closer to each other than they may be.
+def spaced_times(
+    rules: PostingRules, last: datetime | None, due: Sequence[datetime], now: datetime
+) -> list[datetime]:
+    """New times of posts, some overdue: in the same order and with the account's spacing.
 
     Args:
-        rules: of the account.
-        last: when the one before them went out, if there is one.
-        due: their times, the earliest first.
-        now: of the database.
+        rules: posting rules of the account.
+        last: time of the post before them, if any.
+        due: their present times, the earliest first.
+        now: the database's time.
     """
     times: list[datetime] = []
     for each in due:

@@ -1,6 +1,6 @@
-"""SQL over the times of posts on other platforms, beside the functions that run it. Only the database's clock counts.
+"""SQL over the times of posts on other platforms. Only the database's clock counts.
 
-Whoever gives posts of an account their times holds the account's lock, so that no two are given one.
+A transaction that assigns times to posts of an account holds the account's lock, so that no two posts get one slot.
 """
 
 import json
@@ -11,50 +11,50 @@ from typing import Any, Final
 from uuid import UUID
 
 from chassis import Connection
-from social.calendar.slots import Rules
+from social.calendar.slots import PostingRules
 
 LONGEST_SPACING: Final = timedelta(days=7)
 MOST_QUEUED: Final = 1000
-"""Of one account, that are put into another order at a time."""
+"""Most posts of one account that one request reorders."""
 _OUT: Final = "('sending', 'posted', 'failed', 'in_doubt')"
-"""States of posts that were sent, or may have been."""
+"""States of posts that are or may be out."""
 
 
 @dataclass(frozen=True, slots=True)
-class StoredRules:
+class StoredPostingRules:
     brand_slug: str
     account: str
     written: Mapping[str, Any]
-    """As they were given: see `Rules.read`."""
+    """As the request gave them: see `PostingRules.read`."""
     updated_at: datetime
 
     @property
-    def rules(self) -> Rules:
-        return Rules.read(self.written)
+    def rules(self) -> PostingRules:
+        return PostingRules.read(self.written)
 
     @property
     def apart(self) -> timedelta:
-        """How long posts with the same text or link are kept apart."""
+        """Least time between posts with the same text or link."""
         return timedelta(days=self.written["duplicates_days"])
 
 
 @dataclass(frozen=True, slots=True)
-class StoredRepeat:
+class StoredRepeatRule:
     brand_slug: str
     content_id: UUID
     account: str
-    """Empty: each of the article's."""
+    """Empty: all accounts of the article."""
     rule: Mapping[str, Any]
-    """As it was given: see `Repeat.read`."""
+    """As the request gave it: see `RepeatRule.read`."""
     made: int
-    """How many repetitions there are."""
+    """Number of repetitions."""
     made_by: str
     made_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Queued:
-    """A post that has a slot."""
+class QueuedPost:
+    """A post with a slot."""
 
     post_id: UUID
     due_at: datetime
@@ -67,21 +67,23 @@ async def now(connection: Connection) -> datetime:
 
 
 async def lock_accounts(connection: Connection, accounts: Collection[str]) -> None:
-    """Nobody else gives posts of these accounts their times until the transaction ends."""
-    # In one order everywhere, so that two wait for each other instead of locking each other out.
+    """Locks these accounts' times until the transaction ends."""
+    # All transactions lock in this order, so that two of them cannot deadlock.
     for account in sorted(set(accounts)):
         await connection.execute(
             "select pg_advisory_xact_lock(hashtextextended('social.calendar ' || $1, 0))", account
         )
 
 
-async def find_rules(connection: Connection, brand: str, account: str) -> StoredRules | None:
+async def find_rules(connection: Connection, brand: str, account: str) -> StoredPostingRules | None:
     found = await rules_of(connection, brand, account=account)
     return found[0] if found else None
 
 
-async def rules_of(connection: Connection, brand: str, *, account: str | None = None) -> list[StoredRules]:
-    """Those of a brand's accounts, by name."""
+async def rules_of(
+    connection: Connection, brand: str, *, account: str | None = None
+) -> list[StoredPostingRules]:
+    """Posting rules of a brand's accounts, by name; `account` selects one."""
     rows = await connection.fetch(
         """
         select brand_slug, account, rules, updated_at from posting_rules
@@ -91,13 +93,13 @@ async def rules_of(connection: Connection, brand: str, *, account: str | None = 
         account,
     )
     return [
-        StoredRules(row["brand_slug"], row["account"], json.loads(row["rules"]), row["updated_at"])
+        StoredPostingRules(row["brand_slug"], row["account"], json.loads(row["rules"]), row["updated_at"])
         for row in rows
     ]
 
 
 async def put_rules(connection: Connection, brand: str, account: str, written: Mapping[str, Any]) -> bool:
-    """Has them hold from now on; the same again changes nothing. Whether there were none."""
+    """Stores the rules; returns whether there were none. The same rules again change nothing."""
     was_none: bool | None = await connection.fetchval(
         """
         insert into posting_rules as old (brand_slug, account, rules) values ($1, $2, $3::jsonb)
@@ -123,10 +125,10 @@ async def delete_rules(connection: Connection, brand: str, account: str) -> None
     )
 
 
-async def taken(
+async def taken_times(
     connection: Connection, account: str, now: datetime, *, but: Collection[UUID] = ()
 ) -> list[datetime]:
-    """When posts of an account go out, or went out so lately that others must not follow at once; without those of these ids."""
+    """Times of an account's planned and recent posts, which keep other posts apart; `but` excludes ids."""
     rows = await connection.fetch(
         f"""
         select due_at from channel_posts
@@ -139,8 +141,8 @@ async def taken(
     return [row["due_at"] for row in rows]
 
 
-async def queue(connection: Connection, brand: str, account: str) -> list[Queued]:
-    """A brand's posts that have a slot of an account, in their order."""
+async def queue(connection: Connection, brand: str, account: str) -> list[QueuedPost]:
+    """A brand's posts with a slot of an account, in order."""
     rows = await connection.fetch(
         """
         select post_id, due_at from channel_posts
@@ -150,7 +152,7 @@ async def queue(connection: Connection, brand: str, account: str) -> list[Queued
         account,
         MOST_QUEUED,
     )
-    return [Queued(row["post_id"], row["due_at"]) for row in rows]
+    return [QueuedPost(row["post_id"], row["due_at"]) for row in rows]
 
 
 async def count_queue(connection: Connection, brand: str, account: str) -> int:
@@ -165,11 +167,11 @@ async def count_queue(connection: Connection, brand: str, account: str) -> int:
 async def set_times(
     connection: Connection, times: Mapping[UUID, datetime], *, in_queue: bool | None = None
 ) -> None:
-    """Gives planned posts other times; with `in_queue`, as slots or not."""
+    """Moves planned posts to these times; `in_queue` says whether they are slots, None keeps that."""
     if not times:
         return
     ids = list(times)
-    # A slot is given up before another one takes it: two posts may change places.
+    # First free all their slots, since two posts may swap.
     queued = await connection.fetch(
         """
         with before as (select post_id, in_queue from channel_posts where post_id = any ($1::uuid[]) for update)
@@ -194,8 +196,8 @@ async def set_times(
     )
 
 
-async def push_back(connection: Connection, account: str) -> None:
-    """Takes evergreen posts out of their slots: newer ones come first. They come again when there is room."""
+async def free_evergreen_slots(connection: Connection, account: str) -> None:
+    """Deletes planned evergreen posts, so that new posts get their slots; they are planned again later."""
     await connection.execute(
         """
         delete from channel_posts
@@ -206,7 +208,7 @@ async def push_back(connection: Connection, account: str) -> None:
 
 
 async def newer_wait(connection: Connection, account: str) -> bool:
-    """Whether posts of the account are planned that are no repetitions."""
+    """Whether new posts of the account are planned, not repetitions."""
     waits: bool = await connection.fetchval(
         """
         select exists (
@@ -220,8 +222,8 @@ async def newer_wait(connection: Connection, account: str) -> bool:
 
 async def find_repeat(
     connection: Connection, brand: str, content_id: UUID, account: str
-) -> StoredRepeat | None:
-    """How an article's post on an account, or on each (empty), is made again; and how often it was."""
+) -> StoredRepeatRule | None:
+    """The repeat rule of an article on an account, or on all (empty), with the number of repetitions."""
     row = await connection.fetchrow(
         """
         select rule, made_by, made_at, (
@@ -235,7 +237,7 @@ async def find_repeat(
     )
     if row is None:
         return None
-    return StoredRepeat(
+    return StoredRepeatRule(
         brand, content_id, account, json.loads(row["rule"]), row["made"], row["made_by"], row["made_at"]
     )
 
@@ -243,7 +245,7 @@ async def find_repeat(
 async def put_repeat(
     connection: Connection, brand: str, content_id: UUID, account: str, rule: Mapping[str, Any], by: str
 ) -> None:
-    """Has it hold from now on; the same again changes nothing."""
+    """Stores a repeat rule; the same rule again changes nothing."""
     await connection.execute(
         """
         insert into repeats as old (brand_slug, content_id, account, rule, made_by) values ($1, $2, $3, $4::jsonb, $5)
@@ -260,7 +262,7 @@ async def put_repeat(
 
 
 async def delete_repeat(connection: Connection, brand: str, content_id: UUID, account: str) -> None:
-    """Has no more repetitions made, and takes those that are planned out."""
+    """Deletes a repeat rule and its planned repetitions."""
     removed = await connection.fetchval(
         "delete from repeats where brand_slug = $1 and content_id = $2 and account = $3 returning true",
         brand,
@@ -280,10 +282,10 @@ async def delete_repeat(connection: Connection, brand: str, content_id: UUID, ac
         )
 
 
-async def alike(
+async def find_duplicate(
     connection: Connection, post_id: UUID, account: str, within: timedelta
 ) -> tuple[UUID, datetime, bool] | None:
-    """Another article's post on the account that says the same, or leads to the same: its id, its time, and whether it is the text."""
+    """Another article's post on the account with the same text or link: its id, its time, and whether the text is the same."""
     row = await connection.fetchrow(
         """
         select other.post_id, coalesce(other.posted_at, other.due_at) as at, lower(other.text) = lower(p.text) as says
@@ -303,7 +305,7 @@ async def alike(
 
 
 async def overdue(connection: Connection) -> list[tuple[str, str]]:
-    """Brands with those of their accounts that have rules, and something to be sent now."""
+    """(brand, account) pairs with rules and due posts."""
     rows = await connection.fetch(
         """
         select distinct p.brand_slug, p.account
@@ -315,8 +317,10 @@ async def overdue(connection: Connection) -> list[tuple[str, str]]:
     return [(row["brand_slug"], row["account"]) for row in rows]
 
 
-async def to_come(connection: Connection, brand: str, account: str) -> tuple[list[Queued], datetime | None]:
-    """A brand's planned posts of an account that nothing holds, in their order, and when the account's last one went out."""
+async def to_come(
+    connection: Connection, brand: str, account: str
+) -> tuple[list[QueuedPost], datetime | None]:
+    """A brand's planned posts of an account that are not held, in order, and the time of the account's last post."""
     rows = await connection.fetch(
         """
         select post_id, due_at from channel_posts
@@ -331,4 +335,4 @@ async def to_come(connection: Connection, brand: str, account: str) -> tuple[lis
         f"select max(due_at) from channel_posts where account = $1 and state in {_OUT}",  # noqa: S608
         account,
     )
-    return [Queued(row["post_id"], row["due_at"]) for row in rows], last
+    return [QueuedPost(row["post_id"], row["due_at"]) for row in rows], last

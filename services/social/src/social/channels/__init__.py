@@ -1,7 +1,7 @@
-"""The channels, one file each. A new one is a file like these, and a line below.
+"""The channels, one module each. A new channel needs a module and a line below.
 
-What a post needs of a channel is in its `CHANNEL`: the rules of its texts, and under `sending` how it goes out. Modules outside this
-folder know channels by this list alone.
+Each module has a `CHANNEL` with the rules of its texts and, under `sending`, the way posts go out. Modules outside this folder
+use this list only.
 """
 
 from typing import Final
@@ -21,14 +21,14 @@ from social.channels import (
 )
 from social.channels.channel import (
     Channel,
-    Composed,
+    ChannelSender,
+    ComposedPost,
     Facet,
-    Limit,
-    Picture,
-    Pictures,
+    PictureSource,
     Placement,
-    Reach,
-    Sending,
+    PostMetrics,
+    PostPicture,
+    TextLimit,
 )
 from social.channels.feed import FEED
 from social.channels.lost import mark_uncertain
@@ -46,13 +46,13 @@ __all__ = [
     "FEED",
     "REMOTE",
     "Channel",
-    "Composed",
+    "ChannelSender",
+    "ComposedPost",
     "Facet",
-    "Limit",
-    "Picture",
-    "Pictures",
+    "PictureSource",
     "Placement",
-    "Reach",
-    "Sending",
+    "PostMetrics",
+    "PostPicture",
+    "TextLimit",
     "mark_uncertain",
 ]

@@ -1,6 +1,6 @@
 """Bluesky, and other servers of the AT protocol.
 
-A post is a record under a key that we choose: sent twice, it is one, and nothing has to be looked up.
+A post is a record under a key that we choose, so that a repeated request makes no second post and needs no look-up.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,15 @@ from uuid import UUID
 from receipts import AccountClient, AccountResponse, Content, Refused, Step, StepInHand, UnknownOutcome
 from receipts.answers import expect, quote_answer
 from social import counting
-from social.channels.channel import Channel, Composed, Facet, Limit, Pictures, Reach, Sending
+from social.channels.channel import (
+    Channel,
+    ChannelSender,
+    ComposedPost,
+    Facet,
+    PictureSource,
+    PostMetrics,
+    TextLimit,
+)
 from social.cutting import cut
 
 POSTS: Final = "app.bsky.feed.post"
@@ -25,7 +33,7 @@ _SORTABLE: Final = "234567abcdefghijklmnopqrstuvwxyz"
 _CLOCK_BITS: Final = 10
 
 
-def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
+def prepare(post: ComposedPost, now: datetime) -> Mapping[str, Any]:
     moment = now.astimezone(UTC)
     picture = post.pictures[0] if post.pictures else None
     return {
@@ -51,7 +59,7 @@ def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
 
 
 def record_key(moment: datetime, post_id: UUID) -> str:
-    """A TID, https://atproto.com/specs/tid: microseconds, and 10 bits that keep two posts of a moment apart."""
+    """A TID, https://atproto.com/specs/tid: microseconds, and 10 bits that distinguish posts of the same moment."""
     microseconds = int(moment.timestamp() * 1_000_000)
     number = (microseconds << _CLOCK_BITS) | (post_id.int & (1 << _CLOCK_BITS) - 1)
     return "".join(_SORTABLE[number >> shift & 31] for shift in range(60, -1, -5))
@@ -63,23 +71,23 @@ def _facet(facet: Facet) -> Mapping[str, Any]:
     return {"index": {"byteStart": facet.start, "byteEnd": facet.end}, "features": [feature]}
 
 
-def _card(post: Composed) -> Mapping[str, Any] | None:
-    """What a reader sees of the article below the text."""
+def _card(post: ComposedPost) -> Mapping[str, Any] | None:
+    """The link card with title, description and picture below the text."""
     if post.link is None or post.placement != "in_text":
         return None
     description = cut(post.description, lambda text: len(text) <= _MOST_DESCRIPTION)
     return {"uri": post.link, "title": post.title, "description": description}
 
 
-def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
+def steps(prepared: Mapping[str, Any], pictures: PictureSource) -> Sequence[Step]:
     post = Step("post", _post, repeatable=True, seconds=30)
     if prepared["picture"] is None:
         return [post]
     return [Step("upload", partial(_upload, pictures), repeatable=True, unseen=True, seconds=50), post]
 
 
-async def _upload(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
-    """A picture that cannot be had, or is too large, is left out: nobody waits for it."""
+async def _upload(pictures: PictureSource, work: StepInHand) -> Mapping[str, Any]:
+    """Uploads the card's picture; a missing or too large one is left out without a retry."""
     picture = work.prepared["picture"]
     try:
         data = await pictures.read(picture["url"])
@@ -107,7 +115,7 @@ async def _post(work: StepInHand) -> Mapping[str, Any]:
 
 
 async def _account(work: StepInHand) -> tuple[str, str]:
-    """DID and handle; the gateway knows them as soon as it has looked at the account."""
+    """DID and handle, which the gateway knows once it has checked the account."""
     facts = await work.account.facts()
     if facts.get("did"):
         return facts["did"], facts.get("handle", "")
@@ -127,8 +135,8 @@ def _embed(prepared: Mapping[str, Any], blob: Any) -> Mapping[str, Any] | None:
     return {"$type": "app.bsky.embed.images", "images": [image]}
 
 
-async def _reach(account: AccountClient, uri: str) -> Reach:
-    """Likes and replies are in other people's records: the app view counts them, which the PDS asks for us if it has one."""
+async def _reach(account: AccountClient, uri: str) -> PostMetrics:
+    """The metrics of a post from the app view, which the PDS calls for us if it has one; the PDS itself has no counts."""
     path = "/xrpc/app.bsky.feed.getPosts"
     answer = await account.request("GET", path, query={"uris": uri}, seconds=_READ_SECONDS)
     if answer.status in _NO_APP_VIEW and not _is_over(answer):
@@ -140,7 +148,7 @@ async def _reach(account: AccountClient, uri: str) -> Reach:
     if post is None:
         raise Refused("gone", "the app view has no such post")
     shares = ("repostCount", "quoteCount")
-    return Reach.told(post, likes="likeCount", shares=shares, replies="replyCount")
+    return PostMetrics.told(post, likes="likeCount", shares=shares, replies="replyCount")
 
 
 def _expected(answer: AccountResponse) -> AccountResponse:
@@ -157,7 +165,7 @@ def _refused(answer: AccountResponse) -> Exception:
 
 
 def _is_over(answer: AccountResponse) -> bool:
-    """Whether it is the session that the server does not take."""
+    """Whether the server refuses the session."""
     error = answer.json.get("error") if isinstance(answer.json, Mapping) else None
     return error in {"ExpiredToken", "InvalidToken"}
 
@@ -181,8 +189,8 @@ CHANNEL: Final = Channel(
     "bluesky",
     "Bluesky",
     (
-        Limit("graphemes", 300, counting.grapheme_count),
-        Limit("bytes", 3000, counting.utf8_bytes),
+        TextLimit("graphemes", 300, counting.grapheme_count),
+        TextLimit("bytes", 3000, counting.utf8_bytes),
     ),
     headline=False,
     points=1,
@@ -190,5 +198,5 @@ CHANNEL: Final = Channel(
     hashtags=2,
     opening=1,
     source="https://github.com/bluesky-social/atproto/blob/main/lexicons/app/bsky/feed/post.json",
-    sending=Sending(prepare, steps, ERRORS, seconds=120, reach=_reach),
+    sending=ChannelSender(prepare, steps, ERRORS, seconds=120, reach=_reach),
 )

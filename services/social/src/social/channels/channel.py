@@ -1,4 +1,4 @@
-"""What a channel is: the rules of its texts, and how a post goes out there. One file of this folder holds each."""
+"""Types of channels: rules of texts, and the way posts go out. Each channel has a module in this folder."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,16 +9,16 @@ from uuid import UUID
 from receipts import AccountClient, Step
 
 Placement = Literal["in_text", "first_comment", "none"]
-"""Where the link to the article stands."""
+"""The place of the link to the article."""
 
 MOST: Final = 2_000_000_000
-"""Likes, and so on, that are kept; nobody's post is received better."""
+"""Largest stored count of likes, shares or replies."""
 
 READ: Final = "Read the article: "
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class TextLimit:
     unit: str
     maximum: int
     count: Callable[[str], int]
@@ -41,10 +41,10 @@ class Facet:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
-    """A picture of the article's; its addresses can be read by everybody, `alt` says what is to be seen. Width and height in pixels.
+class PostPicture:
+    """A picture of the article at a public address, with `alt` text, and width and height in pixels.
 
-    `jpeg_url` has it as JPEG in upright format, for channels that take nothing else.
+    `jpeg_url` is an upright JPEG for channels that take no other format.
     """
 
     url: str
@@ -55,22 +55,22 @@ class Picture:
     jpeg_url: str | None = None
 
 
-class Pictures(Protocol):
-    """Where steps that send a picture's bytes get them from, or learn whether a platform can fetch it."""
+class PictureSource(Protocol):
+    """Gives steps the bytes of a picture, and says whether a platform can fetch it."""
 
     async def read(self, url: str) -> bytes:
-        """Raises `receipts.NotSent`: it cannot be had now, and nothing was sent. `receipts.Refused`: it never can."""
+        """The picture's bytes. Raises `receipts.NotSent` if it is unavailable now, `receipts.Refused` if it always will be."""
 
     async def check(self, url: str) -> None:
-        """Looks within a few seconds whether the picture is served. Raises as `read` does."""
+        """Checks within a few seconds whether the publisher serves the picture; raises as `read`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Composed:
-    """A post as it goes out: `text` is whole, with link and hashtags where the channel has them in its text.
+class ComposedPost:
+    """A post as it goes out. `text` is complete, with link and hashtags if the channel has them in its text.
 
-    `post_id` is the same however often it is tried: what a channel needs of keys follows from it. `link` leads to the article, wherever
-    it stands (`placement`); `facets` are those of `text`; `language` is a BCP 47 tag.
+    `post_id` is the same in every attempt, and channels derive their keys from it. `link` leads to the article; `placement` says
+    where the post shows it. `facets` belong to `text`; `language` is a BCP 47 tag.
     """
 
     post_id: UUID
@@ -83,22 +83,22 @@ class Composed:
     placement: Placement = "in_text"
     facets: tuple[Facet, ...] = ()
     hashtags: tuple[str, ...] = ()
-    pictures: tuple[Picture, ...] = ()
+    pictures: tuple[PostPicture, ...] = ()
     language: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
-    """How a post has been received so far; None: the platform does not say."""
+class PostMetrics:
+    """Likes, shares and replies of a post so far; None if the platform does not report them."""
 
     likes: int | None
     shares: int | None
-    """Passed on to others, with words of their own or without."""
+    """Reposts and quotes."""
     replies: int | None
 
     @classmethod
     def told(cls, document: Any, *, likes: str, shares: Sequence[str], replies: str) -> Self:
-        """Of an answer's members by these names; shares are the sum of those that it has."""
+        """Reads the metrics from members of an answer; shares are the sum of the members present."""
         shared = [found for each in shares if (found := _count(document, each)) is not None]
         return cls(
             _count(document, likes), min(sum(shared), MOST) if shared else None, _count(document, replies)
@@ -112,52 +112,52 @@ def _count(document: Any, name: str) -> int | None:
     return min(value, MOST)
 
 
-AskReach = Callable[[AccountClient, str], Awaitable[Reach]]
-"""(the account, the `id` that the post's steps remember) → how it was received; asked at the platform, once.
+FetchPostMetrics = Callable[[AccountClient, str], Awaitable[PostMetrics]]
+"""(account, the platform's id of the post) → its metrics, by one request to the platform.
 
 Raises:
-    receipts.NotSent, receipts.UnknownOutcome: it could not be asked now, or gave no answer.
-    receipts.Refused: `gone`, there is no such post (any more); `not_told`, this server tells it of no post. Others may pass.
+    receipts.NotSent, receipts.UnknownOutcome: no request now, or no answer.
+    receipts.Refused: `gone`: the post does not exist; `not_told`: the server reports no metrics. Other reasons may pass.
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Sending:
+class ChannelSender:
     """How a post goes out on a channel.
 
     Args:
-        prepare: makes of a post and the time of its first attempt all that later attempts need to be the same: texts, keys, times. Pure, and
-            its result is JSON.
-        steps: what is sent, one after the other, of what was prepared, alone of that. What they remember together has under `url` where the
-            post can be seen, unless nobody outside can see it.
-        errors: what the platform calls a refusal, in plain words that say what to do.
-        seconds: how long all of it may take.
-        placements: where the link may stand; the first unless the brand says otherwise.
-        needs_picture: without one there is no post.
-        reach: asks how a post was received, where the platform tells that for nothing.
+        prepare: makes JSON of a post and the time of its first attempt: all texts, keys and times, so that every attempt sends the
+            same. Pure.
+        steps: makes the steps, in order, from the prepared JSON alone. Their results have the post's address under `url`, unless
+            the post is private.
+        errors: the platform's refusals in plain words that say what to do.
+        seconds: most time for all steps.
+        placements: allowed places of the link; the first is the default.
+        needs_picture: whether a post without a picture is refused.
+        reach: requests the metrics of a post, if the platform reports them free of charge.
     """
 
-    prepare: Callable[[Composed, datetime], Mapping[str, Any]]
-    steps: Callable[[Mapping[str, Any], Pictures], Sequence[Step]]
+    prepare: Callable[[ComposedPost, datetime], Mapping[str, Any]]
+    steps: Callable[[Mapping[str, Any], PictureSource], Sequence[Step]]
     errors: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 60.0
     placements: tuple[Placement, ...] = ("in_text", "none")
     needs_picture: bool = False
-    reach: AskReach | None = None
+    reach: FetchPostMetrics | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """`headline`: the title stands above the text. `points`, `hashtags`: at most so many. `bulleted`: points as a list.
+    """A channel. `headline`: the title precedes the text. `points`, `hashtags`: most of each. `bulleted`: points as a list.
 
-    `opening`: with which of what there is to say of an article a post begins, counted from 0 and around: the description, then its key
-    points; so that channels do not all say the same. `invitation` stands before the link. `source` says where the limits come from, `note`
-    what a poster should know. Without `sending`, nothing goes out there; without `drafted`, no reader is shown a draft for it.
+    `opening` selects the first sentence of a post: 0 for the description, 1 for the first key point, and so on, modulo their number.
+    So channels begin differently. `invitation` precedes the link. `source` documents the limits, `note` informs posters. Without
+    `sending`, no posts go out; without `drafted`, pages show no draft.
     """
 
     name: str
     label: str
-    limits: tuple[Limit, ...]
+    limits: tuple[TextLimit, ...]
     headline: bool
     points: int
     bulleted: bool
@@ -168,4 +168,4 @@ class Channel:
     escape: Callable[[str], str] | None = None
     opening: int = 0
     drafted: bool = True
-    sending: Sending | None = None
+    sending: ChannelSender | None = None

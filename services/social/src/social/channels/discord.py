@@ -1,6 +1,6 @@
 """Discord: a webhook of one channel.
 
-A webhook's messages can be looked up by their id alone, which only an answer tells: what was sent without one is in doubt.
+A webhook finds messages by id only, and the id is in the answer: a message without an answer is in doubt.
 """
 
 import json
@@ -15,7 +15,7 @@ import regex
 from receipts import Part, Refused, Step, StepInHand
 from receipts.answers import Errors, expect, quote_answer
 from social import counting
-from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
+from social.channels.channel import READ, Channel, ChannelSender, ComposedPost, PictureSource, TextLimit
 from social.channels.uploads import bytes_of, picture_of, unseen
 
 _SECONDS: Final = 18.0
@@ -28,7 +28,7 @@ _MARKS = regex.compile(r"(?<address>https?://\S+)|[\\*_~`|<\[]|^(?:#{1,3}|-#|>)(
 
 
 def escaped(text: str) -> str:
-    """The text as Discord's API takes it, so that it reads as it was written."""
+    """The text with Discord's Markdown escaped."""
     return _MARKS.sub(lambda found: found["address"] or f"\\{found[0]}", text)
 
 
@@ -36,15 +36,15 @@ def _units(text: str) -> int:
     return counting.utf16_units(escaped(text))
 
 
-def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
+def prepare(post: ComposedPost, now: datetime) -> Mapping[str, Any]:
     return {"content": escaped(post.text), "picture": picture_of(post)}
 
 
-def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
+def steps(prepared: Mapping[str, Any], pictures: PictureSource) -> Sequence[Step]:
     return (Step("post", partial(_post, pictures), seconds=_SECONDS),)
 
 
-async def _post(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
+async def _post(pictures: PictureSource, work: StepInHand) -> Mapping[str, Any]:
     guild = (await work.account.facts()).get("guild_id")
     picture = work.prepared["picture"]
     data = None if picture is None else await unseen(bytes_of(pictures, picture))
@@ -82,7 +82,7 @@ _ERRORS: Final[Errors] = {
 CHANNEL: Final = Channel(
     "discord",
     "Discord",
-    (Limit("characters", 2000, _units),),
+    (TextLimit("characters", 2000, _units),),
     headline=True,
     points=4,
     bulleted=True,
@@ -91,7 +91,7 @@ CHANNEL: Final = Channel(
     invitation=READ,
     note="Counted as sent to the API, where Markdown carries a backslash.",
     source="https://discord.com/developers/docs/resources/webhook#execute-webhook",
-    sending=Sending(
+    sending=ChannelSender(
         prepare,
         steps,
         errors={

@@ -1,21 +1,19 @@
-"""Pictures that a platform fetches by itself, from the address that a post names.
+"""Pictures that a platform fetches from their public address.
 
-A platform says only that it could not fetch a picture. Whether the publisher was away, lacks the picture, or cannot be reached from outside,
-the publisher itself tells.
+A platform reports a failed fetch without a reason. A request to the publisher then shows whether it is away, lacks the picture, or
+is unreachable from outside.
 """
 
 from typing import Final
 
 from receipts import NotSent, Refused
-from social.channels.channel import Pictures
+from social.channels.channel import PictureSource
 
 REASON: Final = "picture"
 
 
-async def wait_for_publisher(pictures: Pictures, url: str) -> None:
-    """Called before a platform is asked to fetch a picture: one that cannot be fetched now is not worth a request.
-
-    Whatever else is wrong with the picture, the platform decides.
+async def wait_for_publisher(pictures: PictureSource, url: str) -> None:
+    """Checks, before a platform fetches a picture, that the publisher is up; other problems are left to the platform.
 
     Raises:
         NotSent: the publisher is away; no attempt counts.
@@ -29,12 +27,12 @@ async def wait_for_publisher(pictures: Pictures, url: str) -> None:
         return
 
 
-async def explain_failed_fetch(pictures: Pictures, url: str, said: str) -> NotSent | Refused:
-    """Why a platform could not fetch a picture; `said`: what it says of that, as a clause.
+async def explain_failed_fetch(pictures: PictureSource, url: str, said: str) -> NotSent | Refused:
+    """Finds out why a platform could not fetch a picture; `said`: the platform's words, as a clause.
 
     Returns:
-        `NotSent` without an attempt counted if the publisher is away; with one if it lacks the picture for now, or serves it: then its
-        public address is away or does not exist. `Refused` if the picture is gone for good, or nobody can be asked.
+        `NotSent` without a counted attempt if the publisher is away. `NotSent` with one if it lacks the picture for now, or serves
+        it, so that its public address is unreachable. `Refused` if the picture is gone for good, or no publisher is configured.
     """
     try:
         await pictures.check(url)

@@ -1,7 +1,7 @@
-"""What Instagram and Threads have in common: a post is put into a container that nobody sees, which is then published.
+"""Common code of Instagram and Threads: create an invisible container of a post, then publish it.
 
-The number of the container is what makes two attempts one: it is written down before anything is published, and tells afterwards
-whether it was.
+The container's number is stored before the publication. Later attempts use the same container, and its status says whether it was
+published.
 """
 
 import asyncio
@@ -23,25 +23,25 @@ from receipts import (
     UnknownOutcome,
 )
 from receipts.answers import expect, quote_answer
-from social.channels.channel import Pictures
+from social.channels.channel import PictureSource
 from social.channels.fetched import explain_failed_fetch, wait_for_publisher
-from social.channels.lost import PAGES, Time, Window, age, comparable, read
+from social.channels.lost import PAGES, LookupWindow, RelativeTime, age, comparable, read
 from social.channels.uploads import UPLOAD_SECONDS, unseen
 
 SECONDS: Final = 18.0
 CONTAIN_SECONDS: Final = 22.0
-"""A container's request, and a look at the publisher before and after it."""
+"""Timeout of a container's request, with checks of the publisher before and after it."""
 _POLLS: Final = (0.0, 0.4, 0.8, 1.6, 3.2)
-"""Pauses before a container is asked about, in seconds: together well below the time of a step."""
+"""Pauses before requests for a container's status, in seconds; in total well below the time of a step."""
 _PICTURE_URL: Final = "image_url"
 _LIMITED: Final = timedelta(minutes=15)
 _LIMITED_FOR_TODAY: Final = timedelta(hours=1)
 _REFUSING: Final = 4
-"""Hundreds of statuses that say that nothing was done."""
+"""Status classes, in hundreds, after which nothing was done."""
 _LISTED: Final = 50
 _READ_SECONDS: Final = 4.0
 _ADDRESS_WITHIN: Final = timedelta(minutes=15)
-"""From the first attempt: then a post that is out counts as posted, wherever it is seen."""
+"""Time since the first attempt after which a published post counts as posted without its address."""
 _ADDRESS_AGAIN: Final = timedelta(seconds=10)
 
 ERRORS: Final = {
@@ -58,10 +58,10 @@ _RECONNECT: Final = frozenset({102, 190})
 _TOO_MANY: Final = frozenset({4, 17, 32, 341, 613, 80001, 80002, 80004})
 _PERMISSION: Final = frozenset({3, 10, *range(200, 300)})
 _PICTURE: Final = frozenset({36000, 36001, 36003})
-"""Fetched, and unfit: too large, no JPEG, too narrow."""
+"""The fetched picture is unfit: too large, not JPEG, too narrow."""
 _UNFETCHED: Final = 9004
 _UNFETCHED_SUBCODES: Final = frozenset({2207003, 2207052})
-"""Fetching took too long; it came to nothing."""
+"""Fetching took too long and failed."""
 _LONG: Final = frozenset({36004})
 _FULL_FOR_TODAY: Final = 2207042
 _SPAM: Final = 2207051
@@ -69,8 +69,8 @@ _NOT_READY_CODES: Final = frozenset({2207027, 4279009})
 
 
 @dataclass(frozen=True, slots=True)
-class Edges:
-    """What the two call the same things."""
+class GraphEdges:
+    """Names in the API of Instagram or Threads."""
 
     make: str
     publish: str
@@ -87,17 +87,19 @@ class Edges:
 
 
 class PictureNotFetchedError(Refused):
-    """The platform could not fetch the picture from its address; nothing was made."""
+    """The platform could not fetch the picture, and created nothing."""
 
     def __init__(self, said: str) -> None:
         super().__init__("picture", said)
 
 
-async def contain(work: StepInHand, edges: Edges, form: Mapping[str, str], pictures: Pictures) -> str:
-    """The number of a new container; nobody sees it, and after a day it is gone.
+async def contain(
+    work: StepInHand, edges: GraphEdges, form: Mapping[str, str], pictures: PictureSource
+) -> str:
+    """Creates a container, which is invisible and expires after a day; returns its number.
 
     Raises:
-        NotSent: also where the publisher is away, so that the picture cannot be fetched; then no attempt counts.
+        NotSent: also if the publisher is away, so that the picture is unavailable; then no attempt counts.
     """
     user = await _user(work)
     url = form.get(_PICTURE_URL)
@@ -113,15 +115,20 @@ async def contain(work: StepInHand, edges: Edges, form: Mapping[str, str], pictu
 
 
 async def publish(
-    work: StepInHand, edges: Edges, container: str, form: Mapping[str, str], posts: str, pictures: Pictures
+    work: StepInHand,
+    edges: GraphEdges,
+    container: str,
+    form: Mapping[str, str],
+    posts: str,
+    pictures: PictureSource,
 ) -> Mapping[str, str]:
-    """Publishes the container, once it is ready; a new one in its place, if it is too old.
+    """Publishes the container once it is ready, or a new one if it has expired.
 
-    `form` is what the container was made of; `posts` the edge that lists what was published.
+    `form` is the request that created the container; `posts` the edge that lists published posts.
 
     Raises:
         NotSent: it is not ready yet, or its picture cannot be fetched now.
-        Refused: nothing will come of it.
+        Refused: the container failed for good.
     """
     user = await _user(work)
     status = await unseen(_ready(work, edges, container, form, pictures))
@@ -142,11 +149,11 @@ async def publish(
     return {"id": str(answered(answer).json["id"])}
 
 
-async def address(work: StepInHand, edges: Edges) -> Mapping[str, str]:
-    """Where the post is seen, which the answer to publishing it does not tell. It is out, and nobody waits for this for long.
+async def address(work: StepInHand, edges: GraphEdges) -> Mapping[str, str]:
+    """Requests the address of a published post, which the answer to the publication lacks.
 
     Raises:
-        NotSent: it could not be asked; no attempt counts.
+        NotSent: the request failed; no attempt counts.
     """
     number = work.remote.get("id")
     if not number or work.remote.get("url"):
@@ -169,16 +176,16 @@ async def _permalink(work: StepInHand, path: str) -> str:
 
 
 async def _user(work: StepInHand) -> str:
-    """Raises Refused: the gateway does not know the account's number."""
+    """The account's number; raises Refused if the gateway does not know it."""
     if number := (await work.account.facts()).get("id"):
         return number
     raise Refused("no_user", f"its number is not known: brandctl accounts check {work.account.name}")
 
 
 async def _ready(
-    work: StepInHand, edges: Edges, container: str, form: Mapping[str, str], pictures: Pictures
+    work: StepInHand, edges: GraphEdges, container: str, form: Mapping[str, str], pictures: PictureSource
 ) -> str:
-    """What has become of the container. Raises NotSent: it is still in progress."""
+    """The container's final status; raises NotSent while it is in progress."""
     status = ""
     for pause in _POLLS:
         await asyncio.sleep(pause)
@@ -189,7 +196,7 @@ async def _ready(
     raise NotSent("not_ready", "the picture is still being fetched")
 
 
-async def _status(work: StepInHand, edges: Edges, container: str) -> str:
+async def _status(work: StepInHand, edges: GraphEdges, container: str) -> str:
     answer = await work.account.request(
         "GET", edges.node(container), query={"fields": edges.status}, seconds=_READ_SECONDS
     )
@@ -197,9 +204,9 @@ async def _status(work: StepInHand, edges: Edges, container: str) -> str:
 
 
 async def find(
-    work: StepInHand, edges: Edges, container: str, text: str, posts: str
+    work: StepInHand, edges: GraphEdges, container: str, text: str, posts: str
 ) -> EffectFound | EffectAbsent | EffectUnclear:
-    """Looks among what was published since the first attempt, and what the container says of itself."""
+    """Looks for the post among those since the first attempt, and checks the container's status."""
     user = await _user(work)
     query = {"fields": f"id,permalink,timestamp,{edges.text}", "limit": str(_LISTED)}
     missing: EffectAbsent | EffectUnclear = EffectUnclear(
@@ -208,12 +215,12 @@ async def find(
     is_near = False
     for _ in range(PAGES):
         answer = await read(partial(_page, work, edges.of(user, posts), dict(query)))
-        window, page = Window.of(work, answer.clock), answer.json["data"]
+        window, page = LookupWindow.of(work, answer.clock), answer.json["data"]
         recent = [each for each in page if _made(each) >= window.opens]
         for each in recent:
             if comparable(each.get(edges.text, "")) != comparable(text):
                 continue
-            if window.place(_made(each)) is Time.SINCE:
+            if window.place(_made(each)) is RelativeTime.SINCE:
                 return EffectFound({"id": str(each["id"]), "url": each.get("permalink", "")})
             is_near = True
         following = answer.json.get("paging", {}).get("cursors", {}).get("after")
@@ -234,11 +241,11 @@ async def _page(work: StepInHand, path: str, query: Mapping[str, str]) -> Accoun
     return answered(await work.account.request("GET", path, query=query, seconds=_READ_SECONDS))
 
 
-# -- what Meta says ----------------------------------------------------------------------------------------------------
+# -- Meta's errors -----------------------------------------------------------------------------------------------------
 
 
 def answered(answer: AccountResponse) -> AccountResponse:
-    """The answer, if it is no error. Raises NotSent, Refused, UnknownOutcome."""
+    """The answer unless it is an error; raises NotSent, Refused or UnknownOutcome for errors."""
     error = answer.json.get("error") if isinstance(answer.json, dict) else None
     if not isinstance(error, dict) or answer.status // 100 != _REFUSING:
         return expect(answer)

@@ -8,13 +8,13 @@ from typing import Any, Final
 from receipts import EffectAbsent, EffectFound, EffectUnclear, Refused, Step, StepInHand
 from social import counting
 from social.channels import graph
-from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
+from social.channels.channel import READ, Channel, ChannelSender, ComposedPost, PictureSource, TextLimit
 
-_EDGES: Final = graph.Edges("media", "media_publish", "status_code", "media", "caption", "v23.0")
+_EDGES: Final = graph.GraphEdges("media", "media_publish", "status_code", "media", "caption", "v23.0")
 _MOST_ALT: Final = 1000
 
 
-def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
+def prepare(post: ComposedPost, now: datetime) -> Mapping[str, Any]:
     first = next(iter(post.pictures), None)
     jpeg = (
         None if first is None else first.jpeg_url or (first.url if first.media_type == "image/jpeg" else None)
@@ -27,7 +27,7 @@ def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
     }
 
 
-def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
+def steps(prepared: Mapping[str, Any], pictures: PictureSource) -> Sequence[Step]:
     return (
         Step(
             "container",
@@ -41,14 +41,14 @@ def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
     )
 
 
-async def _contain(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
+async def _contain(pictures: PictureSource, work: StepInHand) -> Mapping[str, Any]:
     form = work.prepared["form"]
     if "image_url" not in form:
         raise Refused("picture", "the article has no picture as JPEG")
     return {"container": await graph.contain(work, _EDGES, form, pictures)}
 
 
-async def _publish(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
+async def _publish(pictures: PictureSource, work: StepInHand) -> Mapping[str, Any]:
     container, form = work.remote["container"], work.prepared["form"]
     return await graph.publish(work, _EDGES, container, form, _EDGES.posts, pictures)
 
@@ -65,7 +65,7 @@ async def _find(work: StepInHand) -> EffectFound | EffectAbsent | EffectUnclear:
 CHANNEL: Final = Channel(
     "instagram",
     "Instagram",
-    (Limit("characters", 2200, counting.utf16_units),),
+    (TextLimit("characters", 2200, counting.utf16_units),),
     headline=False,
     points=4,
     bulleted=True,
@@ -74,5 +74,5 @@ CHANNEL: Final = Channel(
     invitation=READ,
     note="Links in captions cannot be clicked, and a post needs a picture.",
     source="https://developers.facebook.com/docs/instagram-platform/content-publishing",
-    sending=Sending(prepare, steps, errors=graph.ERRORS, needs_picture=True),
+    sending=ChannelSender(prepare, steps, errors=graph.ERRORS, needs_picture=True),
 )

@@ -24,12 +24,12 @@ from receipts import (
 )
 from receipts.answers import Errors, expect, quote_answer
 from social import counting
-from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
+from social.channels.channel import READ, Channel, ChannelSender, ComposedPost, PictureSource, TextLimit
 from social.channels.lost import (
     PAGES,
     READ_SECONDS,
-    Time,
-    Window,
+    LookupWindow,
+    RelativeTime,
     age,
     comparable,
     confirmed_id,
@@ -46,7 +46,7 @@ _HASHTAG = regex.compile(r"\{hashtag\|\\?#\|([^}]*)\}")
 _HEADERS: Final = {"LinkedIn-Version": "202606", "X-Restli-Protocol-Version": "2.0.0"}
 _SECONDS: Final = 18.0
 _COMPARED: Final = timedelta(hours=1)
-"""So long after the first attempt a second one is sure to be refused as a duplicate; others have seen it so for days."""
+"""Time after the first attempt within which LinkedIn surely refuses a second as a duplicate; observed for days."""
 _URN = regex.compile(r"urn:li:(?:share|ugcPost|activity):(\d+)")
 _LISTED: Final = 50
 _MOST_TITLE: Final = 400
@@ -62,7 +62,7 @@ def _units(text: str) -> int:
     return counting.utf16_units(escaped(text))
 
 
-def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
+def prepare(post: ComposedPost, now: datetime) -> Mapping[str, Any]:
     return {
         "commentary": escaped(post.text),
         "title": post.title[:_MOST_TITLE],
@@ -73,7 +73,7 @@ def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
     }
 
 
-def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
+def steps(prepared: Mapping[str, Any], pictures: PictureSource) -> Sequence[Step]:
     post = Step("post", partial(_post, pictures), _find_post, seconds=_SECONDS)
     if not prepared["comment"]:
         return (post,)
@@ -83,7 +83,7 @@ def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
 # -- the post ----------------------------------------------------------------------------------------------------------
 
 
-async def _post(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
+async def _post(pictures: PictureSource, work: StepInHand) -> Mapping[str, Any]:
     author = await _author(work)
     image = await unseen(_uploaded(pictures, work, author))
     body = {
@@ -105,7 +105,7 @@ async def _post(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
 
 
 def _content(prepared: Mapping[str, Any], image: str | None) -> dict[str, Any]:
-    """A card for the link, since LinkedIn makes none of its own for what comes over the API; else the picture."""
+    """A card for the link, since LinkedIn makes none for posts over the API; else the picture."""
     alt = (prepared["picture"] or {}).get("alt", "")[:_MOST_ALT]
     if prepared["link"]:
         article = {"source": prepared["link"], "title": prepared["title"]}
@@ -114,7 +114,7 @@ def _content(prepared: Mapping[str, Any], image: str | None) -> dict[str, Any]:
     return {"content": {"media": {"id": image, "altText": alt}}} if image else {}
 
 
-async def _uploaded(pictures: Pictures, work: StepInHand, owner: str) -> str | None:
+async def _uploaded(pictures: PictureSource, work: StepInHand, owner: str) -> str | None:
     picture = work.prepared["picture"]
     data = None if picture is None else await bytes_of(pictures, picture)
     if picture is None or data is None:
@@ -154,7 +154,7 @@ async def _find_post(work: StepInHand) -> EffectFound | EffectAbsent | EffectUnc
             if age(work) < _COMPARED and not is_uncertain(work):
                 return EffectAbsent(is_certain=False)
             return EffectUnclear("LinkedIn does not let this account look its posts up; look at its page")
-        window = Window.of(work, answer.clock)
+        window = LookupWindow.of(work, answer.clock)
         recent = [each for each in answer.json["elements"] if _published(each) >= window.opens]
         for each in recent:
             said = _comparable(each.get("commentary", ""))
@@ -162,7 +162,7 @@ async def _find_post(work: StepInHand) -> EffectFound | EffectAbsent | EffectUnc
                 sent = _comparable(work.prepared["commentary"].partition("\n")[0])
                 is_alike = is_alike or window.may_be_ours(work, _published(each), said, sent)
                 continue
-            if window.place(_published(each)) is Time.SINCE:
+            if window.place(_published(each)) is RelativeTime.SINCE:
                 return EffectFound(_remote(each["id"]))
             is_near = True
         if len(recent) < _LISTED:
@@ -238,7 +238,7 @@ def _comments(post: str) -> str:
 
 
 async def _author(work: StepInHand) -> str:
-    """Raises Refused: the gateway does not know for whom the account posts."""
+    """The author of the account's posts; raises Refused if the gateway does not know it."""
     facts = await work.account.facts()
     if author := facts.get("author") or (f"urn:li:person:{facts['id']}" if facts.get("id") else None):
         return author
@@ -248,7 +248,7 @@ async def _author(work: StepInHand) -> str:
 
 
 def _made(answer: AccountResponse) -> str:
-    """Raises UnknownOutcome: it was made, and nobody says which it is."""
+    """The id of the new post; raises UnknownOutcome if the answer lacks it."""
     made = answer.headers.get("x-restli-id") or answer.headers.get("x-linkedin-id")
     if not made:
         raise UnknownOutcome("LinkedIn made it and did not say under which id")
@@ -256,7 +256,7 @@ def _made(answer: AccountResponse) -> str:
 
 
 def _named(answer: AccountResponse) -> str | None:
-    """The post of which LinkedIn says that this one repeats it."""
+    """The earlier post that LinkedIn's duplicate error names."""
     said = str(answer.json)
     if answer.status != HTTPStatus.UNPROCESSABLE_ENTITY or "duplicate" not in said.lower():
         return None
@@ -276,11 +276,11 @@ def _earlier(work: StepInHand, answer: AccountResponse, urn: str) -> Mapping[str
     number = _URN.fullmatch(urn)
     assert number
     made = datetime.fromtimestamp((int(number[1]) >> 22) / 1000, UTC)
-    window = Window.of(work, answer.clock)
+    window = LookupWindow.of(work, answer.clock)
     time = window.place(made)
-    if time is Time.SINCE:
+    if time is RelativeTime.SINCE:
         return _remote(urn)
-    if time is Time.NEAR or window.doubt:
+    if time is RelativeTime.NEAR or window.doubt:
         raise DoubtfulOutcome(
             f"LinkedIn says that the same is there, from about the time when this was sent: {_remote(urn)['url']}"
         )
@@ -292,7 +292,7 @@ def _remote(urn: str) -> Mapping[str, Any]:
 
 
 def _comparable(commentary: str) -> str:
-    """LinkedIn may tell a hashtag as a template, and escapes otherwise than they were sent."""
+    """The text in comparable form: LinkedIn may return hashtags as templates, and other escapes than ours."""
     return comparable(_HASHTAG.sub(r"#\1", commentary).replace("\\", ""))
 
 
@@ -300,7 +300,7 @@ def _comparable(commentary: str) -> str:
 
 
 def _limited(answer: AccountResponse) -> NotSent:
-    """Limits are of a day, which begins at midnight UTC; no answer says when there is room again."""
+    """A rate limit: until midnight UTC for a daily one, else for five minutes; answers do not give the time."""
     now = datetime.now(UTC)
     midnight = (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
     by_day = " DAY " in quote_answer(answer).upper()
@@ -330,7 +330,7 @@ _ERRORS: Final[Errors] = {
 CHANNEL: Final = Channel(
     "linkedin",
     "LinkedIn",
-    (Limit("characters", 3000, _units),),
+    (TextLimit("characters", 3000, _units),),
     headline=True,
     points=5,
     bulleted=True,
@@ -340,7 +340,7 @@ CHANNEL: Final = Channel(
     note="Counted as sent to the API, where reserved characters carry a backslash.",
     source="https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api",
     escape=escaped,
-    sending=Sending(
+    sending=ChannelSender(
         prepare,
         steps,
         errors={

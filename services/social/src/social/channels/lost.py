@@ -1,4 +1,4 @@
-"""What is the same wherever a lost post is looked for among those of its account."""
+"""Common code of look-ups: search for a lost post among the posts of its account."""
 
 import asyncio
 import re
@@ -12,13 +12,13 @@ from unicodedata import normalize
 from receipts import ClockOffset, EffectAbsent, EffectUnclear, Refused, StepInHand, UnknownOutcome
 
 CLOCKS: Final = timedelta(minutes=5)
-"""By which times that a platform tells of its posts may differ from what its answers say that time it is."""
+"""Most difference between a platform's times of posts and its clock."""
 FARTHEST: Final = timedelta(hours=1)
-"""By which a platform's clock may be ahead of ours or behind it. Beyond, no look-up says that something is not there."""
+"""Most difference between a platform's clock and ours with which a look-up can prove that a post is missing."""
 PAGES: Final = 10
-"""Of an account's latest posts, among which a lost one is looked for, back to its first attempt."""
+"""Most pages of an account's latest posts that a look-up reads, back to the first attempt."""
 READ_SECONDS: Final = 5.0
-"""For one request of a look-up."""
+"""Timeout of one request of a look-up."""
 _READ_AGAIN_AFTER: Final = (0.2, 0.6)
 """Seconds."""
 _ADDRESS: Final = re.compile(r"https?://")
@@ -40,11 +40,10 @@ def is_uncertain(work: StepInHand) -> bool:
 
 
 async def read(ask: Callable[[], Awaitable[_T]]) -> _T:
-    """What a platform answers to a question that changes nothing: asked again at once, a few times, where no whole answer came.
+    """Awaits a read-only request; repeats it a few times after incomplete answers.
 
     Raises:
-        UnknownOutcome: none came.
-        Whatever else `ask` raises, at once.
+        UnknownOutcome: no complete answer came. Other errors of `ask` pass at once.
     """
     for pause in _READ_AGAIN_AFTER:
         try:
@@ -54,31 +53,31 @@ async def read(ask: Callable[[], Awaitable[_T]]) -> _T:
     return await ask()
 
 
-class Time(Enum):
-    """When a post was made, as seen from the first attempt at ours."""
+class RelativeTime(Enum):
+    """The time of a post relative to our first attempt."""
 
     BEFORE = auto()
     NEAR = auto()
-    """Before it by the clocks, and so little that these may be wrong."""
+    """Before it, but within the error of the clocks."""
     SINCE = auto()
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """From when a post of an account may be the lost one, by the clock of its platform.
+class LookupWindow:
+    """The time from which a post of an account may be the lost one, by the clock of its platform.
 
-    The answers of the platform say what time it is there. A post that looks like ours and is a little too old is no proof that ours is
-    missing; nor is a list, where nobody knows the platform's time or where that is far from ours.
+    The platform's answers give its time. A similar post that is slightly too old leaves doubt, and so does a list if the platform's
+    time is unknown or far from ours.
     """
 
     begun: datetime
-    """The first attempt, by the platform's clock as far as that is known."""
+    """The first attempt, by the platform's clock if known."""
     doubt: str = ""
-    """Why what is not found may be there all the same; empty: it is certainly not."""
+    """Why a post may exist although the list lacks it; empty if the list is proof."""
 
     @classmethod
     def of(cls, work: StepInHand, clock: ClockOffset | None) -> Self:
-        """The window for a look-up, by the clock that one of its answers told."""
+        """The window of a look-up, by the clock in one of its answers."""
         begun = min(_begun(work.prepared), work.account.clock())
         if clock is None:
             return cls(begun, "its server does not say what time it is there, so its list proves nothing")
@@ -92,13 +91,13 @@ class Window:
 
     @property
     def opens(self) -> datetime:
-        """Before, no post can be ours."""
+        """The earliest possible time of our post."""
         return self.begun - FARTHEST - CLOCKS
 
-    def place(self, made: datetime) -> Time:
+    def place(self, made: datetime) -> RelativeTime:
         if made >= self.begun - CLOCKS:
-            return Time.SINCE
-        return Time.NEAR if made >= self.opens else Time.BEFORE
+            return RelativeTime.SINCE
+        return RelativeTime.NEAR if made >= self.opens else RelativeTime.BEFORE
 
     def may_be_ours(self, work: StepInHand, made: datetime, said: str, sent: str) -> bool:
         """Whether a post that does not say the same as ours may be it all the same, because the database has lost what was sent.
@@ -108,17 +107,17 @@ class Window:
         first = _first_line(sent)
         return (
             is_uncertain(work)
-            and self.place(made) is not Time.BEFORE
+            and self.place(made) is not RelativeTime.BEFORE
             and first != ""
             and comparable(said).startswith(first)
         )
 
     def missing(self, *, is_near: bool, is_alike: bool = False) -> EffectAbsent | EffectUnclear:
-        """What it means that a whole list shows none.
+        """Returns what a complete list without our post proves.
 
         Args:
-            is_near: it shows one like ours that is a little too old.
-            is_alike: it shows one that begins like ours, and what ours says is not known for certain.
+            is_near: it shows a similar post that is slightly too old.
+            is_alike: it shows a post with our first line, and our own text is uncertain.
         """
         if is_alike:
             return EffectUnclear(
@@ -136,12 +135,12 @@ class Window:
 
 
 def earliest(work: StepInHand) -> datetime:
-    """Before, no post can be ours, however far the clocks differ that a look-up believes: for asking a platform for its latest posts."""
+    """The earliest possible time of our post, with the largest accepted clock difference; for requests for latest posts."""
     return min(_begun(work.prepared), work.account.clock()) - 2 * FARTHEST - CLOCKS
 
 
 def age(work: StepInHand) -> timedelta:
-    """How long ago the first attempt was."""
+    """Time since the first attempt."""
     return max(work.account.clock() - _begun(work.prepared), timedelta())
 
 
@@ -150,10 +149,10 @@ def _begun(prepared: Mapping[str, Any]) -> datetime:
 
 
 def confirmed_id(remote: Mapping[str, Any], pattern: str = r"(?!)") -> str:
-    """The number of the post before, for what answers it. A person who has confirmed it may have told its address alone: `pattern`.
+    """The id of a post that a later step replies to; `pattern` reads it from an address that a person confirmed.
 
     Raises:
-        Refused: nobody knows it.
+        Refused: the id is unknown.
     """
     if known := remote.get("id"):
         return str(known)
@@ -169,5 +168,5 @@ def _first_line(text: str) -> str:
 
 
 def comparable(text: str) -> str:
-    """Platforms change white space and compose characters."""
+    """The text in comparable form: platforms change white space and compose characters."""
     return " ".join(normalize("NFC", text).split())

@@ -25,21 +25,28 @@ from receipts import (
 )
 from receipts.answers import expect, quote_answer
 from social import counting
-from social.channels.channel import Channel, Composed, Limit, Pictures, Reach, Sending
-from social.channels.lost import PAGES, READ_SECONDS, Time, Window, read
+from social.channels.channel import (
+    Channel,
+    ChannelSender,
+    ComposedPost,
+    PictureSource,
+    PostMetrics,
+    TextLimit,
+)
+from social.channels.lost import PAGES, READ_SECONDS, LookupWindow, RelativeTime, read
 
 _CHARACTERS: Final = 500
-"""What a server takes that does not say."""
+"""Limit of a server that reports none."""
 _MOST_ALTERNATIVE: Final = 1500
 _A_PAGE: Final = 40
 _LOOK_SECONDS: Final = 40.0
 _PAGE_SECONDS: Final = 15.0
-"""For a page of posts, of which some servers give all that they have."""
+"""Timeout for a page of posts; some servers return all that they have."""
 _PROCESSING: Final = {HTTPStatus.ACCEPTED, HTTPStatus.PARTIAL_CONTENT}
 _MARKUP: Final = re.compile(r"<[^>]*>")
 
 
-def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
+def prepare(post: ComposedPost, now: datetime) -> Mapping[str, Any]:
     picture = post.pictures[0] if post.pictures else None
     return {
         "text": post.text,
@@ -52,7 +59,7 @@ def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
     }
 
 
-def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
+def steps(prepared: Mapping[str, Any], pictures: PictureSource) -> Sequence[Step]:
     asked = Step("room", _room, repeatable=True, unseen=True)
     sent = Step("post", _post, detect=_detect, seconds=_LOOK_SECONDS)
     if prepared["picture"] is None:
@@ -61,7 +68,7 @@ def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
 
 
 async def _room(work: StepInHand) -> Mapping[str, Any]:
-    """How long posts may be is the server's to say."""
+    """Requests the server's limit for the length of posts."""
     most = _CHARACTERS
     for path in ("/api/v2/instance", "/api/v1/instance"):
         answer = await work.account.request("GET", path)
@@ -74,7 +81,7 @@ async def _room(work: StepInHand) -> Mapping[str, Any]:
     return {}
 
 
-async def _upload(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
+async def _upload(pictures: PictureSource, work: StepInHand) -> Mapping[str, Any]:
     picture = work.prepared["picture"]
     data = await pictures.read(picture["url"])
     file = Part("file", data, picture["type"], f"cover.{picture['type'].rpartition('/')[2]}")
@@ -104,7 +111,7 @@ async def _post(work: StepInHand) -> Mapping[str, Any]:
 async def _detect(work: StepInHand) -> EffectFound | EffectAbsent | EffectUnclear:
     me = await read(partial(_read, work, "/api/v1/accounts/verify_credentials", {}))
     path = f"/api/v1/accounts/{_field(me, 'id')}/statuses"
-    window = Window.of(work, me.clock)
+    window = LookupWindow.of(work, me.clock)
     query = {"limit": str(_A_PAGE)}
     is_near, is_alike, seen = False, False, 0
     for _ in range(PAGES):
@@ -114,14 +121,16 @@ async def _detect(work: StepInHand) -> EffectFound | EffectAbsent | EffectUnclea
             raise UnknownOutcome("the list of the account's posts cannot be read")
         for each in page:
             time = window.place(_created(each))
-            if time is Time.BEFORE or not _says(each, work.prepared):
+            if time is RelativeTime.BEFORE or not _says(each, work.prepared):
                 sent = work.prepared["text"]
                 is_alike = is_alike or window.may_be_ours(work, _created(each), _text(each), sent)
                 continue
-            if time is Time.SINCE:
+            if time is RelativeTime.SINCE:
                 return EffectFound({"id": str(each["id"]), "url": each.get("url") or each.get("uri")})
             is_near = True
-        if (page and window.place(_created(page[-1])) is Time.BEFORE) or not (page or answer.truncated):
+        if (page and window.place(_created(page[-1])) is RelativeTime.BEFORE) or not (
+            page or answer.truncated
+        ):
             return window.missing(is_near=is_near, is_alike=is_alike)
         # A server may ignore how many are asked for, and list all that it has; or where the page begins, and list the same again.
         if not page or query.get("max_id") == str(page[-1]["id"]):
@@ -137,14 +146,14 @@ async def _read(work: StepInHand, path: str, query: Mapping[str, str]) -> Accoun
     )
 
 
-async def _reach(account: AccountClient, status_id: str) -> Reach:
+async def _reach(account: AccountClient, status_id: str) -> PostMetrics:
     path = f"/api/v1/statuses/{quote(status_id, safe='')}"
     answer = await account.request("GET", path, seconds=READ_SECONDS)
     if answer.status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
         raise Refused("gone", "the server has no such post any more")
     status = _expected(answer, {HTTPStatus.OK}).json
     shares = ("reblogs_count", "quotes_count")
-    return Reach.told(status, likes="favourites_count", shares=shares, replies="replies_count")
+    return PostMetrics.told(status, likes="favourites_count", shares=shares, replies="replies_count")
 
 
 def _expected(answer: AccountResponse, ok: set[HTTPStatus]) -> AccountResponse:
@@ -173,7 +182,7 @@ def _reset(answer: AccountResponse) -> datetime | None:
 
 
 def _most(instance: Mapping[str, Any]) -> int:
-    """`configuration.statuses.max_characters`, and what older servers call it."""
+    """`configuration.statuses.max_characters`, or its name on older servers."""
     configured = instance.get("configuration") or {}
     for found in ((configured.get("statuses") or {}).get("max_characters"), instance.get("max_toot_chars")):
         if isinstance(found, int) and found > 0:
@@ -192,7 +201,7 @@ def _field(answer: AccountResponse, name: str) -> Any:
 
 
 def _says(status: Any, prepared: Mapping[str, Any]) -> bool:
-    """Whether its link is in it, or its first line."""
+    """Whether the status contains our link, or our first line."""
     content = html.unescape(str(status.get("content", "")))
     wanted = prepared["link"] or prepared["text"].splitlines()[0]
     return wanted in content or wanted in _MARKUP.sub("", content)
@@ -223,7 +232,7 @@ ERRORS: Final = {
 CHANNEL: Final = Channel(
     "mastodon",
     "Mastodon",
-    (Limit("characters", _CHARACTERS, counting.mastodon_characters),),
+    (TextLimit("characters", _CHARACTERS, counting.mastodon_characters),),
     headline=False,
     points=2,
     bulleted=True,
@@ -231,5 +240,5 @@ CHANNEL: Final = Channel(
     opening=2,
     note="Links count 23. A server may allow more than 500.",
     source="https://docs.joinmastodon.org/user/posting/#text",
-    sending=Sending(prepare, steps, ERRORS, seconds=120, reach=_reach),
+    sending=ChannelSender(prepare, steps, ERRORS, seconds=120, reach=_reach),
 )

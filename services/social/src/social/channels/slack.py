@@ -1,6 +1,6 @@
 """Slack: an incoming webhook of one channel.
 
-Slack answers `ok` and tells no id, and a webhook can look nothing up: what was sent without an answer is in doubt.
+Slack answers `ok` without an id, and a webhook cannot read messages: a message without an answer is in doubt.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ import regex
 from receipts import AccountResponse, Refused, Step, StepInHand
 from receipts.answers import Errors, expect, quote_answer
 from social import counting
-from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
+from social.channels.channel import READ, Channel, ChannelSender, ComposedPost, PictureSource, TextLimit
 from social.channels.fetched import wait_for_publisher
 
 _SECONDS: Final = 18.0
@@ -23,11 +23,11 @@ _LINK = regex.compile(r"https?://[^\s<>|]+")
 
 
 def escaped(text: str) -> str:
-    """As Slack takes text that is no markup: https://docs.slack.dev/messaging/formatting-message-text#escaping."""
+    """Escapes text for Slack: https://docs.slack.dev/messaging/formatting-message-text#escaping."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
+def prepare(post: ComposedPost, now: datetime) -> Mapping[str, Any]:
     first = next(iter(post.pictures), None)
     blocks: list[dict[str, Any]] = [
         {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": _elements(post)}]}
@@ -40,8 +40,8 @@ def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
     return {"text": escaped(post.text), "blocks": blocks, "picture": picture}
 
 
-def _elements(post: Composed) -> list[dict[str, Any]]:
-    """Rich text says what is text and what a link, so that nothing in a text is taken for markup or calls anybody."""
+def _elements(post: ComposedPost) -> list[dict[str, Any]]:
+    """Rich text elements for texts and links, so that a text contains no markup and no mentions."""
     headline = post.title if post.text.startswith(f"{post.title}\n") else ""
     elements: list[dict[str, Any]] = []
     if headline:
@@ -58,11 +58,11 @@ def _plain(text: str) -> list[dict[str, Any]]:
     return [{"type": "text", "text": text}] if text else []
 
 
-def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
+def steps(prepared: Mapping[str, Any], pictures: PictureSource) -> Sequence[Step]:
     return (Step("post", partial(_post, pictures), seconds=_SECONDS),)
 
 
-async def _post(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
+async def _post(pictures: PictureSource, work: StepInHand) -> Mapping[str, Any]:
     text, blocks, picture = (work.prepared[each] for each in ("text", "blocks", "picture"))
     body = {"text": text, "blocks": blocks, "unfurl_links": picture is None, "unfurl_media": False}
     if picture is not None:
@@ -103,7 +103,7 @@ _ERRORS: Final[Errors] = {
 CHANNEL: Final = Channel(
     "slack",
     "Slack",
-    (Limit("characters", 3000, counting.utf16_units),),
+    (TextLimit("characters", 3000, counting.utf16_units),),
     headline=True,
     points=4,
     bulleted=True,
@@ -112,7 +112,7 @@ CHANNEL: Final = Channel(
     invitation=READ,
     source="https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks",
     drafted=False,
-    sending=Sending(
+    sending=ChannelSender(
         prepare,
         steps,
         errors={

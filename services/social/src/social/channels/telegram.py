@@ -1,6 +1,6 @@
-"""Telegram: a bot posts to a channel of which it is an administrator.
+"""Telegram: a bot posts to a channel as its administrator.
 
-A bot cannot look up what it has posted: what was sent without an answer is in doubt.
+A bot cannot read its posts: a post without an answer is in doubt.
 """
 
 import html
@@ -16,14 +16,14 @@ from urllib.parse import urlsplit
 from receipts import AccountResponse, NotSent, Part, Refused, Step, StepInHand
 from receipts.answers import Errors, expect, quote_answer
 from social import counting
-from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
+from social.channels.channel import READ, Channel, ChannelSender, ComposedPost, PictureSource, TextLimit
 from social.channels.uploads import bytes_of, unseen
 
 _SECONDS: Final = 18.0
 _MOST_CAPTION: Final = 1024
 
 
-def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
+def prepare(post: ComposedPost, now: datetime) -> Mapping[str, Any]:
     link = post.link if post.placement == "in_text" else None
     first = next(iter(post.pictures), None)
     if first and not link and counting.utf16_units(post.text) <= _MOST_CAPTION:
@@ -35,11 +35,11 @@ def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
     return {"method": "sendMessage", "json": said}
 
 
-def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
+def steps(prepared: Mapping[str, Any], pictures: PictureSource) -> Sequence[Step]:
     return (Step("post", partial(_post, pictures), seconds=_SECONDS),)
 
 
-async def _post(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
+async def _post(pictures: PictureSource, work: StepInHand) -> Mapping[str, Any]:
     chat = (await work.account.facts()).get("chat")
     if not chat:
         raise Refused(
@@ -50,7 +50,7 @@ async def _post(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
     return {"id": str(message["message_id"]), "url": _address(message)}
 
 
-async def _asked(pictures: Pictures, work: StepInHand, body: Mapping[str, Any]) -> AccountResponse:
+async def _asked(pictures: PictureSource, work: StepInHand, body: Mapping[str, Any]) -> AccountResponse:
     """Sends a message. The picture's bytes go with it: an address that Telegram could not fetch once stays unread for days."""
     if work.prepared["method"] == "sendMessage":
         return await work.account.request("POST", "/sendMessage", json=body)
@@ -74,8 +74,8 @@ def _address(message: Mapping[str, Any]) -> str:
     return f"https://t.me/{place}/{message['message_id']}"
 
 
-def _marked_up(post: Composed) -> str:
-    """With the headline in bold, if the text begins with one."""
+def _marked_up(post: ComposedPost) -> str:
+    """The text as HTML, with a leading headline in bold."""
     text = html.escape(post.text, quote=False)
     headline = html.escape(post.title, quote=False)
     if headline and text.startswith(f"{headline}\n"):
@@ -121,14 +121,14 @@ _ERRORS: Final[Errors] = {
 CHANNEL: Final = Channel(
     "telegram",
     "Telegram",
-    (Limit("characters", 4096, counting.utf16_units),),
+    (TextLimit("characters", 4096, counting.utf16_units),),
     headline=True,
     points=5,
     bulleted=True,
     hashtags=2,
     invitation=READ,
     source="https://core.telegram.org/bots/api#sendmessage",
-    sending=Sending(
+    sending=ChannelSender(
         prepare,
         steps,
         errors={

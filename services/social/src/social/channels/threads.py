@@ -8,15 +8,15 @@ from typing import Any, Final
 from receipts import EffectAbsent, EffectFound, EffectUnclear, Step, StepInHand
 from social import counting
 from social.channels import graph
-from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
+from social.channels.channel import READ, Channel, ChannelSender, ComposedPost, PictureSource, TextLimit
 from social.channels.lost import confirmed_id
 
-_EDGES: Final = graph.Edges("threads", "threads_publish", "status", "threads", "text", "v1.0")
+_EDGES: Final = graph.GraphEdges("threads", "threads_publish", "status", "threads", "text", "v1.0")
 _REPLIES: Final = "replies"
 _MOST_ALT: Final = 1000
 
 
-def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
+def prepare(post: ComposedPost, now: datetime) -> Mapping[str, Any]:
     first = next(iter(post.pictures), None)
     form = {"media_type": "IMAGE" if first else "TEXT", "text": post.text}
     if first:
@@ -28,7 +28,7 @@ def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
     }
 
 
-def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
+def steps(prepared: Mapping[str, Any], pictures: PictureSource) -> Sequence[Step]:
     of_post = (
         Step(
             "container",
@@ -56,11 +56,11 @@ def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
     )
 
 
-async def _contain(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
+async def _contain(pictures: PictureSource, work: StepInHand) -> Mapping[str, Any]:
     return {"container": await graph.contain(work, _EDGES, work.prepared["form"], pictures)}
 
 
-async def _publish(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
+async def _publish(pictures: PictureSource, work: StepInHand) -> Mapping[str, Any]:
     container, form = work.remote["container"], work.prepared["form"]
     return await graph.publish(work, _EDGES, container, form, _EDGES.posts, pictures)
 
@@ -81,11 +81,11 @@ def _answer(work: StepInHand) -> Mapping[str, str]:
     return {"media_type": "TEXT", "text": work.prepared["comment"], "reply_to_id": confirmed_id(work.remote)}
 
 
-async def _contain_comment(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
+async def _contain_comment(pictures: PictureSource, work: StepInHand) -> Mapping[str, Any]:
     return {"comment_container": await graph.contain(work, _EDGES, _answer(work), pictures)}
 
 
-async def _comment(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
+async def _comment(pictures: PictureSource, work: StepInHand) -> Mapping[str, Any]:
     container = work.remote["comment_container"]
     made = await graph.publish(work, _EDGES, container, _answer(work), _REPLIES, pictures)
     return {"comment_id": made.get("id", "")}
@@ -102,7 +102,7 @@ async def _find_comment(work: StepInHand) -> EffectFound | EffectAbsent | Effect
 CHANNEL: Final = Channel(
     "threads",
     "Threads",
-    (Limit("characters", 500, counting.threads_characters),),
+    (TextLimit("characters", 500, counting.threads_characters),),
     headline=False,
     points=2,
     bulleted=True,
@@ -110,7 +110,7 @@ CHANNEL: Final = Channel(
     opening=1,
     note="Emoji count by their bytes. One hashtag a post.",
     source="https://developers.facebook.com/documentation/threads/posts",
-    sending=Sending(
+    sending=ChannelSender(
         prepare,
         steps,
         errors=graph.ERRORS,

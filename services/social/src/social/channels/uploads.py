@@ -1,27 +1,27 @@
-"""What goes before a post and is seen by nobody: its picture, and what else has to be there first."""
+"""Uploads before a post, such as its picture, which stay invisible without the post."""
 
 from collections.abc import Awaitable, Mapping
 from typing import Any, Final, TypeVar
 
 from receipts import NotSent, Refused, UnknownOutcome
-from social.channels.channel import Composed, Pictures
+from social.channels.channel import ComposedPost, PictureSource
 
 _T = TypeVar("_T")
 
 UPLOAD_SECONDS: Final = 8.0
-"""For one request that goes before a post: what takes longer is tried again before the post is."""
+"""Timeout, in seconds, of one request before a post."""
 
 
-def picture_of(post: Composed) -> dict[str, str] | None:
-    """The picture of a post as it is kept in what was prepared; None: it has none."""
+def picture_of(post: ComposedPost) -> dict[str, str] | None:
+    """The picture of a post as prepared JSON; None if it has none."""
     if not post.pictures:
         return None
     first = post.pictures[0]
     return {"url": first.url, "alt": first.alt, "media_type": first.media_type}
 
 
-async def bytes_of(pictures: Pictures, picture: Mapping[str, Any]) -> bytes | None:
-    """None: it can never be had, and the post goes without it. Raises NotSent: it cannot be had now."""
+async def bytes_of(pictures: PictureSource, picture: Mapping[str, Any]) -> bytes | None:
+    """The picture's bytes; None if it is gone for good, so that the post goes without it. Raises NotSent if it is unavailable now."""
     try:
         return await pictures.read(picture["url"])
     except Refused:
@@ -29,10 +29,10 @@ async def bytes_of(pictures: Pictures, picture: Mapping[str, Any]) -> bytes | No
 
 
 async def unseen(preparing: Awaitable[_T]) -> _T:
-    """Of requests before the one that counts: whatever became of them, the post itself was not sent.
+    """Awaits requests before the post itself; their errors mean that the post was not sent.
 
     Raises:
-        NotSent: also where it is not known whether they arrived, or where their answer cannot be read.
+        NotSent: a request failed, its outcome is unknown, or its answer is unreadable.
     """
     try:
         return await preparing

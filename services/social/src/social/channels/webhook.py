@@ -1,6 +1,6 @@
-"""Any system that takes signed messages, https://www.standardwebhooks.com: a newsletter, a chat of one's own, another scheduler.
+"""Any receiver of signed messages, https://www.standardwebhooks.com: a newsletter, a chat, another scheduler.
 
-The gateway signs. `webhook-id` is the same however often a message comes: a receiver keeps it, and takes each once.
+The gateway signs. `webhook-id` is the same in every attempt, so that receivers can drop duplicates.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from receipts import AccountResponse, Refused, Step, StepInHand
 from receipts.answers import expect, quote_answer
 from social import counting
-from social.channels.channel import Channel, Composed, Limit, Pictures, Sending
+from social.channels.channel import Channel, ChannelSender, ComposedPost, PictureSource, TextLimit
 
 _TAKEN: Final = frozenset(
     {
@@ -27,7 +27,7 @@ _TAKEN: Final = frozenset(
 _MOST_CHARACTERS: Final = 10_000
 
 
-def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
+def prepare(post: ComposedPost, now: datetime) -> Mapping[str, Any]:
     return {
         "id": f"post-{post.post_id}",
         "body": {
@@ -48,7 +48,7 @@ def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
     }
 
 
-def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
+def steps(prepared: Mapping[str, Any], pictures: PictureSource) -> Sequence[Step]:
     return [Step("post", _post, repeatable=True, seconds=30)]
 
 
@@ -83,7 +83,7 @@ ERRORS: Final = {
 CHANNEL: Final = Channel(
     "webhook",
     "Webhook",
-    (Limit("characters", _MOST_CHARACTERS, counting.utf16_units),),
+    (TextLimit("characters", _MOST_CHARACTERS, counting.utf16_units),),
     headline=False,
     points=5,
     bulleted=True,
@@ -91,5 +91,5 @@ CHANNEL: Final = Channel(
     note="The link and the pictures stand beside the text, in fields of their own.",
     source="https://www.standardwebhooks.com",
     drafted=False,
-    sending=Sending(prepare, steps, ERRORS, seconds=60, placements=("none", "in_text")),
+    sending=ChannelSender(prepare, steps, ERRORS, seconds=60, placements=("none", "in_text")),
 )

@@ -1,4 +1,4 @@
-"""X. A post with a link in it costs thirteen times as much, wherever in the thread the link stands."""
+"""X. A post with a link costs thirteen times as much, anywhere in the thread."""
 
 import html
 from collections.abc import Callable, Mapping, Sequence
@@ -21,8 +21,17 @@ from receipts import (
 )
 from receipts.answers import Errors, expect, quote_answer
 from social import counting
-from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
-from social.channels.lost import PAGES, READ_SECONDS, Time, Window, comparable, confirmed_id, earliest, read
+from social.channels.channel import READ, Channel, ChannelSender, ComposedPost, PictureSource, TextLimit
+from social.channels.lost import (
+    PAGES,
+    READ_SECONDS,
+    LookupWindow,
+    RelativeTime,
+    comparable,
+    confirmed_id,
+    earliest,
+    read,
+)
 from social.channels.uploads import UPLOAD_SECONDS, bytes_of, picture_of, unseen
 
 _SECONDS: Final = 18.0
@@ -30,7 +39,7 @@ _LISTED: Final = 100
 _MOST_ALT: Final = 1000
 
 
-def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
+def prepare(post: ComposedPost, now: datetime) -> Mapping[str, Any]:
     return {
         "text": post.text,
         "link": post.link if post.placement == "in_text" else None,
@@ -40,7 +49,7 @@ def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
     }
 
 
-def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
+def steps(prepared: Mapping[str, Any], pictures: PictureSource) -> Sequence[Step]:
     post = Step("post", partial(_post, pictures), _find_post, seconds=_SECONDS)
     if not prepared["comment"]:
         return (post,)
@@ -50,7 +59,7 @@ def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
 # -- the post ----------------------------------------------------------------------------------------------------------
 
 
-async def _post(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
+async def _post(pictures: PictureSource, work: StepInHand) -> Mapping[str, Any]:
     media = await unseen(_uploaded(pictures, work))
     body = {"text": work.prepared["text"]} | ({"media": {"media_ids": [media]}} if media else {})
     answer = await work.account.request("POST", "/2/tweets", json=body)
@@ -60,7 +69,7 @@ async def _post(pictures: Pictures, work: StepInHand) -> Mapping[str, Any]:
     return {"id": made, "url": _address(made)}
 
 
-async def _uploaded(pictures: Pictures, work: StepInHand) -> str | None:
+async def _uploaded(pictures: PictureSource, work: StepInHand) -> str | None:
     picture = work.prepared["picture"]
     data = None if picture is None else await bytes_of(pictures, picture)
     if picture is None or data is None:
@@ -87,7 +96,7 @@ async def _find_post(work: StepInHand) -> EffectFound | EffectAbsent | EffectUnc
     def is_it(post: Mapping[str, Any]) -> bool:
         return _answers(post) is None and (_says(post) == wanted or link in _links(post))
 
-    def is_alike(window: Window, post: Mapping[str, Any]) -> bool:
+    def is_alike(window: LookupWindow, post: Mapping[str, Any]) -> bool:
         made, said = datetime.fromisoformat(post["created_at"]), _says(post)
         return _answers(post) is None and window.may_be_ours(work, made, said, work.prepared["text"])
 
@@ -123,7 +132,7 @@ def _answered(work: StepInHand) -> str:
 async def _find(
     work: StepInHand,
     is_it: Callable[[Mapping[str, Any]], bool],
-    is_alike: Callable[[Window, Mapping[str, Any]], bool] = lambda _window, _post: False,
+    is_alike: Callable[[LookupWindow, Mapping[str, Any]], bool] = lambda _window, _post: False,
 ) -> str | EffectAbsent | EffectUnclear:
     """The id of the account's post since the first attempt that is like ours; `is_alike`: that may be ours, if none is."""
     user = (await work.account.facts()).get("id") or await _user(work)
@@ -135,14 +144,14 @@ async def _find(
     is_near = may_be = False
     for _ in range(PAGES):
         answer = await read(partial(_page, work, user, dict(query)))
-        window = Window.of(work, answer.clock)
+        window = LookupWindow.of(work, answer.clock)
         posts = answer.json.get("data", ())
         may_be = may_be or any(is_alike(window, post) for post in posts)
         for post in filter(is_it, posts):
             time = window.place(datetime.fromisoformat(post["created_at"]))
-            if time is Time.SINCE:
+            if time is RelativeTime.SINCE:
                 return str(post["id"])
-            is_near = is_near or time is Time.NEAR
+            is_near = is_near or time is RelativeTime.NEAR
         following = answer.json.get("meta", {}).get("next_token")
         if not following:
             return window.missing(is_near=is_near, is_alike=may_be)
@@ -161,11 +170,11 @@ async def _user(work: StepInHand) -> str:
 
 
 async def _earlier(work: StepInHand, find: Any) -> Mapping[str, Any]:
-    """What X means by a duplicate, if we have sent it: an attempt before has arrived after all.
+    """Finds the post that X reports as a duplicate, which an earlier attempt of ours may have made.
 
     Raises:
-        DoubtfulOutcome: it may be ours.
-        Refused: it was somebody else, or another time.
+        DoubtfulOutcome: the duplicate may be ours.
+        Refused: the duplicate is not ours.
     """
     found = await unseen(find(work))
     if isinstance(found, EffectFound):
@@ -180,7 +189,7 @@ def _is_repeated(answer: AccountResponse) -> bool:
 
 
 def _says(post: Mapping[str, Any]) -> str:
-    """The text as it was sent: X tells addresses shortened, `&<>` as entities, and pictures as an address at the end."""
+    """The text as we sent it: X returns short links, `&<>` as entities, and pictures as a link at the end."""
     text = str(post["text"])
     for each in _urls(post):
         meant = (
@@ -218,7 +227,7 @@ def _too_many() -> EffectUnclear:
 
 
 def _limited(answer: AccountResponse) -> NotSent:
-    """For the window of fifteen minutes, or for the day."""
+    """A rate limit, until the end of the fifteen minutes or of the day."""
     headers = answer.headers
     whole_day = headers.get("x-user-limit-24hour-remaining") == "0"
     reset = headers.get("x-user-limit-24hour-reset" if whole_day else "x-rate-limit-reset", "")
@@ -255,14 +264,14 @@ _ERRORS: Final[Errors] = {
 CHANNEL: Final = Channel(
     "x",
     "X",
-    (Limit("weighted characters", 280, counting.x_weight),),
+    (TextLimit("weighted characters", 280, counting.x_weight),),
     headline=False,
     points=1,
     bulleted=False,
     hashtags=1,
     note="Links count 23, emoji and CJK characters 2.",
     source="https://docs.x.com/fundamentals/counting-characters",
-    sending=Sending(
+    sending=ChannelSender(
         prepare,
         steps,
         errors={

@@ -1,17 +1,17 @@
-"""Posts that a person sees before they go out: what waits, and what becomes of it."""
+"""Review of posts: approve, edit, reject, schedule and retry."""
 
-from social.review.deciding import Appointments, refused
-from social.review.domain import Pending
+from social.review.decisions import ScheduledPostPublisher, refusal_for
+from social.review.domain import PendingPost
 from social.review.routes import answer_refusals, review_routes
-from social.review.store import Held, count_pending, hold
+from social.review.store import HeldPost, count_pending, hold
 
 __all__ = [
-    "Appointments",
-    "Held",
-    "Pending",
+    "HeldPost",
+    "PendingPost",
+    "ScheduledPostPublisher",
     "answer_refusals",
     "count_pending",
     "hold",
-    "refused",
+    "refusal_for",
     "review_routes",
 ]

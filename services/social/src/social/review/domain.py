@@ -1,7 +1,7 @@
-"""What a person may decide about a post, and whether that changes anything. Pure: no I/O, no clock, no randomness.
+"""Rules of decisions about posts. Pure: no I/O, no clock, no randomness.
 
-A request may come twice, and two people may decide at once: the same again changes nothing, and whoever decides about something that
-is not so any more hears what happened.
+A repeated request changes nothing. If two people decide at once, the second one's outdated decision raises an error that says what
+happened.
 """
 
 from dataclasses import dataclass
@@ -11,34 +11,34 @@ from typing import Final
 
 from social.channels import CHANNELS
 from social.cutting import clean_line
-from social.domain import Count, Post
+from social.domain import FeedPost, TextCount
 from social.sending.domain import ChannelPost
 
 MAX_COMMENT: Final = 2000
 AT_ONCE: Final = "at once"
-"""What is noted of an approval that waits for no slot."""
+"""Comment of an approval without a slot."""
 MAX_TEXT: Final = 10_000
-"""Characters of a request; what a channel takes is less."""
+"""Most characters in a request; channels allow fewer."""
 
 
 class PostState(StrEnum):
     WAITING = "waiting"
     SCHEDULED = "scheduled"
-    """It has its time."""
+    """Goes out at a set time."""
     SENDING = "sending"
-    """It is on its way to another platform."""
+    """On its way to another platform."""
     POSTED = "posted"
     FAILED = "failed"
-    """It could not be posted elsewhere; it is tried again when somebody asks for it."""
+    """Sending to another platform failed; a person may retry it."""
     IN_DOUBT = "in_doubt"
-    """It may be posted elsewhere: a person has to look (`/v1/receipts`)."""
+    """May be out on another platform; a person has to check (`/v1/receipts`)."""
     CALLED_OFF = "called_off"
-    """Its article is gone."""
+    """A person called it off, or its article is gone."""
     REJECTED = "rejected"
 
 
-class Kind(StrEnum):
-    """What was decided."""
+class PostDecisionKind(StrEnum):
+    """The kind of a decision about a post."""
 
     APPROVED = "approved"
     SCHEDULED = "scheduled"
@@ -48,8 +48,8 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
-    kind: Kind
+class PostDecision:
+    kind: PostDecisionKind
     version: int
     comment: str
     by: str
@@ -62,24 +62,24 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
-    """A post that waits for a person, or did."""
+class PendingPost:
+    """A post under review, or a decided one."""
 
-    post: Post
+    post: FeedPost
     number: int
     display_name: str
-    """The brand's, as its feed shows it."""
+    """The brand's name in its feed."""
     asked_as: tuple[str, ...]
-    """What the command called the channel; usually its name, once."""
+    """Names of the channel in the command; usually one."""
     correlation_id: str | None
     version: int
     ended: PostState | None
-    """How it ended, if it has, or that it is being sent: nothing of it waits for a decision."""
+    """Its final state, or SENDING; None while it waits for a decision or its time."""
     publish_at: datetime | None
     since: datetime
-    last: Decided | None
+    last: PostDecision | None
     sent: ChannelPost | None = None
-    """What else there is to know of one on another platform."""
+    """The row of a post on another platform."""
 
     @property
     def state(self) -> PostState:
@@ -92,82 +92,90 @@ class Pending:
         return self.ended is None
 
 
-class DecidedOtherwiseError(ValueError):
-    """It is not as whoever decides believes; the message says what happened and what to do."""
+class PostConflictError(ValueError):
+    """The post has changed since the caller saw it; the message says what happened and what to do."""
 
 
 class NoSuchVersionError(LookupError):
-    """The post has no version of that number; the message says which is the newest."""
+    """The post has no such version; the message names the newest."""
 
 
 class UnusableTextError(ValueError):
-    """A person's text cannot be posted as it is; the message says what to change."""
+    """The channel does not allow this text; the message says what to change."""
 
 
-def approve(pending: Pending, version: int, publish_at: datetime | None, *, at_once: bool = False) -> bool:
-    """Whether this approval changes anything: it is posted at a time, or without one in a slot or `at_once`.
+def approve(
+    pending: PendingPost, version: int, publish_at: datetime | None, *, at_once: bool = False
+) -> bool:
+    """Whether this approval changes anything. The post goes out at `publish_at`, `at_once`, or else in a slot.
 
     Raises:
-        NoSuchVersionError: nobody can have seen that version.
-        DecidedOtherwiseError: there is a newer version, or it was rejected.
+        NoSuchVersionError: the version does not exist yet.
+        PostConflictError: there is a newer version, or it was rejected.
     """
     if pending.ended in {PostState.POSTED, PostState.SENDING} and version == pending.version:
         return False
     _demand_open(pending)
     _demand_newest(pending, version)
-    if publish_at is None and pending.publish_at is not None and _is_last_kind(pending, Kind.APPROVED):
+    if (
+        publish_at is None
+        and pending.publish_at is not None
+        and _is_last_kind(pending, PostDecisionKind.APPROVED)
+    ):
         # It has its slot, or is about to be sent.
         return at_once and pending.last is not None and pending.last.comment != AT_ONCE
     return publish_at is None or publish_at != pending.publish_at
 
 
-def unschedule(pending: Pending) -> bool:
-    """Whether calling off what is to be posted at a time changes anything.
+def unschedule(pending: PendingPost) -> bool:
+    """Whether there is a set time to cancel.
 
     Raises:
-        DecidedOtherwiseError: it was posted or rejected.
+        PostConflictError: it was posted or rejected.
     """
     _demand_open(pending)
     return pending.publish_at is not None
 
 
-def reject(pending: Pending, version: int, *, reason: str, by: str) -> bool:
-    """Whether rejecting it changes anything.
+def reject(pending: PendingPost, version: int, *, reason: str, by: str) -> bool:
+    """Whether this rejection changes anything.
 
     Raises:
-        NoSuchVersionError: nobody can have seen that version.
-        DecidedOtherwiseError: there is a newer version, it was posted, or rejected for another reason.
+        NoSuchVersionError: the version does not exist yet.
+        PostConflictError: there is a newer version, it was posted, or rejected for another reason.
     """
-    if pending.ended is PostState.REJECTED and _is_last(pending, Kind.REJECTED, version, reason, by):
+    if pending.ended is PostState.REJECTED and _is_last(
+        pending, PostDecisionKind.REJECTED, version, reason, by
+    ):
         return False
     _demand_open(pending)
     _demand_newest(pending, version)
     return True
 
 
-def retry(pending: Pending) -> bool:
-    """Whether trying once more changes anything.
+def retry(pending: PendingPost) -> bool:
+    """Whether this retry changes anything.
 
     Raises:
-        DecidedOtherwiseError: it has not failed, and is not on its way.
+        PostConflictError: it neither failed nor is on its way.
     """
     if pending.state in {PostState.SCHEDULED, PostState.SENDING} and pending.sent is not None:
         return False
     if pending.state is not PostState.FAILED:
         hint = "; look at its receipt: brandctl receipts list" if pending.state is PostState.IN_DOUBT else ""
-        raise DecidedOtherwiseError(f"it is {pending.state.value.replace('_', ' ')}, it has not failed{hint}")
+        raise PostConflictError(f"it is {pending.state.value.replace('_', ' ')}, it has not failed{hint}")
     return True
 
 
-def edit(pending: Pending, version: int, text: str, *, comment: str, by: str) -> bool:
-    """Whether a new version comes of this text; an edit ends what was to be posted at a time.
+def edit(pending: PendingPost, version: int, text: str, *, comment: str, by: str) -> bool:
+    """Whether this text makes a new version; an edit also cancels a set time.
 
     Raises:
-        NoSuchVersionError: nobody can have seen that version.
-        DecidedOtherwiseError: there is a newer version, or it was posted or rejected.
+        NoSuchVersionError: the version does not exist yet.
+        PostConflictError: there is a newer version, or it was posted or rejected.
     """
     same = text == pending.post.text
-    if same and pending.is_open and _is_last(pending, Kind.EDITED, version + 1, comment, by):
+    if same and pending.is_open and _is_last(pending, PostDecisionKind.EDITED, version + 1, comment, by):
         return False
     _demand_open(pending)
     _demand_newest(pending, version)
@@ -175,17 +183,17 @@ def edit(pending: Pending, version: int, text: str, *, comment: str, by: str) ->
 
 
 def fit(channel: str, text: str) -> str:
-    """The text as it can be posted there, its lines and paragraphs kept.
+    """The cleaned text, with its lines and paragraphs.
 
     Raises:
-        UnusableTextError: nothing can be seen of it, or it is longer than the channel allows.
+        UnusableTextError: it is blank, or exceeds a limit of the channel.
     """
     lines = [clean_line(line) for line in text.splitlines()]
     fitting = "\n".join(lines).strip()
     while "\n\n\n" in fitting:
         fitting = fitting.replace("\n\n\n", "\n\n")
     if not fitting:
-        raise UnusableTextError("text: is blank; reject the post if nothing is to be said")
+        raise UnusableTextError("text: is blank; reject the post if it should not go out")
     for count in counts(channel, fitting):
         if count.used > count.maximum:
             label = CHANNELS[channel].label
@@ -195,36 +203,36 @@ def fit(channel: str, text: str) -> str:
     return fitting
 
 
-def counts(channel: str, text: str) -> tuple[Count, ...]:
-    """How long a text is by the rules of a channel."""
+def counts(channel: str, text: str) -> tuple[TextCount, ...]:
+    """The length of a text by each limit of a channel."""
     limits = CHANNELS[channel].limits if channel in CHANNELS else ()
-    return tuple(Count(limit.unit, limit.count(text), limit.maximum) for limit in limits)
+    return tuple(TextCount(limit.unit, limit.count(text), limit.maximum) for limit in limits)
 
 
 def told(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def _demand_open(pending: Pending) -> None:
+def _demand_open(pending: PendingPost) -> None:
     if not pending.is_open:
         what = pending.last or f"it is {pending.state.value.replace('_', ' ')}"
-        raise DecidedOtherwiseError(f"{what}; nothing of it waits for a decision")
+        raise PostConflictError(f"{what}; it waits for no decision")
 
 
-def _demand_newest(pending: Pending, version: int) -> None:
+def _demand_newest(pending: PendingPost, version: int) -> None:
     if version > pending.version:
         raise NoSuchVersionError(
             f"there is no version {version} of post {pending.post.post_id}; the newest is {pending.version}"
         )
     if version < pending.version:
-        raise DecidedOtherwiseError(f"{pending.last}, after version {version}: look at that one first")
+        raise PostConflictError(f"{pending.last}, after version {version}: look at that one first")
 
 
-def _is_last_kind(pending: Pending, kind: Kind) -> bool:
+def _is_last_kind(pending: PendingPost, kind: PostDecisionKind) -> bool:
     return pending.last is not None and pending.last.kind is kind
 
 
-def _is_last(pending: Pending, kind: Kind, version: int, comment: str, by: str) -> bool:
+def _is_last(pending: PendingPost, kind: PostDecisionKind, version: int, comment: str, by: str) -> bool:
     last = pending.last
     return last is not None and (last.kind, last.version, last.comment, last.by) == (
         kind,

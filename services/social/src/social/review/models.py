@@ -1,4 +1,4 @@
-"""What the API takes and gives of posts. Every refusal is a sentence that says what to do."""
+"""Requests and answers of the HTTP API for the review of posts."""
 
 from datetime import datetime
 from typing import Annotated, Self
@@ -8,7 +8,15 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from chassis.http.api import View, in_utc
 from social.cutting import clean_line
-from social.review.domain import MAX_COMMENT, MAX_TEXT, Decided, Kind, Pending, PostState, counts
+from social.review.domain import (
+    MAX_COMMENT,
+    MAX_TEXT,
+    PendingPost,
+    PostDecision,
+    PostDecisionKind,
+    PostState,
+    counts,
+)
 from social.urls import FeedUrls
 
 
@@ -28,28 +36,28 @@ def _without_nul(text: str) -> str:
 
 
 Version = Annotated[int, Field(ge=1, le=2**31 - 1, examples=[1])]
-"""The one that was looked at; it must be the newest."""
+"""The reviewed version; it must be the newest."""
 Comment = Annotated[str, Field(max_length=MAX_COMMENT), AfterValidator(_line)]
 Reason = Annotated[str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(_telling)]
 
 
-class _Body(BaseModel):
-    """Takes no field that it does not know: a misspelt one would be lost without a word."""
+class _ReviewBody(BaseModel):
+    """Refuses unknown fields, so that a misspelt one causes an error."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True, extra="forbid")
 
 
-class Approving(_Body):
-    """Says yes to exactly this version."""
+class ApprovePostRequest(_ReviewBody):
+    """Approves exactly this version."""
 
     version: Version
     publish_at: Annotated[
         Annotated[AwareDatetime, AfterValidator(in_utc)] | None, Field(examples=["2027-03-01T09:00:00+01:00"])
     ] = None
-    """Not before this time, which names its offset; left out: in the next free slot of its account, or now if that has none. Said again
-    with another time, it is moved."""
+    """Publishes at this time, which needs an offset; omitted: in the account's next free slot, or now without slots. A later
+    approval with another time moves the post."""
     now: bool = False
-    """Without waiting for a slot; behind the post before it on the account by as much as its posts are apart."""
+    """Publishes without a slot, but keeps the account's distance to the post before."""
 
     @model_validator(mode="after")
     def _one_time(self) -> Self:
@@ -58,35 +66,35 @@ class Approving(_Body):
         return self
 
 
-class Editing(_Body):
+class EditPostRequest(_ReviewBody):
     version: Version
     text: Annotated[str, Field(max_length=MAX_TEXT), AfterValidator(_without_nul)]
-    """What it is to say, within the rules of its channel; the link and the hashtags stand beside it."""
+    """The new text within the limits of its channel; the feed shows link and hashtags separately."""
     comment: Comment = ""
-    """Why; kept with the decision."""
+    """Why; stored with the decision."""
 
 
-class Rejecting(_Body):
+class RejectPostRequest(_ReviewBody):
     version: Version
     reason: Reason
-    """Kept with the decision, and shown with the keyword."""
+    """Stored with the decision, and shown with the keyword."""
 
 
-class CountView(View):
+class TextCountView(View):
     unit: Annotated[str, Field(examples=["characters"])]
     used: int
     maximum: int
 
 
-class DecisionView(View):
-    decision: Kind
+class PostDecisionView(View):
+    decision: PostDecisionKind
     version: int
     comment: str
     by: str
     at: datetime
 
     @classmethod
-    def of(cls, decided: Decided) -> Self:
+    def of(cls, decided: PostDecision) -> Self:
         return cls(
             decision=decided.kind,
             version=decided.version,
@@ -97,7 +105,7 @@ class DecisionView(View):
 
 
 class PostView(View):
-    """A post as those see it who decide about it."""
+    """A post under review, or a decided one."""
 
     post_id: UUID
     brand_slug: Annotated[str, Field(examples=["daily-grind"])]
@@ -112,28 +120,28 @@ class PostView(View):
     text: str
     tags: tuple[str, ...]
     link: str | None
-    """Where it leads."""
-    counts: tuple[CountView, ...]
-    """How long the text is by the rules of its channel."""
+    """The address of the article."""
+    counts: tuple[TextCountView, ...]
+    """Length of the text by each limit of its channel."""
     since: datetime
-    """When it began to wait."""
+    """Start of its wait."""
     publish_at: datetime | None
-    """When it is posted, if it was approved for a time."""
+    """Time of publication, if it was approved for one."""
     post_url: str | None
-    """Where it can be seen, once it is posted."""
-    decision: DecisionView | None
-    """The latest."""
+    """Its address, once it is posted."""
+    decision: PostDecisionView | None
+    """The latest decision."""
     account: str | None = None
-    """The gateway's account that it is for, once that is known; null: the built-in feed."""
+    """The account at the gateway, once known; null for the built-in feed."""
     reason: str = ""
-    """Why it is not out (yet), for programs; empty if nothing went wrong."""
+    """Code of why it is not out; empty without a problem."""
     detail: str = ""
     """The same for people, with what to do."""
     retry_at: datetime | None = None
-    """When it is tried next."""
+    """Time of the next attempt."""
 
     @classmethod
-    def of(cls, pending: Pending, urls: FeedUrls) -> Self:
+    def of(cls, pending: PendingPost, urls: FeedUrls) -> Self:
         post, sent = pending.post, pending.sent
         address = sent.post_url if sent else urls.absolute(urls.post(post.brand_slug, post.post_id))
         return cls(
@@ -148,13 +156,13 @@ class PostView(View):
             tags=post.tags,
             link=post.link,
             counts=tuple(
-                CountView(unit=each.unit, used=each.used, maximum=each.maximum)
+                TextCountView(unit=each.unit, used=each.used, maximum=each.maximum)
                 for each in counts(post.channel, post.text)
             ),
             since=pending.since,
             publish_at=pending.publish_at,
             post_url=address if pending.state is PostState.POSTED else None,
-            decision=None if pending.last is None else DecisionView.of(pending.last),
+            decision=None if pending.last is None else PostDecisionView.of(pending.last),
             account=sent.account if sent else None,
             reason=sent.reason if sent else "",
             detail=sent.detail if sent else "",
@@ -165,9 +173,9 @@ class PostView(View):
 class PostList(View):
     items: tuple[PostView, ...]
     next: int | None
-    """The `after` of the page behind this one; null on the last."""
+    """`after` of the next page; null on the last."""
 
 
-class DecisionList(View):
-    items: tuple[DecisionView, ...]
+class PostDecisionList(View):
+    items: tuple[PostDecisionView, ...]
     """The latest first."""

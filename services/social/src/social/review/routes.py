@@ -1,4 +1,4 @@
-"""Requests about posts: what waits for a person, and what the person decides."""
+"""HTTP routes for the review of posts."""
 
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
@@ -14,33 +14,33 @@ from chassis.http.problems import ProblemResponse
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from social import problem_codes as codes
-from social.review import deciding, store
-from social.review.deciding import PastTimeError, UnknownPostError
-from social.review.domain import DecidedOtherwiseError, NoSuchVersionError, PostState, UnusableTextError
+from social.review import decisions, store
+from social.review.decisions import PastTimeError, UnknownPostError
+from social.review.domain import NoSuchVersionError, PostConflictError, PostState, UnusableTextError
 from social.review.models import (
-    Approving,
-    DecisionList,
-    DecisionView,
-    Editing,
+    ApprovePostRequest,
+    EditPostRequest,
+    PostDecisionList,
+    PostDecisionView,
     PostList,
     PostView,
-    Rejecting,
+    RejectPostRequest,
 )
 from social.sending import DuePosts
 from social.urls import FeedUrls
 
 MAX_DECISIONS: Final = 100
 OVERTAKEN: Final = refusal(
-    HTTPStatus.CONFLICT, "It is not as you believe: somebody was faster; `detail` says what happened."
+    HTTPStatus.CONFLICT, "The post has changed meanwhile; `detail` says what happened."
 )
 
 
 def answer_refusals(app: FastAPI) -> None:
-    """Has the application answer what is wrong with a decision by a sentence."""
+    """Makes the application answer errors of decisions as problems."""
     for error, code in (
         (UnknownPostError, codes.UNKNOWN_POST),
         (NoSuchVersionError, codes.UNKNOWN_VERSION),
-        (DecidedOtherwiseError, codes.DECIDED_OTHERWISE),
+        (PostConflictError, codes.DECIDED_OTHERWISE),
         (UnusableTextError, codes.UNUSABLE_TEXT),
         (PastTimeError, codes.PAST_TIME),
     ):
@@ -60,15 +60,15 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
     @routes.get("", summary="List posts", response_model=PostList)
     async def list_posts(
         caller: MayRead,
-        brand: Annotated[BrandSlug | None, Query(description="Of this brand alone.")] = None,
+        brand: Annotated[BrandSlug | None, Query(description="Only posts of this brand.")] = None,
         state: Annotated[
             PostState | None,
-            Query(description="Left out: those that wait, have a time, are on their way or in doubt."),
+            Query(description="Omitted: posts that wait, have a time, are on their way or in doubt."),
         ] = None,
         after: Annotated[int | None, Query(description="`next` of the page before.", ge=0, lt=2**63)] = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> PostList:
-        """Posts of brands that see them before they go out, and all those for other platforms, in the order in which they came."""
+        """Posts of brands that review them, and all posts for other platforms, in the order of their creation."""
         brands = None if caller.brands is None else sorted(caller.brands)
         if brand is not None:
             brands = [brand] if caller.may_see(brand) else []
@@ -81,18 +81,21 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
 
     @routes.get("/{post_id}", summary="Read a post", response_model=PostView, responses=UNKNOWN)
     async def get_post(caller: MayRead, post_id: UUID) -> PostView:
-        """One that waits for a person, or did, or one for another platform."""
-        return PostView.of(await deciding.look_at(database, post_id, caller.brands), urls)
+        """A post under review, a decided one, or one for another platform."""
+        return PostView.of(await decisions.find_post(database, post_id, caller.brands), urls)
 
     @routes.get(
-        "/{post_id}/decisions", summary="Who decided what", response_model=DecisionList, responses=UNKNOWN
+        "/{post_id}/decisions",
+        summary="List decisions about a post",
+        response_model=PostDecisionList,
+        responses=UNKNOWN,
     )
-    async def list_post_decisions(caller: MayRead, post_id: UUID) -> DecisionList:
-        """The latest hundred, edits included."""
-        await deciding.look_at(database, post_id, caller.brands)
+    async def list_post_decisions(caller: MayRead, post_id: UUID) -> PostDecisionList:
+        """The latest hundred decisions, edits included."""
+        await decisions.find_post(database, post_id, caller.brands)
         async with database.connection() as connection:
             found = await store.decisions_of(connection, post_id, MAX_DECISIONS)
-        return DecisionList(items=tuple(map(DecisionView.of, found)))
+        return PostDecisionList(items=tuple(map(PostDecisionView.of, found)))
 
     @routes.post(
         "/{post_id}/approve",
@@ -100,10 +103,10 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
         response_model=PostView,
         responses={**UNKNOWN, **OVERTAKEN},
     )
-    async def approve_post(caller: MayReview, post_id: UUID, request: Approving) -> PostView:
-        """Exactly this version, at `publish_at` of the answer: the time given, the next free slot, or now. Again, it changes nothing."""
+    async def approve_post(caller: MayReview, post_id: UUID, request: ApprovePostRequest) -> PostView:
+        """Approves exactly this version for the given time, the next free slot, or now; `publish_at` of the answer says when."""
         return PostView.of(
-            await deciding.approve(
+            await decisions.approve(
                 database,
                 urls,
                 due,
@@ -118,21 +121,21 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
 
     @routes.post(
         "/{post_id}/unschedule",
-        summary="Call off a post at a time",
+        summary="Cancel the set time of a post",
         response_model=PostView,
         responses={**UNKNOWN, **OVERTAKEN},
     )
     async def unschedule_post(caller: MayReview, post_id: UUID) -> PostView:
-        """What was to be posted at a time waits for a person again."""
-        return PostView.of(await deciding.unschedule(database, post_id, caller), urls)
+        """Cancels the set time; the post waits for review again."""
+        return PostView.of(await decisions.unschedule(database, post_id, caller), urls)
 
     @routes.post(
         "/{post_id}/edit", summary="Edit a post", response_model=PostView, responses={**UNKNOWN, **OVERTAKEN}
     )
-    async def edit_post(caller: MayReview, post_id: UUID, request: Editing) -> PostView:
-        """Makes a new version, which waits to be approved, also if the one before had a time. The same again makes no other."""
+    async def edit_post(caller: MayReview, post_id: UUID, request: EditPostRequest) -> PostView:
+        """Makes a new version, which waits for approval; a set time is cancelled. The same request again makes no other."""
         return PostView.of(
-            await deciding.edit(
+            await decisions.edit(
                 database, post_id, request.version, request.text, caller, comment=request.comment
             ),
             urls,
@@ -144,20 +147,20 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
         response_model=PostView,
         responses={**UNKNOWN, **OVERTAKEN},
     )
-    async def reject_post(caller: MayReview, post_id: UUID, request: Rejecting) -> PostView:
-        """Nothing is posted about the article on this channel, for good."""
+    async def reject_post(caller: MayReview, post_id: UUID, request: RejectPostRequest) -> PostView:
+        """The article gets no post on this channel, for good."""
         return PostView.of(
-            await deciding.reject(database, post_id, request.version, caller, reason=request.reason), urls
+            await decisions.reject(database, post_id, request.version, caller, reason=request.reason), urls
         )
 
     @routes.post(
         "/{post_id}/retry",
-        summary="Try to send a post once more",
+        summary="Retry a failed post",
         response_model=PostView,
         responses={**UNKNOWN, **OVERTAKEN},
     )
     async def retry_post(caller: MayOperate, post_id: UUID) -> PostView:
-        """For one that has failed on another platform; those of its article on other channels are left alone. The same again changes nothing."""
-        return PostView.of(await deciding.retry(database, due, post_id, caller), urls)
+        """Sends one failed post on another platform again. The same request again changes nothing."""
+        return PostView.of(await decisions.retry(database, due, post_id, caller), urls)
 
     return routes

@@ -1,6 +1,6 @@
-"""SQL over posts that wait and what was decided about them, beside the functions that run it.
+"""SQL over posts under review and their decisions.
 
-Whoever decides holds the post's row lock.
+A decision holds the post's row lock.
 """
 
 import json
@@ -13,10 +13,10 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
-from social.domain import BrandSlug, Post, PostId, Refusal
-from social.review.domain import Decided, Kind, Pending, PostState
+from social.domain import BrandSlug, FeedPost, PostId, PostRefusal
+from social.review.domain import PendingPost, PostDecision, PostDecisionKind, PostState
 from social.sending import store as sending
-from social.sending.domain import State
+from social.sending.domain import ChannelPostState
 from social.store import drafts_column, drafts_of, story_column, story_of
 
 STATES: Final = {
@@ -38,13 +38,13 @@ ELSEWHERE: Final = {
 }
 OPEN_ELSEWHERE: Final = "p.state in ('new', 'waiting', 'planned', 'sending', 'in_doubt')"
 _STATE_OF: Final = {
-    State.NEW: PostState.SENDING,
-    State.SENDING: PostState.SENDING,
-    State.POSTED: PostState.POSTED,
-    State.FAILED: PostState.FAILED,
-    State.IN_DOUBT: PostState.IN_DOUBT,
-    State.CALLED_OFF: PostState.CALLED_OFF,
-    State.REJECTED: PostState.REJECTED,
+    ChannelPostState.NEW: PostState.SENDING,
+    ChannelPostState.SENDING: PostState.SENDING,
+    ChannelPostState.POSTED: PostState.POSTED,
+    ChannelPostState.FAILED: PostState.FAILED,
+    ChannelPostState.IN_DOUBT: PostState.IN_DOUBT,
+    ChannelPostState.CALLED_OFF: PostState.CALLED_OFF,
+    ChannelPostState.REJECTED: PostState.REJECTED,
 }
 
 
@@ -64,21 +64,21 @@ _POSTS_ELSEWHERE: Final = _with_decision("channel_posts", "channel_post_decision
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """A post that is to wait for a person."""
+class HeldPost:
+    """A new post for review."""
 
-    post: Post
+    post: FeedPost
     display_name: str
     asked_as: tuple[str, ...]
     correlation_id: str | None
 
 
 async def hold(
-    connection: Connection, posts: Sequence[Held], content_ids: Sequence[UUID]
-) -> dict[UUID, Pending]:
-    """Has posts wait that are neither there nor out; returns those of these articles that wait or were rejected, by article."""
+    connection: Connection, posts: Sequence[HeldPost], content_ids: Sequence[UUID]
+) -> dict[UUID, PendingPost]:
+    """Stores posts for review unless they exist; returns the waiting and rejected posts of these articles, by article."""
     if posts:
-        # In one order everywhere, so that two batches wait for each other instead of locking each other out.
+        # All batches lock rows in this order, so that two of them cannot deadlock.
         ordered = sorted(posts, key=lambda held: held.post.post_id)
         await connection.execute(
             """
@@ -115,7 +115,7 @@ async def hold(
     return {row["content_id"]: _pending(row) for row in rows}
 
 
-async def find(connection: Connection, post_id: UUID) -> Pending | None:
+async def find(connection: Connection, post_id: UUID) -> PendingPost | None:
     row = await connection.fetchrow(f"{_POSTS} p.post_id = $1", post_id)
     if row is not None:
         return _pending(row)
@@ -123,15 +123,15 @@ async def find(connection: Connection, post_id: UUID) -> Pending | None:
     return None if row is None else _elsewhere(row)
 
 
-async def lock(connection: Connection, post_id: UUID) -> Pending | None:
-    """The post, locked until the transaction ends; None if there is none."""
+async def lock(connection: Connection, post_id: UUID) -> PendingPost | None:
+    """Locks the post until the transaction ends; None if it does not exist."""
     await connection.execute("select from pending_posts where post_id = $1 for update", post_id)
     await connection.execute("select from channel_posts where post_id = $1 for update", post_id)
     return await find(connection, post_id)
 
 
-async def claim_due(connection: Connection, post_id: UUID | None = None) -> Pending | None:
-    """The post whose time came first, or this one if it is due, locked; those that another replica has in hand are passed over."""
+async def claim_due(connection: Connection, post_id: UUID | None = None) -> PendingPost | None:
+    """Locks the longest due post, or this one if it is due; skips posts that another replica has locked."""
     found: UUID | None = await connection.fetchval(
         """
         select post_id from pending_posts
@@ -144,8 +144,8 @@ async def claim_due(connection: Connection, post_id: UUID | None = None) -> Pend
     return None if found is None else await find(connection, found)
 
 
-async def keep_back(connection: Connection, post_id: UUID, pause: timedelta) -> None:
-    """Has a post that is due left alone for a while; it keeps its time."""
+async def postpone(connection: Connection, post_id: UUID, pause: timedelta) -> None:
+    """Holds a due post back for a while; it keeps its time."""
     await connection.execute(
         "update pending_posts set held_until = clock_timestamp() + $2::interval where post_id = $1",
         post_id,
@@ -154,7 +154,7 @@ async def keep_back(connection: Connection, post_id: UUID, pause: timedelta) -> 
 
 
 async def until_next(connection: Connection) -> timedelta | None:
-    """How long until the next is due (negative: it is overdue); None if none has a time."""
+    """Time until the next post is due, negative if overdue; None if no post has a time."""
     due: timedelta | None = await connection.fetchval(
         "select min(greatest(publish_at, held_until)) - clock_timestamp() from pending_posts"
         " where state = 'waiting' and publish_at is not null"
@@ -169,26 +169,26 @@ async def page(
     state: PostState | None,
     after: int | None,
     limit: int,
-) -> list[Pending]:
-    """Of these brands, or of all, in the order in which they began to wait; those of one state, or else the open ones."""
+) -> list[PendingPost]:
+    """Posts of these brands, or of all, in the order of their creation; of one state, or else all open ones."""
     wanted = """
           and ($1::text[] is null or p.brand_slug = any ($1)) and ($2::bigint is null or p.number > $2)
         order by p.number limit $3
     """
     asked = (None if brands is None else list(brands), after, limit)
-    found: list[Pending] = []
+    found: list[PendingPost] = []
     if state is None or state in STATES:
         rows = await connection.fetch(f"{_POSTS} {OPEN if state is None else STATES[state]} {wanted}", *asked)
         found += map(_pending, rows)
     condition = OPEN_ELSEWHERE if state is None else ELSEWHERE[state]
     rows = await connection.fetch(f"{_POSTS_ELSEWHERE} {condition} {wanted}", *asked)
     found += map(_elsewhere, rows)
-    # Their numbers are of one sequence.
+    # Both tables take their numbers from one sequence.
     return sorted(found, key=lambda pending: pending.number)[:limit]
 
 
 async def count_pending(connection: Connection) -> dict[str, float]:
-    """How many posts are open, by their state."""
+    """Number of open posts by state."""
     counted = (PostState.WAITING, PostState.SCHEDULED)
     columns = ", ".join(f"count(*) filter (where {STATES[state]}) as {state}" for state in counted)
     row = await connection.fetchrow(f"select {columns} from pending_posts as p where {OPEN}")  # noqa: S608
@@ -196,8 +196,8 @@ async def count_pending(connection: Connection) -> dict[str, float]:
     return {state.value: float(row[state.value]) for state in counted}
 
 
-async def decisions_of(connection: Connection, post_id: UUID, limit: int) -> list[Decided]:
-    """The latest ones, edits included; the latest first."""
+async def decisions_of(connection: Connection, post_id: UUID, limit: int) -> list[PostDecision]:
+    """The latest decisions about a post, the newest first, edits included."""
     rows = await connection.fetch(
         """
         select decision, version, comment, made_by, made_at from (
@@ -208,13 +208,13 @@ async def decisions_of(connection: Connection, post_id: UUID, limit: int) -> lis
         post_id,
         limit,
     )
-    return [Decided(Kind(row[0]), *row[1:]) for row in map(tuple, rows)]
+    return [PostDecision(PostDecisionKind(row[0]), *row[1:]) for row in map(tuple, rows)]
 
 
 async def note_decision(
     connection: Connection,
-    pending: Pending,
-    kind: Kind,
+    pending: PendingPost,
+    kind: PostDecisionKind,
     version: int,
     *,
     by: str,
@@ -233,8 +233,8 @@ async def note_decision(
     )
 
 
-async def set_text(connection: Connection, pending: Pending, text: str) -> None:
-    """As the next version, which waits."""
+async def set_text(connection: Connection, pending: PendingPost, text: str) -> None:
+    """Stores a text as the next version, which waits for review."""
     if pending.sent is not None:
         await sending.wait(connection, pending.post.post_id, text=text)
         return
@@ -245,8 +245,8 @@ async def set_text(connection: Connection, pending: Pending, text: str) -> None:
     )
 
 
-async def set_time(connection: Connection, pending: Pending, publish_at: datetime | None) -> bool:
-    """Has it posted at that time, or at none. False, and nothing changed, if the time has gone by."""
+async def set_time(connection: Connection, pending: PendingPost, publish_at: datetime | None) -> bool:
+    """Sets or cancels the time of a post. Returns False and changes nothing if the time lies in the past."""
     if pending.sent is not None:
         if publish_at is None:
             await sending.wait(connection, pending.post.post_id)
@@ -263,12 +263,12 @@ async def set_time(connection: Connection, pending: Pending, publish_at: datetim
     return status != "UPDATE 0"
 
 
-async def set_ended(connection: Connection, pending: Pending, state: PostState) -> None:
+async def set_ended(connection: Connection, pending: PendingPost, state: PostState) -> None:
     if pending.sent is not None:
-        why = Refusal(
+        why = PostRefusal(
             state.value, "" if pending.last is None else f"{pending.last.by}: {pending.last.comment}"
         )
-        await sending.end(connection, pending.post.post_id, State(state.value), why=why)
+        await sending.end(connection, pending.post.post_id, ChannelPostState(state.value), why=why)
         return
     await connection.execute(
         "update pending_posts set state = $2, publish_at = null where post_id = $1",
@@ -277,18 +277,22 @@ async def set_ended(connection: Connection, pending: Pending, state: PostState) 
     )
 
 
-def _last(row: asyncpg.Record) -> Decided | None:
+def _last(row: asyncpg.Record) -> PostDecision | None:
     if row["last_kind"] is None:
         return None
-    return Decided(
-        Kind(row["last_kind"]), row["last_version"], row["comment"], row["made_by"], row["made_at"]
+    return PostDecision(
+        PostDecisionKind(row["last_kind"]),
+        row["last_version"],
+        row["comment"],
+        row["made_by"],
+        row["made_at"],
     )
 
 
-def _elsewhere(row: asyncpg.Record) -> Pending:
+def _elsewhere(row: asyncpg.Record) -> PendingPost:
     sent = sending.channel_post(row)
-    return Pending(
-        post=Post(
+    return PendingPost(
+        post=FeedPost(
             post_id=sent.post_id,
             brand_slug=sent.brand_slug,
             content_id=sent.content_id,
@@ -304,16 +308,16 @@ def _elsewhere(row: asyncpg.Record) -> Pending:
         correlation_id=sent.correlation_id,
         version=sent.version,
         ended=_STATE_OF.get(sent.state),
-        publish_at=sent.due_at if sent.state is State.PLANNED else None,
+        publish_at=sent.due_at if sent.state is ChannelPostState.PLANNED else None,
         since=sent.since,
         last=_last(row),
         sent=sent,
     )
 
 
-def _pending(row: asyncpg.Record) -> Pending:
-    return Pending(
-        post=Post(
+def _pending(row: asyncpg.Record) -> PendingPost:
+    return PendingPost(
+        post=FeedPost(
             post_id=PostId(row["post_id"]),
             brand_slug=BrandSlug(row["brand_slug"]),
             content_id=row["content_id"],

@@ -1,20 +1,20 @@
-"""Posts on other people's platforms: what becomes of each, from the command to where it can be seen."""
+"""Sends posts to other platforms, from the command to the address of the post."""
 
 from social.sending.due import Alarm, DuePosts, send_next, sleep_until
-from social.sending.handlers import Patience, Sender
+from social.sending.handlers import PostSender, SendRetryPolicy
 from social.sending.pictures import PublishedPictures
 from social.sending.rule_routes import rule_routes
-from social.sending.standing import Held, Standing
+from social.sending.standing import SendingGate, SendingHold
 from social.sending.store import addresses_elsewhere, count_posts, note_loss
 
 __all__ = [
     "Alarm",
     "DuePosts",
-    "Held",
-    "Patience",
+    "PostSender",
     "PublishedPictures",
-    "Sender",
-    "Standing",
+    "SendRetryPolicy",
+    "SendingGate",
+    "SendingHold",
     "addresses_elsewhere",
     "count_posts",
     "note_loss",

@@ -1,4 +1,4 @@
-"""What becomes of a post on another platform, and what it says. Pure: no I/O, no clock, no randomness."""
+"""States and texts of posts on other platforms. Pure: no I/O, no clock, no randomness."""
 
 from base64 import b32encode
 from collections.abc import Mapping, Sequence
@@ -11,14 +11,14 @@ from uuid import UUID
 import regex
 
 from envelope.brand.payloads import SocialCreate
-from social.channels import CHANNELS, Channel, Composed, Facet, Picture, Placement, Sending
+from social.channels import CHANNELS, Channel, ChannelSender, ComposedPost, Facet, Placement, PostPicture
 from social.counting import utf8_bytes
 from social.cutting import hashtag
 from social.domain import (
     BrandSlug,
     LinkTooLongError,
     PostId,
-    Refusal,
+    PostRefusal,
     Story,
     compose,
     is_web_address,
@@ -31,47 +31,55 @@ _LINK = regex.compile(r"https?://[^\s<>\"]+[^\s<>\".,;:!?)\]}'’”]")  # noqa:
 _TAG = regex.compile(r"(?<![\p{L}\p{N}_&/#])#([\p{L}\p{M}\p{N}_]*\p{L}[\p{L}\p{M}\p{N}_]*)")
 
 
-class State(StrEnum):
+class ChannelPostState(StrEnum):
     NEW = "new"
-    """Nobody has looked yet which account it is for."""
+    """Its account is not determined yet."""
     WAITING = "waiting"
-    """For a person."""
+    """Waits for review."""
     PLANNED = "planned"
-    """It goes out when it is due."""
+    """Goes out when it is due."""
     SENDING = "sending"
     POSTED = "posted"
     FAILED = "failed"
-    """It is tried again when somebody asks for it."""
+    """Sending failed; a person may retry it."""
     IN_DOUBT = "in_doubt"
-    """It may be out; a person has to look."""
+    """May be out; a person has to check."""
     CALLED_OFF = "called_off"
-    """Its article is gone."""
+    """A person called it off, or its article is gone."""
     REJECTED = "rejected"
 
 
-ENDED: Final = frozenset({State.POSTED, State.FAILED, State.IN_DOUBT, State.CALLED_OFF, State.REJECTED})
+ENDED: Final = frozenset(
+    {
+        ChannelPostState.POSTED,
+        ChannelPostState.FAILED,
+        ChannelPostState.IN_DOUBT,
+        ChannelPostState.CALLED_OFF,
+        ChannelPostState.REJECTED,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
-    """What there is to say of an article, and to show."""
+class PostMaterial:
+    """Texts, pictures and links of an article for its posts."""
 
     story: Story
-    """Its link is where the post leads: the article's own address, or by then the post's short link."""
-    pictures: tuple[Picture, ...]
+    """Its link is the target of the post: the article's address, or later the post's short link."""
+    pictures: tuple[PostPicture, ...]
     language: str | None
     short_link: str | None = None
-    """The article's, if posts are to lead there by short links."""
+    """The article's short link, if posts use short links."""
     article_link: str | None = None
-    """The article's own address, where the post has a short link."""
+    """The article's own address, if the post has a short link."""
 
     @property
     def article(self) -> str | None:
         """The article's own address."""
         return self.article_link or self.story.link
 
-    def leading_by(self, mark: str) -> "Material":
-        """The same with the short link of the post that has this mark, if it is to have one."""
+    def leading_by(self, mark: str) -> "PostMaterial":
+        """A copy with the short link of the post with this mark, if posts use short links."""
         if self.short_link is None or self.story.link is None:
             return self
         story = replace(self.story, link=f"{self.short_link}{mark}")
@@ -83,23 +91,23 @@ class Material:
         return {**self.story.as_json(), "pictures": pictures, "language": self.language, **links}
 
     @classmethod
-    def of_json(cls, stored: Mapping[str, Any]) -> "Material":
+    def of_json(cls, stored: Mapping[str, Any]) -> "PostMaterial":
         return cls(
             story=Story.of_json(stored),
-            pictures=tuple(Picture(**each) for each in stored["pictures"]),
+            pictures=tuple(PostPicture(**each) for each in stored["pictures"]),
             language=stored["language"],
             short_link=stored.get("short_link"),
             article_link=stored.get("article_link"),
         )
 
     @classmethod
-    def of(cls, command: SocialCreate) -> "Material":
+    def of(cls, command: SocialCreate) -> "PostMaterial":
         shown = command.picture
         picture = (
             ()
             if shown is None
             else (
-                Picture(
+                PostPicture(
                     url=shown.url,
                     alt=shown.alt,
                     media_type=shown.media_type,
@@ -116,24 +124,24 @@ class Material:
 
 
 def mark_of(post_id: UUID) -> str:
-    """What stands behind the short link of its article in a post: five characters, the same each time."""
+    """The five characters that a post appends to its article's short link; the same in every attempt."""
     return b32encode(post_id.bytes).decode()[:5].lower()
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """What a brand wants of its posts on a channel; None: as is usual there. Hashtags are without their #."""
+class ChannelRules:
+    """A brand's settings for posts on a channel; None: the channel's default. Hashtags have no #."""
 
     link: Placement | None = None
     hashtags: tuple[str, ...] = ()
     most_tags: int | None = None
     reach: bool = False
-    """Whether the platform is asked how they are received."""
+    """Whether social requests post metrics from the platform."""
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
-    """One at the gateway, that the brand may use."""
+class SendingAccount:
+    """An account at the gateway that the brand may use."""
 
     name: str
     kind: str
@@ -142,16 +150,16 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class Time:
-    """When a post goes out; None: now. `in_queue`: that is a slot of its account, which may become another post's."""
+class PostTime:
+    """When a post goes out; None: now. `in_queue`: the time is a slot of its account, which another post may take."""
 
     due_at: datetime | None = None
     in_queue: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class New:
-    """A post that a command asks for."""
+class NewChannelPost:
+    """A post from a command, before it is stored."""
 
     post_id: PostId
     brand_slug: BrandSlug
@@ -159,17 +167,17 @@ class New:
     asked_as: str
     entry: str
     correlation_id: str | None
-    material: Material
+    material: PostMaterial
     approval: str
     posted_as: str | None = None
-    """Where it can be seen, if it was announced before the database lost its row."""
+    """Its address, if it was announced before the database lost its row."""
     asked_since: datetime | None = None
-    """It may be out since then, under a row that the database has lost; None: it is not."""
+    """Time since which it may be out under a row that the database lost; None: it is not out."""
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
-    """What is said on a channel."""
+class ChannelText:
+    """The text of a post for a channel."""
 
     text: str
     tags: tuple[str, ...]
@@ -178,7 +186,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class ChannelPost:
-    """A post on another platform. What stands beside the columns is told in the migration."""
+    """A post on another platform; the migration documents the columns."""
 
     post_id: PostId
     number: int
@@ -188,7 +196,7 @@ class ChannelPost:
     entry: str
     occurrence: int
     correlation_id: str | None
-    material: Material
+    material: PostMaterial
     approval: str
     channel: str | None
     account: str | None
@@ -196,7 +204,7 @@ class ChannelPost:
     tags: tuple[str, ...]
     placement: Placement
     version: int
-    state: State
+    state: ChannelPostState
     due_at: datetime | None
     held_until: datetime | None
     retry_at: datetime | None
@@ -211,7 +219,7 @@ class ChannelPost:
 
 
 def entry_of(name: str) -> str:
-    """What makes two names of a channel the same."""
+    """The normalized name of a channel; equal for two spellings of one name."""
     return name.strip().casefold()
 
 
@@ -221,19 +229,19 @@ def new_posts(
     correlation_id: str | None,
     *,
     lost_until: datetime | None = None,
-) -> list[New]:
-    """One for each channel; two spellings of a name are one.
+) -> list[NewChannelPost]:
+    """One new post for each channel; two spellings of a name count once.
 
-    `lost_until`: when the database was last found to have lost rows; None: it has lost none.
+    `lost_until`: time of the database's last known loss of rows; None: none known.
     """
-    material = Material.of(command)
+    material = PostMaterial.of(command)
     known = {entry_of(post.platform): post.post_url for post in command.known_posts}
     asked_since = command.asked_since
     if asked_since is not None and (lost_until is None or lost_until < asked_since):
         asked_since = None  # a post that is not there was not made
     by_entry = {entry_of(name): name for name in reversed(names)}
     return [
-        New(
+        NewChannelPost(
             post_id=post_id(command.content_id, entry),
             brand_slug=BrandSlug(command.brand_slug),
             content_id=command.content_id,
@@ -249,8 +257,8 @@ def new_posts(
     ]
 
 
-def account_for(entry: str, accounts: Sequence[Account]) -> Account | Refusal:
-    """The account that a channel's name means: the one of that name, or the only one of that kind."""
+def account_for(entry: str, accounts: Sequence[SendingAccount]) -> SendingAccount | PostRefusal:
+    """The account for a channel's name: the one of that name, or the only one of that kind."""
     named = next((each for each in accounts if entry_of(each.name) == entry), None)
     if named is not None:
         return named if way_out(named.kind) else _unknown(entry)
@@ -259,12 +267,12 @@ def account_for(entry: str, accounts: Sequence[Account]) -> Account | Refusal:
         return of_kind[0]
     if of_kind:
         names = ", ".join(sorted(each.name for each in of_kind))
-        return Refusal(
+        return PostRefusal(
             "channel_ambiguous",
             f"several {CHANNELS[entry].label} accounts are connected: name one of them as the channel: {names}",
         )
     if entry in CHANNELS:
-        return Refusal(
+        return PostRefusal(
             "channel_not_connected",
             f"no {CHANNELS[entry].label} account is connected for this brand, so nothing was posted there;"
             f" connect one: brandctl accounts connect {entry}",
@@ -272,25 +280,25 @@ def account_for(entry: str, accounts: Sequence[Account]) -> Account | Refusal:
     return _unknown(entry)
 
 
-def _unknown(entry: str) -> Refusal:
+def _unknown(entry: str) -> PostRefusal:
     known = ", ".join(CHANNELS)
-    return Refusal(
+    return PostRefusal(
         "unknown_channel",
         f"there is no channel “{entry}”, and no account of that name to post with; choose among: {known}",
     )
 
 
-def way_out(kind: str) -> Sending | None:
-    """How posts go out on a channel; None if they do not."""
+def way_out(kind: str) -> ChannelSender | None:
+    """The sender of a channel; None if no posts go out there."""
     channel = CHANNELS.get(kind)
     return None if channel is None else channel.sending
 
 
-def said(channel: Channel, material: Material, rules: Rules) -> Text | Refusal:
-    """What is said about an article on a channel, as the brand wants it."""
+def said(channel: Channel, material: PostMaterial, rules: ChannelRules) -> ChannelText | PostRefusal:
+    """Composes the text about an article for a channel by the brand's rules, or says why there is no post."""
     assert channel.sending is not None
     if channel.sending.needs_picture and not material.pictures:
-        return Refusal(
+        return PostRefusal(
             "needs_picture", f"{channel.label} takes no post without a picture, and the article has none"
         )
     placements = channel.sending.placements
@@ -302,17 +310,17 @@ def said(channel: Channel, material: Material, rules: Rules) -> Text | Refusal:
     try:
         draft = compose(replace(channel, hashtags=most), story)
     except LinkTooLongError:
-        return Refusal(
+        return PostRefusal(
             "link_too_long", f"the article's address alone is longer than {channel.label} allows a post to be"
         )
-    return Text(draft.text, tuple(tag for tag in tags[:most] if tag in draft.text), placement)
+    return ChannelText(draft.text, tuple(tag for tag in tags[:most] if tag in draft.text), placement)
 
 
-def composed(post: ChannelPost) -> Composed:
-    """What goes out."""
+def composed(post: ChannelPost) -> ComposedPost:
+    """The complete post for the channel's sender."""
     assert post.text is not None
     story = post.material.story
-    return Composed(
+    return ComposedPost(
         post_id=post.post_id,
         brand_slug=post.brand_slug,
         content_id=post.content_id,
@@ -329,7 +337,7 @@ def composed(post: ChannelPost) -> Composed:
 
 
 def facets(text: str, link: str | None, tags: Sequence[str], *, edited: bool) -> tuple[Facet, ...]:
-    """The links and hashtags of a text: of what a person wrote all of them, else those that we put there, at its end."""
+    """Facets for links and hashtags: all of an edited text, else those that `compose` added at the end."""
     found: list[tuple[int, str, str, str]] = []
     if edited:
         found += [(each.start(), each[0], "link", each[0]) for each in _LINK.finditer(text)]
@@ -349,7 +357,7 @@ def facets(text: str, link: str | None, tags: Sequence[str], *, edited: bool) ->
 
 
 def _apart(found: Sequence[tuple[int, str, str, str]]) -> Sequence[tuple[int, str, str, str]]:
-    """Those that do not begin within another: `#part` of an address is no hashtag."""
+    """The facets that do not overlap an earlier one: `#part` of an address is not a hashtag."""
     kept: list[tuple[int, str, str, str]] = []
     for each in found:
         if not kept or each[0] >= kept[-1][0] + len(kept[-1][1]):
@@ -357,30 +365,35 @@ def _apart(found: Sequence[tuple[int, str, str, str]]) -> Sequence[tuple[int, st
     return kept
 
 
-def but_out(why: Refusal, address: str | None) -> Refusal:
-    """Of a post whose first step went out, at that address, and of which a later one, such as a comment, was refused."""
+def but_out(why: PostRefusal, address: str | None) -> PostRefusal:
+    """The refusal of a later step, such as a comment, with the address of the post if its first step succeeded."""
     if address is None:
         return why
-    return Refusal(
+    return PostRefusal(
         why.reason, f"the post is out at {address}, and what was to follow it is not: {why.detail}"
     )
 
 
 NEEDS_REVIEW: Final = "needs_review"
-"""The reason of `social.failed` for a post that waits: it may be posted yet."""
+"""The reason of `social.failed` for a post under review; it may still go out."""
 SCHEDULED: Final = "scheduled"
-"""The reason of `social.failed` for a post that has its time: it is posted then."""
+"""The reason of `social.failed` for a post with a set time, at which it goes out."""
 IN_DOUBT: Final = "in_doubt"
 
 
-def told(post: ChannelPost, now: datetime) -> Refusal | None:
-    """What is answered about a post that is not out; None while an answer is still to come, or if it is out."""
+def told(post: ChannelPost, now: datetime) -> PostRefusal | None:
+    """The answer about a post that is not out; None if it is out, or if an answer follows later."""
     match post.state:
-        case State.WAITING:
-            return Refusal(NEEDS_REVIEW, f"post {post.post_id} waits for a person")
-        case State.PLANNED if post.due_at is not None and post.due_at > now:
-            return Refusal(SCHEDULED, f"post {post.post_id} is sent on {post.due_at:%Y-%m-%d %H:%M} UTC")
-        case State.FAILED | State.IN_DOUBT | State.CALLED_OFF | State.REJECTED:
-            return Refusal(post.reason, post.detail)
+        case ChannelPostState.WAITING:
+            return PostRefusal(NEEDS_REVIEW, f"post {post.post_id} waits for a person")
+        case ChannelPostState.PLANNED if post.due_at is not None and post.due_at > now:
+            return PostRefusal(SCHEDULED, f"post {post.post_id} is sent on {post.due_at:%Y-%m-%d %H:%M} UTC")
+        case (
+            ChannelPostState.FAILED
+            | ChannelPostState.IN_DOUBT
+            | ChannelPostState.CALLED_OFF
+            | ChannelPostState.REJECTED
+        ):
+            return PostRefusal(post.reason, post.detail)
         case _:
             return None

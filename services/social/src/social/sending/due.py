@@ -1,4 +1,4 @@
-"""The loop that has posts sent when they are due. Every replica runs it; row locks share out what there is."""
+"""Requests the sending of due posts. Every replica runs it; row locks divide the work."""
 
 import asyncio
 from contextlib import suppress
@@ -9,60 +9,65 @@ from chassis import Connection
 from envelope import Message
 from envelope.brand.payloads import PostSend
 from messaging import Database, Transaction
-from social.domain import Refusal
+from social.domain import PostRefusal
 from social.sending import store
-from social.sending.domain import ChannelPost, Time
+from social.sending.domain import ChannelPost, PostTime
 
 SHORTEST_SLEEP: Final = timedelta(milliseconds=100)
-"""Between two looks while more is due than may be sent at once."""
+"""Pause between polls while more posts are due than may be sent at once."""
 
 
-class Times(Protocol):
-    """When posts go out whose time no person sets."""
+class PostScheduler(Protocol):
+    """Assigns times to posts without a set time."""
 
-    async def place(self, connection: Connection, post: ChannelPost) -> Time | Refusal:
-        """When a post goes out whose account and text are known, or why it does not; the caller has its row locked, and plans it."""
+    async def place(self, connection: Connection, post: ChannelPost) -> PostTime | PostRefusal:
+        """When a post with known account and text goes out, or why it does not. The caller locks its row and plans it."""
 
     async def space_out(self, connection: Connection) -> None:
-        """Has those that were missed go out one after the other; asked before what is due is claimed, in that transaction."""
+        """Spaces overdue posts out; call it before claiming due posts, in the same transaction."""
 
 
 class Alarm:
-    """Wakes loops that sleep until something is due, when that has come earlier than they know."""
+    """Wakes loops that sleep until a due time when an earlier one appears."""
 
     def __init__(self) -> None:
         self._next = asyncio.Event()
 
     def ring(self) -> None:
-        """Something has another time, here and now."""
+        """Signals that a time has changed on this replica."""
         rung, self._next = self._next, asyncio.Event()
         rung.set()
 
     def next(self) -> asyncio.Event:
-        """Set when it rings from now on: to be asked for before a loop looks at what is due, so that no ring is missed."""
+        """The event of the next ring; a loop gets it before it polls, so that it misses no ring."""
         return self._next
 
 
 async def sleep_until(rung: asyncio.Event, pause: timedelta) -> None:
-    """Returns when the alarm rings, and after the pause at the latest."""
+    """Returns when the alarm rings, or after the pause."""
     with suppress(TimeoutError):
         await asyncio.wait_for(rung.wait(), pause.total_seconds())
 
 
 class DuePosts:
-    """Claims posts that are due, a bounded number of each channel at a time, and has them sent.
+    """Claims due posts, a bounded number of each channel at a time, and publishes `post.send` for each.
 
-    The claim and the command are one transaction, so each post is asked for once.
+    Claim and command are one transaction, so that each post gets one command.
 
     Args:
-        database: the service's.
-        times: gives posts their times.
-        at_once: posts of one channel that are being sent at a time.
-        tick: how late a time that was set on another replica may be seen.
+        database: the service's database.
+        times: assigns times to posts.
+        at_once: most posts of one channel in sending.
+        tick: longest delay until this replica sees a time from another one.
     """
 
     def __init__(
-        self, database: Database, times: Times, *, at_once: int, tick: timedelta = timedelta(seconds=5)
+        self,
+        database: Database,
+        times: PostScheduler,
+        *,
+        at_once: int,
+        tick: timedelta = timedelta(seconds=5),
     ) -> None:
         self._database = database
         self._times = times
@@ -71,27 +76,27 @@ class DuePosts:
         self.alarm = Alarm()
 
     def call(self) -> None:
-        """Something has become due, here and now."""
+        """Signals that a post has become due on this replica."""
         self.alarm.ring()
 
-    async def plan(self, connection: Connection, post: ChannelPost) -> Refusal | None:
-        """Gives a post its time, now or later; or says why it is not posted. The caller has its row locked."""
+    async def plan(self, connection: Connection, post: ChannelPost) -> PostRefusal | None:
+        """Assigns a post its time, now or later, or returns why it does not go out. The caller holds its row lock."""
         time = await self._times.place(connection, post)
-        if isinstance(time, Refusal):
+        if isinstance(time, PostRefusal):
             return time
         await store.plan(connection, post.post_id, time.due_at, in_queue=time.in_queue)
         self._database.once_committed(self.call)
         return None
 
     async def run(self) -> None:
-        """Goes on until it is cancelled, asleep until the next is due."""
+        """Claims due posts until cancelled; sleeps until the next is due."""
         while True:
             rung = self.alarm.next()
             await self.tick()
             await sleep_until(rung, await self._rest())
 
     async def tick(self) -> int:
-        """Has what is due sent; returns how many."""
+        """Claims due posts and publishes their commands; returns their number."""
         async with self._database.transaction() as tx:
             await self._times.space_out(tx.connection)
             posts = await store.claim_due(tx.connection, at_once=self._at_once)
@@ -108,7 +113,7 @@ class DuePosts:
 
 
 def send_next(tx: Transaction, post: ChannelPost, *, caused_by: Message | None = None) -> None:
-    """Asks for the next step of a post."""
+    """Publishes `post.send` for the next step of a post."""
     command = PostSend(
         brand_slug=post.brand_slug, content_id=post.content_id, post_id=post.post_id, channel=post.asked_as
     )

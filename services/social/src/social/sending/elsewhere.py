@@ -1,4 +1,4 @@
-"""`social.create`, as far as it is about channels elsewhere: a row for each, and a command that brings it on its way."""
+"""The part of `social.create` for other platforms: a row and a `post.send` for each channel."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -8,7 +8,7 @@ from envelope.brand.payloads import SocialCreate
 from messaging import Transaction, last_commit_loss
 from social.domain import BrandSlug
 from social.sending import domain, store
-from social.sending.domain import State
+from social.sending.domain import ChannelPostState
 from social.sending.due import send_next
 from social.sending.handlers import failed, posted
 from social.urls import FeedUrls
@@ -19,9 +19,9 @@ Message = DomainMessage[SocialCreate]
 async def ask(
     asked: Sequence[tuple[Message, Sequence[str]]], tx: Transaction, urls: FeedUrls
 ) -> list[tuple[Message, BrandSlug]]:
-    """Has posts made that are not there yet, and tells of those that are what became of them.
+    """Stores new posts with a `post.send` for each, and publishes the outcomes of existing ones.
 
-    Returns the messages about articles whose posts are another brand's, with that brand: nothing is done for those.
+    Returns the messages about articles with posts of another brand, each with that brand; these have no effect.
     """
     if not asked:
         return []
@@ -57,11 +57,11 @@ async def ask(
                 send_next(tx, post, caused_by=message)
             elif post.post_id in begun:
                 continue
-            elif post.state in {State.NEW, State.SENDING}:
+            elif post.state in {ChannelPostState.NEW, ChannelPostState.SENDING}:
                 # Whoever asks again has waited for hours: the command that was to bring it on its way may be lost. A second one
                 # does nothing twice.
                 send_next(tx, post, caused_by=message)
-            elif post.state is State.POSTED:
+            elif post.state is ChannelPostState.POSTED:
                 tx.send(posted(urls, post, post.post_url), caused_by=message)
             elif (why := domain.told(post, now)) is not None:
                 tx.send(failed(post, why), caused_by=message)

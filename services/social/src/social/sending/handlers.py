@@ -1,4 +1,4 @@
-"""`post.send`: brings a post one step on its way."""
+"""Handles `post.send`: determines a post's account and text, or sends it."""
 
 import asyncio
 import re
@@ -25,13 +25,13 @@ from receipts import (
     Step,
 )
 from social.channels import CHANNELS, mark_uncertain
-from social.domain import Refusal, is_web_address
+from social.domain import PostRefusal, is_web_address
 from social.sending import domain, store
-from social.sending.domain import Account, ChannelPost, State, Text
+from social.sending.domain import ChannelPost, ChannelPostState, ChannelText, SendingAccount
 from social.sending.due import DuePosts, send_next
 from social.sending.pictures import PublishedPictures
 from social.sending.reporting import report_sent
-from social.sending.standing import Held, Standing
+from social.sending.standing import SendingGate, SendingHold
 from social.urls import FeedUrls
 
 log = structlog.get_logger(__name__)
@@ -41,31 +41,31 @@ _NO_CODE: Final = re.compile(r"[^a-z0-9_]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How often a post is tried, and how long after each attempt that came to nothing."""
+class SendRetryPolicy:
+    """Number of attempts for a post, and the pauses after failed ones."""
 
     pauses: Sequence[timedelta]
     most_attempts: int
-    """Of any message of the queue."""
+    """Limit for any message of the queue."""
 
     def after(self, attempt: int) -> timedelta | None:
-        """None: that was the last."""
+        """The pause after an attempt; None after the last."""
         if attempt >= self.most_attempts or attempt > len(self.pauses):
             return None
         return self.pauses[attempt - 1]
 
 
 @dataclass(frozen=True, slots=True)
-class _Outgoing:
-    """A post as it goes to its channel; `seconds`: how long all its steps may take."""
+class _OutgoingPost:
+    """A post with its steps for the channel; `seconds`: most time for all steps."""
 
     effect: Effect
     steps: Sequence[Step]
     seconds: float
 
 
-class Sender:
-    """Finds out what account a post is for and what is said there, and sends it when it is due."""
+class PostSender:
+    """Determines the account and the text of new posts, and sends due ones."""
 
     def __init__(
         self,
@@ -73,10 +73,10 @@ class Sender:
         door: EffectsGateway,
         urls: FeedUrls,
         *,
-        standing: Standing,
+        standing: SendingGate,
         pictures: PublishedPictures,
         due: DuePosts,
-        patience: Patience,
+        patience: SendRetryPolicy,
     ) -> None:
         self._database = database
         self._door = door
@@ -91,11 +91,13 @@ class Sender:
         async with self._database.connection() as connection:
             post = await store.find(connection, message.payload.post_id)
         match post:
-            case ChannelPost(state=State.NEW):
+            case ChannelPost(state=ChannelPostState.NEW):
                 return await self._settle(message, post)
-            case ChannelPost(state=State.SENDING):
+            case ChannelPost(state=ChannelPostState.SENDING):
                 return await self._send(message, context, post)
-            case ChannelPost(state=State.FAILED) if post.ended_by != message.event_id and post.account:
+            case ChannelPost(state=ChannelPostState.FAILED) if (
+                post.ended_by != message.event_id and post.account
+            ):
                 # Its dead letter, replayed.
                 return await self._send(message, context, post)
         return None  # erased, called off, out, or a person has to look at it first
@@ -107,28 +109,28 @@ class Sender:
             connected = await self._door.accounts(post.brand_slug)
         except GatewayAway as error:
             raise WaitFor("gateway", error.detail) from error
-        accounts = [Account(each.name, each.kind, each.state, each.label) for each in connected]
+        accounts = [SendingAccount(each.name, each.kind, each.state, each.label) for each in connected]
         account = domain.account_for(post.entry, accounts)
-        if isinstance(account, Refusal):
+        if isinstance(account, PostRefusal):
             return _refused(message, post, account)
         async with self._database.connection() as connection:
             rules = await store.rules_of(connection, post.brand_slug, account.kind)
         addressed = replace(post, material=post.material.leading_by(domain.mark_of(post.post_id)))
         text = domain.said(CHANNELS[account.kind], addressed.material, rules)
-        if isinstance(text, Refusal):
+        if isinstance(text, PostRefusal):
             return _refused(message, post, text)
         return self._settled(message, addressed, account, text)
 
     def _settled(
-        self, message: DomainMessage[PostSend], post: ChannelPost, account: Account, text: Text
+        self, message: DomainMessage[PostSend], post: ChannelPost, account: SendingAccount, text: ChannelText
     ) -> Record:
         async def record(tx: Transaction) -> None:
             standing = await store.lock(tx.connection, post.post_id)
-            if standing is None or standing.state is not State.NEW:
+            if standing is None or standing.state is not ChannelPostState.NEW:
                 return
             if not await store.settle(tx.connection, post.post_id, account, text, post.material):
                 other = f"another channel of the brand means the account {account.name}, too; name it once"
-                await _refuse(tx, message, post, Refusal("same_account", other))
+                await _refuse(tx, message, post, PostRefusal("same_account", other))
                 return
             _register_link(tx, message, post, account)
             if post.approval == domain.EVERYTHING:
@@ -163,11 +165,13 @@ class Sender:
             why = _plain(post, error.reason, error.detail)
             return _parked(message, post, domain.but_out(why, _address(error.remote.get("url"))))
         if isinstance(result, EffectInDoubt):
-            return _ended(message, post, State.IN_DOUBT, Refusal(domain.IN_DOUBT, result.detail))
+            return _ended(
+                message, post, ChannelPostState.IN_DOUBT, PostRefusal(domain.IN_DOUBT, result.detail)
+            )
         return self._posted(message, post, _address(result.remote.get("url")))
 
-    async def _outgoing(self, post: ChannelPost) -> _Outgoing:
-        """Raises EffectRefused: this version does not know the channel."""
+    async def _outgoing(self, post: ChannelPost) -> _OutgoingPost:
+        """The effect and steps of a post; raises EffectRefused if this version does not know the channel."""
         assert post.channel is not None
         way = domain.way_out(post.channel)
         if way is None:
@@ -190,10 +194,10 @@ class Sender:
             prepared=prepared,
             may_be_there=post.may_be_out_since is not None,
         )
-        return _Outgoing(effect, way.steps(prepared, self._pictures), way.seconds)
+        return _OutgoingPost(effect, way.steps(prepared, self._pictures), way.seconds)
 
     async def _perform(self, post: ChannelPost) -> EffectPerformed | EffectInDoubt:
-        """Raises as `Receipts.perform`."""
+        """Performs the effect; raises as `Receipts.perform`."""
         outgoing = await self._outgoing(post)
         try:
             async with asyncio.timeout(outgoing.seconds):
@@ -203,18 +207,20 @@ class Sender:
             raise NotSentYet("no_answer", late) from error
 
     async def _unfinished(
-        self, message: DomainMessage[PostSend], context: Context, post: ChannelPost, why: Refusal
+        self, message: DomainMessage[PostSend], context: Context, post: ChannelPost, why: PostRefusal
     ) -> Record:
-        """It is tried again. After the last attempt it has failed, or is in doubt if something of it may be out."""
+        """Schedules the next attempt. After the last, the post has failed, or is in doubt if a part may be out."""
         if self._patience.after(context.attempt) is None:
             outgoing = await self._outgoing(post)
             doubt = await self.receipts.give_up(outgoing.effect, outgoing.steps)
             if doubt is not None:
-                return _ended(message, post, State.IN_DOUBT, Refusal(domain.IN_DOUBT, doubt.detail))
+                return _ended(
+                    message, post, ChannelPostState.IN_DOUBT, PostRefusal(domain.IN_DOUBT, doubt.detail)
+                )
         return self._again(message, context, post, why)
 
     def _again(
-        self, message: DomainMessage[PostSend], context: Context, post: ChannelPost, why: Refusal
+        self, message: DomainMessage[PostSend], context: Context, post: ChannelPost, why: PostRefusal
     ) -> Record:
         pause = self._patience.after(context.attempt)
         if pause is None:
@@ -228,7 +234,7 @@ class Sender:
 
     def _posted(self, message: DomainMessage[PostSend], post: ChannelPost, url: str | None) -> Record:
         async def record(tx: Transaction) -> None:
-            await store.end(tx.connection, post.post_id, State.POSTED, url=url)
+            await store.end(tx.connection, post.post_id, ChannelPostState.POSTED, url=url)
             tell(tx, post, posted(self._urls, post, url), caused_by=message)
             await report_sent(tx, post, message)
             log.info("post_is_out", **_named(post), url=url)
@@ -238,16 +244,16 @@ class Sender:
     # -- what a person decides about a receipt in doubt -------------------------------------------------------------------
 
     async def settled(self, receipt: Receipt, remote: Mapping[str, Any] | None, tx: Transaction) -> None:
-        """A person has said what became of a post in doubt: it is out, or it is to be sent again."""
+        """Applies a person's decision about a post in doubt: it is out, or social sends it again."""
         post = await store.lock(tx.connection, receipt.receipt_id)
         if post is None:
             return
         if remote is None:
-            await store.retry(tx.connection, post.post_id, timedelta(), Refusal("", ""))
+            await store.retry(tx.connection, post.post_id, timedelta(), PostRefusal("", ""))
             send_next(tx, post)
             return
         url = _address(remote.get("url"))
-        await store.end(tx.connection, post.post_id, State.POSTED, url=url)
+        await store.end(tx.connection, post.post_id, ChannelPostState.POSTED, url=url)
         tell(tx, post, posted(self._urls, post, url))
         log.info("post_is_out", **_named(post), url=url, confirmed=True)
         await report_sent(tx, post)
@@ -257,7 +263,7 @@ class Sender:
 
 
 def _named(post: ChannelPost) -> dict[str, str | None]:
-    """What a line of the log says of a post, besides what became of it."""
+    """Fields of a post for the log."""
     return {
         "brand": post.brand_slug,
         "content_id": str(post.content_id),
@@ -270,7 +276,9 @@ def _named(post: ChannelPost) -> dict[str, str | None]:
     }
 
 
-def _ended(message: DomainMessage[PostSend], post: ChannelPost, state: State, why: Refusal) -> Record:
+def _ended(
+    message: DomainMessage[PostSend], post: ChannelPost, state: ChannelPostState, why: PostRefusal
+) -> Record:
     async def record(tx: Transaction) -> None:
         await store.end(tx.connection, post.post_id, state, why=_fit(why), ended_by=message.event_id)
         tell(tx, post, failed(post, why), caused_by=message)
@@ -284,9 +292,9 @@ def _ended(message: DomainMessage[PostSend], post: ChannelPost, state: State, wh
     return record
 
 
-def _parked(message: DomainMessage[PostSend], post: ChannelPost, why: Refusal) -> Record:
-    """It has failed for now, which its dead letter tells the operators; the others of its article are untouched."""
-    ended = _ended(message, post, State.FAILED, why)
+def _parked(message: DomainMessage[PostSend], post: ChannelPost, why: PostRefusal) -> Record:
+    """The post has failed, and its dead letter informs operators; other posts of the article continue."""
+    ended = _ended(message, post, ChannelPostState.FAILED, why)
 
     async def record(tx: Transaction) -> None:
         await ended(tx)
@@ -299,9 +307,9 @@ def _parked(message: DomainMessage[PostSend], post: ChannelPost, why: Refusal) -
 
 
 def _register_link(
-    tx: Transaction, message: DomainMessage[PostSend], post: ChannelPost, account: Account
+    tx: Transaction, message: DomainMessage[PostSend], post: ChannelPost, account: SendingAccount
 ) -> None:
-    """Who follows it is led to the article without that; it is only not known from where, until the publisher has heard of it."""
+    """Reports the short link to the publisher. Until then, clicks lead to the article but count for no post."""
     if post.material.article_link is None:
         return
     wanted = LinkRegister(
@@ -315,25 +323,29 @@ def _register_link(
     tx.send(wanted, caused_by=message, correlation_id=post.correlation_id)
 
 
-def _refused(message: DomainMessage[PostSend], post: ChannelPost, why: Refusal) -> Record:
+def _refused(message: DomainMessage[PostSend], post: ChannelPost, why: PostRefusal) -> Record:
     async def record(tx: Transaction) -> None:
         standing = await store.lock(tx.connection, post.post_id)
-        if standing is not None and standing.state is State.NEW:
+        if standing is not None and standing.state is ChannelPostState.NEW:
             await _refuse(tx, message, post, why)
 
     return record
 
 
-async def _refuse(tx: Transaction, message: DomainMessage[PostSend], post: ChannelPost, why: Refusal) -> None:
-    """A normal end: nothing is wrong with the system."""
-    await store.end(tx.connection, post.post_id, State.FAILED, why=_fit(why), ended_by=message.event_id)
+async def _refuse(
+    tx: Transaction, message: DomainMessage[PostSend], post: ChannelPost, why: PostRefusal
+) -> None:
+    """Ends the post as refused, which is not an error of the system."""
+    await store.end(
+        tx.connection, post.post_id, ChannelPostState.FAILED, why=_fit(why), ended_by=message.event_id
+    )
     tell(tx, post, failed(post, why), caused_by=message)
-    log.info("post_is_not_out", **_named(post), state=State.FAILED.value, reason=why.reason)
+    log.info("post_is_not_out", **_named(post), state=ChannelPostState.FAILED.value, reason=why.reason)
 
 
-def _held(message: DomainMessage[PostSend], post: ChannelPost, held: Held) -> Record:
+def _held(message: DomainMessage[PostSend], post: ChannelPost, held: SendingHold) -> Record:
     if held.pause is None:
-        return _ended(message, post, State.CALLED_OFF, held.why)
+        return _ended(message, post, ChannelPostState.CALLED_OFF, held.why)
     pause = held.pause
 
     async def record(tx: Transaction) -> None:
@@ -344,7 +356,7 @@ def _held(message: DomainMessage[PostSend], post: ChannelPost, held: Held) -> Re
 
 def _waiting(message: DomainMessage[PostSend], post: ChannelPost, error: WaitFor) -> Record:
     async def record(tx: Transaction) -> None:
-        why = Refusal(code(error.dependency), str(error))
+        why = PostRefusal(code(error.dependency), str(error))
         await store.retry(tx.connection, post.post_id, error.after or timedelta(), _fit(why))
         tx.fail(message, error)
 
@@ -358,13 +370,13 @@ def tell(
     *,
     caused_by: Message | None = None,
 ) -> None:
-    """Announces what became of a post; of repetitions nothing, as the article's keyword was answered by the first."""
+    """Publishes the outcome of a post; none for repetitions, since the first post answered the command."""
     if post.occurrence == 0:
         tx.send(event, caused_by=caused_by, correlation_id=post.correlation_id)
 
 
 def posted(urls: FeedUrls, post: ChannelPost, url: str | None) -> SocialPosted:
-    """Where nobody outside can see the post, its article's address stands for it, or else that of the brand's feed."""
+    """The post's address; for a private post that of its article, or else of the brand's feed."""
     return SocialPosted(
         brand_slug=post.brand_slug,
         content_id=post.content_id,
@@ -373,7 +385,7 @@ def posted(urls: FeedUrls, post: ChannelPost, url: str | None) -> SocialPosted:
     )
 
 
-def failed(post: ChannelPost, why: Refusal) -> SocialFailed:
+def failed(post: ChannelPost, why: PostRefusal) -> SocialFailed:
     fit = _fit(why)
     return SocialFailed(
         brand_slug=post.brand_slug,
@@ -384,23 +396,23 @@ def failed(post: ChannelPost, why: Refusal) -> SocialFailed:
     )
 
 
-def _plain(post: ChannelPost, reason: str, detail: str) -> Refusal:
-    """In the channel's plain words, if it has some for this reason."""
+def _plain(post: ChannelPost, reason: str, detail: str) -> PostRefusal:
+    """The refusal in the channel's plain words, if it has some for this reason."""
     assert post.channel is not None
     way = domain.way_out(post.channel)
     plain = way.errors.get(reason) if way else None
-    return _fit(Refusal(reason, f"{plain} ({detail})" if plain else detail))
+    return _fit(PostRefusal(reason, f"{plain} ({detail})" if plain else detail))
 
 
-def _fit(why: Refusal) -> Refusal:
-    return Refusal(code(why.reason), why.detail[:MAX_DETAIL])
+def _fit(why: PostRefusal) -> PostRefusal:
+    return PostRefusal(code(why.reason), why.detail[:MAX_DETAIL])
 
 
 def code(reason: str) -> str:
-    """As events have it: `limit.reached` is `limit_reached`."""
+    """The reason as events spell it: `limit.reached` becomes `limit_reached`."""
     return _NO_CODE.sub("_", reason.lower()).strip("_0123456789")[:100] or "failed"
 
 
 def _address(value: object) -> str | None:
-    """Where another server says that a post is, if that is an address on the web."""
+    """The address of a post from another server's answer, if it is a web address."""
     return value if isinstance(value, str) and is_web_address(value) else None

@@ -1,4 +1,4 @@
-"""Pictures of articles, read where the publisher serves its sites."""
+"""Reads pictures of articles from the publisher's site server."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -15,13 +15,13 @@ from receipts import NotSent, Refused
 
 _SITES: Final = "/sites/"
 AGAIN_AFTER: Final = timedelta(seconds=30)
-"""How long after the publisher was away it is asked again, if it says nothing itself."""
+"""Default pause before the next request to an unavailable publisher."""
 
 
 class PublishedPictures:
-    """`pages` reads at the publisher; None: nobody can be asked, and posts go without.
+    """Reads pictures with `pages`, a client of the publisher; without one, posts have no uploaded pictures.
 
-    `checks` asks it only whether a picture is there, and waits less long; None: as `pages` does.
+    `checks` is a client with a shorter timeout that checks whether a picture exists; None: `pages` does.
     """
 
     def __init__(self, pages: ServiceClient | None, checks: ServiceClient | None = None) -> None:
@@ -33,11 +33,11 @@ class PublishedPictures:
         return self._pages is not None
 
     async def read(self, url: str) -> bytes:
-        """Raises `NotSent`: it cannot be had now; `Refused`: it never can."""
+        """The picture's bytes. Raises `NotSent` if it is unavailable now, `Refused` if it always will be."""
         return await self._get(self._pages, url)
 
     async def check(self, url: str) -> None:
-        """Raises as `read` does."""
+        """Checks that the publisher serves the picture; raises as `read`."""
         await self._get(self._checks, url)
 
     async def _get(self, pages: ServiceClient | None, url: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Reports to the monitor that a post is out which another command had failed to send, so that it closes that dead letter."""
+"""Reports to the monitor that a post is out after an earlier command failed, so that it closes that dead letter."""
 
 from datetime import datetime
 from uuid import UUID
@@ -11,7 +11,7 @@ from social.sending.domain import ChannelPost
 
 
 async def report_sent(tx: Transaction, post: ChannelPost, caused_by: Message | None = None) -> None:
-    """Says that the post is out, if an earlier command for it has failed; None: a person has found it out there."""
+    """Publishes `work.finished` if an earlier command for the post failed; None: a person confirmed the post."""
     finished_by: UUID | None = None if caused_by is None else caused_by.event_id
     if post.ended_by is None or post.ended_by == finished_by:
         return

@@ -1,4 +1,4 @@
-"""Requests about what a brand wants of its posts on a channel: where the link stands, which hashtags, and how they are received."""
+"""HTTP routes for a brand's rules of posts on a channel: place of the link, hashtags, and post metrics."""
 
 from http import HTTPStatus
 from typing import Annotated, Final, Self
@@ -15,7 +15,7 @@ from social import problem_codes as codes
 from social.channels import CHANNELS, REMOTE, Channel, Placement
 from social.cutting import hashtag
 from social.sending import store
-from social.sending.domain import Rules
+from social.sending.domain import ChannelRules
 
 _MOST_TAGS: Final = 30
 
@@ -34,42 +34,42 @@ def _tag(phrase: str) -> str:
 
 
 class RulesRequest(BaseModel):
-    """What is left out is as usual on the channel."""
+    """A brand's rules for a channel; omitted fields take the channel's defaults."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True, extra="forbid")
 
     link: Annotated[Placement | None, Field(examples=["first_comment"])] = None
-    """Where the link stands: in the text, in a first comment of our own below the post, or nowhere."""
+    """Place of the link: in the text, in a first comment below the post, or nowhere."""
     hashtags: Annotated[
         tuple[Annotated[str, Field(max_length=60), AfterValidator(_tag)], ...],
         Field(max_length=10, examples=[["HomeCoffee"]]),
     ] = ()
-    """Before those of the article; with or without their #."""
+    """Hashtags before those of the article, with or without #."""
     most_hashtags: Annotated[int | None, Field(ge=0, le=_MOST_TAGS, examples=[2])] = None
-    """As long as there is room."""
+    """Most hashtags, as far as they fit."""
     reach: bool = False
-    """Whether the platform is asked each day how the posts of the last two weeks were received; where `reach_possible`."""
+    """Whether social requests metrics of the posts of the last two weeks daily; needs `reach_possible`."""
 
 
 class RulesView(View):
     channel: Annotated[str, Field(examples=["x"])]
     link: Placement
-    """What holds, also where the brand says nothing."""
+    """The effective rules of a channel, defaults included."""
     placements: tuple[Placement, ...]
-    """What is possible there."""
+    """Places that the channel allows."""
     hashtags: tuple[str, ...]
     most_hashtags: int
     reach: bool
-    """Whether it is asked how posts are received."""
+    """Whether social requests post metrics."""
     reach_possible: bool
-    """Whether the platform tells that for nothing."""
+    """Whether the platform reports metrics free of charge."""
     is_set: bool
-    """Whether the brand says anything about the channel."""
+    """Whether the brand has rules for the channel."""
 
     @classmethod
-    def of(cls, channel: Channel, rules: Rules | None) -> Self:
+    def of(cls, channel: Channel, rules: ChannelRules | None) -> Self:
         assert channel.sending is not None
-        said = rules or Rules()
+        said = rules or ChannelRules()
         return cls(
             channel=channel.name,
             link=said.link or channel.sending.placements[0],
@@ -91,7 +91,7 @@ def rule_routes(database: Database) -> APIRouter:
 
     @routes.get("", summary="List the rules of channels")
     async def list_channel_rules(caller: MayRead, slug: Slug) -> RulesList:
-        """Of all channels on which posts can be sent."""
+        """The effective rules of all channels that send posts."""
         brand = _seen(caller, slug)
         async with database.connection() as connection:
             known = await store.all_rules_of(connection, brand)
@@ -100,7 +100,7 @@ def rule_routes(database: Database) -> APIRouter:
 
     @routes.get("/{channel}", summary="Read the rules of a channel", responses=UNKNOWN)
     async def get_channel_rules(caller: MayRead, slug: Slug, channel: ChannelName) -> RulesView:
-        """What holds there, also where the brand says nothing."""
+        """The effective rules, defaults included."""
         brand, known = _seen(caller, slug), _known(channel)
         async with database.connection() as connection:
             said = await store.all_rules_of(connection, brand)
@@ -110,7 +110,7 @@ def rule_routes(database: Database) -> APIRouter:
     async def set_channel_rules(
         caller: MayOperate, slug: Slug, channel: ChannelName, request: RulesRequest
     ) -> RulesView:
-        """For posts to come. The same again changes nothing."""
+        """For new posts. The same request again changes nothing."""
         brand, known = _seen(caller, slug), _known(channel)
         assert known.sending is not None
         if request.link is not None and request.link not in known.sending.placements:
@@ -122,7 +122,7 @@ def rule_routes(database: Database) -> APIRouter:
                 f"reach: {known.label} is not asked how posts were received; leave it out",
             )
         hashtags = tuple(dict.fromkeys(request.hashtags))
-        rules = Rules(request.link, hashtags, request.most_hashtags, request.reach)
+        rules = ChannelRules(request.link, hashtags, request.most_hashtags, request.reach)
         async with database.transaction() as tx:
             await store.put_rules(tx.connection, brand, channel, rules)
         return RulesView.of(known, rules)
@@ -134,7 +134,7 @@ def rule_routes(database: Database) -> APIRouter:
         responses=UNKNOWN,
     )
     async def delete_channel_rules(caller: MayOperate, slug: Slug, channel: ChannelName) -> None:
-        """Posts to come are as usual there. Removing what is not there is no error."""
+        """New posts follow the defaults. Without rules, the request succeeds, too."""
         brand = _seen(caller, slug)
         async with database.transaction() as tx:
             await store.delete_rules(tx.connection, brand, _known(channel).name)
@@ -143,7 +143,7 @@ def rule_routes(database: Database) -> APIRouter:
 
 
 def _seen(caller: Caller, slug: str) -> str:
-    """As one that does not exist, if the caller may not see it."""
+    """The brand of a path; raises `unknown_brand` if the caller may not see it."""
     if not caller.may_see(slug):
         raise RefusalError(UNKNOWN_BRAND, f"there is no brand '{slug}'")
     return slug

@@ -1,4 +1,4 @@
-"""Whether a post may go out now: its brand may be paused, and its page taken down, since it was planned. The orchestrator knows."""
+"""Checks with the orchestrator that a planned post may go out: its brand is not paused and its page not taken down."""
 
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ from chassis.http.client import (
     UnusableAnswerError,
 )
 from messaging import Dependency, WaitFor
-from social.domain import Refusal
+from social.domain import PostRefusal
 
 _LOOK_AGAIN: Final = timedelta(seconds=30)
 _REMEMBERED: Final = 1_000
-"""Answers whose entity tag is sent, so that what has not changed is not sent again."""
+"""Most cached answers; their entity tags avoid repeated transfers."""
 
 
 class _Brand(BaseModel):
@@ -33,26 +33,26 @@ class _Article(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """Why it does not go out; looked at again after a pause, or, without one, never."""
+class SendingHold:
+    """Why a post does not go out now. The next check follows after `pause`; None: none follows."""
 
-    why: Refusal
+    why: PostRefusal
     pause: timedelta | None = _LOOK_AGAIN
 
 
-class Standing:
-    """`client` asks the orchestrator, and `orchestrator` knows whether it can be reached; without a client, nothing keeps any post."""
+class SendingGate:
+    """Checks posts with `client`, for the outages of `orchestrator`; without a client, no post is held."""
 
     def __init__(self, client: ServiceClient | None, orchestrator: Dependency) -> None:
         self._client = client
         self._orchestrator = orchestrator
         self._known: OrderedDict[str, tuple[str, bytes]] = OrderedDict()
 
-    async def of(self, brand: str, content_id: UUID) -> Held | None:
-        """Why a post about an article does not go out now; None if nothing keeps it.
+    async def of(self, brand: str, content_id: UUID) -> SendingHold | None:
+        """Why a post about an article does not go out now; None if it may.
 
         Raises:
-            WaitFor: the orchestrator is away, or failed over this question: nobody knows.
+            WaitFor: the orchestrator is unavailable, or its answer is invalid.
         """
         if self._client is None:
             return None
@@ -60,23 +60,25 @@ class Standing:
             if _Brand.model_validate_json(
                 await self._read(self._client, f"/v1/brands/{brand}", f"brand {brand}")
             ).paused_at:
-                return Held(
-                    Refusal("brand_paused", f"the brand {brand} is paused: brandctl brands resume {brand}")
+                return SendingHold(
+                    PostRefusal(
+                        "brand_paused", f"the brand {brand} is paused: brandctl brands resume {brand}"
+                    )
                 )
             article = _Article.model_validate_json(
                 await self._read(self._client, f"/v1/content/{content_id}", f"content {content_id}")
             )
         except GoneError:
-            return Held(Refusal("article_deleted", "its article was deleted"), pause=None)
+            return SendingHold(PostRefusal("article_deleted", "its article was deleted"), pause=None)
         except NotThereError as problem:
-            return Held(Refusal("article_unknown", f"{problem}; it is looked at again"))
+            return SendingHold(PostRefusal("article_unknown", f"{problem}; it is looked at again"))
         except PassingError as problem:
             raise WaitFor("orchestrator", str(problem), after=problem.after) from problem
         except (UnusableAnswerError, ValidationError) as problem:
             raise WaitFor("orchestrator", f"its answer cannot be read: {problem}") from problem
         if article.taken_down_at is not None:
-            return Held(
-                Refusal(
+            return SendingHold(
+                PostRefusal(
                     "page_taken_down",
                     "the article's page is taken down: no post leads there until it is back",
                 )

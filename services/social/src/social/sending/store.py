@@ -1,4 +1,4 @@
-"""SQL over posts on other platforms, beside the functions that run it. Only the database's clock counts."""
+"""SQL over posts on other platforms. Only the database's clock counts."""
 
 import json
 from collections.abc import Sequence
@@ -8,14 +8,22 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
-from social.domain import BrandSlug, PostId, Refusal
-from social.sending.domain import Account, ChannelPost, Material, New, Rules, State, Text
+from social.domain import BrandSlug, PostId, PostRefusal
+from social.sending.domain import (
+    ChannelPost,
+    ChannelPostState,
+    ChannelRules,
+    ChannelText,
+    NewChannelPost,
+    PostMaterial,
+    SendingAccount,
+)
 
 
-async def add(connection: Connection, posts: Sequence[New]) -> set[UUID]:
-    """Stores those that do not exist yet; returns the ids of those that are to be brought on their way.
+async def add(connection: Connection, posts: Sequence[NewChannelPost]) -> set[UUID]:
+    """Stores new posts; returns the ids of those that need a `post.send`.
 
-    One that was announced before its row was lost is stored as posted.
+    A post that was announced before the database lost its row is stored as posted.
     """
     if not posts:
         return set()
@@ -48,8 +56,8 @@ async def add(connection: Connection, posts: Sequence[New]) -> set[UUID]:
     return {row["post_id"] for row in rows if row["state"] == "new"}
 
 
-async def note_known(connection: Connection, posts: Sequence[New]) -> None:
-    """Ends those that were announced as posted, and whose rows have forgotten it, as posted."""
+async def note_known(connection: Connection, posts: Sequence[NewChannelPost]) -> None:
+    """Marks announced posts as posted after the database lost that state."""
     known = sorted((post for post in posts if post.posted_as is not None), key=lambda post: post.post_id)
     if known:
         await connection.execute(
@@ -67,7 +75,7 @@ async def note_known(connection: Connection, posts: Sequence[New]) -> None:
 
 
 async def note_loss(connection: Connection, kept_until: datetime) -> None:
-    """Has those looked for first that may have gone out since then, under rows that the database has lost."""
+    """Marks posts that may be out since then under lost rows, so that a look-up precedes their sending."""
     await connection.execute(
         """
         update channel_posts set may_be_out_since = coalesce(may_be_out_since, $1)
@@ -78,7 +86,7 @@ async def note_loss(connection: Connection, kept_until: datetime) -> None:
 
 
 async def named(connection: Connection, post_ids: Sequence[UUID]) -> dict[UUID, ChannelPost]:
-    """Those of these ids that there are."""
+    """The posts with these ids; unknown ids are left out."""
     if not post_ids:
         return {}
     rows = await connection.fetch(
@@ -92,13 +100,13 @@ async def find(connection: Connection, post_id: UUID) -> ChannelPost | None:
 
 
 async def lock(connection: Connection, post_id: UUID) -> ChannelPost | None:
-    """The post, locked until the transaction ends; None if there is none."""
+    """Locks the post until the transaction ends; None if it does not exist."""
     row = await connection.fetchrow("select * from channel_posts where post_id = $1 for update", post_id)
     return None if row is None else channel_post(row)
 
 
 async def addresses_elsewhere(connection: Connection, content_id: UUID) -> dict[str, list[str]]:
-    """Where the posts about an article are that are out, by channel, in the order in which they came."""
+    """Addresses of an article's published posts by channel, in the order of their creation."""
     rows = await connection.fetch(
         """
         select channel, post_url from channel_posts
@@ -113,9 +121,9 @@ async def addresses_elsewhere(connection: Connection, content_id: UUID) -> dict[
 
 
 async def settle(
-    connection: Connection, post_id: UUID, account: Account, text: Text, material: Material
+    connection: Connection, post_id: UUID, account: SendingAccount, text: ChannelText, material: PostMaterial
 ) -> bool:
-    """Notes the account, what is said there and of what. False, and nothing is changed, if another post about the article is that account's."""
+    """Stores account, text and material. Returns False and changes nothing if the account has another post about the article."""
     status = await connection.execute(
         """
         update channel_posts as p
@@ -137,7 +145,7 @@ async def settle(
 
 
 async def wait(connection: Connection, post_id: UUID, *, text: str | None = None) -> None:
-    """Has it wait for a person, as its next version if that has another text."""
+    """Makes a post wait for review; a new text makes a new version."""
     await connection.execute(
         """
         update channel_posts set state = 'waiting', due_at = null, held_until = null, reason = '', detail = '',
@@ -150,7 +158,7 @@ async def wait(connection: Connection, post_id: UUID, *, text: str | None = None
 
 
 async def begin_anew(connection: Connection, post_id: UUID) -> None:
-    """Has it looked for once more which account it is for. Which command failed to is kept until it is out."""
+    """Resets a post to NEW, so that its account is determined again; the failed command stays stored until it is out."""
     await connection.execute(
         "update channel_posts set state = 'new', reason = '', detail = '' where post_id = $1",
         post_id,
@@ -158,7 +166,7 @@ async def begin_anew(connection: Connection, post_id: UUID) -> None:
 
 
 async def plan_for(connection: Connection, post_id: UUID, due_at: datetime) -> bool:
-    """Has it sent at that time. False, and nothing changed, if the time has gone by."""
+    """Plans a post for a time. Returns False and changes nothing if the time lies in the past."""
     if not await connection.fetchval("select $1::timestamptz > clock_timestamp()", due_at):
         return False
     await plan(connection, post_id, due_at)
@@ -168,7 +176,7 @@ async def plan_for(connection: Connection, post_id: UUID, due_at: datetime) -> b
 async def plan(
     connection: Connection, post_id: UUID, due_at: datetime | None = None, *, in_queue: bool = False
 ) -> None:
-    """Has it sent at that time, which may be a slot of its account, or now."""
+    """Plans a post for a time, which may be a slot of its account, or for now."""
     await connection.execute(
         """
         update channel_posts set state = 'planned', due_at = coalesce($2, clock_timestamp()), held_until = null,
@@ -182,8 +190,8 @@ async def plan(
     )
 
 
-async def hold(connection: Connection, post_id: UUID, pause: timedelta, why: Refusal) -> None:
-    """Has one that was about to be sent wait so long, and be looked at then; it stays due."""
+async def hold(connection: Connection, post_id: UUID, pause: timedelta, why: PostRefusal) -> None:
+    """Holds a due post back for a pause; it stays due."""
     await connection.execute(
         """
         update channel_posts set state = 'planned', held_until = clock_timestamp() + $2::interval, claimed_at = null,
@@ -198,7 +206,7 @@ async def hold(connection: Connection, post_id: UUID, pause: timedelta, why: Ref
 
 
 async def begin(connection: Connection, post_id: UUID) -> datetime:
-    """The time of the first attempt: now, if this is certainly the first."""
+    """The time of the first attempt; now, if this is certainly the first."""
     begun_at: datetime = await connection.fetchval(
         """
         update channel_posts set begun_at = coalesce(begun_at, may_be_out_since, clock_timestamp())
@@ -209,8 +217,8 @@ async def begin(connection: Connection, post_id: UUID) -> datetime:
     return begun_at
 
 
-async def retry(connection: Connection, post_id: UUID, pause: timedelta, why: Refusal) -> None:
-    """Notes why it is not out yet, and when it is tried again."""
+async def retry(connection: Connection, post_id: UUID, pause: timedelta, why: PostRefusal) -> None:
+    """Stores why a post is not out yet, and the time of its next attempt."""
     await connection.execute(
         """
         update channel_posts set state = 'sending', retry_at = clock_timestamp() + $2::interval, reason = $3, detail = $4
@@ -226,9 +234,9 @@ async def retry(connection: Connection, post_id: UUID, pause: timedelta, why: Re
 async def end(
     connection: Connection,
     post_id: UUID,
-    state: State,
+    state: ChannelPostState,
     *,
-    why: Refusal | None = None,
+    why: PostRefusal | None = None,
     url: str | None = None,
     ended_by: UUID | None = None,
 ) -> None:
@@ -249,10 +257,9 @@ async def end(
 
 
 async def claim_due(connection: Connection, *, at_once: int) -> list[ChannelPost]:
-    """What is due, the oldest first, and from now on is being sent.
+    """Claims due posts as SENDING, the oldest first; skips rows that other replicas hold.
 
-    Of each channel no more than so many at once, so that one that answers nobody is not waited for by all. What another replica has
-    in hand is passed over.
+    At most `at_once` posts of each channel are in sending, so that a channel that hangs does not delay the others.
     """
     rows = await connection.fetch(
         """
@@ -282,7 +289,7 @@ async def claim_due(connection: Connection, *, at_once: int) -> list[ChannelPost
 
 
 async def until_next(connection: Connection) -> timedelta | None:
-    """How long until the next is due (negative: it is overdue, or waits for others of its channel); None if none is planned."""
+    """Time until the next post is due, negative if it is overdue or waits for its channel; None if no post is planned."""
     due: timedelta | None = await connection.fetchval(
         """
         select min(greatest(due_at, coalesce(held_until, due_at))) - clock_timestamp() from channel_posts where state = 'planned'
@@ -292,7 +299,7 @@ async def until_next(connection: Connection) -> timedelta | None:
 
 
 async def count_posts(connection: Connection) -> dict[str, float]:
-    """How many are not out, by state; those called off or rejected apart."""
+    """Number of posts that are not out, by state, without called-off and rejected ones."""
     rows = await connection.fetch(
         """
         select state, count(*) from channel_posts
@@ -303,22 +310,22 @@ async def count_posts(connection: Connection) -> dict[str, float]:
     return counted | {row["state"]: float(row["count"]) for row in rows}
 
 
-async def rules_of(connection: Connection, brand: str, channel: str) -> Rules:
+async def rules_of(connection: Connection, brand: str, channel: str) -> ChannelRules:
     row = await connection.fetchrow(
         "select * from channel_rules where brand_slug = $1 and channel = $2",
         brand,
         channel,
     )
-    return Rules() if row is None else _rules(row)
+    return ChannelRules() if row is None else _rules(row)
 
 
-async def all_rules_of(connection: Connection, brand: str) -> dict[str, Rules]:
-    """Those of a brand, by channel."""
+async def all_rules_of(connection: Connection, brand: str) -> dict[str, ChannelRules]:
+    """The rules of a brand, by channel."""
     rows = await connection.fetch("select * from channel_rules where brand_slug = $1", brand)
     return {row["channel"]: _rules(row) for row in rows}
 
 
-async def put_rules(connection: Connection, brand: str, channel: str, rules: Rules) -> None:
+async def put_rules(connection: Connection, brand: str, channel: str, rules: ChannelRules) -> None:
     await connection.execute(
         """
         insert into channel_rules (brand_slug, channel, link, hashtags, most_tags, reach) values ($1, $2, $3, $4, $5, $6)
@@ -340,8 +347,8 @@ async def delete_rules(connection: Connection, brand: str, channel: str) -> None
     )
 
 
-def _rules(row: asyncpg.Record) -> Rules:
-    return Rules(row["link"], tuple(row["hashtags"]), row["most_tags"], row["reach"])
+def _rules(row: asyncpg.Record) -> ChannelRules:
+    return ChannelRules(row["link"], tuple(row["hashtags"]), row["most_tags"], row["reach"])
 
 
 def channel_post(row: asyncpg.Record) -> ChannelPost:
@@ -354,7 +361,7 @@ def channel_post(row: asyncpg.Record) -> ChannelPost:
         entry=row["entry"],
         occurrence=row["occurrence"],
         correlation_id=row["correlation_id"],
-        material=Material.of_json(json.loads(row["material"])),
+        material=PostMaterial.of_json(json.loads(row["material"])),
         approval=row["approval"],
         channel=row["channel"],
         account=row["account"],
@@ -362,7 +369,7 @@ def channel_post(row: asyncpg.Record) -> ChannelPost:
         tags=tuple(json.loads(row["tags"])),
         placement=row["placement"],
         version=row["version"],
-        state=State(row["state"]),
+        state=ChannelPostState(row["state"]),
         due_at=row["due_at"],
         held_until=row["held_until"],
         retry_at=row["retry_at"],

@@ -13,8 +13,8 @@ from typing import Final
 
 from messaging import command_line
 from monitor import app
-from monitor.notifications import domain, gateway, noticing, outgoing, telling
-from monitor.notifications.telling import Telling
+from monitor.notifications import domain, gateway, message_store, notifier, poller
+from monitor.notifications.notifier import Notifier
 from monitor.settings import Settings
 
 HOLDS: Final = "HOLDS"
@@ -33,9 +33,9 @@ FAILING_SECONDS: Final = 3.0
 
 def _hurry() -> None:
     app.OWN = timedelta(seconds=LOOK_SECONDS)  # type: ignore[misc]
-    noticing._PAUSE_SECONDS = PAUSE_SECONDS  # type: ignore[misc]
-    telling._PAUSE_SECONDS = PAUSE_SECONDS  # type: ignore[misc]
-    telling._LEASE = timedelta(seconds=LEASE_SECONDS)  # type: ignore[misc]
+    poller._PAUSE_SECONDS = PAUSE_SECONDS  # type: ignore[misc]
+    notifier._PAUSE_SECONDS = PAUSE_SECONDS  # type: ignore[misc]
+    notifier._LEASE = timedelta(seconds=LEASE_SECONDS)  # type: ignore[misc]
     gateway._SECONDS = CALL_SECONDS  # type: ignore[misc]
     gateway._PATIENCE = 3.0  # type: ignore[misc]
     domain.TRIED_AGAIN_AFTER = tuple(timedelta(seconds=each) for each in RETRY_SECONDS)  # type: ignore[misc,assignment]
@@ -43,9 +43,9 @@ def _hurry() -> None:
 
 
 def _fall(holds: Path) -> None:
-    sent = Telling._sent
+    sent = Notifier._deliver
 
-    async def at(place: str, self: Telling, claimed: outgoing.Claimed) -> None:
+    async def at(place: str, self: Notifier, claimed: message_store.LeasedMessage) -> None:
         order, taken = holds / f"kill.{place}", holds / f"taken.{place}"
         if claimed.route.name == SPARED:
             return
@@ -59,13 +59,13 @@ def _fall(holds: Path) -> None:
             killed.write(f"{place} {claimed.route.name}\n")
         os.kill(os.getpid(), signal.SIGKILL)
 
-    async def falling(self: Telling, claimed: outgoing.Claimed) -> str | None:
+    async def falling(self: Notifier, claimed: message_store.LeasedMessage) -> str | None:
         await at(CLAIMED, self, claimed)
         remark = await sent(self, claimed)
         await at(SENT, self, claimed)
         return remark
 
-    Telling._sent = falling  # type: ignore[method-assign]
+    Notifier._deliver = falling  # type: ignore[method-assign]
 
 
 # -- what is taken away, to show that somebody notices -----------------------------------------------------------------
@@ -73,26 +73,28 @@ def _fall(holds: Path) -> None:
 
 def _stored() -> None:
     """A message counts as sent before it is."""
-    send = Telling.send
+    send = Notifier.send
 
-    async def counted_first(self: Telling, claimed: outgoing.Claimed) -> None:
+    async def counted_first(self: Notifier, claimed: message_store.LeasedMessage) -> None:
         async with self._database.transaction() as tx:
-            await outgoing.note_sent(tx.connection, claimed, None)
+            await message_store.mark_sent(tx.connection, claimed, None)
         await send(self, claimed)
 
-    Telling.send = counted_first  # type: ignore[method-assign]
+    Notifier.send = counted_first  # type: ignore[method-assign]
 
 
 def _apart() -> None:
     """Routes are served one after the other."""
 
-    async def in_turn(self: Telling) -> None:
+    async def in_turn(self: Notifier) -> None:
         async with self._database.transaction() as tx:
-            claimed = await outgoing.claim_message(tx.connection, timedelta(seconds=LEASE_SECONDS), busy=[])
+            claimed = await message_store.claim_message(
+                tx.connection, timedelta(seconds=LEASE_SECONDS), busy=[]
+            )
         if claimed is not None:
-            await self._send_quietly(claimed)
+            await self._send_or_log(claimed)
 
-    Telling._begin_sending = in_turn  # type: ignore[method-assign]
+    Notifier._start_sending = in_turn  # type: ignore[method-assign]
 
 
 MUTATIONS: Final = {"stored": _stored, "apart": _apart}

@@ -58,8 +58,8 @@ from receipts import (
     StepInHand,
     UnknownOutcome,
 )
-from social.channels import CHANNELS, Composed
-from social.channels import Picture as PictureOfPost
+from social.channels import CHANNELS, ComposedPost
+from social.channels import PostPicture as PictureOfPost
 
 SETTLES_SECONDS: Final = 4.0
 """What is sent shows up at once at the fakes, but for what they do late."""
@@ -122,7 +122,7 @@ class Cover:
         """It is there."""
 
 
-def composed(channel: str, post_id: UUID, brand_slug: str) -> Composed:
+def composed(channel: str, post_id: UUID, brand_slug: str) -> ComposedPost:
     """The post of that name: the same each time; with a first comment where the channel has such."""
     link = f"https://example.org/sites/acme/{mark_of(post_id)}"
     sending = CHANNELS[channel].sending
@@ -130,7 +130,7 @@ def composed(channel: str, post_id: UUID, brand_slug: str) -> Composed:
     commented = "first_comment" in sending.placements
     placement = "first_comment" if commented else sending.placements[0]
     text = f"Pour-over coffee, {mark_of(post_id)}"
-    return Composed(
+    return ComposedPost(
         post_id=post_id,
         brand_slug=brand_slug,
         content_id=post_id,

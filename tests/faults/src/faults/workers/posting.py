@@ -20,12 +20,12 @@ from envelope.brand.payloads import PostSend
 from messaging import Context, Record, Transaction, WaitFor, command_line
 from receipts import EffectInDoubt, EffectPerformed, NotSentYet, Step
 from social.app import build
-from social.channels import CHANNELS, Channel, Pictures, Sending
-from social.domain import Refusal
+from social.channels import CHANNELS, Channel, ChannelSender, PictureSource
+from social.domain import PostRefusal
 from social.sending import store
 from social.sending.domain import ChannelPost
 from social.sending.due import send_next
-from social.sending.handlers import Sender
+from social.sending.handlers import PostSender
 from social.settings import Settings
 
 JOURNAL: Final = "JOURNAL"
@@ -42,8 +42,8 @@ def _hurry() -> None:
             CHANNELS[name] = _hurried(channel, channel.sending)
 
 
-def _hurried(channel: Channel, sending: Sending) -> Channel:
-    def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
+def _hurried(channel: Channel, sending: ChannelSender) -> Channel:
+    def steps(prepared: Mapping[str, Any], pictures: PictureSource) -> Sequence[Step]:
         return [
             replace(step, seconds=min(step.seconds, STEP_SECONDS), settles_seconds=SETTLES_SECONDS)
             for step in sending.steps(prepared, pictures)
@@ -53,7 +53,7 @@ def _hurried(channel: Channel, sending: Sending) -> Channel:
 
 
 def _keep_journal(path: Path) -> None:
-    claim_due, perform = store.claim_due, Sender._perform
+    claim_due, perform = store.claim_due, PostSender._perform
 
     def note(**line: Any) -> None:
         with path.open("a") as journal:
@@ -65,7 +65,7 @@ def _keep_journal(path: Path) -> None:
             note(claimed=str(post.post_id))
         return posts
 
-    async def tried(self: Sender, post: ChannelPost) -> EffectPerformed | EffectInDoubt:
+    async def tried(self: PostSender, post: ChannelPost) -> EffectPerformed | EffectInDoubt:
         begun, after, waited = time.time(), None, False
         try:
             return await perform(self, post)
@@ -79,7 +79,7 @@ def _keep_journal(path: Path) -> None:
             note(tried=str(post.post_id), begun=begun, ended=time.time(), after=after, waited=waited)
 
     store.claim_due = claimed
-    Sender._perform = tried  # type: ignore[method-assign]
+    PostSender._perform = tried  # type: ignore[method-assign]
 
 
 # -- what is taken away, to show that somebody notices -----------------------------------------------------------------
@@ -112,11 +112,15 @@ def _claims() -> None:
 
 def _channels() -> None:
     """What fails on one channel is sent again on all, once for each article."""
-    again = Sender._again
+    again = PostSender._again
     begun_anew: set[UUID] = set()
 
     def everywhere(
-        self: Sender, message: DomainMessage[PostSend], context: Context, post: ChannelPost, why: Refusal
+        self: PostSender,
+        message: DomainMessage[PostSend],
+        context: Context,
+        post: ChannelPost,
+        why: PostRefusal,
     ) -> Record:
         record = again(self, message, context, post, why)
         if post.content_id in begun_anew:
@@ -138,7 +142,7 @@ def _channels() -> None:
 
         return all_again
 
-    Sender._again = everywhere  # type: ignore[method-assign]
+    PostSender._again = everywhere  # type: ignore[method-assign]
 
 
 MUTATIONS: Final = {"claims": _claims, "channels": _channels}

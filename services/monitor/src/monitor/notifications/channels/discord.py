@@ -4,17 +4,17 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from monitor.notifications.channels.asking import Ask, Channel
-from monitor.notifications.message import Line, Message, cut
+from monitor.notifications.channels.channel import NotificationChannel, ProviderRequest
+from monitor.notifications.message import Message, MessageItem, cut
 
 _MOST_EMBEDS: Final = 10
 _MOST_CHARACTERS: Final = 5500
-"""With room for what is counted differently."""
+"""Below the limit of 6000, since Discord may count differently."""
 _COLOURS: Final = {"critical": 0xC0392B, "warning": 0xE67E22, "info": 0x2E86C1}
 _MARKS: Final = re.compile(r"([\\*_~`|>\[\]()#@<-])")
 
 
-def form(message: Message, _: Sequence[str]) -> Ask:
+def form(message: Message, _: Sequence[str]) -> ProviderRequest:
     title = cut(message.title, 250)
     text = "\n\n".join(map(_escaped, message.paragraphs))
     size, left_out = len(title) + len(text), message.more
@@ -30,10 +30,10 @@ def form(message: Message, _: Sequence[str]) -> Ask:
     if left_out:
         embeds.append({"description": f"… and {left_out} more: `brandctl notifications list`"})
     body = {"content": f"**{_escaped(title)}**", "embeds": embeds, "allowed_mentions": {"parse": []}}
-    return Ask("/", body, query={"wait": "true"})
+    return ProviderRequest("/", body, query={"wait": "true"})
 
 
-def _embed(line: Line) -> dict[str, Any]:
+def _embed(line: MessageItem) -> dict[str, Any]:
     parts = [_escaped(cut(line.detail, 500))] if line.detail else []
     if line.command:
         parts.append(f"`{cut(line.command, 300).replace('`', '')}`")
@@ -47,8 +47,8 @@ def _embed(line: Line) -> dict[str, Any]:
 
 
 def _escaped(text: str) -> str:
-    """Without Markdown; mentions are switched off for the whole message besides."""
+    """The text with its Markdown escaped; `allowed_mentions` disables mentions."""
     return _MARKS.sub(r"\\\1", text)
 
 
-CHANNEL: Final = Channel("discord", form)
+CHANNEL: Final = NotificationChannel("discord", form)

@@ -1,10 +1,10 @@
-"""Mail: text, and the same as a little HTML. Its Message-ID is the same in every attempt."""
+"""Mail with a text and an HTML part. Its Message-ID is the same in every attempt."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Final
 
-from monitor.notifications.channels.asking import Channel, Mail
+from monitor.notifications.channels.channel import Mail, NotificationChannel
 from monitor.notifications.message import Message, cut
 
 
@@ -58,4 +58,4 @@ def _html(message: Message) -> Iterator[str]:
     yield "</body></html>"
 
 
-CHANNEL: Final = Channel("smtp", form, "addresses of mail", 20)
+CHANNEL: Final = NotificationChannel("smtp", form, "addresses of mail", 20)

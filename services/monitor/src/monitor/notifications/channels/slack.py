@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any, Final
 
-from monitor.notifications.channels.asking import Ask, Channel
-from monitor.notifications.message import Line, Message, cut
+from monitor.notifications.channels.channel import NotificationChannel, ProviderRequest
+from monitor.notifications.message import Message, MessageItem, cut
 
 _MOST_BLOCKS: Final = 50
 _MOST_IN_HEADER: Final = 150
 _ENTITIES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
-def form(message: Message, _: Sequence[str]) -> Ask:
+def form(message: Message, _: Sequence[str]) -> ProviderRequest:
     blocks: list[dict[str, Any]] = [
         {
             "type": "header",
@@ -24,10 +24,10 @@ def form(message: Message, _: Sequence[str]) -> Ask:
     ]
     if message.more:
         blocks.append(_section(f"… and {message.more} more: `brandctl notifications list`"))
-    return Ask("/", {"text": _escaped(message.title, 300), "blocks": blocks[:_MOST_BLOCKS]})
+    return ProviderRequest("/", {"text": _escaped(message.title, 300), "blocks": blocks[:_MOST_BLOCKS]})
 
 
-def _text(line: Line, *, alone: bool) -> str:
+def _text(line: MessageItem, *, alone: bool) -> str:
     parts = [] if alone else [f"*{_escaped(line.headline, 300)}*"]
     if line.detail:
         parts.append(_escaped(line.detail, 1000))
@@ -39,9 +39,9 @@ def _text(line: Line, *, alone: bool) -> str:
 
 
 def _escaped(text: str, most: int) -> str:
-    """Nobody is mentioned, nothing is a link by itself: https://api.slack.com/reference/surfaces/formatting#escaping.
+    """Escapes mentions and links (https://api.slack.com/reference/surfaces/formatting#escaping).
 
-    No longer than `most` as it is sent, and no entity is cut in two.
+    The result has at most `most` characters; a cut never splits an entity.
     """
     pieces = [_ENTITIES.get(character, character) for character in text]
     lengths = list(accumulate(map(len, pieces)))
@@ -54,4 +54,4 @@ def _section(text: str) -> dict[str, Any]:
     return {"type": "section", "text": {"type": "mrkdwn", "text": text, "verbatim": True}}
 
 
-CHANNEL: Final = Channel("slack", form)
+CHANNEL: Final = NotificationChannel("slack", form)

@@ -1,19 +1,19 @@
-"""Telegram's sendMessage with parse_mode HTML, https://core.telegram.org/bots/api#sendmessage: at most 4096 characters after its tags are read."""
+"""Telegram's sendMessage with parse_mode HTML, https://core.telegram.org/bots/api#sendmessage: at most 4096 characters without tags."""
 
 from collections.abc import Sequence
 from html import escape
 from typing import Any, Final
 
-from monitor.notifications.channels.asking import Ask, Channel
-from monitor.notifications.message import Line, Message, cut
+from monitor.notifications.channels.channel import NotificationChannel, ProviderRequest
+from monitor.notifications.message import Message, MessageItem, cut
 
 _MOST: Final = 4096
 _SPARE: Final = 200
-"""For the line that counts what had no room."""
+"""Room for the line that counts omitted items."""
 
 
-def form(message: Message, addresses: Sequence[str]) -> Ask:
-    return Ask(
+def form(message: Message, addresses: Sequence[str]) -> ProviderRequest:
+    return ProviderRequest(
         "/sendMessage",
         {
             "chat_id": addresses[0],
@@ -25,7 +25,7 @@ def form(message: Message, addresses: Sequence[str]) -> Ask:
 
 
 def _text(message: Message) -> str:
-    # Whole blocks: a tag that is cut in two has the message refused. Escaped they are longer than counted, never shorter.
+    # Whole blocks only: Telegram refuses a message with a split tag. Escaped text is longer than Telegram counts, never shorter.
     blocks = [f"<b>{_plain(message.title, 300)}</b>", *(_plain(each, 1500) for each in message.paragraphs)]
     left_out = message.more
     size = sum(map(len, blocks))
@@ -41,7 +41,7 @@ def _text(message: Message) -> str:
     return "\n\n".join(blocks)
 
 
-def _block(line: Line, *, alone: bool) -> str:
+def _block(line: MessageItem, *, alone: bool) -> str:
     parts = [] if alone else [f"<b>{_plain(line.headline, 300)}</b>"]
     if line.detail:
         parts.append(_plain(line.detail, 500))
@@ -58,8 +58,10 @@ def _plain(text: str, most: int) -> str:
 
 def _refused(document: Any) -> str | None:
     if isinstance(document, dict) and document.get("ok") is False:
-        return str(document.get("description", "Telegram says that it is not ok"))
+        return str(document.get("description", "Telegram refused it without a description"))
     return None
 
 
-CHANNEL: Final = Channel("telegram", form, "a chat: its number, or @name of a channel", 1, _refused)
+CHANNEL: Final = NotificationChannel(
+    "telegram", form, "a chat: its number, or @name of a channel", 1, _refused
+)

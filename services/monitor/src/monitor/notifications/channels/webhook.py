@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Final
 
-from monitor.notifications.channels.asking import Ask, Channel
+from monitor.notifications.channels.channel import NotificationChannel, ProviderRequest
 from monitor.notifications.message import Message
 
 
-def form(message: Message, _: Sequence[str]) -> Ask:
+def form(message: Message, _: Sequence[str]) -> ProviderRequest:
     document = {
         "type": f"notification.{message.purpose}",
         "timestamp": message.made_at.isoformat(),
@@ -19,7 +19,7 @@ def form(message: Message, _: Sequence[str]) -> Ask:
             "more": message.more,
         },
     }
-    return Ask("/", document, headers={"webhook-id": f"msg_{message.id}"})
+    return ProviderRequest("/", document, headers={"webhook-id": f"msg_{message.id}"})
 
 
-CHANNEL: Final = Channel("webhook", form)
+CHANNEL: Final = NotificationChannel("webhook", form)

@@ -1,10 +1,19 @@
-"""What is looked at: each place tells what is so there, and what has happened of late."""
+"""Notification sources: each reports the current conditions and recent events of one place."""
 
-from monitor.notifications.sources.brands import Brands
-from monitor.notifications.sources.dead_letters import DeadLetters
-from monitor.notifications.sources.gateway import Accounts, Budgets, dollars
-from monitor.notifications.sources.receipts import Receipts
-from monitor.notifications.sources.routes import Routes
-from monitor.notifications.sources.source import Source
+from monitor.notifications.sources.brands import BrandsSource
+from monitor.notifications.sources.dead_letters import DeadLettersSource
+from monitor.notifications.sources.gateway import AccountsSource, BudgetsSource, dollars
+from monitor.notifications.sources.receipts import ReceiptsSource
+from monitor.notifications.sources.routes import RoutesSource
+from monitor.notifications.sources.source import NotificationSource
 
-__all__ = ["Accounts", "Brands", "Budgets", "DeadLetters", "Receipts", "Routes", "Source", "dollars"]
+__all__ = [
+    "AccountsSource",
+    "BrandsSource",
+    "BudgetsSource",
+    "DeadLettersSource",
+    "NotificationSource",
+    "ReceiptsSource",
+    "RoutesSource",
+    "dollars",
+]

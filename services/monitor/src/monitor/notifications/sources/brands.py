@@ -1,21 +1,21 @@
-"""What the orchestrator tells of brands: drafts and posts that a person has to decide about, and audits that were made."""
+"""Conditions of brands from the orchestrator: drafts and posts that wait for review, and finished audits."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from monitor.notifications.domain import Condition, Kind, Severity
-from monitor.notifications.orchestrator import Orchestrator
+from monitor.notifications.brand_activity import BrandActivityClient
+from monitor.notifications.domain import Condition, NotificationKind, Severity
 
 NEWS_FOR: Final = timedelta(days=3)
-"""So long after it was made an audit may still be told of; the services may have been away."""
+"""Age up to which an audit is reported; longer than usual outages."""
 
 
-class Brands:
-    def __init__(self, orchestrator: Orchestrator) -> None:
+class BrandsSource:
+    def __init__(self, orchestrator: BrandActivityClient) -> None:
         self._orchestrator = orchestrator
 
-    async def look(self) -> Sequence[Condition]:
+    async def fetch_conditions(self) -> Sequence[Condition]:
         now = datetime.now(UTC)
         found: list[Condition] = []
         async for brand in self._orchestrator.activity():
@@ -33,11 +33,11 @@ def _waiting(brand: Mapping[str, Any]) -> list[Condition]:
         held_up = brand["held_up"]
         found.append(
             Condition(
-                Kind.WAITING,
+                NotificationKind.WAITING,
                 key="drafts",
                 severity=Severity.WARNING if held_up else Severity.INFO,
                 title="Drafts wait for a person",
-                detail="nothing more is begun for the brand until somebody has looked" if held_up else "",
+                detail="the brand begins no further articles until a person reviews them" if held_up else "",
                 command=f"brandctl drafts list --brand {slug}",
                 brand=slug,
                 count=drafts,
@@ -46,7 +46,7 @@ def _waiting(brand: Mapping[str, Any]) -> list[Condition]:
     if posts:
         found.append(
             Condition(
-                Kind.WAITING,
+                NotificationKind.WAITING,
                 key="posts",
                 severity=Severity.INFO,
                 title="Articles whose posts wait for a person",
@@ -62,10 +62,10 @@ def _audit(slug: str, audit: Mapping[str, Any]) -> Condition:
     counts = {kind: count for kind, count in audit["counts"].items() if count}
     told = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in sorted(counts.items()))
     return Condition(
-        Kind.AUDITS,
+        NotificationKind.AUDITS,
         key=audit["audit_id"],
         severity=Severity.INFO,
-        title="An audit was made: it found " + (told or "nothing to do"),
+        title="An audit found " + (told or "nothing to do"),
         command=f"brandctl audits {slug}",
         brand=slug,
         is_event=True,

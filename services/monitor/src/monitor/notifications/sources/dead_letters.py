@@ -1,34 +1,34 @@
-"""Open dead letters, alike ones together: a hundred that failed alike are one notification, with their number."""
+"""Conditions for unsettled dead letters: one for each failure group of a brand, with its count."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from messaging import Database
-from monitor.dead_letters import waiting_alike
-from monitor.notifications.domain import Condition, Kind, Severity
+from monitor.dead_letters import unsettled_groups
+from monitor.notifications.domain import Condition, NotificationKind, Severity
 
 _MOST_GROUPS: Final = 200
-"""The largest; beyond that many kinds of failure, one more tells nobody anything."""
+"""Only the largest groups; more would tell operators nothing new."""
 _MOST_TYPES: Final = 5
 
 
-class DeadLetters:
-    """They have a command and no link: the API takes a key in a header, which nobody can send by opening an address."""
+class DeadLettersSource:
+    """Reports failure groups with a command but no link: a browser cannot send the API key header."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def look(self) -> Sequence[Condition]:
+    async def fetch_conditions(self) -> Sequence[Condition]:
         async with self._database.connection() as connection:
-            groups = await waiting_alike(connection, limit=_MOST_GROUPS)
+            groups = await unsettled_groups(connection, limit=_MOST_GROUPS)
         return [
             Condition(
-                Kind.DEAD_LETTERS,
-                # The same failure strikes several brands, and each is told of its own.
+                NotificationKind.DEAD_LETTERS,
+                # The same failure may affect several brands, and each gets its own notification.
                 key=each["group"],
                 severity=Severity.WARNING,
                 title=f"Dead letters on {each['queue']}: {each['exception_type'] or each['reason']}",
-                # Neither body nor detail: both may quote what the message said.
+                # Neither body nor detail: both may quote the payload.
                 detail=" · ".join(
                     filter(None, [", ".join(each["types"][:_MOST_TYPES]), each["reason"], each["frame"]])
                 ),

@@ -1,27 +1,27 @@
-"""What the gateway tells: accounts whose access ends, and budgets that are used up."""
+"""Conditions from the gateway: accounts that lose access, and budgets that run out."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from monitor.notifications.domain import Condition, Kind, Severity
-from monitor.notifications.gateway import Account, Gateway
+from monitor.notifications.domain import Condition, NotificationKind, Severity
+from monitor.notifications.gateway import NotifierAccount, NotifierGateway
 
 NEAR: Final = 0.8
-"""Of a cap that is spent: somebody may want to raise it before work waits."""
+"""Spent share of a budget that causes a warning, before work has to wait."""
 _MICROS: Final = 1_000_000
 
 
-class Accounts:
-    def __init__(self, gateway: Gateway) -> None:
+class AccountsSource:
+    def __init__(self, gateway: NotifierGateway) -> None:
         self._gateway = gateway
 
-    async def look(self) -> Sequence[Condition]:
+    async def fetch_conditions(self) -> Sequence[Condition]:
         accounts = await self._gateway.accounts()
         return [condition for each in accounts.values() for condition in _of_account(each)]
 
 
-def _of_account(account: Account) -> list[Condition]:
+def _of_account(account: NotifierAccount) -> list[Condition]:
     if account.state not in {"expiring", "needs_reconnecting"}:
         return []
     over = account.state == "needs_reconnecting"
@@ -29,13 +29,13 @@ def _of_account(account: Account) -> list[Condition]:
     ends = "" if account.expires_at is None else f"; its access ends {_day(account.expires_at)}"
     return [
         Condition(
-            Kind.ACCOUNTS,
+            NotificationKind.ACCOUNTS,
             key=account.name,
             severity=Severity.CRITICAL if over else Severity.WARNING,
             title=f"Account {who} {'has to be connected again' if over else 'will have to be connected again'}",
             detail=account.detail or f"nothing goes out on it{ends}" if over else f"all is well so far{ends}",
             command=f"brandctl accounts show {account.name}",
-            # Who may use it with others, is not told of them.
+            # A shared account causes one notification for each brand, without the names of the others.
             brand=brand,
         )
         for brand in ([None] if "*" in account.brands else account.brands)
@@ -46,11 +46,11 @@ def _day(moment: str) -> str:
     return f"on {datetime.fromisoformat(moment):%Y-%m-%d}"
 
 
-class Budgets:
-    def __init__(self, gateway: Gateway) -> None:
+class BudgetsSource:
+    def __init__(self, gateway: NotifierGateway) -> None:
         self._gateway = gateway
 
-    async def look(self) -> Sequence[Condition]:
+    async def fetch_conditions(self) -> Sequence[Condition]:
         spend = await self._gateway.spend()
         return [condition for scope in spend["scopes"] for condition in _of_scope(scope)]
 
@@ -63,7 +63,7 @@ def _of_scope(scope: Mapping[str, Any]) -> list[Condition]:
     if scope["stopped"] is not None:
         found.append(
             Condition(
-                Kind.BUDGETS,
+                NotificationKind.BUDGETS,
                 key="stopped",
                 severity=Severity.WARNING,
                 title=f"Spending {whose} is stopped by hand",
@@ -79,7 +79,7 @@ def _of_scope(scope: Mapping[str, Any]) -> list[Condition]:
         reached = taken["spent"] >= taken["cap"]
         found.append(
             Condition(
-                Kind.BUDGETS,
+                NotificationKind.BUDGETS,
                 key=period,
                 severity=Severity.CRITICAL if reached else Severity.WARNING,
                 title=f"The {period}'s budget {whose} is {'used up' if reached else 'nearly used up'}",
@@ -93,6 +93,6 @@ def _of_scope(scope: Mapping[str, Any]) -> list[Condition]:
 
 
 def dollars(micros: int) -> str:
-    """With cents, rounded up."""
+    """The amount in dollars, rounded up to cents."""
     cents = -(-micros // (_MICROS // 100))
     return f"${cents // 100}.{cents % 100:02d}"

@@ -1,4 +1,4 @@
-"""What is in doubt at social or publisher: nobody knows whether a post or a publication went out, and a person has to look."""
+"""Conditions for receipts in doubt at social or publisher: posts and publications that a person has to check."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -6,17 +6,17 @@ from typing import Any, Final
 from pydantic import SecretStr
 
 from chassis.http.client import NotThereError, Peer, ServiceClient
-from monitor.notifications.domain import Condition, Kind, Severity
-from monitor.notifications.reading import read_json
+from monitor.notifications.domain import Condition, NotificationKind, Severity
+from monitor.notifications.service_json import read_json
 
 _MOST: Final = 100
-"""The newest; whoever has more has to look anyway."""
+"""Only the newest; with more, a person has to read the list anyway."""
 _SECONDS: Final = 15.0
 _MAX_BYTES: Final = 2_000_000
 
 
-class Receipts:
-    """Of one service; one for the life of the process."""
+class ReceiptsSource:
+    """Reports the receipts in doubt of one service; one object for each process."""
 
     def __init__(self, service: str, url: str, key: SecretStr) -> None:
         self.service = service
@@ -29,23 +29,23 @@ class Receipts:
     async def aclose(self) -> None:
         await self._http.aclose()
 
-    async def look(self) -> Sequence[Condition]:
+    async def fetch_conditions(self) -> Sequence[Condition]:
         try:
             page = await read_json(
-                self._http, f"/v1/receipts?state=in_doubt&limit={_MOST}", "what is in doubt"
+                self._http, f"/v1/receipts?state=in_doubt&limit={_MOST}", "receipts in doubt"
             )
         except NotThereError:
-            return []  # of a version without receipts
+            return []  # a version without receipts
         return [_in_doubt(each) for each in page["items"]]
 
 
 def _in_doubt(receipt: Mapping[str, Any]) -> Condition:
     return Condition(
-        Kind.IN_DOUBT,
+        NotificationKind.IN_DOUBT,
         key=receipt["receipt_id"],
         severity=Severity.WARNING,
         title=f"In doubt, look whether it is there: {receipt['subject']}",
-        detail=f"account {receipt['account']} ({receipt['kind']}); it is not sent again by itself",
+        detail=f"account {receipt['account']} ({receipt['kind']}); it is not sent again automatically",
         command=f"brandctl receipts show {receipt['receipt_id']}",
         brand=receipt["brand_slug"],
     )

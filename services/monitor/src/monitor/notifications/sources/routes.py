@@ -1,22 +1,22 @@
-"""Routes of notifications on which nothing arrives: told on the others."""
+"""Conditions for failing notification routes; the other routes report them."""
 
 from collections.abc import Sequence
 
 from messaging import Database
 from monitor.notifications import store
-from monitor.notifications.domain import Condition, Kind, Severity
+from monitor.notifications.domain import Condition, NotificationKind, Severity
 
 
-class Routes:
+class RoutesSource:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def look(self) -> Sequence[Condition]:
+    async def fetch_conditions(self) -> Sequence[Condition]:
         async with self._database.connection() as connection:
             failing = await store.failing_routes(connection)
         return [
             Condition(
-                Kind.ROUTES,
+                NotificationKind.ROUTES,
                 key=each["name"],
                 severity=Severity.CRITICAL,
                 title=f"Notifications do not arrive on route {each['name']}",

@@ -1,4 +1,4 @@
-"""What is looked at for something to tell of."""
+"""The type of notification sources."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -8,18 +8,18 @@ from monitor.notifications.domain import Condition
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """Looked at every so often, by one replica.
+class NotificationSource:
+    """A place that one replica polls at an interval.
 
     Args:
-        name: as rows name it.
-        every: how often.
-        look: all that is so at the moment, and what has happened of late. Raises PassingError or UnusableAnswerError of
-            chassis.http.client where nothing can be said: then what stood goes on standing.
-        service: whose API it asks, in words; None: it reads this service's own database.
+        name: its name in the table.
+        every: the interval.
+        fetch_conditions: returns the current conditions and recent events. Raises PassingError or UnusableAnswerError of
+            chassis.http.client if they are unknown; open notifications then stay open.
+        service: name of the service that it calls; None: it reads the monitor's own database.
     """
 
     name: str
     every: timedelta
-    look: Callable[[], Awaitable[Sequence[Condition]]]
+    fetch_conditions: Callable[[], Awaitable[Sequence[Condition]]]
     service: str | None = None

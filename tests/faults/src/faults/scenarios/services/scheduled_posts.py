@@ -30,9 +30,9 @@ from faults.surroundings.processes import Worker
 from faults.workers.posting import JOURNAL, PAUSE_SECONDS
 from messaging import QueuePolicy
 from messaging.flow.settlement import LONGEST_WAIT
-from social.channels import CHANNELS, Picture
-from social.domain import Refusal, Story, post_id
-from social.sending.domain import Material, Rules, said
+from social.channels import CHANNELS, PostPicture
+from social.domain import PostRefusal, Story, post_id
+from social.sending.domain import ChannelRules, PostMaterial, said
 
 FAILED: Final = "calls failed"
 AWAY: Final = "channels away"
@@ -74,7 +74,7 @@ _STRUCK: Final[Mapping[str, Mapping[Kind, float]]] = {
     # What it has posted a bot can neither look up nor send under a key: where its answer is lost, a person has to look.
     "telegram": {"limited": 0.25},
 }
-_COVER: Final = Picture(
+_COVER: Final = PostPicture(
     url="https://example.org/sites/acme/cover.png",
     alt="A cup",
     media_type="image/png",
@@ -321,9 +321,9 @@ async def _planned(url: str, number: int) -> dict[str, Post]:
     rows: list[tuple[Any, ...]] = []
     for article, channel in islice(_wanted(), number):
         content_id, due_at = article.content_id, begin + article.number * _APART
-        material = Material(article.story, (_COVER,), "en")
-        text = said(CHANNELS[channel], material, Rules())
-        assert not isinstance(text, Refusal)
+        material = PostMaterial(article.story, (_COVER,), "en")
+        text = said(CHANNELS[channel], material, ChannelRules())
+        assert not isinstance(text, PostRefusal)
         identity = post_id(content_id, channel)
         posts[str(identity)] = Post(channel, article.mark, due_at.timestamp())
         rows.append(

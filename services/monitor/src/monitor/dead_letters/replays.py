@@ -1,4 +1,4 @@
-"""A dead message's bytes: whether they can be sent again, and the bytes to send. Pure."""
+"""Makes the replay of a message from its bytes, if these are an envelope. Pure."""
 
 import json
 from dataclasses import dataclass
@@ -19,18 +19,18 @@ _ADDED_BYTES: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A message that is to do the work of a dead one."""
+    """A new message that repeats a dead one."""
 
     event_id: UUID
     type: str
     correlation_id: str | None
     original: UUID
-    """`event_id` of the dead one."""
+    """`event_id` of the dead message."""
     body: bytes
 
 
 def read_head(body: bytes) -> EnvelopeHead | None:
-    """The envelope in the body; None if there is none that a consumer would read."""
+    """The envelope in the body; None if no consumer could read the body."""
     if len(body) > MAX_MESSAGE_BYTES - _ADDED_BYTES:
         return None
     try:
@@ -40,10 +40,10 @@ def read_head(body: bytes) -> EnvelopeHead | None:
 
 
 def replay_of(body: bytes, *, event_id: UUID, now: datetime) -> Replay:
-    """The dead message as a new one that names the old as its cause; all else, unknown fields included, stays as it is.
+    """A copy of the message with a new id and time, and the old id as its cause; all other fields stay, unknown ones too.
 
     Raises:
-        ValueError: the body is no envelope.
+        ValueError: the body is not an envelope.
     """
     head = read_head(body)
     if head is None:
@@ -57,7 +57,7 @@ def replay_of(body: bytes, *, event_id: UUID, now: datetime) -> Replay:
 
 
 def _members(text: str) -> dict[str, str]:
-    """The members of a JSON object that is known to be valid, their values as they are written."""
+    """The members of a valid JSON object, with the source text of their values."""
     members: dict[str, str] = {}
     position = _skip_space(text, _skip_space(text, 0) + 1)
     while text[position] != "}":

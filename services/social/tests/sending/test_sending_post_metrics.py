@@ -12,7 +12,7 @@ from envelope.brand.payloads import SocialCreate
 from fakes.serving.exchange import as_json
 from services.social.tests.sending.conftest import Networks
 from services.social.tests.sending.test_sending_posts import told
-from social.reach import ReachLooks
+from social.post_metrics import PostMetricsPoller
 
 NewCommand = Callable[..., SocialCreate]
 CHANNELS = "/v1/brands/daily-grind/channels"
@@ -43,7 +43,7 @@ async def test_a_brand_that_wants_it_learns_daily_for_two_weeks_how_its_posts_ar
     networks: Networks,
     new_command: NewCommand,
     social_database: asyncpg.Connection,
-    looks: ReachLooks,
+    looks: PostMetricsPoller,
 ) -> None:
     await networks.connect("mastodon", "bluesky", "webhook")
     command = new_command(channels=("mastodon", "bluesky", "webhook"))
@@ -101,7 +101,7 @@ async def test_who_does_not_answer_is_asked_later_and_given_up_in_the_end_and_wh
     networks: Networks,
     new_command: NewCommand,
     social_database: asyncpg.Connection,
-    looks: ReachLooks,
+    looks: PostMetricsPoller,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     await networks.connect("mastodon", "bluesky")

@@ -1,4 +1,4 @@
-"""What a person decides about a post, carried out: each decision with all that follows from it in one transaction."""
+"""Carries out decisions about posts, each with its consequences in one transaction."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
@@ -10,10 +10,10 @@ import structlog
 from chassis.http.callers import Caller
 from envelope.brand.payloads import SocialFailed, SocialPosted
 from messaging import Database, Transaction, WaitFor
-from social.domain import Refusal
+from social.domain import PostRefusal
 from social.review import domain, store
-from social.review.domain import Kind, Pending, PostState
-from social.sending import Alarm, DuePosts, Held, Standing, send_next, sleep_until
+from social.review.domain import PendingPost, PostDecisionKind, PostState
+from social.sending import Alarm, DuePosts, SendingGate, SendingHold, send_next, sleep_until
 from social.sending import store as sending
 from social.store import publish
 from social.urls import FeedUrls
@@ -21,41 +21,41 @@ from social.urls import FeedUrls
 log = structlog.get_logger(__name__)
 
 NEEDS_REVIEW: Final = "needs_review"
-"""The reason of `social.failed` for a post that waits: it may be posted yet."""
+"""The reason of `social.failed` for a post under review; it may still go out."""
 REJECTED: Final = "rejected"
 AS_SCHEDULED: Final = "as scheduled"
 OURSELVES: Final = "social"
-"""Who decides where nobody did."""
+"""Name in decisions that the service makes."""
 LONGEST_SLEEP: Final = timedelta(seconds=15)
-"""How late a time that was set on another replica may be seen, and how soon one that could not be kept is tried again."""
+"""Longest delay until this replica sees a time from another one, and pause before a held post is tried again."""
 
 
 class UnknownPostError(LookupError):
-    """There is no such post, or none that the caller may see."""
+    """The caller may see no such post."""
 
     def __init__(self, post_id: UUID) -> None:
         super().__init__(f"no post {post_id} waits for a person, or did; GET /v1/posts lists those that wait")
 
 
 class PastTimeError(ValueError):
-    """The time has gone by."""
+    """The requested time lies in the past."""
 
     def __init__(self) -> None:
         super().__init__("publish_at: lies in the past; leave it out to have it posted now")
 
 
-def refused(pending: Pending) -> tuple[str, str]:
-    """What is told of a post that is not posted, or not yet: a code for programs, a sentence for people."""
+def refusal_for(pending: PendingPost) -> tuple[str, str]:
+    """Why a post is not out: a code for programs and a sentence for people."""
     if pending.ended is PostState.REJECTED and pending.last is not None:
         return REJECTED, f"{pending.last.by}: {pending.last.comment}"[: domain.MAX_COMMENT]
     return NEEDS_REVIEW, f"post {pending.post.post_id} waits for a person"
 
 
-async def look_at(database: Database, post_id: UUID, brands: Collection[str] | None) -> Pending:
-    """The post as it stands.
+async def find_post(database: Database, post_id: UUID, brands: Collection[str] | None) -> PendingPost:
+    """Reads a post.
 
     Raises:
-        UnknownPostError: there is none, or it is of none of these brands.
+        UnknownPostError: it does not exist, or belongs to another brand.
     """
     async with database.connection() as connection:
         return _seen(await store.find(connection, post_id), post_id, brands)
@@ -71,12 +71,12 @@ async def approve(
     *,
     publish_at: datetime | None,
     at_once: bool = False,
-) -> Pending:
-    """Posts exactly this version: at a time, in the next free slot of its account, or now if that has none or it is to be `at_once`.
+) -> PendingPost:
+    """Approves exactly this version: for a time, else `at_once`, else for the account's next free slot, or now without slots.
 
     Raises:
-        UnknownPostError, NoSuchVersionError, DecidedOtherwiseError: see domain.py.
-        PastTimeError: it can be posted now, but not then.
+        UnknownPostError, NoSuchVersionError, PostConflictError: see domain.py.
+        PastTimeError: `publish_at` lies in the past.
     """
     async with database.transaction() as tx:
         pending = _seen(await store.lock(tx.connection, post_id), post_id, caller.brands)
@@ -86,7 +86,7 @@ async def approve(
             await store.note_decision(
                 tx.connection,
                 pending,
-                Kind.APPROVED,
+                PostDecisionKind.APPROVED,
                 version,
                 by=caller.name,
                 comment=domain.AT_ONCE if at_once else "",
@@ -99,7 +99,7 @@ async def approve(
             else:
                 refusal = await due.plan(tx.connection, pending.sent)
                 if refusal is not None:
-                    raise domain.DecidedOtherwiseError(
+                    raise domain.PostConflictError(
                         f"{refusal.detail}; give it a time, or say now, to post it all the same"
                     )
         else:
@@ -109,7 +109,7 @@ async def approve(
             await store.note_decision(
                 tx.connection,
                 pending,
-                Kind.SCHEDULED,
+                PostDecisionKind.SCHEDULED,
                 version,
                 by=caller.name,
                 comment=f"to be posted on {domain.told(publish_at)}",
@@ -117,28 +117,30 @@ async def approve(
         return await _as_it_is_now(tx, pending)
 
 
-async def unschedule(database: Database, post_id: UUID, caller: Caller) -> Pending:
-    """Calls off what was to be posted at a time: the post waits again.
+async def unschedule(database: Database, post_id: UUID, caller: Caller) -> PendingPost:
+    """Cancels the set time of a post, which waits for review again.
 
     Raises:
-        UnknownPostError, DecidedOtherwiseError: see domain.py.
+        UnknownPostError, PostConflictError: see domain.py.
     """
     async with database.transaction() as tx:
         pending = _seen(await store.lock(tx.connection, post_id), post_id, caller.brands)
         if not domain.unschedule(pending):
             return pending
         await store.set_time(tx.connection, pending, None)
-        await store.note_decision(tx.connection, pending, Kind.CALLED_OFF, pending.version, by=caller.name)
+        await store.note_decision(
+            tx.connection, pending, PostDecisionKind.CALLED_OFF, pending.version, by=caller.name
+        )
         return await _as_it_is_now(tx, pending)
 
 
 async def edit(
     database: Database, post_id: UUID, version: int, text: str, caller: Caller, *, comment: str
-) -> Pending:
+) -> PendingPost:
     """Has the post say this, as its next version, which waits.
 
     Raises:
-        UnknownPostError, NoSuchVersionError, DecidedOtherwiseError, UnusableTextError: see domain.py.
+        UnknownPostError, NoSuchVersionError, PostConflictError, UnusableTextError: see domain.py.
     """
     async with database.transaction() as tx:
         pending = _seen(await store.lock(tx.connection, post_id), post_id, caller.brands)
@@ -147,16 +149,22 @@ async def edit(
             return pending
         await store.set_text(tx.connection, pending, fitting)
         await store.note_decision(
-            tx.connection, pending, Kind.EDITED, version + 1, by=caller.name, comment=comment, text=fitting
+            tx.connection,
+            pending,
+            PostDecisionKind.EDITED,
+            version + 1,
+            by=caller.name,
+            comment=comment,
+            text=fitting,
         )
         return await _as_it_is_now(tx, pending)
 
 
-async def retry(database: Database, due: DuePosts, post_id: UUID, caller: Caller) -> Pending:
-    """Has a post that could not be sent elsewhere tried once more, it alone.
+async def retry(database: Database, due: DuePosts, post_id: UUID, caller: Caller) -> PendingPost:
+    """Sends a failed post on another platform again.
 
     Raises:
-        UnknownPostError, DecidedOtherwiseError: see domain.py.
+        UnknownPostError, PostConflictError: see domain.py.
     """
     async with database.transaction() as tx:
         pending = _seen(await store.lock(tx.connection, post_id), post_id, caller.brands)
@@ -172,24 +180,26 @@ async def retry(database: Database, due: DuePosts, post_id: UUID, caller: Caller
         return await _as_it_is_now(tx, pending)
 
 
-async def reject(database: Database, post_id: UUID, version: int, caller: Caller, *, reason: str) -> Pending:
-    """Ends the post; the article stays as it is.
+async def reject(
+    database: Database, post_id: UUID, version: int, caller: Caller, *, reason: str
+) -> PendingPost:
+    """Rejects a post for good; its article does not change.
 
     Raises:
-        UnknownPostError, NoSuchVersionError, DecidedOtherwiseError: see domain.py.
+        UnknownPostError, NoSuchVersionError, PostConflictError: see domain.py.
     """
     async with database.transaction() as tx:
         pending = _seen(await store.lock(tx.connection, post_id), post_id, caller.brands)
         if not domain.reject(pending, version, reason=reason, by=caller.name):
             return pending
         await store.note_decision(
-            tx.connection, pending, Kind.REJECTED, version, by=caller.name, comment=reason
+            tx.connection, pending, PostDecisionKind.REJECTED, version, by=caller.name, comment=reason
         )
         decided = await store.find(tx.connection, post_id)
         assert decided is not None
         await store.set_ended(tx.connection, decided, PostState.REJECTED)
         rejected = await _as_it_is_now(tx, pending)
-        code, detail = refused(rejected)
+        code, detail = refusal_for(rejected)
         for name in pending.asked_as:
             failed = SocialFailed(
                 brand_slug=pending.post.brand_slug,
@@ -202,17 +212,17 @@ async def reject(database: Database, post_id: UUID, version: int, caller: Caller
         return rejected
 
 
-class Appointments:
-    """Posts what was approved for a time. Every replica does; row locks share it out, and only the database's clock counts."""
+class ScheduledPostPublisher:
+    """Publishes posts to the feed at their set times. Every replica runs it; row locks divide the work, and the database's clock counts."""
 
-    def __init__(self, database: Database, urls: FeedUrls, standing: Standing, alarm: Alarm) -> None:
+    def __init__(self, database: Database, urls: FeedUrls, standing: SendingGate, alarm: Alarm) -> None:
         self._database = database
         self._urls = urls
         self._standing = standing
         self._alarm = alarm
 
     async def run(self) -> None:
-        """Goes on until it is cancelled, asleep until the next is due, or the alarm rings."""
+        """Publishes due posts until cancelled; sleeps until the next is due or the alarm rings."""
         while True:
             rung = self._alarm.next()
             while await self.keep():
@@ -220,12 +230,12 @@ class Appointments:
             await sleep_until(rung, await self._rest())
 
     async def keep(self) -> bool:
-        """Posts what has been due the longest, unless something keeps it; False if nothing is due."""
+        """Publishes the longest due post unless its brand or article holds it back; False if no post is due."""
         async with self._database.connection() as connection:
             due = await store.claim_due(connection)
         if due is None:
             return False
-        # The orchestrator is asked with no transaction open; whatever is decided meanwhile counts.
+        # No transaction is open during the call to the orchestrator; decisions meanwhile count.
         held = await self._held(due)
         async with self._database.transaction() as tx:
             pending = await store.claim_due(tx.connection, due.post.post_id)
@@ -236,17 +246,22 @@ class Appointments:
                 return True
             by = "" if pending.last is None else pending.last.by
             await store.note_decision(
-                tx.connection, pending, Kind.APPROVED, pending.version, by=by, comment=AS_SCHEDULED
+                tx.connection,
+                pending,
+                PostDecisionKind.APPROVED,
+                pending.version,
+                by=by,
+                comment=AS_SCHEDULED,
             )
             await _post(tx, self._urls, pending)
             await _as_it_is_now(tx, pending)
         return True
 
-    async def _held(self, due: Pending) -> Held | None:
+    async def _held(self, due: PendingPost) -> SendingHold | None:
         try:
             return await self._standing.of(due.post.brand_slug, due.post.content_id)
         except WaitFor as away:
-            return Held(Refusal("orchestrator", str(away)), away.after or LONGEST_SLEEP)
+            return SendingHold(PostRefusal("orchestrator", str(away)), away.after or LONGEST_SLEEP)
 
     async def _rest(self) -> timedelta:
         async with self._database.connection() as connection:
@@ -256,20 +271,25 @@ class Appointments:
         return min(max(due, timedelta(milliseconds=20)), LONGEST_SLEEP)
 
 
-async def _keep_back(tx: Transaction, pending: Pending, held: Held) -> None:
-    """It keeps its time until nothing is in its way; if that never comes, it waits for a person again."""
+async def _keep_back(tx: Transaction, pending: PendingPost, held: SendingHold) -> None:
+    """Postpones a held post; without a pause, the post waits for review again."""
     if held.pause is not None:
-        await store.keep_back(tx.connection, pending.post.post_id, held.pause)
+        await store.postpone(tx.connection, pending.post.post_id, held.pause)
     else:
         await store.set_time(tx.connection, pending, None)
         await store.note_decision(
-            tx.connection, pending, Kind.CALLED_OFF, pending.version, by=OURSELVES, comment=held.why.detail
+            tx.connection,
+            pending,
+            PostDecisionKind.CALLED_OFF,
+            pending.version,
+            by=OURSELVES,
+            comment=held.why.detail,
         )
     log.info("appointment_held", post_id=str(pending.post.post_id), why=held.why.detail)
 
 
-async def _post(tx: Transaction, urls: FeedUrls, pending: Pending) -> None:
-    """Puts it into the feed, and says where it is; the post that was there first counts."""
+async def _post(tx: Transaction, urls: FeedUrls, pending: PendingPost) -> None:
+    """Publishes the post in the feed, and `social.posted` with its address; an existing post of the article counts."""
     post = pending.post
     stands = await publish(
         tx.connection,
@@ -285,13 +305,13 @@ async def _post(tx: Transaction, urls: FeedUrls, pending: Pending) -> None:
         tx.send(posted, correlation_id=pending.correlation_id)
 
 
-def _seen(pending: Pending | None, post_id: UUID, brands: Collection[str] | None) -> Pending:
+def _seen(pending: PendingPost | None, post_id: UUID, brands: Collection[str] | None) -> PendingPost:
     if pending is None or (brands is not None and pending.post.brand_slug not in brands):
         raise UnknownPostError(post_id)
     return pending
 
 
-async def _as_it_is_now(tx: Transaction, before: Pending) -> Pending:
+async def _as_it_is_now(tx: Transaction, before: PendingPost) -> PendingPost:
     after = await store.find(tx.connection, before.post.post_id)
     assert after is not None
     log.info(

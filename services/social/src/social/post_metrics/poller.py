@@ -1,4 +1,4 @@
-"""The loop that asks how posts were received: a day after each, then daily for two weeks. Every replica runs it; row locks share out what there is."""
+"""Polls platforms for the metrics of posts: daily for two weeks after each. Every replica runs it; row locks divide the work."""
 
 import asyncio
 from collections import defaultdict
@@ -9,18 +9,18 @@ import structlog
 
 from messaging import Database
 from receipts import EffectsGateway, GatewayAway, NotSent, Refused, UnknownOutcome, remotes
-from social.channels import CHANNELS, Reach
-from social.domain import Refusal
-from social.reach import store
-from social.reach.store import Look
+from social.channels import CHANNELS, PostMetrics
+from social.domain import PostRefusal
+from social.post_metrics import store
+from social.post_metrics.store import MetricsLookup
 
 log = structlog.get_logger(__name__)
 
 PAUSE: Final = timedelta(minutes=1)
 AT_ONCE: Final = 20
-"""Posts that are asked about in one round."""
+"""Posts in one round."""
 MOST_FAILURES: Final = 6
-"""In a row: then it is given up, a day and a quarter after the first."""
+"""Consecutive failures until a post is given up, a day and a quarter after the first."""
 _FIRST_PAUSE: Final = timedelta(hours=1)
 _LONGEST_PAUSE: Final = timedelta(days=1)
 _AWAY: Final = timedelta(minutes=5)
@@ -28,10 +28,10 @@ _LEAST: Final = timedelta(minutes=1)
 _MOST_DETAIL: Final = 500
 
 
-class ReachLooks:
-    """Asks about what is due, the oldest first, a bounded number at a time.
+class PostMetricsPoller:
+    """Requests due metrics, the oldest first, a bounded number at a time.
 
-    A question has no effect outside, and an answer replaces that of the same day: asked twice, it is as if once.
+    Requests only read, and an answer replaces that of the same day, so that repeated requests do no harm.
     """
 
     def __init__(self, database: Database, door: EffectsGateway, *, at_once: int = AT_ONCE) -> None:
@@ -40,18 +40,18 @@ class ReachLooks:
         self._at_once = at_once
 
     async def run(self) -> None:
-        """Goes on until it is cancelled."""
+        """Polls until cancelled."""
         while True:
             await self.tick()
             await asyncio.sleep(PAUSE.total_seconds())
 
     async def tick(self) -> int:
-        """Asks about what is due; returns of how many posts it has heard."""
+        """Requests due metrics; returns the number of answers."""
         async with self._database.transaction() as tx:
             await store.follow_rules(tx.connection)
             looks = await store.claim_due(tx.connection, at_once=self._at_once)
             known = await remotes(tx.connection, [each.post_id for each in looks])
-        of_account: dict[tuple[str, str], list[Look]] = defaultdict(list)
+        of_account: dict[tuple[str, str], list[MetricsLookup]] = defaultdict(list)
         for each in looks:
             of_account[each.brand_slug, each.account].append(each)
         heard = await asyncio.gather(
@@ -62,8 +62,8 @@ class ReachLooks:
         )
         return sum(heard)
 
-    async def _of_account(self, looks: list[tuple[Look, object]]) -> int:
-        """One after the other; where one gets no answer, the others are asked later."""
+    async def _of_account(self, looks: list[tuple[MetricsLookup, object]]) -> int:
+        """Requests the metrics of an account's posts one by one; after a request without an answer, the others wait."""
         heard = 0
         for place, (look, remote_id) in enumerate(looks):
             try:
@@ -77,23 +77,27 @@ class ReachLooks:
             else:
                 heard += 1
                 async with self._database.transaction() as tx:
-                    await store.keep(tx.connection, look.post_id, reach)
+                    await store.store_metrics(tx.connection, look.post_id, reach)
         return heard
 
-    async def _ask(self, look: Look, remote_id: object) -> Reach:
-        """Raises as `social.channels.channel.AskReach`."""
+    async def _ask(self, look: MetricsLookup, remote_id: object) -> PostMetrics:
+        """Raises the errors of `social.channels.channel.FetchPostMetrics`."""
         channel = CHANNELS.get(look.channel)
         if channel is None or channel.sending is None or channel.sending.reach is None:
-            raise Refused("not_told", f"this version asks {look.channel} for nothing")
+            raise Refused("not_told", f"this version requests no metrics from {look.channel}")
         if not remote_id:
-            raise Refused("gone", "its id on the platform is not known, as a person has said where it is")
+            raise Refused(
+                "gone", "its id on the platform is unknown, since a person confirmed its address only"
+            )
         reach = await channel.sending.reach(self._door.account(look.account, look.brand_slug), str(remote_id))
-        if reach == Reach(None, None, None):
+        if reach == PostMetrics(None, None, None):
             raise UnknownOutcome("the answer says nothing about likes, shares or replies")
         return reach
 
-    async def _put_off(self, look: Look, others: list[Look], error: NotSent | UnknownOutcome) -> None:
-        """What is asked to wait for, and outages of ours, count against no post."""
+    async def _put_off(
+        self, look: MetricsLookup, others: list[MetricsLookup], error: NotSent | UnknownOutcome
+    ) -> None:
+        """Postpones the requests. Rate limits and the gateway's outages do not count as failures of a post."""
         counts = not isinstance(error, GatewayAway)
         pause = _AWAY if not counts else _after(look.failures)
         if isinstance(error, NotSent) and error.retry_at is not None:
@@ -102,11 +106,11 @@ class ReachLooks:
         reason = error.reason if isinstance(error, NotSent) else "no_answer"
         why = _said(reason, error.detail)
         async with self._database.transaction() as tx:
-            await store.put_off(tx.connection, [each.post_id for each in others], pause, why)
+            await store.postpone(tx.connection, [each.post_id for each in others], pause, why)
         await self._again(look, pause, why, counts=counts)
 
-    async def _refused(self, look: Look, error: Refused) -> bool:
-        """Whether the account's other posts need not be asked about now."""
+    async def _refused(self, look: MetricsLookup, error: Refused) -> bool:
+        """Stores a refusal; returns whether it affects the account's other posts, too."""
         why = _said(error.reason, error.detail)
         match error.reason:
             case "gone":
@@ -115,26 +119,26 @@ class ReachLooks:
                 return False
             case "not_told":
                 async with self._database.transaction() as tx:
-                    rest = await store.rest(tx.connection, look, why)
+                    rest = await store.pause_account(tx.connection, look, why)
                 log.info("reach_is_not_told", account=look.account, posts=rest, detail=why.detail)
                 return True
             case _:
-                # Connected again, the account may be asked.
+                # The account may work again once it is reconnected.
                 await self._again(look, _after(look.failures), why, counts=True)
                 return False
 
-    async def _again(self, look: Look, pause: timedelta, why: Refusal, *, counts: bool) -> None:
+    async def _again(self, look: MetricsLookup, pause: timedelta, why: PostRefusal, *, counts: bool) -> None:
         async with self._database.transaction() as tx:
             if counts and look.failures + 1 >= MOST_FAILURES:
                 await store.give_up(tx.connection, look.post_id, why)
                 log.info("reach_is_given_up", post_id=str(look.post_id), reason=why.reason)
                 return
-            await store.put_off(tx.connection, [look.post_id], pause, why, counts=counts)
+            await store.postpone(tx.connection, [look.post_id], pause, why, counts=counts)
 
 
-def _said(reason: str, detail: str) -> Refusal:
-    """Quoted from others, there may be characters in it that a database does not take."""
-    return Refusal(reason, "".join(each for each in detail if each.isprintable())[:_MOST_DETAIL])
+def _said(reason: str, detail: str) -> PostRefusal:
+    """A reason without characters that the database does not accept; platforms may send any."""
+    return PostRefusal(reason, "".join(each for each in detail if each.isprintable())[:_MOST_DETAIL])
 
 
 def _after(failures: int) -> timedelta:

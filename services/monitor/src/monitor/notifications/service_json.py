@@ -1,4 +1,4 @@
-"""Reading what other services tell, over their APIs."""
+"""Reads JSON from the APIs of other services."""
 
 import json
 from collections.abc import Mapping
@@ -8,11 +8,11 @@ from chassis.http.client import JsonAnswer, ServiceClient, UnusableAnswerError
 
 
 async def read_json(client: ServiceClient, path: str, about: str) -> Mapping[str, Any]:
-    """The JSON object found there.
+    """The JSON object at this path of a service.
 
     Raises:
-        chassis.http.client.PassingError: none is answered, for a reason that passes.
-        UnusableAnswerError: what is answered is none.
+        chassis.http.client.PassingError: the service does not answer, for a reason that may pass.
+        UnusableAnswerError: the answer is not a JSON object.
     """
     answer = await client.get(path, about=about)
     assert isinstance(answer, JsonAnswer), "no entity tag was sent"

@@ -1,6 +1,7 @@
-"""Makes posts again: the evergreen ones where there is room, the recurring ones at their times.
+"""Plans repetitions: evergreen ones in free slots, recurring ones at their times.
 
-Every replica does; the account's lock shares it out. A repetition's id follows from the post and its number, so that none is made twice.
+Every replica runs it; the account's lock divides the work. A repetition's id follows from the post and its number, so that none
+is made twice.
 """
 
 import asyncio
@@ -16,17 +17,17 @@ import structlog
 from chassis import Connection
 from messaging import Database
 from social.calendar import repeats, store
-from social.calendar.repeats import Repeat
-from social.domain import Refusal
+from social.calendar.repeats import RepeatRule
+from social.domain import PostRefusal
 from social.sending import DuePosts
-from social.sending.domain import EVERYTHING, Text
+from social.sending.domain import EVERYTHING, ChannelText
 from social.sending.store import channel_post, rules_of
 
 log = structlog.get_logger(__name__)
 
 PAUSE: Final = timedelta(seconds=30)
 AT_ONCE: Final = 200
-"""Posts that are looked at in one round."""
+"""Most posts in one round."""
 
 _SERIES: Final = """
     from repeats as r join channel_posts as p on p.brand_slug = r.brand_slug and p.content_id = r.content_id
@@ -40,30 +41,30 @@ _SERIES: Final = """
             where own.brand_slug = r.brand_slug and own.content_id = r.content_id and own.account = p.account))
       and not series.open and series.made < (r.rule ->> 'at_most')::int
 """
-"""Posts p that are to be made again by the rule r, with all that there are of each; one for the account comes before one for all."""
+"""SQL for posts p with a repeat rule r and their series; a rule for the account overrides one for all."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Turn:
-    """A post that may be made again."""
+class _RepeatablePost:
+    """A post that may be repeated."""
 
     post_id: UUID
     account: str
 
 
-class Repeats:
+class RepeatPlanner:
     def __init__(self, database: Database, due: DuePosts) -> None:
         self._database = database
         self._due = due
 
     async def run(self) -> None:
-        """Goes on until it is cancelled."""
+        """Plans repetitions until cancelled."""
         while True:
             await self.tick()
             await asyncio.sleep(PAUSE.total_seconds())
 
     async def tick(self) -> int:
-        """Plans what is to be made again next, what was posted longest ago first; returns how many."""
+        """Plans due repetitions, the longest unposted first; returns their number."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(
                 f"""
@@ -75,13 +76,13 @@ class Repeats:
                 AT_ONCE,
                 repeats.AHEAD,
             )
-        turns = [_Turn(row["post_id"], row["account"]) for row in rows]
+        turns = [_RepeatablePost(row["post_id"], row["account"]) for row in rows]
         return sum([await self._repeat(turn) for turn in turns])
 
-    async def _repeat(self, turn: _Turn) -> bool:
+    async def _repeat(self, turn: _RepeatablePost) -> bool:
         async with self._database.transaction() as tx:
             await store.lock_accounts(tx.connection, [turn.account])
-            # The rule is held, too: it is not removed, nor its brand erased, before the repetition is there to be seen.
+            # This locks the rule, too, so that a deletion or an erasure sees the new repetition.
             row = await tx.connection.fetchrow(
                 f"select p.*, r.rule, series.made, series.last, series.texts {_SERIES} and p.post_id = $1 for share of r",
                 turn.post_id,
@@ -93,8 +94,8 @@ class Repeats:
 
 
 async def _plan(connection: Connection, row: asyncpg.Record) -> bool:
-    """Whether there is another repetition now."""
-    post, repeat = channel_post(row), Repeat.read(json.loads(row["rule"]))
+    """Plans the next repetition if it is due; returns whether it did."""
+    post, repeat = channel_post(row), RepeatRule.read(json.loads(row["rule"]))
     assert post.account is not None
     assert post.channel is not None
     stored = await store.find_rules(connection, post.brand_slug, post.account)
@@ -102,7 +103,7 @@ async def _plan(connection: Connection, row: asyncpg.Record) -> bool:
     at = repeats.next_time(
         repeat,
         None if stored is None else stored.rules,
-        await store.taken(connection, post.account, now),
+        await store.taken_times(connection, post.account, now),
         last=row["last"],
         now=now,
         newer_wait=await store.newer_wait(connection, post.account),
@@ -112,10 +113,10 @@ async def _plan(connection: Connection, row: asyncpg.Record) -> bool:
     number = row["made"] + 1
     wishes = await rules_of(connection, post.brand_slug, post.channel)
     text = repeats.variant(post.channel, post.material, wishes, row["texts"], number)
-    if isinstance(text, Refusal):
+    if isinstance(text, PostRefusal):
         log.debug("post_is_not_repeated", post_id=str(post.post_id), reason=text.reason)
         return False
-    # Whoever wants to see posts before they go out wants to see this one, unless it says what was seen.
+    # A brand that reviews its posts reviews repetitions with a new text, too.
     waits = post.approval == EVERYTHING and text.text not in row["texts"]
     post_id = repeats.repetition_id(post.post_id, number)
     made = await _insert(connection, post.post_id, post_id, number, text, repeat, None if waits else at)
@@ -131,11 +132,11 @@ async def _insert(
     original: UUID,
     post_id: UUID,
     number: int,
-    text: Text,
-    repeat: Repeat,
+    text: ChannelText,
+    repeat: RepeatRule,
     at: datetime | None,
 ) -> bool:
-    """Plans it, or has it wait for a person if it has no time. False if it is there already."""
+    """Stores a repetition, planned or, without a time, for review. False if it exists."""
     values: tuple[Any, ...] = (
         original,
         post_id,

@@ -1,4 +1,4 @@
-"""SQL over what is to be told on which route, and over the messages that tell it."""
+"""SQL over the notifications that routes have to send, and over their messages."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -8,17 +8,17 @@ from typing import Any, Final
 from uuid import UUID
 
 from chassis import Connection
-from monitor.notifications.domain import About, Route, Severity, Standing
+from monitor.notifications.domain import NotificationEvent, NotificationRoute, NotificationSnapshot, Severity
 from monitor.notifications.store import route_of
 
 _MOST_AT_A_TIME: Final = 500
 _SUMMARIES_FOR: Final = timedelta(days=7)
-"""So long a summary that could not be sent is worth sending."""
+"""Age up to which a failed summary is sent once its route works again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
-    """A message under a lease, and the route as it is set now."""
+class LeasedMessage:
+    """A message that this replica sends until its lease ends, with the current route."""
 
     id: UUID
     purpose: str
@@ -26,14 +26,14 @@ class Claimed:
     attempts: int
     made_at: datetime
     age: timedelta
-    route: Route
+    route: NotificationRoute
     is_failing: bool
 
 
 _FOR_A_ROUTE: Final = """
     notifications as n join notification_routes as r
         on (r.brand_slug is null or r.brand_slug = n.brand_slug)
-        -- Whatever operators asked to be told of: that others are not told is for each of them.
+        -- Each operators' route gets notifications about failing routes, without regard to its kinds.
         and (r.kinds = '{}' or n.kind = any (r.kinds) or (n.kind = 'routes' and r.brand_slug is null))
         and not (n.kind = 'routes' and n.key = r.name)
     where n.resolved_at is null and n.acknowledged_at is null and (not n.is_event or n.noticed_at >= r.created_at)
@@ -43,19 +43,19 @@ _DUE: Final = "((m.state = 'waiting' and m.due_at <= clock_timestamp()) or (m.st
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What there is to do."""
+class PendingWork:
+    """Which work of the notifier is due."""
 
     summary: bool
     """A summary is due."""
     news: bool
-    """There may be something to tell on a route."""
+    """A route may have notifications to send."""
     sending: bool
     """A message is due."""
 
 
-async def wanted(connection: Connection) -> Wanted:
-    """By one statement, for whoever asks all the time; most of the time it is nothing."""
+async def pending_work(connection: Connection) -> PendingWork:
+    """Checks by one statement what is due; frequent polls mostly find nothing."""
     row = await connection.fetchrow(
         f"""
         select exists (select from notification_routes where summary_due_at <= clock_timestamp()) as summary,
@@ -66,19 +66,19 @@ async def wanted(connection: Connection) -> Wanted:
         """  # noqa: S608  (constants of this module)
     )
     assert row is not None
-    return Wanted(**row)
+    return PendingWork(**row)
 
 
-async def assign(connection: Connection) -> None:
-    """Every route is to be told of what it is for; what has happened before there was the route, it is not told of."""
+async def assign_to_routes(connection: Connection) -> None:
+    """Assigns open notifications to their routes; a route gets no events from before its creation."""
     await connection.execute(
         f"insert into notification_tellings (notification_id, route) select n.id, r.name from {_FOR_A_ROUTE}"  # noqa: S608  (as above)
         " on conflict do nothing"
     )
 
 
-async def hold_ready_route(connection: Connection, name: str) -> tuple[Route, datetime] | None:
-    """The route, under its lock, if something may be composed for it now; with the database's time."""
+async def lock_ready_route(connection: Connection, name: str) -> tuple[NotificationRoute, datetime] | None:
+    """Locks a route that may get a new message now; returns it with the database's time, or None."""
     row = await connection.fetchrow(
         """
         select r.*, clock_timestamp() as now from notification_routes as r
@@ -93,13 +93,15 @@ async def hold_ready_route(connection: Connection, name: str) -> tuple[Route, da
     return None if row is None else (route_of(row), row["now"])
 
 
-async def routes_with_something_open(connection: Connection) -> list[str]:
+async def routes_with_pending(connection: Connection) -> list[str]:
     rows = await connection.fetch(f"select distinct route from {_OPEN} order by route")  # noqa: S608  (as above)
     return [row["route"] for row in rows]
 
 
-async def to_tell(connection: Connection, route: Route) -> list[Standing]:
-    """What is not on its way already. A route that was narrowed is not told of what it is not for any more."""
+async def pending_notifications(
+    connection: Connection, route: NotificationRoute
+) -> list[NotificationSnapshot]:
+    """Notifications of a route that no message carries yet; those that its current brand and kinds exclude are left out."""
     rows = await connection.fetch(
         """
         select n.id as notification_id, n.kind, n.brand_slug as brand, n.key, n.severity, n.title, n.detail, n.command, n.link,
@@ -117,7 +119,7 @@ async def to_tell(connection: Connection, route: Route) -> list[Standing]:
         _MOST_AT_A_TIME,
     )
     return [
-        Standing(
+        NotificationSnapshot(
             **{
                 **row,
                 "severity": Severity(row["severity"]),
@@ -128,8 +130,8 @@ async def to_tell(connection: Connection, route: Route) -> list[Standing]:
     ]
 
 
-async def close(connection: Connection, route: str, notifications: Sequence[UUID]) -> None:
-    """There is nothing more to say of these."""
+async def close_tellings(connection: Connection, route: str, notifications: Sequence[UUID]) -> None:
+    """Ends the assignment of these notifications to the route."""
     await connection.execute(
         "update notification_tellings set closed_at = clock_timestamp() where route = $1 and notification_id = any ($2)",
         route,
@@ -138,9 +140,13 @@ async def close(connection: Connection, route: str, notifications: Sequence[UUID
 
 
 async def insert_message(
-    connection: Connection, message: UUID, route: Route, purpose: str, content: Mapping[str, Any] | None
+    connection: Connection,
+    message: UUID,
+    route: NotificationRoute,
+    purpose: str,
+    content: Mapping[str, Any] | None,
 ) -> None:
-    """The same one again changes nothing."""
+    """Stores a message to send; the same id again changes nothing."""
     await connection.execute(
         """
         insert into notification_messages (id, route, brand_slug, purpose, content, state)
@@ -163,8 +169,8 @@ async def insert_message(
 
 async def claim_message(
     connection: Connection, lease: timedelta, *, busy: Sequence[str], only: UUID | None = None
-) -> Claimed | None:
-    """The one that has been due the longest, of a route that is not among the `busy`; for whoever has the lease."""
+) -> LeasedMessage | None:
+    """Leases the message that has been due the longest, on a route not in `busy`; None if no message is due."""
     row = await connection.fetchrow(
         f"""
         with due as (
@@ -186,7 +192,7 @@ async def claim_message(
     )
     if row is None:
         return None
-    return Claimed(
+    return LeasedMessage(
         row["id"],
         row["purpose"],
         None if row["content"] is None else json.loads(row["content"]),
@@ -198,8 +204,8 @@ async def claim_message(
     )
 
 
-async def store_content(connection: Connection, claimed: Claimed, content: Mapping[str, Any]) -> bool:
-    """Of a summary that was put together; False if somebody else has it by now."""
+async def store_content(connection: Connection, claimed: LeasedMessage, content: Mapping[str, Any]) -> bool:
+    """Stores the content of a composed summary; False if another replica has the lease by now."""
     found = await connection.fetchval(
         """
         update notification_messages set content = $3::text::jsonb
@@ -212,8 +218,8 @@ async def store_content(connection: Connection, claimed: Claimed, content: Mappi
     return found is not None
 
 
-async def note_sent(connection: Connection, claimed: Claimed, remark: str | None) -> None:
-    """It has arrived: so does the route work, and what waited for that is due."""
+async def mark_sent(connection: Connection, claimed: LeasedMessage, remark: str | None) -> None:
+    """Stores that a message was sent. The route counts as working, and its failed summaries become due."""
     if not await _end(connection, claimed, "sent", remark):
         return
     told = [] if claimed.content is None else claimed.content["told"]
@@ -227,7 +233,7 @@ async def note_sent(connection: Connection, claimed: Claimed, remark: str | None
         """,
         claimed.route.name,
         json.dumps(told),
-        About.RESOLVED.value,
+        NotificationEvent.RESOLVED.value,
     )
     await connection.execute(
         "update notification_routes set failing_since = null, problem = null, try_again_at = null where name = $1",
@@ -244,10 +250,10 @@ async def note_sent(connection: Connection, claimed: Claimed, remark: str | None
     )
 
 
-async def put_off(
-    connection: Connection, claimed: Claimed, problem: str, after: timedelta, *, counts: bool
+async def postpone(
+    connection: Connection, claimed: LeasedMessage, problem: str, after: timedelta, *, counts: bool
 ) -> None:
-    """Sent again later; what was never tried does not count as an attempt."""
+    """Makes a message wait for `after`; with `counts` the attempt counts."""
     await connection.execute(
         """
         update notification_messages
@@ -263,8 +269,10 @@ async def put_off(
     )
 
 
-async def park(connection: Connection, claimed: Claimed, problem: str, try_again: timedelta | None) -> None:
-    """It stays in the log as failed; what it told of waits for the next one. With `try_again`, the route counts as failing."""
+async def mark_failed(
+    connection: Connection, claimed: LeasedMessage, problem: str, try_again: timedelta | None
+) -> None:
+    """Ends a message as failed; its notifications wait for the next one. With `try_again`, the route counts as failing."""
     if not await _end(connection, claimed, "failed", problem):
         return
     await connection.execute(
@@ -283,8 +291,8 @@ async def park(connection: Connection, claimed: Claimed, problem: str, try_again
         )
 
 
-async def _end(connection: Connection, claimed: Claimed, state: str, problem: str | None) -> bool:
-    """False if the lease was over, and somebody else has sent it since: what he knows of it counts."""
+async def _end(connection: Connection, claimed: LeasedMessage, state: str, problem: str | None) -> bool:
+    """Ends a message; False if the lease ended and another replica has sent it since."""
     found = await connection.fetchval(
         """
         update notification_messages set state = $3, problem = $4, ended_at = clock_timestamp(), lease_until = null
@@ -298,8 +306,8 @@ async def _end(connection: Connection, claimed: Claimed, state: str, problem: st
     return found is not None
 
 
-async def due_summary(connection: Connection) -> tuple[Route, datetime, datetime] | None:
-    """A route whose summary is due, under its lock; when it was due, and the database's time."""
+async def due_summary(connection: Connection) -> tuple[NotificationRoute, datetime, datetime] | None:
+    """Locks a route with a due summary; returns it with the due time and the database's time, or None."""
     row = await connection.fetchrow(
         """
         select r.*, clock_timestamp() as now from notification_routes as r
@@ -315,7 +323,7 @@ async def set_summary_due(connection: Connection, route: str, due_at: datetime) 
     )
 
 
-async def messages(
+async def fetch_messages(
     connection: Connection,
     *,
     route: str | None,
@@ -324,7 +332,7 @@ async def messages(
     limit: int,
     brands: Collection[str] | None = None,
 ) -> list[dict[str, Any]]:
-    """The newest first; those made before `before`, if given. Of `brands`, those of routes of theirs."""
+    """Messages, the newest first, that follow `before` if given; with `brands`, only those of these brands' routes."""
     rows = await connection.fetch(
         """
         select id, route, brand_slug, purpose, coalesce(content->>'title', '') as title, state, attempts, due_at, problem, made_at, ended_at
@@ -344,7 +352,7 @@ async def messages(
     return [dict(row) for row in rows]
 
 
-async def message(connection: Connection, wanted: UUID) -> dict[str, Any] | None:
+async def fetch_message(connection: Connection, wanted: UUID) -> dict[str, Any] | None:
     rows = await connection.fetch(
         "select id, route, brand_slug, purpose, coalesce(content->>'title', '') as title, state, attempts, due_at, problem,"
         " made_at, ended_at from notification_messages where id = $1",

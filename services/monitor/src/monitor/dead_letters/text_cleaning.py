@@ -1,4 +1,4 @@
-"""Text from anywhere, made fit for PostgreSQL, for JSON and for logs. Pure."""
+"""Makes text from outside fit for PostgreSQL, JSON and logs. Pure."""
 
 import math
 from typing import Final
@@ -9,7 +9,7 @@ _MAX_NESTING: Final = 20
 
 
 def clean(text: str) -> str:
-    """Without U+0000 and lone surrogates, which PostgreSQL and UTF-8 have no place for."""
+    """The text without U+0000 and lone surrogates, which PostgreSQL and UTF-8 cannot store."""
     return text.replace("\x00", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
 
 
@@ -18,7 +18,7 @@ def clean_or_none(text: str | None) -> str | None:
 
 
 def clean_json(value: JsonValue, depth: int = 0) -> JsonValue:
-    """The same value with clean texts; what JSON has no number for, and what is nested too deeply, becomes text."""
+    """The value with clean texts. NaN and infinities become text; too deeply nested values become `…`."""
     if depth > _MAX_NESTING:
         return "…"
     match value:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from social.calendar import Slots
-from social.domain import Refusal
+from social.calendar import SlotScheduler
+from social.domain import PostRefusal
 
 NOW = datetime.now(UTC)
 HOUR = timedelta(hours=1)
@@ -71,7 +71,7 @@ async def test_the_same_text_or_link_is_refused_within_a_window(
     await calendar.add("posted", NOW - timedelta(days=8), posted_at=NOW - timedelta(days=8), **old)
 
     refused = await calendar.place(await calendar.add(**columns))
-    assert isinstance(refused, Refusal)
+    assert isinstance(refused, PostRefusal)
     assert refused.reason == f"duplicate_{what}"
     assert f"has the same {what}; such posts are kept 30 days apart" in refused.detail
     # On another account it is said for the first time.
@@ -80,7 +80,7 @@ async def test_the_same_text_or_link_is_refused_within_a_window(
     await calendar.set_slots(duplicates_days=7)
     assert await calendar.place(await calendar.add(**columns)) is None
     # That one is planned, and counts.
-    assert isinstance(await calendar.place(await calendar.add(**columns)), Refusal)
+    assert isinstance(await calendar.place(await calendar.add(**columns)), PostRefusal)
     await calendar.set_slots(duplicates_days=0)
     assert await calendar.place(await calendar.add(**columns)) is None
 
@@ -97,7 +97,7 @@ async def test_what_was_missed_goes_out_one_after_the_other(calendar: Any) -> No
 
     async def tick() -> None:
         async with calendar.database.transaction() as tx:
-            await Slots().space_out(tx.connection)
+            await SlotScheduler().space_out(tx.connection)
 
     begin = datetime.now(UTC)
     await asyncio.gather(tick(), tick())

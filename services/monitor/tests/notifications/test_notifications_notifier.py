@@ -14,16 +14,16 @@ from chassis.quiet_hours import QuietHours
 from chassis.testing import eventually
 from envelope import DomainMessage, new_event_id
 from messaging import Database, DeadLetter
-from monitor.dead_letters import Operations
-from monitor.dead_letters.store import Decision
-from monitor.notifications.domain import Summary, Weekday
+from monitor.dead_letters import DeadLetterOperations
+from monitor.dead_letters.store import OperatorDecision
+from monitor.notifications.domain import SummarySchedule, Weekday
 
 NewDeath = Callable[..., DomainMessage[DeadLetter]]
 NewEnvelope = Callable[..., bytes]
 Record = Callable[..., Awaitable[list[UUID]]]
 Office = Any
 Outside = Any
-KNOWN = Decision("ops", "known")
+KNOWN = OperatorDecision("ops", "known")
 SECRET = "hunter2-is-the-customers-password"
 
 
@@ -56,7 +56,7 @@ async def test_a_hundred_that_failed_alike_are_one_message_and_resolved_once(
     assert item["command"].startswith("brandctl dead-letters list --group ")
     assert SECRET not in json.dumps(sent)
 
-    operations = Operations(database)
+    operations = DeadLetterOperations(database)
     for dead in ids:
         await operations.discard(dead, KNOWN)
     for _ in range(3):
@@ -72,7 +72,7 @@ async def test_what_is_over_before_anybody_was_told_is_not_told(
     await office.set_route("ops", group_seconds=600)
     (dead,) = await record(new_death())
     await office.turn()
-    await Operations(database).discard(dead, KNOWN)
+    await DeadLetterOperations(database).discard(dead, KNOWN)
     await office.look()
     await office.run("update notification_routes set group_seconds = 0")
     await office.tell()
@@ -224,7 +224,7 @@ async def test_who_crashes_while_sending_leaves_it_to_the_next_with_the_same_id(
     telling = asyncio.create_task(office.tell())
     async with asyncio.timeout(60):
         await began.wait()
-    for task in office.telling._sending.values():
+    for task in office.notifier._sending.values():
         task.cancel()
     telling.cancel()
     await asyncio.gather(telling, return_exceptions=True)
@@ -244,7 +244,7 @@ async def test_of_two_replicas_one_tells(
     make_office: Callable[[], Office], office: Office, outside: Outside, record: Record, new_death: NewDeath
 ) -> None:
     other = make_office()
-    await office.set_route("ops", summary=Summary(Weekday.MONDAY, time(8), ZoneInfo("UTC")))
+    await office.set_route("ops", summary=SummarySchedule(Weekday.MONDAY, time(8), ZoneInfo("UTC")))
     await record(*(new_death() for _ in range(5)))
     for _ in range(3):
         await asyncio.gather(office.turn(), other.turn())
@@ -327,7 +327,7 @@ async def test_what_waits_and_what_an_audit_found_is_told_once(office: Office, o
         await office.turn()
     assert titles(outside, "ops") == [
         "2 notifications",
-        "acme: An audit was made: it found 2 dead link",
+        "acme: An audit found 2 dead link",
     ]
     # That somebody has decided, that one knows: it is not worth a word.
     assert await office.rows("select from notifications where resolved_at is null and not is_event") == []
@@ -336,7 +336,7 @@ async def test_what_waits_and_what_an_audit_found_is_told_once(office: Office, o
 async def test_the_summary_of_the_week_comes_when_it_is_due_and_says_what_is_missing(
     office: Office, outside: Outside, record: Record, new_death: NewDeath
 ) -> None:
-    mondays = Summary(Weekday.MONDAY, time(8), ZoneInfo("UTC"))
+    mondays = SummarySchedule(Weekday.MONDAY, time(8), ZoneInfo("UTC"))
     rival = BRAND | {"brand_slug": "rival", "drafts_waiting": 0, "posts_waiting": 0}
     receipt = {"kind": "mastodon", "account": "acme-mastodon", "brand_slug": "acme", "state": "in_doubt"}
     outside.receipts = [receipt | {"receipt_id": str(UUID(int=1)), "subject": "post on mastodon about tea"}]
@@ -401,7 +401,7 @@ async def test_a_service_that_is_away_is_told_of_and_what_stood_goes_on_standing
 
 
 async def test_nobody_is_asked_before_there_is_a_route(office: Office, outside: Outside) -> None:
-    looking = asyncio.create_task(office.noticing.keep_looking(office.sources[0]))
+    looking = asyncio.create_task(office.poller.run(office.sources[0]))
     try:
         async with asyncio.timeout(0.2):
             await looking

@@ -1,4 +1,4 @@
-"""What is recorded under the former name of a queue is shown, replayed and settled under that of today."""
+"""Moves records from a queue's former name to its current one, so that lists, replays and reports match them."""
 
 import asyncio
 from typing import Final
@@ -11,12 +11,12 @@ _PAUSE_SECONDS: Final = 3600.0
 
 
 async def run(database: Database) -> None:
-    """Now, and every hour: during an upgrade, processes of the version before still write former names."""
+    """Renames now and every hour: during an upgrade, replicas of the previous version still write former names."""
     names = {name: CATALOGUE.name_today(name) for name in CATALOGUE.events_queue_formerly}
     while names:
         async with database.transaction() as tx:
-            await store.take_order(tx.connection)
+            await store.lock_exclusive(tx.connection)
             replays = await store.rename_queues(tx.connection, names)
-            # Word of some of them may have come when the names did not match yet.
+            # Reports for some of them may have arrived before the names matched.
             await store.resolve_handled(tx.connection, replays)
         await asyncio.sleep(_PAUSE_SECONDS)

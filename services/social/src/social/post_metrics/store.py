@@ -1,4 +1,4 @@
-"""SQL over how posts were received, and when that is asked next. Only the database's clock counts."""
+"""SQL over post metrics and the times of their requests. Only the database's clock counts."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -7,30 +7,30 @@ from typing import Final
 from uuid import UUID
 
 from chassis import Connection
-from social.channels import Reach
-from social.domain import Refusal
+from social.channels import PostMetrics
+from social.domain import PostRefusal
 
 DAYS: Final = 14
-"""After a post that it is asked about, and that an account rests that tells nothing."""
+"""Days for which metrics are requested, and for which an account without metrics is left alone."""
 _MOST_FOLLOWED: Final = 500
-"""New posts in one round."""
+"""Most new posts in one round."""
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """A post that is asked about."""
+class MetricsLookup:
+    """A post with a due request for metrics."""
 
     post_id: UUID
     brand_slug: str
     channel: str
     account: str
     failures: int
-    """In a row, until now."""
+    """Consecutive failures so far."""
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
-    """A post that is or was asked about."""
+class PostMetricsRow:
+    """A post with the state of its metric requests."""
 
     post_id: UUID
     number: int
@@ -45,7 +45,7 @@ class Received:
 
 
 async def follow_rules(connection: Connection) -> None:
-    """Has posts asked about whose brand wants that, and others no more; forgets of what is over why it is."""
+    """Schedules requests for posts on channels with metrics, and deletes those of other channels and expired ones."""
     await connection.execute(
         """
         delete from reach_looks as l using channel_posts as p
@@ -69,7 +69,7 @@ async def follow_rules(connection: Connection) -> None:
               where silent.brand_slug = p.brand_slug and silent.account = p.account and silent.reason = 'not_told'
                 and silent.changed_at > clock_timestamp() - make_interval(days => $1))
         order by p.number limit $2
-        -- What is being erased is passed over.
+        -- Skips posts that are being erased.
         for key share of p skip locked
         on conflict do nothing
         """,
@@ -78,8 +78,8 @@ async def follow_rules(connection: Connection) -> None:
     )
 
 
-async def claim_due(connection: Connection, *, at_once: int) -> list[Look]:
-    """What is due, the oldest first; nobody else has it for ten minutes. What another replica has in hand is passed over."""
+async def claim_due(connection: Connection, *, at_once: int) -> list[MetricsLookup]:
+    """Claims due requests for ten minutes, the oldest first; skips rows that other replicas hold."""
     rows = await connection.fetch(
         """
         with found as (
@@ -95,13 +95,13 @@ async def claim_due(connection: Connection, *, at_once: int) -> list[Look]:
         at_once,
     )
     return [
-        Look(row["post_id"], row["brand_slug"], row["channel"], row["account"], row["failures"])
+        MetricsLookup(row["post_id"], row["brand_slug"], row["channel"], row["account"], row["failures"])
         for row in rows
     ]
 
 
-async def keep(connection: Connection, post_id: UUID, reach: Reach) -> None:
-    """Keeps what was told today, and has it asked again on the post's next day, if that is within the two weeks."""
+async def store_metrics(connection: Connection, post_id: UUID, reach: PostMetrics) -> None:
+    """Stores today's metrics, and schedules the next daily request within the two weeks."""
     row = await connection.fetchrow(
         """
         update reach_looks as l set failures = 0, reason = '', detail = '', changed_at = clock_timestamp(),
@@ -116,7 +116,7 @@ async def keep(connection: Connection, post_id: UUID, reach: Reach) -> None:
         DAYS,
     )
     if row is None:
-        return  # erased, or nobody wants to know any more
+        return  # erased, or metrics were disabled
     await connection.execute(
         """
         insert into reach (post_id, day, likes, shares, replies)
@@ -130,11 +130,11 @@ async def keep(connection: Connection, post_id: UUID, reach: Reach) -> None:
     )
 
 
-async def put_off(
+async def postpone(
     connection: Connection,
     post_ids: Sequence[UUID],
     pause: timedelta,
-    why: Refusal,
+    why: PostRefusal,
     *,
     counts: bool = False,
 ) -> None:
@@ -152,8 +152,8 @@ async def put_off(
     )
 
 
-async def give_up(connection: Connection, post_id: UUID, why: Refusal) -> None:
-    """It is not asked about any more; what was told until now stays."""
+async def give_up(connection: Connection, post_id: UUID, why: PostRefusal) -> None:
+    """Ends the requests for a post; stored metrics stay."""
     await connection.execute(
         """
         update reach_looks set due_at = null, reason = $2, detail = $3, changed_at = clock_timestamp()
@@ -165,8 +165,8 @@ async def give_up(connection: Connection, post_id: UUID, why: Refusal) -> None:
     )
 
 
-async def rest(connection: Connection, look: Look, why: Refusal) -> int:
-    """Has no post of the account asked about for two weeks; returns how many that are."""
+async def pause_account(connection: Connection, look: MetricsLookup, why: PostRefusal) -> int:
+    """Ends the requests for all posts of the account; returns their number. New ones start after two weeks."""
     status = await connection.execute(
         """
         update reach_looks set due_at = null, reason = $3, detail = $4, changed_at = clock_timestamp()
@@ -180,10 +180,10 @@ async def rest(connection: Connection, look: Look, why: Refusal) -> int:
     return int(status.rpartition(" ")[2])
 
 
-async def received(
+async def fetch_posts(
     connection: Connection, brand: str, content_ids: Collection[UUID], *, before: int | None, limit: int
-) -> list[Received]:
-    """A page of a brand's posts that are or were asked about, about these articles or, if there are none, all; the newest first."""
+) -> list[PostMetricsRow]:
+    """A page of a brand's posts with metric requests, the newest first; `content_ids`, if any, selects articles."""
     rows = await connection.fetch(
         """
         select p.post_id, p.number, p.content_id, p.channel, p.account, p.post_url, p.posted_at, l.due_at,
@@ -199,16 +199,18 @@ async def received(
         before,
         limit,
     )
-    return [Received(**dict(row)) for row in rows]
+    return [PostMetricsRow(**dict(row)) for row in rows]
 
 
-async def by_day(connection: Connection, post_ids: Sequence[UUID]) -> dict[UUID, list[tuple[date, Reach]]]:
-    """What was told of these posts, the oldest day first."""
+async def metrics_by_day(
+    connection: Connection, post_ids: Sequence[UUID]
+) -> dict[UUID, list[tuple[date, PostMetrics]]]:
+    """Daily metrics of these posts, the oldest day first."""
     rows = await connection.fetch(
         "select * from reach where post_id = any ($1::uuid[]) order by post_id, day", list(post_ids)
     )
-    found: dict[UUID, list[tuple[date, Reach]]] = {}
+    found: dict[UUID, list[tuple[date, PostMetrics]]] = {}
     for row in rows:
-        told = Reach(row["likes"], row["shares"], row["replies"])
+        told = PostMetrics(row["likes"], row["shares"], row["replies"])
         found.setdefault(row["post_id"], []).append((row["day"], told))
     return found

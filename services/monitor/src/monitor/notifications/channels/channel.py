@@ -1,4 +1,4 @@
-"""What the gateway is asked to send, and who takes it."""
+"""Requests that the gateway sends for a message, and the channels that make them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,8 +8,8 @@ from monitor.notifications.message import Message
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """A request to the account's provider; the gateway puts the credentials on it."""
+class ProviderRequest:
+    """A request to the account's provider; the gateway adds the credentials."""
 
     path: str
     json: Mapping[str, Any]
@@ -26,7 +26,7 @@ class Mail:
     message_id: str
 
 
-Form: TypeAlias = Callable[[Message, Sequence[str]], Ask | Mail]
+Form: TypeAlias = Callable[[Message, Sequence[str]], ProviderRequest | Mail]
 
 
 def _nothing(_: Any) -> None:
@@ -34,15 +34,15 @@ def _nothing(_: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Channel:
+class NotificationChannel:
     """A kind of account that can take notifications.
 
     Args:
-        kind: of the account.
-        form: the message as it is sent, to the route's addresses.
-        address: what a route has to name, in words; empty: the account alone says where it goes.
-        most_addresses: of one route.
-        refused: what an answer of 2xx says against having been taken, if anything.
+        kind: kind of the account.
+        form: makes the request for a message and the route's addresses.
+        address: description of the address that a route needs; empty: the account determines it.
+        most_addresses: most addresses of one route.
+        refused: the reason if an answer of 2xx still means a refusal; else None.
     """
 
     kind: str

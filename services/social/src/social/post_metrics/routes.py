@@ -1,4 +1,4 @@
-"""`/v1/brands/{slug}/reach`: how a brand's posts on other platforms were received."""
+"""`/v1/brands/{slug}/reach`: metrics of a brand's posts on other platforms."""
 
 from datetime import date, datetime
 from typing import Annotated, Final
@@ -12,72 +12,72 @@ from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
 from chassis.http.problem_codes import UNKNOWN_BRAND, RefusalError
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
-from social.channels import Reach
-from social.reach import store
-from social.reach.store import Received
+from social.channels import PostMetrics
+from social.post_metrics import store
+from social.post_metrics.store import PostMetricsRow
 
 _MOST: Final = 200
 
 
-class ReachOnDay(View):
-    """Until then, not of that day alone; null: the platform does not say."""
+class DailyPostMetrics(View):
+    """Totals up to a day; null: the platform does not report it."""
 
     day: date
     """In UTC."""
     likes: int | None
     shares: int | None
-    """Passed on to others, with words of their own or without."""
+    """Reposts and quotes."""
     replies: int | None
 
 
-class ReachOfPost(View):
+class PostMetricsView(View):
     post_id: UUID
     content_id: UUID
     channel: Annotated[str, Field(examples=["mastodon"])]
     account: str
     post_url: str | None
     posted_at: datetime
-    days: list[ReachOnDay]
-    """The oldest first; the last is how it stands."""
+    days: list[DailyPostMetrics]
+    """The oldest first; the last has the current totals."""
     next_at: datetime | None
-    """When the platform is asked again; null: no more."""
+    """Time of the next request; null: none follows."""
     reason: str
-    """Why the platform told nothing when it was asked last: `gone`, `not_told`, `limit`, `needs_reconnecting` …; empty: it did."""
+    """Why the last request gave no metrics: `gone`, `not_told`, `limit`, `needs_reconnecting` …; empty: it succeeded."""
     detail: str
     """The same for people."""
 
 
-class ReachList(View):
-    items: list[ReachOfPost]
+class PostMetricsList(View):
+    items: list[PostMetricsView]
     """The newest posts first."""
     next: int | None
-    """Where the next page begins: send it as `after`."""
+    """`after` of the next page; null on the last."""
 
 
-def reach_routes(database: Database) -> APIRouter:
+def post_metrics_routes(database: Database) -> APIRouter:
     routes = router("/brands/{slug}/reach", tags=["posts"])
 
-    @routes.get("", summary="How a brand's posts were received", responses=UNKNOWN)
+    @routes.get("", summary="List metrics of a brand's posts", responses=UNKNOWN)
     async def list_reach(
         caller: MayRead,
         slug: Annotated[BrandSlug, Path(description="The brand.")],
         article: Annotated[
             list[UUID] | None,
-            Query(max_length=_MOST, description="Of posts about these articles alone."),
+            Query(max_length=_MOST, description="Only posts about these articles."),
         ] = None,
         after: Annotated[
             int | None, Query(ge=0, le=2**63 - 1, description="`next` of the page before.")
         ] = None,
         limit: PageLimit = DEFAULT_PAGE,
-    ) -> ReachList:
-        """Of channels where the brand wants to know (`PUT …/channels/{channel}` with `reach`); asked daily for two weeks after a post."""
+    ) -> PostMetricsList:
+        """For channels with `reach` enabled (`PUT …/channels/{channel}`); requested daily for two weeks after a post."""
         if not caller.may_see(slug):
             raise RefusalError(UNKNOWN_BRAND, f"there is no brand '{slug}'")
         async with database.connection() as connection:
-            found = await store.received(connection, slug, article or (), before=after, limit=limit + 1)
+            found = await store.fetch_posts(connection, slug, article or (), before=after, limit=limit + 1)
             page = found[:limit]
-            told = await store.by_day(connection, [each.post_id for each in page])
-        return ReachList(
+            told = await store.metrics_by_day(connection, [each.post_id for each in page])
+        return PostMetricsList(
             items=[_shown(each, told.get(each.post_id, [])) for each in page],
             next=page[-1].number if len(found) > limit else None,
         )
@@ -85,8 +85,8 @@ def reach_routes(database: Database) -> APIRouter:
     return routes
 
 
-def _shown(post: Received, told: list[tuple[date, Reach]]) -> ReachOfPost:
-    return ReachOfPost(
+def _shown(post: PostMetricsRow, told: list[tuple[date, PostMetrics]]) -> PostMetricsView:
+    return PostMetricsView(
         post_id=post.post_id,
         content_id=post.content_id,
         channel=post.channel,
@@ -94,7 +94,7 @@ def _shown(post: Received, told: list[tuple[date, Reach]]) -> ReachOfPost:
         post_url=post.post_url,
         posted_at=post.posted_at,
         days=[
-            ReachOnDay(day=day, likes=reach.likes, shares=reach.shares, replies=reach.replies)
+            DailyPostMetrics(day=day, likes=reach.likes, shares=reach.shares, replies=reach.replies)
             for day, reach in told
         ],
         next_at=post.due_at,

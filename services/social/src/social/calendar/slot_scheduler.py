@@ -1,4 +1,4 @@
-"""The times at which posts go out, given by the slots of their accounts: to a new post, and to those that were missed."""
+"""Assigns times to new and to missed posts, from the slots of their accounts."""
 
 from datetime import UTC, timedelta
 from typing import Final
@@ -7,46 +7,46 @@ import structlog
 
 from chassis import Connection
 from social.calendar import store
-from social.calendar.slots import Account, NoSlotError, spaced_out
-from social.domain import Refusal
-from social.sending.domain import ChannelPost, Time
+from social.calendar.slots import AccountSlots, NoSlotError, spaced_times
+from social.domain import PostRefusal
+from social.sending.domain import ChannelPost, PostTime
 
 log = structlog.get_logger(__name__)
 
 APART: Final = timedelta(days=30)
-"""How long posts of an account with the same text or link are kept apart, unless its rules say otherwise."""
+"""Default time between posts of an account with the same text or link."""
 
 
-class Slots:
-    """Gives posts their times. What an account without rules posts goes out at once."""
+class SlotScheduler:
+    """Assigns times to posts; those of an account without rules go out at once."""
 
-    async def place(self, connection: Connection, post: ChannelPost) -> Time | Refusal:
-        """The next free slot, or now; or why the post, whose account and text are known, does not go out at all.
+    async def place(self, connection: Connection, post: ChannelPost) -> PostTime | PostRefusal:
+        """The next free slot or now, or why the post does not go out; its account and text are set.
 
-        The caller has the post's row locked, and plans it in this transaction.
+        The caller holds the post's row lock, and plans the post in this transaction.
         """
         assert post.account is not None
         await store.lock_accounts(connection, [post.account])
         stored = await store.find_rules(connection, post.brand_slug, post.account)
         if refusal := await _duplicate(connection, post, APART if stored is None else stored.apart):
             return refusal
-        # What is posted once more gives way to what is new.
-        await store.push_back(connection, post.account)
+        # Repetitions give their slots to new posts.
+        await store.free_evergreen_slots(connection, post.account)
         if stored is None:
-            return Time()
+            return PostTime()
         rules, now = stored.rules, await store.now(connection)
         try:
-            at = Account(rules, await store.taken(connection, post.account, now, but=[post.post_id])).take(
-                now
-            )
+            at = AccountSlots(
+                rules, await store.taken_times(connection, post.account, now, but=[post.post_id])
+            ).take(now)
         except NoSlotError:
-            return Refusal("no_slot", f"every slot of {post.account} is taken; give it more of them")
-        return Time(at if at > now else None, in_queue=rules.has_slots)
+            return PostRefusal("no_slot", f"every slot of {post.account} is taken; give it more of them")
+        return PostTime(at if at > now else None, in_queue=rules.has_slots)
 
     async def space_out(self, connection: Connection) -> None:
-        """Has posts that were missed go out one after the other, in their order, instead of all at once.
+        """Spaces overdue posts out, so that they do not go out all at once.
 
-        To be asked before what is due is claimed, in that transaction.
+        Call it before claiming due posts, in the same transaction.
         """
         late = await store.overdue(connection)
         await store.lock_accounts(connection, [account for _, account in late])
@@ -56,23 +56,23 @@ class Slots:
                 continue
             now = await store.now(connection)
             posts, last = await store.to_come(connection, brand, account)
-            times = spaced_out(stored.rules, last, [each.due_at for each in posts], now)
+            times = spaced_times(stored.rules, last, [each.due_at for each in posts], now)
             moved = {each.post_id: at for each, at in zip(posts, times, strict=True) if at != each.due_at}
             if moved:
                 await store.set_times(connection, moved)
                 log.info("posts_spaced_out", brand=brand, account=account, posts=len(moved))
 
 
-async def _duplicate(connection: Connection, post: ChannelPost, apart: timedelta) -> Refusal | None:
+async def _duplicate(connection: Connection, post: ChannelPost, apart: timedelta) -> PostRefusal | None:
     if not apart or post.occurrence > 0:
         return None
     assert post.account is not None
-    found = await store.alike(connection, post.post_id, post.account, apart)
+    found = await store.find_duplicate(connection, post.post_id, post.account, apart)
     if found is None:
         return None
     other, at, says_the_same = found
     what = "text" if says_the_same else "link"
-    return Refusal(
+    return PostRefusal(
         f"duplicate_{what}",
         f"post {other} of {at.astimezone(UTC):%Y-%m-%d %H:%M} UTC on {post.account} has the same {what}; such posts are kept"
         f" {apart.days} days apart (duplicates_days of the account's slots)",

@@ -1,4 +1,4 @@
-"""Reading dead letters for people: lists, one in full, and groups of like failures."""
+"""Queries over dead letters: pages, one in full, and failure groups."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -11,11 +11,11 @@ from chassis import Connection
 from envelope.brand import CATALOGUE
 from messaging.topology import work_queues
 from monitor.dead_letters import groups
-from monitor.dead_letters.domain import State
+from monitor.dead_letters.domain import DeadLetterState
 
 _TYPES: Final = "array_remove(array_agg(d.type order by d.type), null)"
 READABLE_BYTES: Final = 256 * 1024
-"""As much of a body is shown; twice what a message may have."""
+"""Bytes of a body that the API returns; twice the size limit of a message."""
 
 _SUMMARY: Final = (
     "d.id, d.event_id, d.queue, d.type, d.source, d.correlation_id, d.reason, d.exception_type, d.detail, d.frame,"  # noqa: S608
@@ -26,8 +26,8 @@ _SUMMARY: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
-    """Which dead letters; None means any."""
+class DeadLetterFilter:
+    """Conditions on dead letters; None means any."""
 
     state: str | None = None
     queue: str | None = None
@@ -36,19 +36,19 @@ class Filter:
     replayable: bool | None = None
     group: str | None = None
     brands: Collection[str] | None = None
-    """That they are about, as whoever asks may see no other."""
+    """The brands that the caller may see."""
     keyword: str | None = None
-    """With this keyword in the body, or with the article of `content_id`. Each body is looked through, so name the correlation id, too."""
+    """Matches bodies that contain this keyword, or the id `content_id`. The query scans bodies: give a correlation id, too."""
     content_id: UUID | None = None
 
     def condition(self) -> tuple[str, list[Any]]:
         """The condition of a row `d`, and the values of its parameters.
 
-        Only what is asked for stands in it, and the state as it is, so that one of the indexes fits.
+        It names only the conditions that are set, and the state as a literal, so that one of the indexes fits.
         """
         conditions, values = list[str](), list[Any]()
         if self.state is not None:
-            conditions.append(f"d.state = '{State(self.state).value}'")
+            conditions.append(f"d.state = '{DeadLetterState(self.state).value}'")
         for column, wanted in (
             ("d.queue", self.queue),
             ("d.type", self.type),
@@ -72,7 +72,7 @@ class Filter:
         return " and ".join(conditions) or "true", values
 
     def _mentions(self) -> list[bytes]:
-        """The bytes of which a body has some that names the keyword or the article. A body is any bytes, so it is not read as JSON."""
+        """Byte strings; a matching body contains one of them. A body may be any bytes, so it is not parsed as JSON."""
         mentions = [] if self.content_id is None else [str(self.content_id).encode()]
         if self.keyword is not None:
             for ascii_only in (False, True):
@@ -82,26 +82,28 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class DeadLetterRows:
     items: list[dict[str, Any]]
     matching: int
-    """All that match, on whatever page."""
+    """Number of matches on all pages."""
     open: int
-    """All open ones, whatever the filter."""
+    """Number of open dead letters, without regard to the filter."""
     now: datetime
-    """By the database's clock."""
+    """The database's time."""
 
 
 async def open_by_queue(connection: Connection) -> dict[str, float]:
-    """How many dead letters of each queue wait for a decision; every queue there is has a number."""
+    """Number of open dead letters by queue, zeros included."""
     rows = await connection.fetch(
         "select queue, count(*) as waiting from dead_messages where state = 'open' group by queue"
     )
     return dict.fromkeys(work_queues(CATALOGUE), 0.0) | {row["queue"]: float(row["waiting"]) for row in rows}
 
 
-async def page(connection: Connection, wanted: Filter, *, limit: int, before: UUID | None) -> Page | None:
-    """Up to `limit` dead letters, newest first, that come after `before` in that order; None if there is no `before`."""
+async def fetch_page(
+    connection: Connection, wanted: DeadLetterFilter, *, limit: int, before: UUID | None
+) -> DeadLetterRows | None:
+    """Up to `limit` dead letters, the newest first, that follow `before`; None if `before` is unknown."""
     position = None
     if before is not None:
         position = await connection.fetchrow(
@@ -117,7 +119,7 @@ async def page(connection: Connection, wanted: Filter, *, limit: int, before: UU
         *values,
     )
     assert matching is not None
-    opened = Filter(State.OPEN, brands=wanted.brands)
+    opened = DeadLetterFilter(DeadLetterState.OPEN, brands=wanted.brands)
     n = len(values)
     rows = await connection.fetch(
         f"select {_SUMMARY} from dead_messages d where {where}"  # noqa: S608 - constants
@@ -128,20 +130,20 @@ async def page(connection: Connection, wanted: Filter, *, limit: int, before: UU
         *((position["recorded_at"], before) if position else ()),
     )
     waiting = matching["matching"] if wanted == opened else await _count(connection, opened)
-    return Page([dict(row) for row in rows], matching["matching"], waiting, matching["now"])
+    return DeadLetterRows([dict(row) for row in rows], matching["matching"], waiting, matching["now"])
 
 
-async def _count(connection: Connection, wanted: Filter) -> int:
+async def _count(connection: Connection, wanted: DeadLetterFilter) -> int:
     where, values = wanted.condition()
     return int(
         await connection.fetchval(f"select count(*) from dead_messages d where {where}", *values)  # noqa: S608 - constants
     )
 
 
-async def one(
+async def fetch_dead_letter(
     connection: Connection, dead: UUID, brands: Collection[str] | None = None
 ) -> Mapping[str, Any] | None:
-    """A dead letter with stack, headers and the first `READABLE_BYTES` of its body."""
+    """A dead letter with stack, headers and the first `READABLE_BYTES` of its body; None if it is unknown."""
     row = await connection.fetchrow(
         f"select {_SUMMARY}, d.stack, d.headers, octet_length(d.payload) as payload_bytes,"  # noqa: S608 - constants
         " substring(d.payload from 1 for $2) as payload from dead_messages d"
@@ -153,10 +155,10 @@ async def one(
     return None if row is None else {**row, "headers": json.loads(row["headers"])}
 
 
-async def outcomes(
+async def fetch_outcomes(
     connection: Connection, dead: Sequence[UUID], brands: Collection[str] | None = None
 ) -> list[dict[str, Any]]:
-    """How these stand; unknown ones are left out."""
+    """State and resolution of these dead letters; unknown ids are left out."""
     rows = await connection.fetch(
         "select d.id, d.state, d.resolution,"
         " (select n.id from dead_messages n where n.replay_of = d.id order by n.recorded_at desc limit 1) as replaced_by"
@@ -167,11 +169,13 @@ async def outcomes(
     return [dict(row) for row in rows]
 
 
-async def alike(connection: Connection, wanted: Filter, *, limit: int) -> list[dict[str, Any]]:
-    """Like failures together; the largest group first."""
+async def failure_groups(
+    connection: Connection, wanted: DeadLetterFilter, *, limit: int
+) -> list[dict[str, Any]]:
+    """Failure groups of the dead letters that match; the largest first."""
     where, values = wanted.condition()
-    # Counted by type first, which keeps a hundred thousand from being sorted; then the newest of those groups that are shown
-    # is looked up by its time.
+    # The inner query counts by type, so that no sort of a hundred thousand rows is needed; the lateral join then finds the
+    # newest of each returned group by its time.
     rows = await connection.fetch(
         'select g."group", g.queue, g.reason, g.exception_type, g.frame, g.count, g.types, g.first_failed_at, g.last_failed_at,'  # noqa: S608
         " newest.id as newest_id, newest.detail as newest_detail"
@@ -190,8 +194,8 @@ async def alike(connection: Connection, wanted: Filter, *, limit: int) -> list[d
     return [dict(row) for row in rows]
 
 
-async def waiting_alike(connection: Connection, *, limit: int) -> list[dict[str, Any]]:
-    """Like failures of a brand together that have not come to an end, those included that are sent again; the largest group first."""
+async def unsettled_groups(connection: Connection, *, limit: int) -> list[dict[str, Any]]:
+    """Failure groups by brand of dead letters that are open or in replay; the largest first."""
     rows = await connection.fetch(
         f'select {groups.ID} as "group", {groups.FACTS}, d.brand_slug, sum(d.count)::bigint as count, {_TYPES} as types'  # noqa: S608
         f" from (select {groups.FACTS}, d.brand_slug, d.type, count(*) as count from dead_messages d"
