@@ -6,9 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
-from brandctl.access import Access
+from brandctl.access import ServiceAccess
 from brandctl.asking import ServiceError
-from brandctl.orchestrator.brands import Brands
+from brandctl.orchestrator.brands import BrandsClient
 from tests.fixtures.commands.brandctl import Ended, Operator
 
 
@@ -62,7 +62,7 @@ async def test_a_brand_from_its_making_to_its_pause(brands: Operator, api: httpx
     assert (await brands.json("resume", "tea-time"))["agent"]["waits"] is None
 
 
-class Overtaken(Brands):
+class Overtaken(BrandsClient):
     """Somebody else is a moment faster."""
 
     def _put(self, slug: str, policy: dict[str, Any], condition: dict[str, str]) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class Overtaken(Brands):
 @pytest.mark.parametrize("slug", ["acme", "new"])
 async def test_whoever_is_overtaken_is_told_and_changes_nothing(api: httpx.AsyncClient, slug: str) -> None:
     def change() -> None:
-        with Overtaken(Access(str(api.base_url), api.headers["X-Service-Key"])) as brands:
+        with Overtaken(ServiceAccess(str(api.base_url), api.headers["X-Service-Key"])) as brands:
             brands.change(slug, {"name": "Mine", "tone": "Plain."})
 
     with pytest.raises(ServiceError, match="nothing of yours was done"):

@@ -43,7 +43,7 @@ def say(line: str) -> None:
     sys.stdout.write(f"{line}\n")
 
 
-def bill(image: str, version: str, parts: Sequence[select_requirements.Entry]) -> dict[str, Any]:
+def bill(image: str, version: str, parts: Sequence[select_requirements.LockedRequirement]) -> dict[str, Any]:
     """The software bill of materials of an image; what its base image has is that one's to tell."""
     return {
         "bomFormat": "CycloneDX",

@@ -23,7 +23,7 @@ _EXTRAS: Final = re.compile(r"[A-Za-z0-9._-]+\s*\[([^\]]*)\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LockedRequirement:
     """A package of the lock: its lines as they stand there, and the packages that need it."""
 
     name: str
@@ -54,14 +54,14 @@ def extras_of(requirement: str) -> set[str]:
     return {canonical(extra.strip()) for extra in match.group(1).split(",")} if match else set()
 
 
-def read_lock(text: str) -> Iterator[Entry]:
+def read_lock(text: str) -> Iterator[LockedRequirement]:
     """The packages of a lock, in its order. Comments that begin a line are about the lock as a whole."""
     about_packages = re.sub(r"(?m)^(#.*)?\n", "", text)
     for block in re.split(r"(?m)^(?=\S)", about_packages):
         if block:
             needed_by = re.findall(r"(?m)^ +#(?: +via)? +(\S+)", block)
             version = block.split()[0].partition("==")[2]
-            yield Entry(name_of(block), version, block, frozenset(map(canonical, needed_by)))
+            yield LockedRequirement(name_of(block), version, block, frozenset(map(canonical, needed_by)))
 
 
 def needs_of(folder: Path, extras: Iterable[str] = ()) -> set[str]:
@@ -82,7 +82,7 @@ def needs_of(folder: Path, extras: Iterable[str] = ()) -> set[str]:
     return needs
 
 
-def select(entries: Iterable[Entry], roots: set[str]) -> list[Entry]:
+def select(entries: Iterable[LockedRequirement], roots: set[str]) -> list[LockedRequirement]:
     """The roots and whatever they need, directly or not, in the lock's order."""
     known = list(entries)
     wanted, before = set(roots), 0

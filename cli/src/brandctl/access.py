@@ -23,14 +23,14 @@ class AccessError(UsageError):
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ServiceAccess:
     url: str
     key: str
 
 
 def find_access(
     given_url: str | None, key_file: Path | None, *, service: str, option: str | None = None
-) -> Access:
+) -> ServiceAccess:
     """Where to ask and with which key: options first, then the environment, a local run, the containers of `make up`.
 
     An error names `option`, which is the command's for the address, or `--<service>-url`.
@@ -48,14 +48,14 @@ def find_access(
             raise AccessError("SERVICE_KEY and SERVICE_KEY_FILE are both set: keep one of them")
         key_file = Path(named)
     if key_file is not None:
-        return Access(url, _read_key(key_file))
+        return ServiceAccess(url, _read_key(key_file))
     if key := os.environ.get("SERVICE_KEY"):
-        return Access(url, key.strip())
+        return ServiceAccess(url, key.strip())
     # A key found beside an address is for that address: it must not reach a server that somebody else has named.
     if (told_file := local.get("service_key_file")) and url == local_url:
-        return Access(url, _read_key(_in_checkout(ENDPOINTS).parent / told_file))
+        return ServiceAccess(url, _read_key(_in_checkout(ENDPOINTS).parent / told_file))
     if (key := containers.get("SERVICE_KEY")) and url == containers_url:
-        return Access(url, key)
+        return ServiceAccess(url, key)
     raise AccessError("with which key? Set SERVICE_KEY, or give --key-file with a file that holds it")
 
 

@@ -18,7 +18,7 @@ import typer
 from pydantic import BaseModel, ValidationError
 from typer.models import OptionInfo
 
-from brandctl.access import Access, find_access
+from brandctl.access import ServiceAccess, find_access
 from brandctl.errors import CommandError
 
 KeyFile = Annotated[
@@ -48,7 +48,7 @@ class ServiceError(CommandError):
         self.status = status
 
 
-class _Page(BaseModel):
+class _ItemsPage(BaseModel):
     items: tuple[dict[str, Any], ...]
     next: int | str | None
 
@@ -61,7 +61,7 @@ class ServiceClient:
     option: ClassVar[str | None] = None
     """The option for its address, if it is not `--<service>-url`."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: ServiceAccess) -> None:
         self._url = access.url.rstrip("/")
         try:
             # A proxy of the company cannot reach this machine's own addresses.
@@ -151,7 +151,7 @@ class ServiceClient:
         while True:
             answer = self._ask("GET", path, params={**params, "after": after})
             yield answer
-            if (after := self._read(_Page, answer).next) is None:
+            if (after := self._read(_ItemsPage, answer).next) is None:
                 return
 
     def _entries(
@@ -163,7 +163,7 @@ class ServiceClient:
         while True:
             asked = {**params, cursor: following, "limit": min(limit - len(items), MAX_PAGE)}
             answer = self._ask("GET", path, params=asked)
-            page = self._read(_Page, answer)
+            page = self._read(_ItemsPage, answer)
             items += page.items
             following = page.next
             if following is None or len(items) >= limit or len(page.items) < asked["limit"]:

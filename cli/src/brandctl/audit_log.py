@@ -17,7 +17,7 @@ _SHOWN: Final = 60
 """Characters of a value; `--json` has all of it."""
 
 
-class Service(StrEnum):
+class AuditedService(StrEnum):
     ORCHESTRATOR = "orchestrator"
     RESEARCH = "research"
     PUBLISHER = "publisher"
@@ -26,7 +26,7 @@ class Service(StrEnum):
     GATEWAY = "gateway"
 
 
-class _Entry(BaseModel):
+class _AuditLogEntry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     at: datetime
@@ -39,26 +39,26 @@ class _Entry(BaseModel):
     after: dict[str, Any] | None
 
 
-class _AuditLog(BaseModel):
-    items: tuple[_Entry, ...]
+class _AuditLogPage(BaseModel):
+    items: tuple[_AuditLogEntry, ...]
     next: int | None
 
 
-class _Client(ServiceClient):
+class _AuditLogClient(ServiceClient):
     service = "orchestrator"
     option = "--url"
 
-    def page(self, params: dict[str, Any], *, limit: int) -> tuple[_AuditLog, dict[str, Any]]:
+    def page(self, params: dict[str, Any], *, limit: int) -> tuple[_AuditLogPage, dict[str, Any]]:
         answer = self._entries("/v1/audit-log", params, limit=limit)
-        return self._read(_AuditLog, answer), answer
+        return self._read(_AuditLogPage, answer), answer
 
 
-_CLIENTS: Final[dict[Service, type[_Client]]] = {
-    each: type(f"_Of{each.title()}", (_Client,), {"service": each.value}) for each in Service
+_CLIENTS: Final[dict[AuditedService, type[_AuditLogClient]]] = {
+    each: type(f"_Of{each.title()}", (_AuditLogClient,), {"service": each.value}) for each in AuditedService
 }
 
 
-def _changed(entry: _Entry) -> str:
+def _changed(entry: _AuditLogEntry) -> str:
     """`tone: "dry" -> "warm"`, for each field; what there was not before, or is not any more, is not told field by field."""
     if entry.before is None or entry.after is None:
         return "removed" if entry.after is None and entry.before is not None else "made"
@@ -82,7 +82,7 @@ def _value(fields: dict[str, Any], name: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-_ENTRIES: Final = Listing[_Entry](
+_ENTRIES: Final = Listing[_AuditLogEntry](
     {
         "time": lambda entry: entry.at.isoformat(sep=" ", timespec="seconds"),
         "caller": lambda entry: f"{entry.caller} ({entry.key_id})",
@@ -95,7 +95,9 @@ _ENTRIES: Final = Listing[_Entry](
 
 
 def audit_log(
-    of: Annotated[Service, typer.Option(help="The service whose changes are meant.")] = Service.ORCHESTRATOR,
+    of: Annotated[
+        AuditedService, typer.Option(help="The service whose changes are meant.")
+    ] = AuditedService.ORCHESTRATOR,
     brand: OfBrand = None,
     caller: Annotated[
         str | None, typer.Option(help="Name of the key that was used; service: the service key.")

@@ -19,7 +19,7 @@ FLAG: Final = None
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CommandCompletions:
     """What can be said behind a command or a group of them."""
 
     path: tuple[str, ...]
@@ -33,7 +33,7 @@ class Place:
         return " ".join(self.path)
 
 
-def places(app: typer.Typer, path: tuple[str, ...] = (NAME,)) -> Iterator[Place]:
+def places(app: typer.Typer, path: tuple[str, ...] = (NAME,)) -> Iterator[CommandCompletions]:
     """All of them, each before those that are behind it."""
     commands = {_name(each): each.callback for each in app.registered_commands if not each.hidden}
     groups = {
@@ -43,7 +43,7 @@ def places(app: typer.Typer, path: tuple[str, ...] = (NAME,)) -> Iterator[Place]
     }
     itself = app.registered_callback.callback if app.registered_callback else None
     options = _command(path, itself).options if itself else {"--help": FLAG}
-    yield Place(path, (*groups, *commands), options)
+    yield CommandCompletions(path, (*groups, *commands), options)
     for name, group in groups.items():
         yield from places(group, (*path, name))
     for name, callback in commands.items():
@@ -55,7 +55,7 @@ def _name(command: CommandInfo) -> str:
     return command.name or getattr(command.callback, "__name__", "").replace("_", "-")
 
 
-def _command(path: tuple[str, ...], callback: Callable[..., Any]) -> Place:
+def _command(path: tuple[str, ...], callback: Callable[..., Any]) -> CommandCompletions:
     words: tuple[str, ...] = ()
     options: dict[str, tuple[str, ...] | None] = {"--help": FLAG}
     for name, declared in get_params_from_function(callback).items():
@@ -65,7 +65,7 @@ def _command(path: tuple[str, ...], callback: Callable[..., Any]) -> Place:
         elif isinstance(parameter, OptionInfo) and not parameter.hidden:
             values = FLAG if kind is bool else _choices(kind)
             options |= dict.fromkeys(_spellings(name, kind, parameter), values)
-    return Place(path, words, options)
+    return CommandCompletions(path, words, options)
 
 
 def _of_one(kind: Any) -> Any:

@@ -15,11 +15,11 @@ import asyncpg
 from rich.console import Console
 
 from brandctl import progress, signals
-from brandctl.access import Access
-from brandctl.gateway.client import Gateway
+from brandctl.access import ServiceAccess
+from brandctl.gateway.client import GatewayClient
 from brandctl.local import broker_users, databases, model, postgres, processes, rabbitmq, services
 from brandctl.local.folder import LocalFolder
-from brandctl.orchestrator.client import Brand, Cycle, Orchestrator
+from brandctl.orchestrator.client import BrandForm, CycleKeywords, OrchestratorClient
 from brandctl.terminal import say
 from chassis import addresses, secret_files
 from envelope.brand import CATALOGUE
@@ -33,7 +33,7 @@ _TOY: Final = "A toy of 135 million parameters writes now: most of what it write
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class DemoOptions:
     """What to run on.
 
     Args:
@@ -60,15 +60,15 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Stack:
+class DemoStack:
     """What runs."""
 
-    addresses: services.Addresses
+    addresses: services.ServiceAddresses
     service_key: str
-    children: tuple[processes.Child, ...]
+    children: tuple[processes.ChildProcess, ...]
 
 
-def run(options: Options, console: Console) -> bool:
+def run(options: DemoOptions, console: Console) -> bool:
     """Runs the demo; returns whether every keyword ended well, and that of the small model, if it writes, at all.
 
     Raises:
@@ -96,7 +96,7 @@ def run(options: Options, console: Console) -> bool:
         return all(keyword.ended_well for keyword in cycle.keywords) and (written is None or written.ended)
 
 
-def report_of(cycle: Cycle, seconds: float, by_model: Cycle | None = None) -> dict[str, Any]:
+def report_of(cycle: CycleKeywords, seconds: float, by_model: CycleKeywords | None = None) -> dict[str, Any]:
     """The content of `demo.json`."""
     report = {"correlation_id": cycle.correlation_id, "seconds": round(seconds, 1), "keywords": _ends(cycle)}
     if by_model is not None:
@@ -104,7 +104,7 @@ def report_of(cycle: Cycle, seconds: float, by_model: Cycle | None = None) -> di
     return report
 
 
-def _ends(cycle: Cycle) -> list[dict[str, Any]]:
+def _ends(cycle: CycleKeywords) -> list[dict[str, Any]]:
     return [
         {
             "keyword": keyword.keyword,
@@ -117,18 +117,18 @@ def _ends(cycle: Cycle) -> list[dict[str, Any]]:
     ]
 
 
-def _input(options: Options) -> tuple[Brand, tuple[str, ...]]:
+def _input(options: DemoOptions) -> tuple[BrandForm, tuple[str, ...]]:
     sample = json.loads(options.sample.read_text())
     if options.brand in {None, sample["slug"]}:
-        brand = Brand(sample["slug"], sample["name"], sample["description"])
+        brand = BrandForm(sample["slug"], sample["name"], sample["description"])
     else:
         slug = str(options.brand)
-        brand = Brand(slug, slug.replace("-", " ").title(), "")
+        brand = BrandForm(slug, slug.replace("-", " ").title(), "")
     return brand, options.keywords or tuple(sample["keywords"])
 
 
 @contextmanager
-def _stack(folder: LocalFolder, options: Options, console: Console) -> Iterator[Stack]:
+def _stack(folder: LocalFolder, options: DemoOptions, console: Console) -> Iterator[DemoStack]:
     """The servers, prepared, and the services, ready; all gone afterwards."""
     with ExitStack() as cleanup:
         try:
@@ -139,7 +139,7 @@ def _stack(folder: LocalFolder, options: Options, console: Console) -> Iterator[
             say(console, "Stopping")
 
 
-def _bring_up(folder: LocalFolder, options: Options, console: Console, cleanup: ExitStack) -> Stack:
+def _bring_up(folder: LocalFolder, options: DemoOptions, console: Console, cleanup: ExitStack) -> DemoStack:
     writing = _model(folder, cleanup) if options.model else None
     addresses = services.choose_addresses()
     service_key = secret_files.read(os.environ, "SERVICE_KEY") or folder.derive("service key")
@@ -166,7 +166,7 @@ def _bring_up(folder: LocalFolder, options: Options, console: Console, cleanup: 
     if writing:
         environments["orchestrator"] |= {"MODEL_URL": f"{addresses.url('gateway')}/v1", **model.PATIENCE}
     say(console, "Starting the services")
-    children: list[processes.Child] = []
+    children: list[processes.ChildProcess] = []
     cleanup.callback(services.stop, children)
     for name in services.PROCESSES:
         children.append(services.start(name, environments[name], folder.logs))
@@ -175,13 +175,13 @@ def _bring_up(folder: LocalFolder, options: Options, console: Console, cleanup: 
     if writing:
         writing.wait()
         children.append(writing.child)
-        with Gateway(Access(addresses.url("gateway"), service_key)) as gateway:
+        with GatewayClient(ServiceAccess(addresses.url("gateway"), service_key)) as gateway:
             gateway.call("PUT", f"/providers/{model.ACCOUNT}", writing.account)
     folder.announce({name: addresses.url(name) for name in services.PROCESSES}, service_key)
-    return Stack(addresses, service_key, tuple(children))
+    return DemoStack(addresses, service_key, tuple(children))
 
 
-def _model(folder: LocalFolder, cleanup: ExitStack) -> model.Model:
+def _model(folder: LocalFolder, cleanup: ExitStack) -> model.LocalModel:
     if os.environ.get("POSTGRES_URL"):
         # The gateway's database would outlive the model, and may know another one under its name.
         raise processes.StartError("the small model takes a private PostgreSQL: unset POSTGRES_URL")
@@ -192,7 +192,7 @@ def _model(folder: LocalFolder, cleanup: ExitStack) -> model.Model:
 
 
 @dataclass(frozen=True, slots=True)
-class _Broker:
+class _DemoBroker:
     url: str
     """An administrator's."""
     api: str | None
@@ -208,10 +208,10 @@ def _given(variable: str, schemes: Collection[str], example: str) -> str | None:
         raise processes.StartError(str(error)) from None
 
 
-def _rabbitmq(folder: LocalFolder, cleanup: ExitStack) -> _Broker:
+def _rabbitmq(folder: LocalFolder, cleanup: ExitStack) -> _DemoBroker:
     if given := _given("RABBITMQ_URL", BROKER_SCHEMES, BROKER_EXAMPLE):
         # Never guessed: at the usual port of that host there may be somebody else's broker.
-        return _Broker(given, secret_files.read(os.environ, "RABBITMQ_API_URL"), wait=lambda: None)
+        return _DemoBroker(given, secret_files.read(os.environ, "RABBITMQ_API_URL"), wait=lambda: None)
     node = rabbitmq.launch(
         folder.run / "rabbitmq",
         port=services.choose_port("RABBITMQ_PORT"),
@@ -221,10 +221,10 @@ def _rabbitmq(folder: LocalFolder, cleanup: ExitStack) -> _Broker:
     )
     cleanup.callback(node.stop)
     folder.remember(node.child, node.name_server)
-    return _Broker(node.url, node.management_url, node.wait)
+    return _DemoBroker(node.url, node.management_url, node.wait)
 
 
-def _broker_users(broker: _Broker, folder: LocalFolder, console: Console) -> dict[str, str]:
+def _broker_users(broker: _DemoBroker, folder: LocalFolder, console: Console) -> dict[str, str]:
     """The broker's URL for each service's own user, or, without a management API, the one URL there is."""
     if broker.api is None:
         say(
@@ -268,12 +268,12 @@ def _databases(folder: LocalFolder, cleanup: ExitStack) -> dict[str, databases.D
 
 
 def _pipeline(
-    stack: Stack, brand: Brand, keywords: tuple[str, ...], options: Options, console: Console
-) -> Cycle:
+    stack: DemoStack, brand: BrandForm, keywords: tuple[str, ...], options: DemoOptions, console: Console
+) -> CycleKeywords:
     """Hands the keywords in and follows them to their ends, or, where the demo ends by itself, for `patience` seconds."""
     say(console, f"{brand.name}: {len(keywords)} keyword{'s' if len(keywords) > 1 else ''}")
-    died = _Deaths(stack, console)
-    with Orchestrator(Access(stack.addresses.url("orchestrator"), stack.service_key)) as api:
+    died = _DeathWatcher(stack, console)
+    with OrchestratorClient(ServiceAccess(stack.addresses.url("orchestrator"), stack.service_key)) as api:
         api.put_brand(brand)
         cycle_id = api.submit(brand.slug, keywords)
         deadline = time.monotonic() + options.patience
@@ -289,7 +289,9 @@ def _pipeline(
                 time.sleep(_POLL_SECONDS)
 
 
-def _by_model(stack: Stack, brand: Brand, keyword: str, options: Options, console: Console) -> Cycle:
+def _by_model(
+    stack: DemoStack, brand: BrandForm, keyword: str, options: DemoOptions, console: Console
+) -> CycleKeywords:
     """The first keyword once more, for a brand that has the small model write: an article takes it minutes."""
     say(console, "")
     say(console, _TOY, "bold")
@@ -306,9 +308,9 @@ def _hints(console: Console, folder: LocalFolder, report: Path) -> None:
     say(console, f"Addresses and service key, for a shell: . {folder.settings}")
 
 
-def _stay(stack: Stack, console: Console) -> None:
+def _stay(stack: DemoStack, console: Console) -> None:
     say(console, "Everything stays up until Ctrl-C.", "bold")
-    died = _Deaths(stack, console)
+    died = _DeathWatcher(stack, console)
     try:
         while True:
             died.report()
@@ -317,10 +319,10 @@ def _stay(stack: Stack, console: Console) -> None:
         return
 
 
-class _Deaths:
+class _DeathWatcher:
     """Services that ended though nobody asked them to, each reported once."""
 
-    def __init__(self, stack: Stack, console: Console) -> None:
+    def __init__(self, stack: DemoStack, console: Console) -> None:
         self._watched = list(stack.children)
         self._console = console
 

@@ -12,7 +12,7 @@ from brandctl.errors import CommandError
 from brandctl.terminal import say
 
 
-class Model(StrEnum):
+class DemoModelChoice(StrEnum):
     """Whose weights need no account."""
 
     LOCAL = "local"
@@ -39,7 +39,7 @@ def run_demo(
     ] = Path("deploy/demo/brand.json"),
     folder: Annotated[Path, typer.Option(help="Where data, logs and the report go.")] = Path(".local"),
     model: Annotated[
-        Model | None,
+        DemoModelChoice | None,
         typer.Option(
             envvar="MODEL",
             help="local: a small model on this machine writes the first keyword once more, for a second brand.",
@@ -60,11 +60,11 @@ def run_demo(
     """
     from brandctl import demo, signals  # noqa: PLC0415
     from brandctl.local import postgres, processes, rabbitmq, services  # noqa: PLC0415
-    from brandctl.local.folder import InUseError  # noqa: PLC0415
+    from brandctl.local.folder import FolderInUseError  # noqa: PLC0415
 
     expected = (
         CommandError,
-        InUseError,
+        FolderInUseError,
         OSError,
         postgres.NotInstalledError,
         processes.StartError,
@@ -72,7 +72,7 @@ def run_demo(
         services.PortTakenError,
     )
     console = Console(highlight=False)
-    options = demo.Options(
+    options = demo.DemoOptions(
         brand=brand or None,
         keywords=tuple(filter(None, (keyword.strip() for keyword in keywords.split(",")))),
         corpus=corpus,

@@ -2,7 +2,7 @@
 
 A list says once which columns it has, and its command takes those of the options that the service knows:
 
-    _CYCLES = Listing[Progress](
+    _CYCLES = Listing[CycleProgress](
         {"id": lambda cycle: str(cycle.cycle_id), "brand": lambda cycle: cycle.brand_slug},
         nothing="no such cycle; hand in keywords with brandctl submit",
     )

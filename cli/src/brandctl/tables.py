@@ -36,13 +36,13 @@ def show_table(
         return
     short = shorten(cell for row in shown for cell in row if is_id(cell))
     cells = [[short.get(cell, cell) for cell in row] for row in shown]
-    layout = _Layout.of(headings, cells, console.width)
+    layout = _TableLayout.of(headings, cells, console.width)
     for line in layout.lines(headings, cells, colours or {}, console.width):
         console.print(line, soft_wrap=True)
 
 
 @dataclass(frozen=True, slots=True)
-class _Layout:
+class _TableLayout:
     beside: dict[int, int]
     """Columns that stand side by side, and how wide they are."""
     wraps: bool

@@ -45,7 +45,7 @@ class DefinitionError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class ReleasedFile:
     """A file of an operator's release."""
 
     operator: str
@@ -69,16 +69,16 @@ class Published:
         return f"{self.repository.rpartition('/')[2]}/{self.path}"
 
 
-def published(lock: Path = LOCK) -> list[Published]:
+def published(lock: Path = LOCK) -> list[ReleasedFile]:
     operators = tomllib.loads(lock.read_text())["operator"]
     return [
-        Published(each["name"], each["version"], each["repository"], each["tag"], path, checksum)
+        ReleasedFile(each["name"], each["version"], each["repository"], each["tag"], path, checksum)
         for each in operators
         for path, checksum in each["files"].items()
     ]
 
 
-def get(files: Sequence[Published], checkouts: Path | None = None, folder: Path = FOLDER) -> None:
+def get(files: Sequence[ReleasedFile], checkouts: Path | None = None, folder: Path = FOLDER) -> None:
     """Brings the files that are missing into `folder`, each as the schemas that are in it.
 
     Args:
@@ -116,7 +116,7 @@ def _read(path: Path) -> bytes:
         raise DefinitionError(f"{path} cannot be read: {error}") from error
 
 
-def missing(folder: Path = FOLDER) -> list[Published]:
+def missing(folder: Path = FOLDER) -> list[ReleasedFile]:
     return [file for file in published() if not (folder / f"{file.checksum}.json").exists()]
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from brandctl.asking import ServiceClient
 
 
-class _WithCalendar(ServiceClient):
+class _CalendarClient(ServiceClient):
     def entries(self, brand: str, limit: int, **query: str | None) -> tuple[list[dict[str, Any]], bool]:
         """The first ones, and whether there are more."""
         found: list[dict[str, Any]] = []
@@ -22,7 +22,7 @@ class _WithCalendar(ServiceClient):
         return self._send("GET", "/v1/calendar.ics", params={"brand": brand, **query}).text
 
 
-class Articles(_WithCalendar):
+class CalendarArticlesClient(_CalendarClient):
     """A client of the orchestrator; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "orchestrator"
@@ -35,7 +35,7 @@ class Articles(_WithCalendar):
         return self._ask("POST", f"/v1/drafts/{content_id}/{what}", json=body)
 
 
-class Posts(_WithCalendar):
+class CalendarPostsClient(_CalendarClient):
     """A client of social; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "social"

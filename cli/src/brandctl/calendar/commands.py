@@ -11,7 +11,7 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile
 from brandctl.calendar import moving, week_view, weeks
-from brandctl.calendar.clients import Articles, Posts
+from brandctl.calendar.clients import CalendarArticlesClient, CalendarPostsClient
 from brandctl.errors import UsageError
 from brandctl.listing import Listing
 from brandctl.orchestrator import brand_times
@@ -48,8 +48,8 @@ Begin = Annotated[
 ]
 To = Annotated[str | None, typer.Option("--to", help="Before such a time.", show_default="in 60 days")]
 Zone = Annotated[str, typer.Option("--zone", help="By whose clocks, such as Europe/Berlin.")]
-SocialUrl = Annotated[str | None, Posts.address_option()]
-OrchestratorUrl = Annotated[str | None, Articles.address_option()]
+SocialUrl = Annotated[str | None, CalendarPostsClient.address_option()]
+OrchestratorUrl = Annotated[str | None, CalendarArticlesClient.address_option()]
 
 
 def _at(entry: dict[str, Any]) -> str:
@@ -108,7 +108,10 @@ def show(
         raise UsageError("say of which brand: brandctl calendar show BRAND")
     (slug,) = wanted
     span = {"from": begin, "to": to, "zone": zone}
-    with Posts.at(social_url, key_file) as posts, Articles.at(orchestrator_url, key_file) as articles:
+    with (
+        CalendarPostsClient.at(social_url, key_file) as posts,
+        CalendarArticlesClient.at(orchestrator_url, key_file) as articles,
+    ):
         shown, cut = _merged(posts, articles, slug, limit, span)
     _ENTRIES.show(shown, {"items": shown, "more": cut}, as_json=as_json)
     if cut and not as_json:
@@ -143,7 +146,10 @@ def week(
     except (ValueError, OverflowError):
         raise UsageError(f"--of: {of!a} is no day; write it like 2027-03-01") from None
     span = {"from": begin.isoformat(), "to": end.isoformat(), "zone": zone}
-    with Posts.at(social_url, key_file) as posts, Articles.at(orchestrator_url, key_file) as articles:
+    with (
+        CalendarPostsClient.at(social_url, key_file) as posts,
+        CalendarArticlesClient.at(orchestrator_url, key_file) as articles,
+    ):
         shown, cut = _merged(posts, articles, brand, _MOST_OF_WEEKS, span)
     if as_json:
         print_json({"items": shown, "more": cut})
@@ -167,7 +173,11 @@ def _clocks(zone: str) -> ZoneInfo:
 
 
 def _merged(
-    posts: Posts, articles: Articles, brand: str, limit: int, span: Mapping[str, str | None]
+    posts: CalendarPostsClient,
+    articles: CalendarArticlesClient,
+    brand: str,
+    limit: int,
+    span: Mapping[str, str | None],
 ) -> tuple[list[dict[str, Any]], bool]:
     """What both services have, in one order, so many at most; and whether there is more."""
     found, more = posts.entries(brand, limit, **span)
@@ -195,7 +205,10 @@ def export(
         brandctl calendar export acme --out acme.ics
     """
     span = {"from": begin, "to": to}
-    with Posts.at(social_url, key_file) as posts, Articles.at(orchestrator_url, key_file) as articles:
+    with (
+        CalendarPostsClient.at(social_url, key_file) as posts,
+        CalendarArticlesClient.at(orchestrator_url, key_file) as articles,
+    ):
         text = _one_file(posts.file(brand, **span), articles.file(brand, **span), brand)
     if out is not None:
         out.write_text(text, encoding="utf-8", newline="")
@@ -242,8 +255,11 @@ def move(
             orchestrator_url,
             key_file,
         )
-    to = moving.To(at=at, now=now, first=first, off=off)
-    with Posts.at(social_url, key_file) as posts, Articles.at(orchestrator_url, key_file) as articles:
+    to = moving.NewTime(at=at, now=now, first=first, off=off)
+    with (
+        CalendarPostsClient.at(social_url, key_file) as posts,
+        CalendarArticlesClient.at(orchestrator_url, key_file) as articles,
+    ):
         answer, told = moving.move(posts, articles, entry_id, to)
     if as_json:
         print_json(answer)
@@ -253,7 +269,10 @@ def move(
 def _brand_of(
     entry_id: UUID, social_url: str | None, orchestrator_url: str | None, key_file: Path | None
 ) -> str:
-    with Posts.at(social_url, key_file) as posts, Articles.at(orchestrator_url, key_file) as articles:
+    with (
+        CalendarPostsClient.at(social_url, key_file) as posts,
+        CalendarArticlesClient.at(orchestrator_url, key_file) as articles,
+    ):
         return moving.find_brand(posts, articles, entry_id)
 
 
@@ -300,7 +319,7 @@ def slots(
         raise UsageError("say of which account: brandctl calendar slots BRAND ACCOUNT …")
     if rules and remove:
         raise UsageError("either set the slots or remove them")
-    with Posts.at(social_url, key_file) as posts:
+    with CalendarPostsClient.at(social_url, key_file) as posts:
         if account is None:
             answer = posts.all_slots(brand)
             _SLOTS.show(answer["items"], answer, as_json=as_json)
@@ -331,7 +350,7 @@ def reorder(
 
         brandctl calendar reorder acme mastodon-eu 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e90
     """
-    with Posts.at(social_url, key_file) as posts:
+    with CalendarPostsClient.at(social_url, key_file) as posts:
         answer = posts.order(brand, account, post_ids or [])
     _ENTRIES.show(answer["items"], answer, as_json=as_json, nothing="nothing is in the queue")
 
@@ -369,7 +388,7 @@ def repeat(
     """
     if sum((cool_down is not None, bool(at), stop)) != 1:
         raise UsageError("say how: one of --cool-down DAYS, --at TIMES and --stop")
-    with Posts.at(social_url, key_file) as posts:
+    with CalendarPostsClient.at(social_url, key_file) as posts:
         place = f"/v1/calendar/{post_id}"
         if everywhere:
             entry = posts.entry(post_id)

@@ -9,14 +9,14 @@ import httpx
 
 from brandctl.asking import ServiceError
 from brandctl.calendar import week_view
-from brandctl.calendar.clients import Articles, Posts
+from brandctl.calendar.clients import CalendarArticlesClient, CalendarPostsClient
 from brandctl.errors import CommandError, UsageError
 
 _FEED: Final = "feed"
 
 
 @dataclass(frozen=True, slots=True)
-class To:
+class NewTime:
     """Where to; with nothing of it, into the next free slot."""
 
     at: str | None = None
@@ -34,7 +34,9 @@ class To:
         return {} if self.at is None else {"publish_at": self.at}
 
 
-def move(posts: Posts, articles: Articles, entry_id: UUID, to: To) -> tuple[dict[str, Any], str]:
+def move(
+    posts: CalendarPostsClient, articles: CalendarArticlesClient, entry_id: UUID, to: NewTime
+) -> tuple[dict[str, Any], str]:
     """What the service answers, and what to tell of it.
 
     Raises:
@@ -54,7 +56,7 @@ def move(posts: Posts, articles: Articles, entry_id: UUID, to: To) -> tuple[dict
     )
 
 
-def find_brand(posts: Posts, articles: Articles, entry_id: UUID) -> str:
+def find_brand(posts: CalendarPostsClient, articles: CalendarArticlesClient, entry_id: UUID) -> str:
     """The slug of the brand that a post or an article is of.
 
     Raises:
@@ -68,7 +70,7 @@ def find_brand(posts: Posts, articles: Articles, entry_id: UUID) -> str:
     )
 
 
-def _of_feed(posts: Posts, post: dict[str, Any], to: To) -> tuple[dict[str, Any], str]:
+def _of_feed(posts: CalendarPostsClient, post: dict[str, Any], to: NewTime) -> tuple[dict[str, Any], str]:
     _demand_time(to, "the built-in feed has no slots")
     post_id = UUID(post["post_id"])
     if to.off:
@@ -78,7 +80,7 @@ def _of_feed(posts: Posts, post: dict[str, Any], to: To) -> tuple[dict[str, Any]
     return answer, _told(answer["title"], _FEED, answer["state"], answer["publish_at"])
 
 
-def _article(articles: Articles, content_id: UUID, to: To) -> tuple[dict[str, Any], str]:
+def _article(articles: CalendarArticlesClient, content_id: UUID, to: NewTime) -> tuple[dict[str, Any], str]:
     if (draft := _found(articles.draft, content_id)) is None:
         raise CommandError(
             f"nothing that could be moved has the id {content_id}; brandctl calendar week shows ids, and what is expected"
@@ -102,7 +104,7 @@ def _article(articles: Articles, content_id: UUID, to: To) -> tuple[dict[str, An
     return answer, _told(answer["title"], "site", answer["state"], planned and planned["publish_at"])
 
 
-def _demand_time(to: To, why: str) -> None:
+def _demand_time(to: NewTime, why: str) -> None:
     if to.is_slot:
         raise UsageError(f"{why}: say --at TIME, --now or --off")
 

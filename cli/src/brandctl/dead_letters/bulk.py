@@ -9,7 +9,7 @@ from typing import Final
 import typer
 
 from brandctl.asking import ServiceError
-from brandctl.dead_letters.monitor import MAX_BULK, Monitor, Piece, Selection
+from brandctl.dead_letters.monitor import MAX_BULK, DeadLetterSelection, DecidedChunk, MonitorClient
 from brandctl.errors import CommandError, UsageError
 from brandctl.terminal import note
 
@@ -17,14 +17,16 @@ _WORD_EVERY_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class BulkAction:
     """What is done to them, in words."""
 
     verb: str
     done: str
 
 
-def matching(monitor: Monitor, selection: Selection, deed: Deed, *, replayable: bool, yes: bool) -> Selection:
+def matching(
+    monitor: MonitorClient, selection: DeadLetterSelection, deed: BulkAction, *, replayable: bool, yes: bool
+) -> DeadLetterSelection:
     """What matches at this moment, once somebody has agreed to it; ends the command if nothing does, or nobody has."""
     page = monitor.page(
         state="open",
@@ -43,7 +45,9 @@ def matching(monitor: Monitor, selection: Selection, deed: Deed, *, replayable: 
     return chosen
 
 
-def go_through(chosen: Selection, deed: Deed, piece: Callable[[str | None, int], Piece]) -> list[str]:
+def go_through(
+    chosen: DeadLetterSelection, deed: BulkAction, piece: Callable[[str | None, int], DecidedChunk]
+) -> list[str]:
     """Has `piece(after, limit)` done for one piece after the other; returns the ids of all of them, oldest first.
 
     Somebody else may be at the same: what they get is theirs. Broken off half-way, the same command does the rest.
@@ -67,7 +71,7 @@ def go_through(chosen: Selection, deed: Deed, piece: Callable[[str | None, int],
     return done
 
 
-def _confirm(chosen: Selection, deed: Deed) -> None:
+def _confirm(chosen: DeadLetterSelection, deed: BulkAction) -> None:
     what = f"{chosen.count:,} dead letter{'' if chosen.count == 1 else 's'}{chosen.in_words}"
     if not sys.stdin.isatty():
         raise UsageError(f"This would {deed.verb} {what}. Add --yes to do it without being asked.")

@@ -31,7 +31,7 @@ class DeadLetter(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class DeadLetterPage:
     items: list[dict[str, JsonValue]]
     next: str | None
     matching: int
@@ -42,7 +42,7 @@ class Page:
         return [DeadLetter.model_validate(item) for item in self.items]
 
 
-class Outcome(BaseModel):
+class ReplayOutcome(BaseModel):
     """How a dead letter stands, after it was sent again."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -57,7 +57,7 @@ class Outcome(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class DecisionNote:
     """Who decided something, as they call themselves, and why."""
 
     by: str
@@ -68,7 +68,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class DeadLetterSelection:
     """Which open dead letters; None means any."""
 
     queue: str | None = None
@@ -79,7 +79,7 @@ class Selection:
     until: str | None = None
     """When that was."""
 
-    def of(self, count: int, *, until: str) -> "Selection":
+    def of(self, count: int, *, until: str) -> "DeadLetterSelection":
         return replace(self, count=count, until=until)
 
     @property
@@ -93,7 +93,7 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class DecidedChunk:
     """Some of a selection, done."""
 
     ids: list[str]
@@ -101,14 +101,16 @@ class Piece:
     """Where to go on; None if no more of them are open."""
 
 
-class Monitor(ServiceClient):
+class MonitorClient(ServiceClient):
     """A client; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "monitor"
 
-    def page(self, **filters: str | int | bool | None) -> Page:
+    def page(self, **filters: str | int | bool | None) -> DeadLetterPage:
         answer = self._call("GET", "", params=filters)
-        return Page(answer["items"], answer["next"], answer["matching"], answer["open"], answer["now"])
+        return DeadLetterPage(
+            answer["items"], answer["next"], answer["matching"], answer["open"], answer["now"]
+        )
 
     def summary(self, **filters: str | None) -> list[dict[str, Any]]:
         groups: list[dict[str, Any]] = self._call("GET", "/summary", params=filters)["groups"]
@@ -117,31 +119,35 @@ class Monitor(ServiceClient):
     def full(self, dead: str) -> dict[str, Any]:
         return self._call("GET", f"/{quote(dead, safe='')}")
 
-    def outcomes(self, dead: Sequence[str]) -> list[Outcome]:
+    def outcomes(self, dead: Sequence[str]) -> list[ReplayOutcome]:
         """How these stand, at most `MAX_BULK`."""
         answer = self._call("POST", "/outcomes", json={"ids": list(dead)})
-        return [Outcome.model_validate(one) for one in answer["outcomes"]]
+        return [ReplayOutcome.model_validate(one) for one in answer["outcomes"]]
 
-    def replay(self, dead: str, decision: Decision) -> DeadLetter:
+    def replay(self, dead: str, decision: DecisionNote) -> DeadLetter:
         answer = self._call("POST", f"/{quote(dead, safe='')}/replay", json=decision.body())
         return DeadLetter.model_validate(answer)
 
-    def replay_many(self, selection: Selection, decision: Decision, after: str | None, limit: int) -> Piece:
+    def replay_many(
+        self, selection: DeadLetterSelection, decision: DecisionNote, after: str | None, limit: int
+    ) -> DecidedChunk:
         """Replays selected open ones, oldest first, beginning after the one named."""
         answer = self._many("/replay", selection, decision, after, limit)
-        return Piece([replay["id"] for replay in answer["replays"]], answer["next"])
+        return DecidedChunk([replay["id"] for replay in answer["replays"]], answer["next"])
 
-    def discard(self, dead: str, decision: Decision) -> DeadLetter:
+    def discard(self, dead: str, decision: DecisionNote) -> DeadLetter:
         answer = self._call("POST", f"/{quote(dead, safe='')}/discard", json=decision.body())
         return DeadLetter.model_validate(answer)
 
-    def discard_many(self, selection: Selection, decision: Decision, after: str | None, limit: int) -> Piece:
+    def discard_many(
+        self, selection: DeadLetterSelection, decision: DecisionNote, after: str | None, limit: int
+    ) -> DecidedChunk:
         """Discards selected open ones, oldest first, beginning after the one named."""
         answer = self._many("/discard", selection, decision, after, limit)
-        return Piece(answer["ids"], answer["next"])
+        return DecidedChunk(answer["ids"], answer["next"])
 
     def _many(
-        self, path: str, selection: Selection, decision: Decision, after: str | None, limit: int
+        self, path: str, selection: DeadLetterSelection, decision: DecisionNote, after: str | None, limit: int
     ) -> dict[str, Any]:
         place = {"after": after} if after else {}
         return self._call("POST", path, json=selection.body() | decision.body() | place | {"limit": limit})
@@ -150,4 +156,4 @@ class Monitor(ServiceClient):
         return self._ask(method, f"/v1/dead-letters{path}", **request)
 
 
-MonitorUrl = Annotated[str | None, Monitor.address_option()]
+MonitorUrl = Annotated[str | None, MonitorClient.address_option()]

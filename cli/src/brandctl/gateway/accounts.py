@@ -11,8 +11,8 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile
 from brandctl.errors import CommandError, UsageError
-from brandctl.gateway.client import Gateway, GatewayUrl
-from brandctl.gateway.loopback import CameBack, Loopback, pasted
+from brandctl.gateway.client import GatewayClient, GatewayUrl
+from brandctl.gateway.loopback import LoopbackListener, SignInCallback, pasted
 from brandctl.social.client import SocialUrl
 from brandctl.social.parked import tell_parked
 from brandctl.tables import show_table
@@ -25,7 +25,7 @@ app = typer.Typer(
 
 What is secret is read from standard input or a file, kept encrypted by the gateway, and never shown again.
 
-{Gateway.help()}
+{GatewayClient.help()}
 
 For example:
 
@@ -105,7 +105,7 @@ def list_accounts(
     key_file: KeyFile = None,
 ) -> None:
     """Lists what is connected, and how it stands; exit code 1 if nothing is."""
-    with Gateway.at(gateway_url, key_file) as gateway:
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         found = gateway.call("GET", "/accounts", brand=brand)
     if as_json:
         print_json(found)
@@ -135,7 +135,7 @@ def show(
     name: Name, as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None
 ) -> None:
     """Shows an account: how it stands, what may be done with it, until when. Never what is secret."""
-    with Gateway.at(gateway_url, key_file) as gateway:
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         found = gateway.call("GET", _path(name))
     _show(found, as_json=as_json)
 
@@ -194,7 +194,7 @@ def connect(
         brandctl accounts connect mastodon --keep --brand acme --brand other
     """
     name = name or kind
-    with Gateway.at(gateway_url, key_file) as gateway:
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         listed = gateway.call("GET", "/accounts")["items"]
         before = next((each for each in listed if each["name"] == name and each["kind"] == kind), None)
         brands = ["*"] if all_brands else (brand or (before["brands"] if before else []))
@@ -232,7 +232,7 @@ def check(
     name: Name, as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None
 ) -> None:
     """Looks at an account now; exit code 1 if it does not work."""
-    with Gateway.at(gateway_url, key_file) as gateway:
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         found, was_asked = _checked(gateway, name)
     if as_json:
         print_json(found)
@@ -244,7 +244,7 @@ def disconnect(
     name: Name, as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None
 ) -> None:
     """Forgets an account and its credentials. What was posted stays where it is."""
-    with Gateway.at(gateway_url, key_file) as gateway:
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         gateway.call("DELETE", _path(name))
     if as_json:
         print_json({"disconnected": name})
@@ -254,7 +254,7 @@ def disconnect(
 @app.command("erased")
 def list_erased(as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None) -> None:
     """Lists accounts that went with an erased brand and can be given back for a week."""
-    with Gateway.at(gateway_url, key_file) as gateway:
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         items = gateway.call("GET", "/erasures")["items"]
     if as_json:
         print_json(items)
@@ -276,7 +276,7 @@ def restore(
     key_file: KeyFile = None,
 ) -> None:
     """Gives back the accounts that an erasure took, for when the brand is not to be erased."""
-    with Gateway.at(gateway_url, key_file) as gateway:
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         done = gateway.call("POST", f"/erasures/{quote(erasure, safe='')}/restore")
     if as_json:
         print_json(done)
@@ -291,7 +291,7 @@ def rotate(
     name: Name, as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None
 ) -> None:
     """Gives a webhook another signing secret, shown once. Until the next time, messages are signed with the one before, too."""
-    with Gateway.at(gateway_url, key_file) as gateway:
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         made = gateway.call("POST", f"{_path(name)}/rotate")
     if as_json:
         print_json(made)
@@ -331,7 +331,7 @@ def set_app(
     if client_id is None:
         if scope or no_secret or secret_file != _STDIN:
             raise UsageError("say the --client-id, too: an app is set as a whole")
-        with Gateway.at(gateway_url, key_file) as gateway:
+        with GatewayClient.at(gateway_url, key_file) as gateway:
             _show_app(gateway.call("GET", f"/account-apps/{kind}"), as_json=as_json)
         return
     body: dict[str, Any] = {"client_id": client_id}
@@ -340,7 +340,7 @@ def set_app(
     body |= {"scopes": scope} if scope else {}
     body |= {"authorize_url": authorize_url} if authorize_url else {}
     body |= {"token_url": token_url} if token_url else {}
-    with Gateway.at(gateway_url, key_file) as gateway:
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         gateway.call("PUT", f"/account-apps/{kind}", body)
     if as_json:
         print_json({"kind": kind, "client_id": client_id})
@@ -368,15 +368,21 @@ def _show_app(found: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _log_in(
-    gateway: Gateway, name: str, body: dict[str, Any], *, port: int, paste: bool, redirect_uri: str | None
+    gateway: GatewayClient,
+    name: str,
+    body: dict[str, Any],
+    *,
+    port: int,
+    paste: bool,
+    redirect_uri: str | None,
 ) -> None:
-    with Loopback(0 if redirect_uri else port) as loopback:
+    with LoopbackListener(0 if redirect_uri else port) as loopback:
         home = redirect_uri or loopback.redirect_uri
         begun = gateway.call("POST", f"{_path(name)}/authorizations", body | {"redirect_uri": home})
         note("Log in here, with a browser:")
         typer.echo(printable(begun["authorize_url"]), err=True)
         state: str = begun["state"]
-        back: CameBack = pasted(state) if paste else loopback.wait(state)
+        back: SignInCallback = pasted(state) if paste else loopback.wait(state)
     gateway.call("POST", f"{_path(name)}/authorizations/complete", {"code": back.code, "state": back.state})
 
 
@@ -449,7 +455,7 @@ def _show(found: dict[str, Any], *, as_json: bool) -> None:
     show_table(("", ""), [(label, value) for label, value in told.items() if value])
 
 
-def _checked(gateway: Gateway, name: str) -> tuple[dict[str, Any], bool]:
+def _checked(gateway: GatewayClient, name: str) -> tuple[dict[str, Any], bool]:
     """The account as it stands after a look at it, and whether its own side could be asked: if not, it stands as it stood."""
     before = gateway.call("GET", _path(name))["checked_at"]
     found = gateway.call("POST", f"{_path(name)}/check")

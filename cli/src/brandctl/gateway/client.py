@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from brandctl.asking import ServiceClient
 
 
-class Gateway(ServiceClient):
+class GatewayClient(ServiceClient):
     """A client; use it as a context manager."""
 
     service = "gateway"
@@ -24,4 +24,4 @@ class Gateway(ServiceClient):
         return self._entries(f"/v1{path}", parameters, limit=limit, cursor="before")
 
 
-GatewayUrl = Annotated[str | None, Gateway.address_option()]
+GatewayUrl = Annotated[str | None, GatewayClient.address_option()]

@@ -18,14 +18,14 @@ _WITHIN_SECONDS: Final = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class CameBack:
+class SignInCallback:
     """What a provider sent along."""
 
     code: str
     state: str
 
 
-class Loopback:
+class LoopbackListener:
     """Listens on this machine alone; use it as a context manager.
 
     In a container, `BRANDCTL_CALLBACK_HOST` says on which of its addresses. A port of 127.0.0.1 of the machine leads there.
@@ -40,7 +40,7 @@ class Loopback:
     def __init__(self, port: int) -> None:
         try:
             host = os.environ.get("BRANDCTL_CALLBACK_HOST") or "127.0.0.1"
-            self._server = _Server((host, port), _Handler)
+            self._server = _CallbackServer((host, port), _CallbackHandler)
         except OSError as error:
             raise UsageError(
                 f"port {port} is taken: give another one with --port, as it is registered with the provider"
@@ -56,7 +56,7 @@ class Loopback:
     def __exit__(self, *_: object) -> None:
         self._server.server_close()
 
-    def wait(self, state: str) -> CameBack:
+    def wait(self, state: str) -> SignInCallback:
         """What the browser brings back.
 
         Raises:
@@ -71,7 +71,7 @@ class Loopback:
         return read(self._server.query, state)
 
 
-def pasted(state: str) -> CameBack:
+def pasted(state: str) -> SignInCallback:
     """What stands in the address that a browser ended at, which somebody pastes.
 
     Raises:
@@ -81,7 +81,7 @@ def pasted(state: str) -> CameBack:
     return read(urlsplit(address).query, state)
 
 
-def read(query: str, state: str) -> CameBack:
+def read(query: str, state: str) -> SignInCallback:
     """What a query says.
 
     Raises:
@@ -97,15 +97,15 @@ def read(query: str, state: str) -> CameBack:
         raise CommandError(
             "There is no code in this address: paste the whole of it, with what is behind the ?."
         )
-    return CameBack(found["code"], state)
+    return SignInCallback(found["code"], state)
 
 
-class _Server(HTTPServer):
+class _CallbackServer(HTTPServer):
     query: str | None = None
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
+class _CallbackHandler(BaseHTTPRequestHandler):
+    server: _CallbackServer
 
     def do_GET(self) -> None:
         address = urlsplit(self.path)

@@ -9,7 +9,7 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile
 from brandctl.errors import CommandError, UsageError
-from brandctl.gateway.client import Gateway, GatewayUrl
+from brandctl.gateway.client import GatewayClient, GatewayUrl
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
 
@@ -20,7 +20,7 @@ app = typer.Typer(
 
 A key is read from standard input or a file, and kept encrypted; nothing ever shows it again but its last four characters.
 
-{Gateway.help()}
+{GatewayClient.help()}
 
 For example:
 
@@ -38,7 +38,7 @@ Kind = Annotated[Literal["brave", "searxng", "model"], typer.Argument(metavar="b
 @app.command("list")
 def list_providers(as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None) -> None:
     """Lists what is connected; exit code 1 if nothing is."""
-    with Gateway.at(gateway_url, key_file) as gateway:
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         found = gateway.call("GET", "/providers")
     if as_json:
         print_json(found)
@@ -123,7 +123,7 @@ def connect(
         "seconds": seconds,
     }
     name = name or kind
-    with Gateway.at(gateway_url, key_file) as gateway:
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         listed = gateway.call("GET", "/providers")["items"]
         before = next((each for each in listed if each["name"] == name and each["kind"] == kind), None)
         settings = (before["settings"] if before else {}) | {
@@ -146,7 +146,7 @@ def disconnect(
     key_file: KeyFile = None,
 ) -> None:
     """Forgets a provider and its key."""
-    with Gateway.at(gateway_url, key_file) as gateway:
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         gateway.call("DELETE", f"/providers/{quote(name, safe='')}")
     if as_json:
         print_json({"disconnected": name})
@@ -156,7 +156,7 @@ def disconnect(
 @app.command()
 def rotate(as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None) -> None:
     """Encrypts every key anew with the first of GATEWAY_KEYS, while requests go on. Then the others can be taken away."""
-    with Gateway.at(gateway_url, key_file) as gateway:
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         answer = gateway.call("POST", "/providers/rotate")
     if as_json:
         print_json(answer)

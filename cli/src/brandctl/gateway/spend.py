@@ -7,7 +7,7 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile
 from brandctl.errors import CommandError
-from brandctl.gateway.client import Gateway, GatewayUrl
+from brandctl.gateway.client import GatewayClient, GatewayUrl
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
 
@@ -18,7 +18,7 @@ app = typer.Typer(
 Amounts are dollars; days and months are those of UTC. What a call may cost at most is set aside before it is made, and what
 it did cost is counted afterwards; where a cap has no room, work waits until the next day or month.
 
-{Gateway.help()}
+{GatewayClient.help()}
 
 For example:
 
@@ -45,7 +45,7 @@ def spend(
     """Without a command: what was spent today and this month, and what may be."""
     if context.invoked_subcommand is not None:
         return
-    with Gateway.at(gateway_url, key_file) as gateway:
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         _show(gateway.call("GET", "/spend", brand=brand), as_json=as_json)
 
 
@@ -58,7 +58,7 @@ def calls(
     key_file: KeyFile = None,
 ) -> None:
     """The ledger: every call that may have cost something, newest first."""
-    with Gateway.at(gateway_url, key_file) as gateway:
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         found = gateway.entries("/spend/calls", brand=brand, limit=limit)
     if as_json:
         print_json(found)
@@ -99,7 +99,7 @@ def cap(
         brandctl spend cap acme --day 5
         brandctl spend cap '*' --day 20 --month 200
     """
-    with Gateway.at(gateway_url, key_file) as gateway:
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         caps = f"/spend/caps/{quote(scope, safe='')}"
         _show(gateway.call("PUT", caps, {"day": day, "month": month}), as_json=as_json)
 
@@ -113,7 +113,7 @@ def stop(
     key_file: KeyFile = None,
 ) -> None:
     """Spends nothing from now on. Work waits and goes on after `brandctl spend resume`; calls under way end."""
-    with Gateway.at(gateway_url, key_file) as gateway:
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         answer = gateway.call("POST", "/spend/stop", {"scope": brand or _ALL, "why": why})
     if as_json:
         print_json(answer)
@@ -125,7 +125,7 @@ def resume(
     brand: Brand = None, as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None
 ) -> None:
     """Takes back `brandctl spend stop`."""
-    with Gateway.at(gateway_url, key_file) as gateway:
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         answer = gateway.call("POST", "/spend/resume", {"scope": brand or _ALL})
     if as_json:
         print_json(answer)

@@ -10,7 +10,7 @@ MOST_LETTERS: Final = 1_000
 """Dead letters of one keyword that are shown."""
 
 
-class Keywords(ServiceClient):
+class KeywordsClient(ServiceClient):
     """A client of the orchestrator; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "orchestrator"
@@ -37,7 +37,7 @@ class Keywords(ServiceClient):
             raise
 
 
-class DeadLetters(ServiceClient):
+class DeadLettersClient(ServiceClient):
     """A client of the monitor; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "monitor"

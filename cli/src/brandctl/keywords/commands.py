@@ -8,8 +8,8 @@ import typer
 from brandctl.access import AccessError
 from brandctl.asking import AsJson, KeyFile, ServiceError
 from brandctl.errors import CommandError
-from brandctl.keywords.clients import MOST_LETTERS, DeadLetters, Keywords
-from brandctl.keywords.story import Happening, tell
+from brandctl.keywords.clients import MOST_LETTERS, DeadLettersClient, KeywordsClient
+from brandctl.keywords.story import KeywordEvent, tell
 from brandctl.listing import Limit, Listing, OfBrand
 from brandctl.short_ids import is_id, shorten
 from brandctl.tables import show_table
@@ -20,7 +20,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help=f"""Keywords over all cycles: find them, and read the story of one. No traces are needed for that.
 
-{Keywords.help()}
+{KeywordsClient.help()}
 
 For example:
 
@@ -28,8 +28,8 @@ For example:
     brandctl keywords show "cold brew" --brand acme
 """,
 )
-OrchestratorUrl = Annotated[str | None, Keywords.address_option()]
-MonitorUrl = Annotated[str | None, DeadLetters.address_option()]
+OrchestratorUrl = Annotated[str | None, KeywordsClient.address_option()]
+MonitorUrl = Annotated[str | None, DeadLettersClient.address_option()]
 MOST_CYCLES: Final = 10
 """Cycles whose story `show` tells; the keyword may be in more."""
 
@@ -68,7 +68,7 @@ def list_keywords(
 
         brandctl keywords list --brand acme --search brew --state failed
     """
-    with Keywords.at(orchestrator_url, key_file) as keywords:
+    with KeywordsClient.at(orchestrator_url, key_file) as keywords:
         answer = keywords.page(brand=brand, q=search, state=state, after=after, limit=limit)
     _KEYWORDS.show(answer["items"], answer, as_json=as_json, more=answer["next"])
 
@@ -90,7 +90,7 @@ def show(
 
         brandctl keywords show "cold brew" --brand acme
     """
-    with Keywords.at(orchestrator_url, key_file) as keywords:
+    with KeywordsClient.at(orchestrator_url, key_file) as keywords:
         found = keywords.page(brand=brand, keyword=keyword, limit=MOST_CYCLES)
         items = found["items"]
         if not items:
@@ -120,7 +120,7 @@ def show(
         note(f"There are more cycles with it; these are the latest {MOST_CYCLES}.")
 
 
-def _show_story(keyword: dict[str, Any], story: list[Happening]) -> None:
+def _show_story(keyword: dict[str, Any], story: list[KeywordEvent]) -> None:
     note(f"“{keyword['keyword']}” of {keyword['brand_slug']}, correlation_id {keyword['correlation_id']}")
     ids = [each.id for each in story if each.id is not None and is_id(each.id)]
     shown = shorten(ids) if out().is_terminal else {}
@@ -130,7 +130,9 @@ def _show_story(keyword: dict[str, Any], story: list[Happening]) -> None:
     )
 
 
-def _story(keywords: Keywords, item: dict[str, Any], letters: list[dict[str, Any]]) -> list[Happening]:
+def _story(
+    keywords: KeywordsClient, item: dict[str, Any], letters: list[dict[str, Any]]
+) -> list[KeywordEvent]:
     content_id = item["content_id"]
     if content_id is None:
         return tell(item, workflow={}, content={}, decisions=(), letters=letters)
@@ -149,7 +151,7 @@ def _letters(
 ) -> list[list[dict[str, Any]]] | None:
     """Of each keyword; None if the monitor cannot be asked, which is no reason to keep the rest back."""
     try:
-        with DeadLetters.at(monitor_url, key_file) as monitor:
+        with DeadLettersClient.at(monitor_url, key_file) as monitor:
             found = [
                 monitor.of_keyword(each["correlation_id"], each["keyword"], each["content_id"])
                 for each in items

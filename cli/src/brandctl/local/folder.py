@@ -19,7 +19,7 @@ from brandctl.local import postgres, processes
 _WHILE_UP: Final = ("demo.env", "endpoints.json", "service-key")
 
 
-class InUseError(RuntimeError):
+class FolderInUseError(RuntimeError):
     pass
 
 
@@ -30,7 +30,7 @@ class LocalFolder:
         self.root = root.resolve()
         self.run = self.root / "run"
         self.logs = self.root / "logs"
-        self._children: list[processes.Child] = []
+        self._children: list[processes.ChildProcess] = []
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -46,7 +46,7 @@ class LocalFolder:
             except BlockingIOError:
                 lock.seek(0)
                 holder = lock.read().strip() or "unknown"
-                raise InUseError(
+                raise FolderInUseError(
                     f"another run holds {self.root} (process {holder}). Stop it first (Ctrl-C in its terminal, "
                     f"or: kill {holder}), or run from another checkout."
                 ) from None
@@ -66,7 +66,7 @@ class LocalFolder:
             log.unlink()
         return ended
 
-    def remember(self, *children: processes.Child) -> None:
+    def remember(self, *children: processes.ChildProcess) -> None:
         """Writes the children down for `clean` of a later run."""
         self._children += children
         processes.record(self._record, self._children)

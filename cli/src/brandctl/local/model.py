@@ -31,10 +31,10 @@ PATIENCE: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class LocalModel:
     """One that has been started."""
 
-    child: processes.Child
+    child: processes.ChildProcess
     url: str
     """As its clients want it: before `/chat/completions`."""
 
@@ -67,7 +67,7 @@ class Model:
         self.child.stop()
 
 
-def launch(checkout: Path, *, log: Path) -> Model:
+def launch(checkout: Path, *, log: Path) -> LocalModel:
     """Starts it on a free port, without waiting for it.
 
     Args:
@@ -83,7 +83,7 @@ def launch(checkout: Path, *, log: Path) -> Model:
     port = ports.free_port()
     inherited = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     child = processes.start("model", [python, server, str(port)], log=log, env=inherited)
-    return Model(child, f"http://{ports.LOOPBACK}:{port}/v1")
+    return LocalModel(child, f"http://{ports.LOOPBACK}:{port}/v1")
 
 
 def _is_ready(client: httpx.Client, url: str) -> bool:

@@ -41,7 +41,7 @@ class NotInstalledError(RuntimeError):
 class PostgresNode:
     """A running server. `url` is its superuser on the database `postgres`."""
 
-    child: processes.Child
+    child: processes.ChildProcess
     port: int
     password: str
     folder: Path
@@ -148,7 +148,7 @@ def launch(
     return PostgresNode(child, port, password, data, folder)
 
 
-def _start_server(data: Path, log: Path) -> processes.Child:
+def _start_server(data: Path, log: Path) -> processes.ChildProcess:
     return processes.start(
         "PostgreSQL",
         [find_binaries() / "postgres", "-D", data],

@@ -24,7 +24,7 @@ class StartError(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Child:
+class ChildProcess:
     """A running child with its log file."""
 
     name: str
@@ -86,7 +86,7 @@ def start(
     env: Mapping[str, str],
     user: str | None = None,
     on_parent_death: signal.Signals = signal.SIGTERM,
-) -> Child:
+) -> ChildProcess:
     """Starts a child in a session of its own, with its output in `log`.
 
     Args:
@@ -110,7 +110,7 @@ def start(
             # A folder that any user may stand in, and that nobody removes.
             cwd="/",
         )
-    return Child(name, process, log)
+    return ChildProcess(name, process, log)
 
 
 # A parent that dies between the fork and the call that asks for the signal would never cause it. By the time the shell
@@ -135,7 +135,7 @@ def as_user(user: str | None, on_parent_death: signal.Signals | None = None) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class ProcessIdentity:
     """A process told apart from any later one with the same pid: by its start time and the boot it belongs to."""
 
     name: str
@@ -144,7 +144,7 @@ class Identity:
     boot: str
 
 
-def identify(name: str, pid: int) -> Identity | None:
+def identify(name: str, pid: int) -> ProcessIdentity | None:
     """Who runs under the pid now, or None."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
@@ -153,10 +153,10 @@ def identify(name: str, pid: int) -> Identity | None:
     # The second field is the command in parentheses and may itself contain blanks and parentheses.
     fields = stat.rpartition(")")[2].split()
     state, started = fields[0], fields[19]
-    return None if state == "Z" else Identity(name, pid, started, _boot())
+    return None if state == "Z" else ProcessIdentity(name, pid, started, _boot())
 
 
-def record(path: Path, children: Sequence[Child]) -> None:
+def record(path: Path, children: Sequence[ChildProcess]) -> None:
     """Writes down who runs, for `end_recorded` of a later run."""
     known = [identify(child.name, child.process.pid) for child in children]
     rows = [
@@ -185,10 +185,10 @@ def end_recorded(path: Path, *, grace: float = 5.0) -> list[str]:
     return [one.name for one in left]
 
 
-def _read(path: Path) -> list[Identity]:
+def _read(path: Path) -> list[ProcessIdentity]:
     try:
         rows = json.loads(path.read_text())
-        return [Identity(**row) for row in rows]
+        return [ProcessIdentity(**row) for row in rows]
     except (OSError, ValueError, TypeError):
         return []
 

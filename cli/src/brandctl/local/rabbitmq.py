@@ -33,8 +33,8 @@ class NotInstalledError(RuntimeError):
 class RabbitNode:
     """A running node. `url` is its administrator on the vhost `/`; the user guest does not exist."""
 
-    child: processes.Child
-    name_server: processes.Child
+    child: processes.ChildProcess
+    name_server: processes.ChildProcess
     port: int
     management_port: int | None
     password: str
@@ -158,7 +158,7 @@ def launch(
     return RabbitNode(child, name_server, port, http, password, home, env)
 
 
-def _start_name_server(epmd: str, home: Path, env: Mapping[str, str]) -> processes.Child:
+def _start_name_server(epmd: str, home: Path, env: Mapping[str, str]) -> processes.ChildProcess:
     port = int(env["ERL_EPMD_PORT"])
     command = [epmd, "-port", str(port), "-address", ports.LOOPBACK]
     child = processes.start("epmd", command, log=home / "epmd.log", env=env)
@@ -166,7 +166,7 @@ def _start_name_server(epmd: str, home: Path, env: Mapping[str, str]) -> process
     return child
 
 
-def _start_server(script: Path, log: Path, env: Mapping[str, str]) -> processes.Child:
+def _start_server(script: Path, log: Path, env: Mapping[str, str]) -> processes.ChildProcess:
     return processes.start("RabbitMQ", [script], log=log, env=env)
 
 

@@ -47,7 +47,7 @@ _SHUTDOWN_GRACE_SECONDS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Addresses:
+class ServiceAddresses:
     """Where each service listens, on the loopback interface."""
 
     port_of: Mapping[str, int]
@@ -76,9 +76,9 @@ def choose_port(variable: str) -> int:
     return int(wanted)
 
 
-def choose_addresses() -> Addresses:
+def choose_addresses() -> ServiceAddresses:
     """`ORCHESTRATOR_PORT`, `RESEARCH_PORT` and so on where set, free ports otherwise."""
-    return Addresses({name: choose_port(f"{name.upper()}_PORT") for name in PROCESSES})
+    return ServiceAddresses({name: choose_port(f"{name.upper()}_PORT") for name in PROCESSES})
 
 
 def pair_keys(service: str, service_key: str) -> dict[str, str]:
@@ -95,7 +95,7 @@ def pair_keys(service: str, service_key: str) -> dict[str, str]:
 def environment(
     service: str,
     *,
-    addresses: Addresses,
+    addresses: ServiceAddresses,
     rabbitmq_url: str | None,
     database_url: str,
     service_key: str,
@@ -191,12 +191,12 @@ def migrate(migrations: Mapping[str, Mapping[str, str]]) -> None:
         raise processes.StartError(f"{name} could not migrate its database:\n{said[name].strip()}")
 
 
-def start(name: str, env: Mapping[str, str], logs: Path) -> processes.Child:
+def start(name: str, env: Mapping[str, str], logs: Path) -> processes.ChildProcess:
     """Starts a service, without waiting for it."""
     return processes.start(name, [sys.executable, "-m", name], log=logs / f"{name}.log", env=env)
 
 
-def wait_until_ready(children: Sequence[processes.Child], addresses: Addresses) -> None:
+def wait_until_ready(children: Sequence[processes.ChildProcess], addresses: ServiceAddresses) -> None:
     """Waits until every service says that it can work.
 
     Raises:
@@ -209,7 +209,7 @@ def wait_until_ready(children: Sequence[processes.Child], addresses: Addresses) 
             child.wait_until(ready, within=deadline - time.monotonic())
 
 
-def stop(children: Sequence[processes.Child]) -> None:
+def stop(children: Sequence[processes.ChildProcess]) -> None:
     """Stops all services at once, and waits for all."""
     for child in children:
         child.ask_to_stop()

@@ -14,7 +14,7 @@ from brandctl.short_ids import parse_id
 from brandctl.terminal import note, out, print_json, printable
 
 
-class Notifications(ServiceClient):
+class NotificationsClient(ServiceClient):
     """A client of the monitor; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "monitor"
@@ -31,7 +31,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help=f"""Who is told of what wants somebody's eye, by Telegram, Slack, Discord, mail or a webhook.
 
-{Notifications.help()}
+{NotificationsClient.help()}
 
 For example:
 
@@ -44,10 +44,10 @@ For example:
 )
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Of the route.")]
-MonitorUrl = Annotated[str | None, Notifications.address_option()]
+MonitorUrl = Annotated[str | None, NotificationsClient.address_option()]
 
 
-class Kind(StrEnum):
+class NotificationKindChoice(StrEnum):
     DEAD_LETTERS = "dead_letters"
     IN_DOUBT = "in_doubt"
     BUDGETS = "budgets"
@@ -58,14 +58,16 @@ class Kind(StrEnum):
     SERVICES = "services"
 
 
-class MessageState(StrEnum):
+class NotificationStateChoice(StrEnum):
     WAITING = "waiting"
     SENDING = "sending"
     SENT = "sent"
     FAILED = "failed"
 
 
-OfKind = Annotated[Kind | None, typer.Option("--kind", help="Of this kind alone.", show_default="all")]
+OfKind = Annotated[
+    NotificationKindChoice | None, typer.Option("--kind", help="Of this kind alone.", show_default="all")
+]
 
 
 def _when(moment: str | None) -> str:
@@ -128,7 +130,7 @@ def list_notifications(
     key_file: KeyFile = None,
 ) -> None:
     """Lists what stands and wants somebody's eye, newest first."""
-    with Notifications.at(monitor_url, key_file) as monitor:
+    with NotificationsClient.at(monitor_url, key_file) as monitor:
         found = monitor.call(
             "GET", "", open=None if everything else "true", kind=kind, brand=brand, before=after, limit=limit
         )
@@ -146,7 +148,7 @@ def acknowledge(
     key_file: KeyFile = None,
 ) -> None:
     """Says that somebody takes care of it: nobody is told of it again, but that it is resolved."""
-    with Notifications.at(monitor_url, key_file) as monitor:
+    with NotificationsClient.at(monitor_url, key_file) as monitor:
         done = monitor.call("POST", f"/{notification}/acknowledge", {} if by is None else {"by": by})
     if as_json:
         print_json(done)
@@ -156,7 +158,7 @@ def acknowledge(
 @app.command()
 def routes(as_json: AsJson = False, monitor_url: MonitorUrl = None, key_file: KeyFile = None) -> None:
     """Lists who is told of what, and whether that works."""
-    with Notifications.at(monitor_url, key_file) as monitor:
+    with NotificationsClient.at(monitor_url, key_file) as monitor:
         found = monitor.call("GET", "/routes")
     _ROUTES.show(found["items"], found, as_json=as_json)
 
@@ -166,7 +168,7 @@ def show(
     name: Name, as_json: AsJson = False, monitor_url: MonitorUrl = None, key_file: KeyFile = None
 ) -> None:
     """Shows how a route is set, and how it fares."""
-    with Notifications.at(monitor_url, key_file) as monitor:
+    with NotificationsClient.at(monitor_url, key_file) as monitor:
         route = monitor.route("GET", name)
     _show(route, as_json=as_json)
 
@@ -184,7 +186,8 @@ def set_route(
         typer.Option(help="Told of this brand alone.", show_default="the operators', told of everything"),
     ] = None,
     kind: Annotated[
-        list[Kind] | None, typer.Option(help="Told of this; as often as you like.", show_default="all")
+        list[NotificationKindChoice] | None,
+        typer.Option(help="Told of this; as often as you like.", show_default="all"),
     ] = None,
     quiet: Annotated[
         str | None, typer.Option(metavar="HH:MM-HH:MM", help="Hours in which only what is critical is sent.")
@@ -218,7 +221,7 @@ def set_route(
         "summary": None if summary is None else _summary(summary, time_zone),
         "group_seconds": group,
     }
-    with Notifications.at(monitor_url, key_file) as monitor:
+    with NotificationsClient.at(monitor_url, key_file) as monitor:
         route = monitor.route("PUT", name, wanted)
     _show(route, as_json=as_json)
 
@@ -228,7 +231,7 @@ def remove(
     name: Name, as_json: AsJson = False, monitor_url: MonitorUrl = None, key_file: KeyFile = None
 ) -> None:
     """Has nobody told there any more; what was sent stays in the log."""
-    with Notifications.at(monitor_url, key_file) as monitor:
+    with NotificationsClient.at(monitor_url, key_file) as monitor:
         monitor.route("DELETE", name)
     if as_json:
         print_json({"removed": name})
@@ -240,12 +243,12 @@ def try_out(
     name: Name, as_json: AsJson = False, monitor_url: MonitorUrl = None, key_file: KeyFile = None
 ) -> None:
     """Sends a test message, now; exit code 1 if it did not arrive."""
-    with Notifications.at(monitor_url, key_file) as monitor:
+    with NotificationsClient.at(monitor_url, key_file) as monitor:
         message = monitor.route("POST", name, what="/test")
     if as_json:
         print_json(message)
     problem = "" if message["problem"] is None else printable(message["problem"])
-    if message["state"] != MessageState.SENT:
+    if message["state"] != NotificationStateChoice.SENT:
         raise CommandError(f"The test message did not arrive: {problem}")
     note(f"the test message was taken{f', but {problem}' if problem else ''}")
 
@@ -254,7 +257,7 @@ def try_out(
 def log(
     route: Annotated[str | None, typer.Option(help="Of this route alone.", show_default="all")] = None,
     state: Annotated[
-        MessageState | None, typer.Option(help="In this state alone.", show_default="all")
+        NotificationStateChoice | None, typer.Option(help="In this state alone.", show_default="all")
     ] = None,
     after: AfterId = None,
     limit: Limit = 50,
@@ -263,7 +266,7 @@ def log(
     key_file: KeyFile = None,
 ) -> None:
     """Lists what was sent, waits or failed, newest first, of the last 90 days."""
-    with Notifications.at(monitor_url, key_file) as monitor:
+    with NotificationsClient.at(monitor_url, key_file) as monitor:
         found = monitor.call("GET", "/messages", route=route, state=state, before=after, limit=limit)
     _LOG.show(found["items"], found, as_json=as_json, more=found["next"])
 

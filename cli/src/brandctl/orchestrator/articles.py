@@ -5,7 +5,7 @@ from typing import Any
 from brandctl.asking import ServiceClient
 
 
-class Articles(ServiceClient):
+class ArticlesClient(ServiceClient):
     """A client of the orchestrator; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "orchestrator"

@@ -10,7 +10,7 @@ import typer
 from brandctl.asking import AsJson, KeyFile
 from brandctl.errors import CommandError
 from brandctl.listing import AfterId, Listing
-from brandctl.orchestrator.client import Audit, AuditNote, Orchestrator, OrchestratorUrl
+from brandctl.orchestrator.client import Audit, AuditSummary, OrchestratorClient, OrchestratorUrl
 from brandctl.short_ids import parse_id
 from brandctl.terminal import out, print_json, say
 
@@ -23,7 +23,7 @@ Found are articles whose research is old, pages that do not answer, sources that
 waited for a week, dead letters that hold a keyword, and schedules that are parked. When it is done is the brand's schedule
 weekly-audit: brandctl schedules set BRAND weekly-audit --cron "0 7 * * MON" --time-zone Europe/Berlin, or pause.
 
-{Orchestrator.help()}
+{OrchestratorClient.help()}
 
 For example:
 
@@ -47,12 +47,12 @@ _HEADINGS: Final = {
 }
 
 
-def _counted(audit: AuditNote) -> str:
+def _counted(audit: AuditSummary) -> str:
     counted = (f"{kind} {_count(audit, kind)}" for kind, count in audit.counts.items() if count)
     return ", ".join(counted) or "none"
 
 
-def _count(audit: AuditNote, kind: str) -> str:
+def _count(audit: AuditSummary, kind: str) -> str:
     return f"{audit.counts.get(kind, 0)}{'+' if kind in audit.cut else ''}"
 
 
@@ -60,7 +60,7 @@ def _moment(time: datetime) -> str:
     return time.isoformat(sep=" ", timespec="minutes")
 
 
-_AUDITS: Final = Listing[AuditNote](
+_AUDITS: Final = Listing[AuditSummary](
     {
         "id": lambda audit: str(audit.audit_id),
         "made": lambda audit: _moment(audit.made_at),
@@ -76,7 +76,7 @@ def run(
     brand: Brand, as_json: AsJson = False, orchestrator_url: OrchestratorUrl = None, key_file: KeyFile = None
 ) -> None:
     """Looks a brand over now, and shows what is found. Again within a minute, it shows the same report."""
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         audit, answer = orchestrator.make_audit(brand)
     if as_json:
         print_json(answer)
@@ -94,7 +94,7 @@ def list_audits(
     key_file: KeyFile = None,
 ) -> None:
     """Lists the latest audits of a brand, and how much each found."""
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         found, answer = orchestrator.audits(brand, after=after, limit=limit)
     _AUDITS.show(found, answer, as_json=as_json, more=answer.get("next"))
 
@@ -111,7 +111,7 @@ def show(
     key_file: KeyFile = None,
 ) -> None:
     """Shows an audit as a page to read: what was found, since when, and what to do."""
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         if audit_id is None:
             latest, _ = orchestrator.audits(brand, limit=1)
             if not latest:

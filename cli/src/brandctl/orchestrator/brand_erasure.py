@@ -23,7 +23,7 @@ Wait = Annotated[
 ]
 
 
-class Erasures(ServiceClient):
+class ErasuresClient(ServiceClient):
     """A client of the orchestrator; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "orchestrator"
@@ -61,7 +61,7 @@ def erase(
 
         brandctl brands erase acme
     """
-    with Erasures.at(orchestrator_url, key_file) as erasures:
+    with ErasuresClient.at(orchestrator_url, key_file) as erasures:
         known = erasures.brand(brand)
         if known is not None and not yes:
             counters = known["agent"]["counters"]

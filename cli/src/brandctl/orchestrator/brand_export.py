@@ -16,7 +16,7 @@ import typer
 from brandctl.asking import AsJson, KeyFile, ServiceClient
 from brandctl.errors import UsageError
 from brandctl.orchestrator.client import OrchestratorUrl
-from brandctl.research.client import Research, ResearchUrl
+from brandctl.research.client import ResearchClient, ResearchUrl
 from brandctl.terminal import note, print_json
 
 _PAGE: Final = 50
@@ -28,7 +28,7 @@ Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Its slug.")]
 To = Annotated[Path | None, typer.Option(help="The file to write.", show_default="the standard output")]
 
 
-class Exports(ServiceClient):
+class ExportClient(ServiceClient):
     """A client of the orchestrator; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "orchestrator"
@@ -42,13 +42,13 @@ class Exports(ServiceClient):
             yield from page["items"]
 
 
-class Sites(Exports):
+class SiteExportClient(ExportClient):
     """What the publisher knows of it."""
 
     service = "publisher"
 
 
-class Posts(Exports):
+class PostsExportClient(ExportClient):
     """What social knows of it."""
 
     service = "social"
@@ -60,8 +60,8 @@ def export(
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     research_url: ResearchUrl = None,
-    publisher_url: Annotated[str | None, Sites.address_option()] = None,
-    social_url: Annotated[str | None, Posts.address_option()] = None,
+    publisher_url: Annotated[str | None, SiteExportClient.address_option()] = None,
+    social_url: Annotated[str | None, PostsExportClient.address_option()] = None,
     key_file: KeyFile = None,
 ) -> None:
     """Writes all that is known of a brand into a zip file: settings, keywords, joined and split subjects, articles with versions and decisions, schedules, posts, documents, measures.
@@ -78,8 +78,8 @@ def export(
     if to is None and (as_json or sys.stdout.isatty()):
         raise UsageError("say --to FILE, or send the output into one: brandctl brands export acme > acme.zip")
     with (
-        Exports.at(orchestrator_url, key_file) as exports,
-        Research.at(research_url, key_file) as research,
+        ExportClient.at(orchestrator_url, key_file) as exports,
+        ResearchClient.at(research_url, key_file) as research,
         nullcontext(sys.stdout.buffer) if to is None else to.open("wb") as out,
         ExitStack() as stack,
     ):
@@ -88,8 +88,12 @@ def export(
             brand,
             exports,
             research,
-            stack.enter_context(sites) if (sites := _known(Sites, publisher_url, key_file)) else None,
-            stack.enter_context(posts) if (posts := _known(Posts, social_url, key_file)) else None,
+            stack.enter_context(sites)
+            if (sites := _known(SiteExportClient, publisher_url, key_file))
+            else None,
+            stack.enter_context(posts)
+            if (posts := _known(PostsExportClient, social_url, key_file))
+            else None,
         )
     if as_json:
         print_json(manifest)
@@ -98,12 +102,12 @@ def export(
             f"{brand}: {manifest['articles']} articles, {manifest['versions']} versions, {manifest['keywords']} keywords,"
             f" {manifest['posts']} posts, {manifest['schedules']} schedules, {manifest['documents']} documents"
         )
-    for what, service in (("measured", Sites.service), ("received", Posts.service)):
+    for what, service in (("measured", SiteExportClient.service), ("received", PostsExportClient.service)):
         if manifest[what] is None:
             note(f"without what is {what}: say where {service} is, --{service}-url URL")
 
 
-_Asked = TypeVar("_Asked", bound=Exports)
+_Asked = TypeVar("_Asked", bound=ExportClient)
 
 
 def _known(client: type[_Asked], url: str | None, key_file: Path | None) -> _Asked | None:
@@ -117,10 +121,10 @@ def _known(client: type[_Asked], url: str | None, key_file: Path | None) -> _Ask
 def _write(
     out: IO[bytes],
     brand: str,
-    exports: Exports,
-    research: Research,
-    sites: Sites | None,
-    posts: Posts | None,
+    exports: ExportClient,
+    research: ResearchClient,
+    sites: SiteExportClient | None,
+    posts: PostsExportClient | None,
 ) -> dict[str, Any]:
     """Nothing but the part in hand is held in memory, however much there is."""
     path = f"/v1/brands/{quote(brand, safe='')}"
@@ -142,7 +146,7 @@ def _write(
     return manifest
 
 
-def _keywords(archive: ZipFile, brand: str, exports: Exports) -> dict[str, int]:
+def _keywords(archive: ZipFile, brand: str, exports: ExportClient) -> dict[str, int]:
     """`keywords.jsonl`, each with its cycle and its posts."""
     cycles, posts = 0, 0
 
@@ -158,7 +162,7 @@ def _keywords(archive: ZipFile, brand: str, exports: Exports) -> dict[str, int]:
     return {"cycles": cycles, "keywords": keywords, "posts": posts}
 
 
-def _articles(archive: ZipFile, path: str, exports: Exports) -> dict[str, int]:
+def _articles(archive: ZipFile, path: str, exports: ExportClient) -> dict[str, int]:
     """A folder for each, with a file of Markdown and one of facts for each of its versions."""
     articles, versions = 0, 0
     for draft in exports.all(f"{path}/content"):
@@ -178,7 +182,7 @@ def _articles(archive: ZipFile, path: str, exports: Exports) -> dict[str, int]:
     return {"articles": articles, "versions": versions}
 
 
-def _measures(archive: ZipFile, path: str, sites: Sites) -> int:
+def _measures(archive: ZipFile, path: str, sites: SiteExportClient) -> int:
     """`measures.json`, of each day and channel, and `measured.jsonl`, of each article that was looked at or reached."""
     days = str(_MOST_DAYS)
     whole = sites.one(f"{path}/measures", days=days, limit=1)
@@ -186,13 +190,13 @@ def _measures(archive: ZipFile, path: str, sites: Sites) -> int:
     return _lines(archive, "measured.jsonl", sites.all(f"{path}/measures", days=days))
 
 
-def _schedules(path: str, exports: Exports) -> Iterator[dict[str, Any]]:
+def _schedules(path: str, exports: ExportClient) -> Iterator[dict[str, Any]]:
     """With the whole lists of their keywords."""
     for schedule in exports.all(f"{path}/schedules"):
         yield exports.one(f"{path}/schedules/{schedule['name']}")
 
 
-def _subjects(archive: ZipFile, path: str, exports: Exports) -> dict[str, int]:
+def _subjects(archive: ZipFile, path: str, exports: ExportClient) -> dict[str, int]:
     """`subject-decisions.jsonl`: the joins and splits that people have made and that hold. What is distinct stands with keywords and schedules."""
     decisions = exports.all(f"{path}/subject-decisions")
     return {"subject_decisions": _lines(archive, "subject-decisions.jsonl", decisions)}

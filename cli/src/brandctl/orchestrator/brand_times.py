@@ -16,7 +16,7 @@ HELP: Final = 'such as "2027-03-01 09:00", by the clocks of the brand, or 2027-0
 """For the help of an option that takes such a time."""
 
 
-class BrandClocks(ServiceClient):
+class BrandTimesClient(ServiceClient):
     """A client of the orchestrator; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "orchestrator"
@@ -58,7 +58,7 @@ def _parse(typed: str) -> datetime:
 
 
 def _zone(slug: str, orchestrator_url: str | None, key_file: Path | None) -> str:
-    with BrandClocks.at(orchestrator_url, key_file) as clocks:
+    with BrandTimesClient.at(orchestrator_url, key_file) as clocks:
         return clocks.zone(slug)
 
 

@@ -11,7 +11,7 @@ import typer
 from brandctl.asking import AsJson, KeyFile, ServiceClient, ServiceError
 from brandctl.errors import UsageError
 from brandctl.listing import Limit, Listing
-from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl
+from brandctl.orchestrator.client import OrchestratorClient, OrchestratorUrl
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
 
@@ -20,7 +20,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help=f"""Brands: who writes and how, what is seen before it is published, how much a day, and when it is quiet.
 
-{Orchestrator.help()}
+{OrchestratorClient.help()}
 
 For example:
 
@@ -39,18 +39,18 @@ _SETTINGS: Final = (
 Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Its slug.")]
 
 
-class Writer(StrEnum):
+class WriterChoice(StrEnum):
     EXTRACTIVE = "extractive"
     MODEL = "model"
 
 
-class Approval(StrEnum):
+class ApprovalChoice(StrEnum):
     EVERYTHING = "everything"
     FIRST = "first"
     NOTHING = "nothing"
 
 
-class PostsApproval(StrEnum):
+class PostApprovalChoice(StrEnum):
     EVERYTHING = "everything"
     NOTHING = "nothing"
 
@@ -59,7 +59,7 @@ DEFAULT_UNREVIEWED: Final = 5
 """As the orchestrator has it where nothing is said."""
 
 
-class Setting(StrEnum):
+class BrandSetting(StrEnum):
     """What need not be set."""
 
     DESCRIPTION = "description"
@@ -82,17 +82,17 @@ class Setting(StrEnum):
     @property
     def cleared(self) -> Any:
         match self:
-            case Setting.DESCRIPTION | Setting.TONE | Setting.AUDIENCE:
+            case BrandSetting.DESCRIPTION | BrandSetting.TONE | BrandSetting.AUDIENCE:
                 return ""
-            case Setting.CHANNELS | Setting.FORBIDDEN_WORDS:
+            case BrandSetting.CHANNELS | BrandSetting.FORBIDDEN_WORDS:
                 return []
-            case Setting.MAX_UNREVIEWED_DRAFTS:
+            case BrandSetting.MAX_UNREVIEWED_DRAFTS:
                 return DEFAULT_UNREVIEWED
             case _:
                 return None
 
 
-class Brands(ServiceClient):
+class BrandsClient(ServiceClient):
     """A client of the orchestrator; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "orchestrator"
@@ -178,7 +178,7 @@ def list_brands(
 
         brandctl brands list --json | jq -r '.items[] | select(.waits) | .slug'
     """
-    with Brands.at(orchestrator_url, key_file) as brands:
+    with BrandsClient.at(orchestrator_url, key_file) as brands:
         answer = brands.page(after=after, limit=limit)
     _BRANDS.show(answer["items"], answer, as_json=as_json, more=answer["next"])
 
@@ -196,7 +196,7 @@ def show(
 
         brandctl brands show acme --json | jq .agent.counters
     """
-    with Brands.at(orchestrator_url, key_file) as brands:
+    with BrandsClient.at(orchestrator_url, key_file) as brands:
         _show(brands.brand(brand), as_json=as_json)
 
 
@@ -206,7 +206,7 @@ def set_brand(
     name: Annotated[str | None, typer.Option(help="As readers see it; a new brand must have one.")] = None,
     description: Annotated[str | None, typer.Option(help="Shown on its site.")] = None,
     language: Annotated[str | None, typer.Option(help="Of what is written: en, pt-BR.")] = None,
-    writer: Annotated[Writer | None, typer.Option(help="Quotations, or a language model.")] = None,
+    writer: Annotated[WriterChoice | None, typer.Option(help="Quotations, or a language model.")] = None,
     tone: Annotated[str | None, typer.Option(help="How what a model writes should read.")] = None,
     audience: Annotated[str | None, typer.Option(help="For whom a model writes.")] = None,
     words: Annotated[int | None, typer.Option(help="Of an article of a model.")] = None,
@@ -214,7 +214,7 @@ def set_brand(
         list[str] | None, typer.Option(help="A word or phrase that it does without; repeat for all.")
     ] = None,
     approval: Annotated[
-        Approval | None, typer.Option(help="Which articles wait until a person has approved them.")
+        ApprovalChoice | None, typer.Option(help="Which articles wait until a person has approved them.")
     ] = None,
     target: Annotated[str | None, typer.Option(help="Where articles are published: site.")] = None,
     targets: Annotated[
@@ -225,7 +225,7 @@ def set_brand(
         list[str] | None, typer.Option(help="Where they are promoted, such as feed; repeat for all.")
     ] = None,
     posts_approval: Annotated[
-        PostsApproval | None, typer.Option(help="Which posts wait until a person has approved them.")
+        PostApprovalChoice | None, typer.Option(help="Which posts wait until a person has approved them.")
     ] = None,
     short_links: Annotated[
         bool | None,
@@ -253,7 +253,7 @@ def set_brand(
     time_zone: Annotated[
         str | None, typer.Option(help="Whose clocks these are.", show_default="as before, or UTC")
     ] = None,
-    clear: Annotated[list[Setting] | None, typer.Option(help="Have it as if never set; repeat.")] = None,
+    clear: Annotated[list[BrandSetting] | None, typer.Option(help="Have it as if never set; repeat.")] = None,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
@@ -296,7 +296,7 @@ def set_brand(
         changes[setting.field] = setting.cleared
     if not changes:
         raise UsageError("say what is to change; brandctl brands set --help lists what there is")
-    with Brands.at(orchestrator_url, key_file) as brands:
+    with BrandsClient.at(orchestrator_url, key_file) as brands:
         _show(brands.change(brand, changes), as_json=as_json)
 
 
@@ -310,7 +310,7 @@ def _controlling(action: str, what_it_does: str) -> None:
         orchestrator_url: OrchestratorUrl = None,
         key_file: KeyFile = None,
     ) -> None:
-        with Brands.at(orchestrator_url, key_file) as brands:
+        with BrandsClient.at(orchestrator_url, key_file) as brands:
             brands.control(brand, action)
             found = brands.brand(brand)
         if as_json:
@@ -354,7 +354,7 @@ def _standing(found: dict[str, Any]) -> str:
     waits = found["agent"]["waits"]
     if waits:
         return f"{found['slug']}: nothing more is begun, {waits}"
-    if found["approval"] == Approval.EVERYTHING:
+    if found["approval"] == ApprovalChoice.EVERYTHING:
         # Often nobody said so: it follows from a writer or a target.
         return (
             f"{found['slug']} goes on by itself; its articles wait until you approve them (brandctl drafts list),"

@@ -18,7 +18,7 @@ WAITING: Final = "waiting"
 """That of a cycle of which nothing happens before a person decides."""
 
 
-class Post(BaseModel):
+class KeywordPost(BaseModel):
     platform: str
     url: str
 
@@ -33,7 +33,7 @@ class KeywordProgress(BaseModel):
     """Why its article is not being written right now."""
     published_url: str | None = None
     has_standing_article: bool = False
-    posts: tuple[Post, ...] = ()
+    posts: tuple[KeywordPost, ...] = ()
 
     @property
     def ended(self) -> bool:
@@ -51,7 +51,7 @@ class KeywordProgress(BaseModel):
                 return False
 
 
-class Cycle(BaseModel):
+class CycleKeywords(BaseModel):
     cycle_id: str
     correlation_id: str
     keywords: tuple[KeywordProgress, ...]
@@ -62,7 +62,7 @@ class Cycle(BaseModel):
         return all(keyword.ended for keyword in self.keywords)
 
 
-class HeldUp(BaseModel):
+class CyclePause(BaseModel):
     """Why nothing more of a cycle is begun; `drafts`: so many that nobody has reviewed are the reason."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -71,7 +71,7 @@ class HeldUp(BaseModel):
     drafts: int | None = None
 
 
-class Progress(BaseModel):
+class CycleProgress(BaseModel):
     """How far a cycle is: `total` = `pending` + `processing` + `waiting` + `completed` + `failed`."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -91,7 +91,7 @@ class Progress(BaseModel):
     not_sent: int
     drafts_waiting: int = 0
     posts_waiting: int = 0
-    held_up: HeldUp | None = None
+    held_up: CyclePause | None = None
     created_at: datetime
 
     @property
@@ -119,11 +119,11 @@ class KeywordsPage(BaseModel):
     next: int | None
 
 
-class _Cycles(BaseModel):
-    items: tuple[Progress, ...]
+class _CycleList(BaseModel):
+    items: tuple[CycleProgress, ...]
 
 
-class Measure(BaseModel):
+class QualityMeasure(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     name: str
@@ -139,14 +139,14 @@ class Measure(BaseModel):
         return ", ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
 
 
-class Score(BaseModel):
+class QualityScore(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     title: str
     keyword: str
     published_url: str | None
     held_for: tuple[str, ...]
-    measures: tuple[Measure, ...]
+    measures: tuple[QualityMeasure, ...]
 
 
 class Schedule(BaseModel):
@@ -165,7 +165,7 @@ class Schedule(BaseModel):
     next: tuple[datetime, ...]
 
 
-class Firing(BaseModel):
+class ScheduleRun(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     due_at: datetime
@@ -177,7 +177,7 @@ class Firing(BaseModel):
     failure: str | None
 
 
-class AuditNote(BaseModel):
+class AuditSummary(BaseModel):
     """An audit in a list."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -191,7 +191,7 @@ class AuditNote(BaseModel):
     """Kinds of which there are more than are told."""
 
 
-class Finding(BaseModel):
+class AuditFinding(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     kind: str
@@ -201,18 +201,18 @@ class Finding(BaseModel):
     advice: str
 
 
-class Audit(AuditNote):
-    findings: tuple[Finding, ...]
+class Audit(AuditSummary):
+    findings: tuple[AuditFinding, ...]
     notes: tuple[str, ...] = ()
     """What could not be looked at, and why."""
 
 
-class _Audits(BaseModel):
-    items: tuple[AuditNote, ...]
+class _AuditList(BaseModel):
+    items: tuple[AuditSummary, ...]
 
 
-class _Firings(BaseModel):
-    items: tuple[Firing, ...]
+class _ScheduleRunList(BaseModel):
+    items: tuple[ScheduleRun, ...]
 
 
 class Subject(BaseModel):
@@ -224,35 +224,35 @@ class Subject(BaseModel):
     in_hand: bool
 
 
-class _Subjects(BaseModel):
+class _SubjectList(BaseModel):
     items: tuple[Subject, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Brand:
+class BrandForm:
     slug: str
     name: str
     description: str
     writer: str = "extractive"
 
 
-class _Submitted(BaseModel):
+class _SubmitAnswer(BaseModel):
     cycle_id: str
 
 
-class Orchestrator(ServiceClient):
+class OrchestratorClient(ServiceClient):
     """A client; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "orchestrator"
 
-    def put_brand(self, brand: Brand) -> None:
+    def put_brand(self, brand: BrandForm) -> None:
         body = {"name": brand.name, "description": brand.description, "writer": brand.writer}
         self._ask("PUT", _of(brand.slug), json=body)
 
     def submit(self, slug: str, keywords: Sequence[str]) -> str:
         """Hands in the keywords; returns the id of their cycle."""
         answer = self._ask("POST", f"{_of(slug)}/research", json={"keywords": list(keywords)})
-        return self._read(_Submitted, answer).cycle_id
+        return self._read(_SubmitAnswer, answer).cycle_id
 
     def submit_list(
         self,
@@ -278,29 +278,29 @@ class Orchestrator(ServiceClient):
                 "distinct": "true" if distinct else None,
             },
         )
-        self._read(_Submitted, answer)
+        self._read(_SubmitAnswer, answer)
         return answer
 
-    def cycle(self, cycle_id: str) -> Cycle:
+    def cycle(self, cycle_id: str) -> CycleKeywords:
         """With all its keywords."""
-        cycle = self._read(Cycle, self._ask("GET", f"/v1/cycles/{quote(cycle_id, safe='')}"))
+        cycle = self._read(CycleKeywords, self._ask("GET", f"/v1/cycles/{quote(cycle_id, safe='')}"))
         while cycle.next is not None:
             page, _ = self.keywords(UUID(cycle.cycle_id), after=cycle.next)
             cycle = cycle.model_copy(update={"keywords": (*cycle.keywords, *page.items), "next": page.next})
         return cycle
 
-    def progress(self, cycle_id: UUID) -> tuple[Progress, dict[str, Any]]:
+    def progress(self, cycle_id: UUID) -> tuple[CycleProgress, dict[str, Any]]:
         """How far a cycle is; also as it was answered."""
         answer = self._ask("GET", f"/v1/cycles/{cycle_id}")
-        return self._read(Progress, answer), answer
+        return self._read(CycleProgress, answer), answer
 
     def cycles(
         self, *, brand: str | None, state: str | None, after: UUID | None, limit: int
-    ) -> tuple[tuple[Progress, ...], dict[str, Any]]:
+    ) -> tuple[tuple[CycleProgress, ...], dict[str, Any]]:
         """The latest cycles; also as they were answered."""
         wanted = {"brand": brand, "state": state, "after": after}
         answer = self._entries("/v1/cycles", wanted, limit=limit)
-        return self._read(_Cycles, answer).items, answer
+        return self._read(_CycleList, answer).items, answer
 
     def keywords(
         self, cycle_id: UUID, *, state: str | None = None, after: int = 0, limit: int = MAX_PAGE
@@ -310,15 +310,15 @@ class Orchestrator(ServiceClient):
         answer = self._ask("GET", f"/v1/cycles/{cycle_id}/keywords", params=wanted)
         return self._read(KeywordsPage, answer), answer
 
-    def control(self, cycle_id: UUID, action: str) -> tuple[Progress, dict[str, Any]]:
+    def control(self, cycle_id: UUID, action: str) -> tuple[CycleProgress, dict[str, Any]]:
         """Pauses, resumes or cancels a cycle, and says how far it is; also as it was answered."""
         answer = self._ask("POST", f"/v1/cycles/{cycle_id}/{action}")
-        return self._read(Progress, answer), answer
+        return self._read(CycleProgress, answer), answer
 
-    def score(self, content_id: UUID) -> tuple[Score, dict[str, Any]]:
+    def score(self, content_id: UUID) -> tuple[QualityScore, dict[str, Any]]:
         """What was measured of an article; also as it was answered."""
         answer = self._ask("GET", f"/v1/content/{content_id}/score")
-        return self._read(Score, answer), answer
+        return self._read(QualityScore, answer), answer
 
     def placements(self, content_id: UUID) -> dict[str, Any]:
         """At which targets an article is."""
@@ -350,10 +350,10 @@ class Orchestrator(ServiceClient):
     def remove_schedule(self, slug: str, name: str) -> None:
         self._ask("DELETE", _schedule(slug, name))
 
-    def firings(self, slug: str, name: str) -> tuple[tuple[Firing, ...], dict[str, Any]]:
+    def firings(self, slug: str, name: str) -> tuple[tuple[ScheduleRun, ...], dict[str, Any]]:
         """The latest."""
         answer = self._ask("GET", f"{_schedule(slug, name)}/firings")
-        return self._read(_Firings, answer).items, answer
+        return self._read(_ScheduleRunList, answer).items, answer
 
     def subjects(
         self, slug: str, *, keyword: str | None, after: str | None, limit: int
@@ -361,7 +361,7 @@ class Orchestrator(ServiceClient):
         """Those that have an article or are in hand, or the one that `keyword` names; also as they were answered."""
         wanted = {"keyword": keyword, "after": after, "limit": limit}
         answer = self._ask("GET", f"{_of(slug)}/subjects", params=wanted)
-        return self._read(_Subjects, answer).items, answer
+        return self._read(_SubjectList, answer).items, answer
 
     def subject_decisions(self, slug: str) -> Iterator[dict[str, Any]]:
         """The joins and splits that hold, the latest first."""
@@ -379,18 +379,18 @@ class Orchestrator(ServiceClient):
 
     def audits(
         self, slug: str, *, limit: int, after: UUID | None = None
-    ) -> tuple[tuple[AuditNote, ...], dict[str, Any]]:
+    ) -> tuple[tuple[AuditSummary, ...], dict[str, Any]]:
         """The latest; also as they were answered."""
         wanted = {"after": after, "limit": limit}
         answer = self._ask("GET", f"{_of(slug)}/audits", params=wanted)
-        return self._read(_Audits, answer).items, answer
+        return self._read(_AuditList, answer).items, answer
 
     def audit(self, slug: str, audit_id: UUID) -> tuple[Audit, dict[str, Any]]:
         answer = self._ask("GET", f"{_of(slug)}/audits/{audit_id}")
         return self._read(Audit, answer), answer
 
 
-OrchestratorUrl = Annotated[str | None, Orchestrator.address_option()]
+OrchestratorUrl = Annotated[str | None, OrchestratorClient.address_option()]
 
 
 def _of(slug: str) -> str:

@@ -7,8 +7,8 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile
 from brandctl.listing import AfterId, Limit, Listing, OfBrand
-from brandctl.orchestrator.articles import Articles
-from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl, Score
+from brandctl.orchestrator.articles import ArticlesClient
+from brandctl.orchestrator.client import OrchestratorClient, OrchestratorUrl, QualityScore
 from brandctl.short_ids import parse_id
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
@@ -18,7 +18,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help=f"""The articles of all cycles: find them, see how good they are as far as that can be counted, and at which targets.
 
-{Orchestrator.help()}
+{OrchestratorClient.help()}
 
 For example:
 
@@ -74,7 +74,7 @@ def list_articles(
 
         brandctl content list --brand acme --search "cold brew"
     """
-    with Articles.at(orchestrator_url, key_file) as articles:
+    with ArticlesClient.at(orchestrator_url, key_file) as articles:
         answer = articles.page(
             brand=brand, q=search, after=None if after is None else str(after), limit=limit
         )
@@ -94,7 +94,7 @@ def score(
 
         brandctl content score 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --json | jq '.measures[] | select(.holds | not)'
     """
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         found, answer = orchestrator.score(content_id)
     if as_json:
         print_json(answer)
@@ -119,7 +119,7 @@ def targets(
 
         brandctl content targets 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --json | jq '.items[] | select(.state == "failed")'
     """
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         _show_places(orchestrator.placements(content_id), as_json=as_json)
 
 
@@ -142,7 +142,7 @@ def publish(
 
         brandctl content publish 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f company-blog --overwrite
     """
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         _show_places(orchestrator.place(content_id, target, overwrite=overwrite), as_json=as_json)
 
 
@@ -157,7 +157,7 @@ def _show_places(places: dict[str, Any], *, as_json: bool) -> None:
     show_table(("target", "state", "address", "reason"), [home, *others])
 
 
-def _state(found: Score) -> str:
+def _state(found: QualityScore) -> str:
     if found.held_for:
         return f"needs a review: {'; '.join(found.held_for)}"
     if not found.measures:

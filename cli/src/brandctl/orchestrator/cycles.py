@@ -8,7 +8,7 @@ import typer
 
 from brandctl.asking import MAX_PAGE, AsJson, KeyFile
 from brandctl.listing import AfterId, Listing, OfBrand
-from brandctl.orchestrator.client import KeywordProgress, Orchestrator, OrchestratorUrl, Progress
+from brandctl.orchestrator.client import CycleProgress, KeywordProgress, OrchestratorClient, OrchestratorUrl
 from brandctl.orchestrator.watching import told, what_to_look_at
 from brandctl.short_ids import parse_id
 from brandctl.tables import show_table
@@ -19,7 +19,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help=f"""Batches of keywords: how far they are, what became of each keyword; pause, resume and cancel them.
 
-{Orchestrator.help()}
+{OrchestratorClient.help()}
 
 For example:
 
@@ -38,7 +38,7 @@ _COLOURS: Final = {
     "failed": "red",
     "cancelled": "red",
 }
-_CYCLES: Final = Listing[Progress](
+_CYCLES: Final = Listing[CycleProgress](
     {
         "id": lambda cycle: str(cycle.cycle_id),
         "brand": lambda cycle: cycle.brand_slug,
@@ -80,7 +80,7 @@ def list_cycles(
 
         brandctl cycles list --brand acme
     """
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         found, answer = orchestrator.cycles(brand=brand, state=state, after=after, limit=limit)
     _CYCLES.show(found, answer, as_json=as_json, more=answer.get("next"))
     _note_what_waits(found)
@@ -103,7 +103,7 @@ def show(
 
         brandctl cycles show 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --state failed --json | jq -r '.keywords[].keyword'
     """
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         progress, answer = orchestrator.progress(cycle_id)
         keywords, told_keywords, more = _keywords(orchestrator, cycle_id, state, limit)
     if as_json:
@@ -130,7 +130,7 @@ def _controlling(action: str, what_it_does: str) -> None:
         orchestrator_url: OrchestratorUrl = None,
         key_file: KeyFile = None,
     ) -> None:
-        with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+        with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
             progress, answer = orchestrator.control(cycle_id, action)
         if as_json:
             print_json(answer)
@@ -148,11 +148,11 @@ _controlling(
 )
 
 
-def _how_far(progress: Progress) -> str:
+def _how_far(progress: CycleProgress) -> str:
     return f"{progress.brand_slug}, {progress.state}: {told(progress)}; {progress.not_sent} not sent yet"
 
 
-def _note_what_waits(cycles: Sequence[Progress]) -> None:
+def _note_what_waits(cycles: Sequence[CycleProgress]) -> None:
     """What keeps them from going on, and how to look at it."""
     held = {
         f"{each.brand_slug}, held up: {each.held_up.reason}"
@@ -164,7 +164,7 @@ def _note_what_waits(cycles: Sequence[Progress]) -> None:
 
 
 def _keywords(
-    orchestrator: Orchestrator, cycle_id: UUID, state: str | None, limit: int
+    orchestrator: OrchestratorClient, cycle_id: UUID, state: str | None, limit: int
 ) -> tuple[list[KeywordProgress], list[Any], int | None]:
     """So many keywords, read and as they were answered, and where they go on."""
     found: list[KeywordProgress] = []

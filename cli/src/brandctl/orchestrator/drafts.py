@@ -16,7 +16,7 @@ from brandctl.decisions import decide_each
 from brandctl.errors import CommandError, UsageError
 from brandctl.listing import MOST_OF_A_PAGE, AfterId, Limit, Listing, OfBrand
 from brandctl.orchestrator import brand_times
-from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl
+from brandctl.orchestrator.client import OrchestratorClient, OrchestratorUrl
 from brandctl.orchestrator.draft_file import DraftFile, DraftFileError, edited
 from brandctl.short_ids import parse_id
 from brandctl.terminal import note, out, print_json, printable
@@ -26,7 +26,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help=f"""What waits for a person, and what the person decides.
 
-{Orchestrator.help()}
+{OrchestratorClient.help()}
 
 For example:
 
@@ -76,7 +76,7 @@ Version = Annotated[
 ]
 
 
-class State(StrEnum):
+class DraftStateChoice(StrEnum):
     WAITING = "waiting"
     SCHEDULED = "scheduled"
     RETURNED = "returned"
@@ -86,7 +86,7 @@ class State(StrEnum):
     TAKEN_DOWN = "taken_down"
 
 
-class Drafts(ServiceClient):
+class DraftsClient(ServiceClient):
     """A client of the orchestrator; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "orchestrator"
@@ -117,7 +117,7 @@ class Drafts(ServiceClient):
 def list_drafts(
     brand: OfBrand = None,
     state: Annotated[
-        State | None,
+        DraftStateChoice | None,
         typer.Option(help="In this state alone.", show_default="all about which something is open"),
     ] = None,
     after: AfterId = None,
@@ -132,7 +132,7 @@ def list_drafts(
 
         brandctl drafts list --brand acme --json | jq -r '.items[].content_id'
     """
-    with Drafts.at(orchestrator_url, key_file) as drafts:
+    with DraftsClient.at(orchestrator_url, key_file) as drafts:
         answer = drafts.page(brand=brand, state=state, after=after, limit=limit)
     _DRAFTS.show(answer["items"], answer, as_json=as_json, more=answer["next"])
 
@@ -151,7 +151,7 @@ def show(
 
         brandctl drafts show 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f | less
     """
-    with Drafts.at(orchestrator_url, key_file) as drafts:
+    with DraftsClient.at(orchestrator_url, key_file) as drafts:
         draft = drafts.draft(content_id)
         found = drafts.version(content_id, version or draft["version"])
     if as_json:
@@ -183,7 +183,7 @@ def diff(
 
         brandctl drafts diff 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --from 1 --to 3
     """
-    with Drafts.at(orchestrator_url, key_file) as drafts:
+    with DraftsClient.at(orchestrator_url, key_file) as drafts:
         newest = second or int(drafts.draft(content_id)["version"])
         answer = drafts.difference(content_id, first or max(newest - 1, 1), newest)
     if as_json:
@@ -240,7 +240,7 @@ def approve(
         raise UsageError("give the ids of drafts, or --all with --brand BRAND")
     if version is not None and (everything or len(content_ids or ()) > 1):
         raise UsageError("--version is of one draft; leave it out, and the newest versions are approved")
-    with Drafts.at(orchestrator_url, key_file) as drafts:
+    with DraftsClient.at(orchestrator_url, key_file) as drafts:
         wanted = _waiting(drafts, brand, yes=yes) if brand else dict.fromkeys(content_ids or (), version)
 
         def decide(content_id: UUID) -> dict[str, Any]:
@@ -268,7 +268,7 @@ def unschedule(
 
         brandctl drafts unschedule 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
     """
-    with Drafts.at(orchestrator_url, key_file) as drafts:
+    with DraftsClient.at(orchestrator_url, key_file) as drafts:
         _decided(drafts.decide(content_id, "unschedule"), as_json=as_json)
 
 
@@ -287,7 +287,7 @@ def send_back(
 
         brandctl drafts return 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f -m "Say how long it keeps."
     """
-    with Drafts.at(orchestrator_url, key_file) as drafts:
+    with DraftsClient.at(orchestrator_url, key_file) as drafts:
         seen = version or drafts.draft(content_id)["version"]
         _decided(drafts.decide(content_id, "return", version=seen, comment=comment), as_json=as_json)
 
@@ -307,7 +307,7 @@ def reject(
 
         brandctl drafts reject 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --reason "We do not sell that any more."
     """
-    with Drafts.at(orchestrator_url, key_file) as drafts:
+    with DraftsClient.at(orchestrator_url, key_file) as drafts:
         seen = version or drafts.draft(content_id)["version"]
         _decided(drafts.decide(content_id, "reject", version=seen, reason=reason), as_json=as_json)
 
@@ -328,7 +328,7 @@ def take_down(
 
         brandctl drafts take-down 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --reason "The recipe is wrong."
     """
-    with Drafts.at(orchestrator_url, key_file) as drafts:
+    with DraftsClient.at(orchestrator_url, key_file) as drafts:
         _decided(drafts.decide(content_id, "take-down", reason=reason), as_json=as_json)
 
 
@@ -352,7 +352,7 @@ def delete(
 
         brandctl drafts delete 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --reason "It was about a person."
     """
-    with Drafts.at(orchestrator_url, key_file) as drafts:
+    with DraftsClient.at(orchestrator_url, key_file) as drafts:
         if not yes:
             draft = drafts.draft(content_id)
             confirm(f"Delete “{draft['title']}” of {draft['brand_slug']}, with all its versions, for good?")
@@ -382,7 +382,7 @@ def looked(
         brandctl drafts looked acme
         brandctl drafts looked --draft 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
     """
-    with Drafts.at(orchestrator_url, key_file) as drafts:
+    with DraftsClient.at(orchestrator_url, key_file) as drafts:
         if brand is not None and draft is None:
             answer, seen = drafts.looked(brand), f"what waits of {printable(brand)}"
         elif draft is not None and brand is None:
@@ -418,7 +418,7 @@ def edit(
 
         brandctl drafts edit 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
     """
-    with Drafts.at(orchestrator_url, key_file) as drafts:
+    with DraftsClient.at(orchestrator_url, key_file) as drafts:
         kept = file
         if kept is None:
             newest = drafts.draft(content_id)["version"]
@@ -439,12 +439,12 @@ def edit(
     _decided(answer, as_json=as_json)
 
 
-def _waiting(drafts: Drafts, brand: str, *, yes: bool) -> dict[UUID, int | None]:
+def _waiting(drafts: DraftsClient, brand: str, *, yes: bool) -> dict[UUID, int | None]:
     """The version of each draft of the brand that waits, as it is listed; a person has agreed to approve them."""
     found: list[dict[str, Any]] = []
     after: str | None = None
     while True:
-        page = drafts.page(brand=brand, state=State.WAITING, after=after, limit=MOST_OF_A_PAGE)
+        page = drafts.page(brand=brand, state=DraftStateChoice.WAITING, after=after, limit=MOST_OF_A_PAGE)
         found += page["items"]
         after = page["next"]
         if after is None:

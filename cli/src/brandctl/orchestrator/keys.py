@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from brandctl.asking import AsJson, KeyFile, ServiceClient
 from brandctl.errors import CommandError, UsageError
 from brandctl.listing import Listing
-from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl
+from brandctl.orchestrator.client import OrchestratorClient, OrchestratorUrl
 from brandctl.short_ids import parse_reference
 from brandctl.terminal import note, print_json, printable
 
@@ -22,7 +22,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help=f"""API keys of the orchestrator: make, list, rotate and revoke them. It takes the service key, or a key with the scope admin.
 
-{Orchestrator.help()}
+{OrchestratorClient.help()}
 
 For example:
 
@@ -35,7 +35,7 @@ For example:
 _UNITS: Final = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 
 
-class Scope(StrEnum):
+class ScopeChoice(StrEnum):
     READ = "read"
     SUBMIT = "submit"
     REVIEW = "review"
@@ -43,7 +43,7 @@ class Scope(StrEnum):
     ADMIN = "admin"
 
 
-class Key(BaseModel):
+class ApiKey(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     key_id: str
@@ -64,24 +64,24 @@ class Key(BaseModel):
         return "expired" if self.is_expired else "open"
 
 
-class _NewKey(BaseModel):
+class _NewApiKey(BaseModel):
     key: str
-    about: Key
+    about: ApiKey
 
 
-class _Keys(ServiceClient):
+class _ApiKeysClient(ServiceClient):
     service = "orchestrator"
 
-    def create(self, wanted: dict[str, Any]) -> tuple[_NewKey, dict[str, Any]]:
+    def create(self, wanted: dict[str, Any]) -> tuple[_NewApiKey, dict[str, Any]]:
         answer = self._ask("POST", "/v1/keys", json=wanted)
-        return self._read(_NewKey, answer), answer
+        return self._read(_NewApiKey, answer), answer
 
-    def all(self) -> Iterator[tuple[Key, dict[str, Any]]]:
+    def all(self) -> Iterator[tuple[ApiKey, dict[str, Any]]]:
         """Page after page; each also as it was answered."""
         for page in self._pages("/v1/keys", {"limit": 200}):
-            yield from ((self._read(Key, item), item) for item in page["items"])
+            yield from ((self._read(ApiKey, item), item) for item in page["items"])
 
-    def named(self, name: str) -> Key:
+    def named(self, name: str) -> ApiKey:
         """The one with that id, or that name and not revoked."""
         for key, _ in self.all():
             if name == key.key_id or (name == key.name and key.revoked_at is None):
@@ -90,24 +90,24 @@ class _Keys(ServiceClient):
             f"there is no key {name} that is not revoked; brandctl keys list shows what there is"
         )
 
-    def rotate(self, key: Key, grace: timedelta) -> tuple[_NewKey, dict[str, Any]]:
+    def rotate(self, key: ApiKey, grace: timedelta) -> tuple[_NewApiKey, dict[str, Any]]:
         wanted = {"grace_seconds": int(grace.total_seconds())}
         answer = self._ask("POST", f"{_of(key)}/rotate", json=wanted)
-        return self._read(_NewKey, answer), answer
+        return self._read(_NewApiKey, answer), answer
 
-    def limit(self, key: Key, per_minute: int | None) -> tuple[Key, dict[str, Any]]:
+    def limit(self, key: ApiKey, per_minute: int | None) -> tuple[ApiKey, dict[str, Any]]:
         answer = self._ask("PATCH", _of(key), json={"per_minute": per_minute})
-        return self._read(Key, answer), answer
+        return self._read(ApiKey, answer), answer
 
-    def revoke(self, key: Key) -> None:
+    def revoke(self, key: ApiKey) -> None:
         self._ask("DELETE", _of(key))
 
 
-def _of(key: Key) -> str:
+def _of(key: ApiKey) -> str:
     return f"/v1/keys/{quote(key.key_id, safe='')}"
 
 
-_KEYS: Final = Listing[Key](
+_KEYS: Final = Listing[ApiKey](
     {
         "id": lambda key: key.key_id,
         "name": lambda key: key.name,
@@ -129,7 +129,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", parser=parse_reference, hel
 def create(
     name: Annotated[str, typer.Argument(help="Whose it is: what is done with it is done in this name.")],
     scope: Annotated[
-        list[Scope], typer.Option(help="What it opens, none includes another; say it for each.")
+        list[ScopeChoice], typer.Option(help="What it opens, none includes another; say it for each.")
     ],
     brand: Annotated[
         list[str] | None,
@@ -159,7 +159,7 @@ def create(
         wanted["expires_at"] = _moment(expires).isoformat()
     if limit is not None:
         wanted["per_minute"] = limit
-    with _Keys.at(orchestrator_url, key_file) as keys:
+    with _ApiKeysClient.at(orchestrator_url, key_file) as keys:
         made, answer = keys.create(wanted)
     _show(made, answer, as_json=as_json)
     note(
@@ -172,7 +172,7 @@ def list_keys(
     as_json: AsJson = False, orchestrator_url: OrchestratorUrl = None, key_file: KeyFile = None
 ) -> None:
     """Lists keys, what they open, and when they were used last; those that were revoked, too."""
-    with _Keys.at(orchestrator_url, key_file) as keys:
+    with _ApiKeysClient.at(orchestrator_url, key_file) as keys:
         found = list(keys.all())
     answers = {"items": [answer for _, answer in found]}
     _KEYS.show([key for key, _ in found], answers, as_json=as_json)
@@ -195,7 +195,7 @@ def rotate(
         brandctl keys rotate newsroom --grace 24h > newsroom.key
     """
     span = _span(grace, option="--grace")
-    with _Keys.at(orchestrator_url, key_file) as keys:
+    with _ApiKeysClient.at(orchestrator_url, key_file) as keys:
         made, answer = keys.rotate(keys.named(name), span)
     _show(made, answer, as_json=as_json)
     until = made.about.former_until
@@ -228,7 +228,7 @@ def limit_key(
 
         brandctl keys limit newsroom 1200
     """
-    with _Keys.at(orchestrator_url, key_file) as keys:
+    with _ApiKeysClient.at(orchestrator_url, key_file) as keys:
         key, answer = keys.limit(keys.named(name), per_minute)
     if as_json:
         print_json(answer)
@@ -243,7 +243,7 @@ def revoke(
     key_file: KeyFile = None,
 ) -> None:
     """Ends a key for good: from the next request on it opens nothing. Its name is free again."""
-    with _Keys.at(orchestrator_url, key_file) as keys:
+    with _ApiKeysClient.at(orchestrator_url, key_file) as keys:
         key = keys.named(name)
         keys.revoke(key)
     if as_json:
@@ -251,7 +251,7 @@ def revoke(
     note(f"{key.name} ({key.key_id}) is revoked")
 
 
-def _show(made: _NewKey, answer: dict[str, Any], *, as_json: bool) -> None:
+def _show(made: _NewApiKey, answer: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         print_json(answer)
     else:

@@ -23,7 +23,7 @@ class ListedKeyword(NamedTuple):
     is_distinct: bool | None = None
 
 
-class Priority(StrEnum):
+class PriorityChoice(StrEnum):
     HIGH = "high"
     NORMAL = "normal"
     LOW = "low"
@@ -97,9 +97,9 @@ def _cells(file: str, line: int, columns: Sequence[str], row: Sequence[str]) -> 
         )
     cells = dict(zip(columns, (cell.strip() for cell in row), strict=True))
     priority = cells.get("priority", "")
-    if priority and priority.casefold() not in set(Priority):
+    if priority and priority.casefold() not in set(PriorityChoice):
         raise UsageError(
-            f"{file}, line {line}: the priority '{priority}' is unknown; write {', '.join(Priority)}, or leave the cell empty"
+            f"{file}, line {line}: the priority '{priority}' is unknown; write {', '.join(PriorityChoice)}, or leave the cell empty"
         )
     if (distinct := cells.get("distinct", "")).casefold() not in _YES_OR_NO:
         raise UsageError(

@@ -8,7 +8,7 @@ import typer
 from brandctl.asking import AsJson, KeyFile
 from brandctl.listing import Listing
 from brandctl.orchestrator import brand_times
-from brandctl.orchestrator.client import Firing, Orchestrator, OrchestratorUrl, Schedule
+from brandctl.orchestrator.client import OrchestratorClient, OrchestratorUrl, Schedule, ScheduleRun
 from brandctl.orchestrator.keyword_files import ListedKeyword, read_keywords
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
@@ -20,7 +20,7 @@ app = typer.Typer(
 
 Each due time begins one cycle, whatever runs or crashes. Times that go by while nothing runs are caught up once.
 
-{Orchestrator.help()}
+{OrchestratorClient.help()}
 
 For example:
 
@@ -62,7 +62,7 @@ _SCHEDULES: Final = Listing[Schedule](
     nothing="there is none; make one with brandctl schedules set",
     colours={"active": "green", "paused": "yellow", "parked": "red", "ended": "dim"},
 )
-_FIRINGS: Final = Listing[Firing](
+_FIRINGS: Final = Listing[ScheduleRun](
     {
         "due": lambda firing: _moment(firing.due_at),
         "fired": lambda firing: _moment(firing.at),
@@ -146,7 +146,7 @@ def set_schedule(
         "priority": priority,
         "refresh": refresh or None,
     }
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         schedule, answer = orchestrator.put_schedule(
             brand, name, {key: value for key, value in wanted.items() if value is not None}
         )
@@ -161,7 +161,7 @@ def list_schedules(
     key_file: KeyFile = None,
 ) -> None:
     """Lists the schedules of a brand, with their state and the next firing."""
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         found = list(orchestrator.schedules(brand))
     _SCHEDULES.show([each for each, _ in found], [answer for _, answer in found], as_json=as_json)
 
@@ -175,7 +175,7 @@ def show(
     key_file: KeyFile = None,
 ) -> None:
     """Shows a schedule with its next three firings."""
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         _show(*orchestrator.schedule(brand, name), as_json=as_json)
 
 
@@ -188,7 +188,7 @@ def firings(
     key_file: KeyFile = None,
 ) -> None:
     """Shows what became of the latest due times: the cycle or audit that each began, or why it was given up."""
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         found, answer = orchestrator.firings(brand, name)
     _FIRINGS.show(found, answer, as_json=as_json)
 
@@ -204,7 +204,7 @@ def _changing(change: str, what_it_does: str) -> None:
         orchestrator_url: OrchestratorUrl = None,
         key_file: KeyFile = None,
     ) -> None:
-        with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+        with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
             schedule, answer = orchestrator.change_schedule(brand, name, change)
         if as_json:
             print_json(answer)
@@ -224,7 +224,7 @@ def remove(
     key_file: KeyFile = None,
 ) -> None:
     """Removes a schedule. What it has begun goes on."""
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         orchestrator.remove_schedule(brand, name)
     if as_json:
         print_json({"removed": name})

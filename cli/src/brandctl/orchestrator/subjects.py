@@ -6,7 +6,7 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile
 from brandctl.listing import Limit, Listing
-from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl, Subject
+from brandctl.orchestrator.client import OrchestratorClient, OrchestratorUrl, Subject
 from brandctl.terminal import note, print_json, printable
 
 app = typer.Typer(
@@ -17,7 +17,7 @@ app = typer.Typer(
 Keywords are folded where they say the same word for word. Where that is wrong, a person splits a keyword off; where two are one all the
 same, a person joins them. Both hold under all later rules.
 
-{Orchestrator.help()}
+{OrchestratorClient.help()}
 
 For example:
 
@@ -67,7 +67,7 @@ def list_subjects(
     key_file: KeyFile = None,
 ) -> None:
     """Lists the subjects of a brand, with the keywords on each, or what was joined and split."""
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         if decisions:
             decided = list(orchestrator.subject_decisions(brand))
             _DECISIONS.show(decided, {"items": decided}, as_json=as_json)
@@ -86,7 +86,7 @@ def join(
     key_file: KeyFile = None,
 ) -> None:
     """Makes the subjects of two keywords one; every article that stands is kept. The same again changes nothing."""
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         answer = orchestrator.decide_subject(brand, {"kind": "join", "keyword": keyword, "other": other})
     _show(answer, f"{answer.get('keyword')} and {answer.get('other')} are one subject", as_json=as_json)
 
@@ -100,7 +100,7 @@ def split(
     key_file: KeyFile = None,
 ) -> None:
     """Gives a keyword a subject to itself, or takes a join of it back. The same again changes nothing."""
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         answer = orchestrator.decide_subject(brand, {"kind": "split", "keyword": keyword})
     _show(answer, f"{answer.get('keyword')} is a subject of its own", as_json=as_json)
 

@@ -9,8 +9,8 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile, ServiceError
 from brandctl.errors import UsageError
-from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl
-from brandctl.orchestrator.keyword_files import Priority, is_table, read_file
+from brandctl.orchestrator.client import OrchestratorClient, OrchestratorUrl
+from brandctl.orchestrator.keyword_files import PriorityChoice, is_table, read_file
 from brandctl.orchestrator.watching import follow, went_well
 from brandctl.terminal import note, print_json, printable
 
@@ -35,7 +35,7 @@ def submit(
         bool, typer.Option("--csv", help="The list is a table, whatever it is called.")
     ] = False,
     priority: Annotated[
-        Priority | None,
+        PriorityChoice | None,
         typer.Option(help="Those of a higher one go first in their brand.", show_default="normal"),
     ] = None,
     refresh: Annotated[
@@ -81,7 +81,7 @@ def submit(
     else:
         body = read_file(file)
         media_type = _CSV if is_table(file, as_csv=as_csv) else _TEXT
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         answer = orchestrator.submit_list(
             brand, body, media_type, priority=priority, refresh=refresh, distinct=distinct, key=key
         )
@@ -99,7 +99,7 @@ def submit(
             note(f"watch them: brandctl watch {cycle_id}")
 
 
-def _note_what_holds_up(orchestrator: Orchestrator, cycle_id: UUID) -> None:
+def _note_what_holds_up(orchestrator: OrchestratorClient, cycle_id: UUID) -> None:
     """Says why nothing is begun for now: quiet hours, a pause, drafts that wait for review."""
     # A key may hand in keywords and read nothing; they are accepted all the same.
     with suppress(ServiceError):

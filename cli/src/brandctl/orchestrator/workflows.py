@@ -8,7 +8,7 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile, ServiceClient
 from brandctl.listing import AfterId, Limit, Listing, OfBrand
-from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl
+from brandctl.orchestrator.client import OrchestratorClient, OrchestratorUrl
 from brandctl.short_ids import parse_id
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
@@ -18,7 +18,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help=f"""How the writing of each article goes; and writing one again, or giving it up.
 
-{Orchestrator.help()}
+{OrchestratorClient.help()}
 
 For example:
 
@@ -43,7 +43,7 @@ ContentId = Annotated[
 ]
 
 
-class State(StrEnum):
+class WorkflowStateChoice(StrEnum):
     WAITING = "waiting"
     RUNNING = "running"
     STUCK = "stuck"
@@ -53,7 +53,7 @@ class State(StrEnum):
     CANCELLED = "cancelled"
 
 
-class Workflows(ServiceClient):
+class WorkflowsClient(ServiceClient):
     """A client of the orchestrator; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "orchestrator"
@@ -94,7 +94,9 @@ _WORKFLOWS: Final = Listing[dict[str, Any]](
 @app.command(name="list")
 def list_workflows(
     brand: OfBrand = None,
-    state: Annotated[State | None, typer.Option(help="In this state alone.", show_default="all")] = None,
+    state: Annotated[
+        WorkflowStateChoice | None, typer.Option(help="In this state alone.", show_default="all")
+    ] = None,
     after: AfterId = None,
     limit: Limit = 50,
     as_json: AsJson = False,
@@ -107,7 +109,7 @@ def list_workflows(
 
         brandctl workflows list --state stuck --json | jq -r '.items[].content_id'
     """
-    with Workflows.at(orchestrator_url, key_file) as workflows:
+    with WorkflowsClient.at(orchestrator_url, key_file) as workflows:
         answer = workflows.page(brand=brand, state=state, after=after, limit=limit)
     nothing = f"none is {state}" if state else ""
     _WORKFLOWS.show(answer["items"], answer, as_json=as_json, more=answer["next"], nothing=nothing)
@@ -126,7 +128,7 @@ def show(
 
         brandctl workflows show 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --json | jq '.steps[] | select(.tokens)'
     """
-    with Workflows.at(orchestrator_url, key_file) as workflows:
+    with WorkflowsClient.at(orchestrator_url, key_file) as workflows:
         found = workflows.workflow(content_id)
     if as_json:
         print_json(found)
@@ -166,7 +168,7 @@ def retry(
 
         brandctl workflows list --state stuck --json | jq -r '.items[].content_id' | xargs -n 1 brandctl workflows retry
     """
-    with Workflows.at(orchestrator_url, key_file) as workflows:
+    with WorkflowsClient.at(orchestrator_url, key_file) as workflows:
         _done(workflows.retry(content_id, anew=anew), "it is under way already", as_json=as_json)
 
 
@@ -183,7 +185,7 @@ def cancel(
 
         brandctl workflows cancel 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
     """
-    with Workflows.at(orchestrator_url, key_file) as workflows:
+    with WorkflowsClient.at(orchestrator_url, key_file) as workflows:
         _done(workflows.cancel(content_id), "it was cancelled already", as_json=as_json)
 
 

@@ -9,7 +9,7 @@ import httpx
 from brandctl.asking import ServiceClient, ServiceError
 
 
-class Sites(ServiceClient):
+class SitesClient(ServiceClient):
     """A client of the publisher; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "publisher"
@@ -95,4 +95,4 @@ def _target(brand: str, target: str) -> str:
     return f"{_brand(brand)}/targets/{quote(target, safe='')}"
 
 
-PublisherUrl = Annotated[str | None, Sites.address_option()]
+PublisherUrl = Annotated[str | None, SitesClient.address_option()]

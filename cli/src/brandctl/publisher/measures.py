@@ -10,8 +10,8 @@ import typer
 from brandctl.asking import AsJson, KeyFile, ServiceError
 from brandctl.errors import UsageError
 from brandctl.listing import Limit, Listing
-from brandctl.publisher.client import PublisherUrl, Sites
-from brandctl.social.client import Posts
+from brandctl.publisher.client import PublisherUrl, SitesClient
+from brandctl.social.client import PostsClient
 from brandctl.terminal import note
 
 _NO_POST: Final = "no post"
@@ -43,7 +43,7 @@ def measures(
     limit: Limit = 50,
     as_json: AsJson = False,
     publisher_url: PublisherUrl = None,
-    social_url: Annotated[str | None, Posts.address_option()] = None,
+    social_url: Annotated[str | None, PostsClient.address_option()] = None,
     key_file: KeyFile = None,
 ) -> None:
     """How often a brand's articles were looked at, and how often short links in its posts were followed, most first.
@@ -51,7 +51,7 @@ def measures(
     Without robots, cookies and addresses. Links are short where the brand wants that: brandctl brands set BRAND --short-links. Likes,
     shares and replies, as they stand now, where it wants those: brandctl posts set-rules BRAND CHANNEL --reach.
     """
-    with Sites.at(publisher_url, key_file) as sites:
+    with SitesClient.at(publisher_url, key_file) as sites:
         told = sites.measures(brand, days=days, last=last, after=after, limit=limit)
     received = _received(brand, told["items"], social_url, key_file)
     for article in told["items"]:
@@ -72,7 +72,7 @@ def _received(
     found: dict[str, Counter[str]] = {}
     asked = [each["content_id"] for each in articles]
     try:
-        with Posts.at(social_url, key_file) as posts:
+        with PostsClient.at(social_url, key_file) as posts:
             after: int | None = None
             while asked:
                 answer = posts.reach(brand, asked, after=after, limit=_MOST_POSTS)

@@ -7,8 +7,8 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile
 from brandctl.orchestrator.client import OrchestratorUrl
-from brandctl.orchestrator.drafts import Drafts
-from brandctl.publisher.client import PublisherUrl, Sites
+from brandctl.orchestrator.drafts import DraftsClient
+from brandctl.publisher.client import PublisherUrl, SitesClient
 from brandctl.short_ids import parse_id
 from brandctl.terminal import note, out, print_json, printable
 
@@ -28,9 +28,9 @@ def preview(
 
     Whoever has the link sees the article as it stands each time, until the link ends. Of a correction that waits, they see what is published.
     """
-    with Drafts.at(orchestrator_url, key_file) as drafts:
+    with DraftsClient.at(orchestrator_url, key_file) as drafts:
         brand = drafts.draft(content_id)["brand_slug"]
-    with Sites.at(publisher_url, key_file) as sites:
+    with SitesClient.at(publisher_url, key_file) as sites:
         made = sites.preview(brand, content_id, hours)
     if as_json:
         print_json(made)

@@ -13,7 +13,7 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile
 from brandctl.errors import CommandError, UsageError
-from brandctl.publisher.client import PublisherUrl, Sites
+from brandctl.publisher.client import PublisherUrl, SitesClient
 from brandctl.tables import show_table
 from brandctl.terminal import note, out, print_json, printable
 
@@ -22,7 +22,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help=f"""How a brand's site looks, and where it is found.
 
-{Sites.help()}
+{SitesClient.help()}
 
 For example:
 
@@ -38,13 +38,13 @@ _FILE: Final = re.compile(r"[a-z0-9-]+(?:/[a-z0-9_-][a-z0-9._-]*)+")
 Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Its slug.")]
 
 
-class Typefaces(StrEnum):
+class TypefacesChoice(StrEnum):
     SERIF = "serif"
     SANS = "sans"
     MIXED = "mixed"
 
 
-class Setting(StrEnum):
+class SiteSetting(StrEnum):
     """What can be taken back."""
 
     ACCENT = "accent"
@@ -59,7 +59,7 @@ def show(
     brand: Brand, as_json: AsJson = False, publisher_url: PublisherUrl = None, key_file: KeyFile = None
 ) -> None:
     """What is decided, and where the site is found."""
-    with Sites.at(publisher_url, key_file) as sites:
+    with SitesClient.at(publisher_url, key_file) as sites:
         _show(sites.site(brand), as_json=as_json)
 
 
@@ -70,7 +70,7 @@ def decide(
         str | None, typer.Option(metavar="#RRGGBB", help="Colour of links, tags and covers.")
     ] = None,
     typefaces: Annotated[
-        Typefaces | None, typer.Option(help="With serifs, without, or headings without.")
+        TypefacesChoice | None, typer.Option(help="With serifs, without, or headings without.")
     ] = None,
     tag: Annotated[
         list[str] | None,
@@ -81,7 +81,7 @@ def decide(
     address: Annotated[
         str | None, typer.Option(help="An origin of its own, such as https://blog.acme.example.")
     ] = None,
-    clear: Annotated[list[Setting] | None, typer.Option(help="Have it as if never set; repeat.")] = None,
+    clear: Annotated[list[SiteSetting] | None, typer.Option(help="Have it as if never set; repeat.")] = None,
     as_json: AsJson = False,
     publisher_url: PublisherUrl = None,
     key_file: KeyFile = None,
@@ -104,7 +104,7 @@ def decide(
         changes[setting.value] = None
     if not changes:
         raise UsageError("say what is to change; brandctl site set --help lists what there is")
-    with Sites.at(publisher_url, key_file) as sites:
+    with SitesClient.at(publisher_url, key_file) as sites:
         _show(sites.decide(brand, changes), as_json=as_json)
 
 
@@ -132,7 +132,7 @@ def export(
     is_archive = to.suffix == ".zip"
     if not is_archive and to.exists() and not (to.is_dir() and not any(to.iterdir())):
         raise UsageError(f"{to} is there and not an empty folder: name another, or empty it")
-    with Sites.at(publisher_url, key_file) as sites, TemporaryFile() as archive:
+    with SitesClient.at(publisher_url, key_file) as sites, TemporaryFile() as archive:
         sites.export(brand, archive, address)
         with _opened(archive) as files:
             names = [name for name in files.namelist() if _FILE.fullmatch(name)]
@@ -178,7 +178,7 @@ def newsletter(
     """An article as HTML that mail programs show: styles at each element, whole addresses, nothing that tells who has read it."""
     if to is None and sys.stdout.isatty():
         raise UsageError("say --to FILE, or send the output into one")
-    with Sites.at(publisher_url, key_file) as sites:
+    with SitesClient.at(publisher_url, key_file) as sites:
         document = sites.newsletter(brand, article)
     if to is None:
         sys.stdout.write(document)
@@ -195,7 +195,7 @@ def views(
     key_file: KeyFile = None,
 ) -> None:
     """How often its pages were looked at, most first: without robots, cookies and addresses, and without what caches answered."""
-    with Sites.at(publisher_url, key_file) as sites:
+    with SitesClient.at(publisher_url, key_file) as sites:
         told = sites.views(brand, days)
     if as_json:
         print_json(told)
@@ -227,7 +227,7 @@ def indexnow(
         brandctl accounts connect indexnow --all-brands
         brandctl site indexnow acme --on
     """
-    with Sites.at(publisher_url, key_file) as sites:
+    with SitesClient.at(publisher_url, key_file) as sites:
         if on is not None:
             sites.turn_indexnow(brand, on=on)
         found = sites.indexnow(brand)
@@ -268,7 +268,7 @@ def logo(
     """
     if file is not None and remove:
         raise UsageError("--set and --remove: say one of the two")
-    with Sites.at(publisher_url, key_file) as sites:
+    with SitesClient.at(publisher_url, key_file) as sites:
         if remove:
             sites.remove_logo(brand)
             found = None
@@ -288,7 +288,7 @@ def reset(
     brand: Brand, as_json: AsJson = False, publisher_url: PublisherUrl = None, key_file: KeyFile = None
 ) -> None:
     """Has the site be as it comes; an address of its own leads nowhere from then on. Pages and logo stay."""
-    with Sites.at(publisher_url, key_file) as sites:
+    with SitesClient.at(publisher_url, key_file) as sites:
         sites.reset(brand)
         _show(sites.site(brand), as_json=as_json)
 

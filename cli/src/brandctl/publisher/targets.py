@@ -8,7 +8,7 @@ import typer
 from brandctl.asking import AsJson, KeyFile
 from brandctl.errors import UsageError
 from brandctl.listing import Limit, Listing
-from brandctl.publisher.client import PublisherUrl, Sites
+from brandctl.publisher.client import PublisherUrl, SitesClient
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
 
@@ -19,7 +19,7 @@ app = typer.Typer(
 
 Which targets a brand has, and which of them is the home of its articles, is said with brandctl brands set BRAND --targets.
 
-{Sites.help()}
+{SitesClient.help()}
 
 For example:
 
@@ -35,7 +35,7 @@ Target = Annotated[
 ]
 
 
-class Kind(StrEnum):
+class TargetKindChoice(StrEnum):
     WORDPRESS = "wordpress"
     GHOST = "ghost"
     DEVTO = "devto"
@@ -43,14 +43,14 @@ class Kind(StrEnum):
     WEBHOOK = "webhook"
 
 
-class Profile(StrEnum):
+class TargetProfileChoice(StrEnum):
     HUGO = "hugo"
     ASTRO = "astro"
     JEKYLL = "jekyll"
     ELEVENTY = "eleventy"
 
 
-class Setting(StrEnum):
+class TargetSetting(StrEnum):
     """What can be taken back."""
 
     KIND = "kind"
@@ -70,7 +70,7 @@ def list_targets(
     brand: Brand, as_json: AsJson = False, publisher_url: PublisherUrl = None, key_file: KeyFile = None
 ) -> None:
     """Lists the targets for which a brand has said something."""
-    with Sites.at(publisher_url, key_file) as sites:
+    with SitesClient.at(publisher_url, key_file) as sites:
         answer = sites.targets(brand)
     _TARGETS.show(answer["items"], answer, as_json=as_json)
 
@@ -84,7 +84,7 @@ def show(
     key_file: KeyFile = None,
 ) -> None:
     """Shows how a brand wants its articles at a target."""
-    with Sites.at(publisher_url, key_file) as sites:
+    with SitesClient.at(publisher_url, key_file) as sites:
         _show(sites.target(brand, target), as_json=as_json)
 
 
@@ -93,7 +93,8 @@ def decide(
     brand: Brand,
     target: Target,
     kind: Annotated[
-        Kind | None, typer.Option(help="What it is.", show_default="what it is called like, or its account's")
+        TargetKindChoice | None,
+        typer.Option(help="What it is.", show_default="what it is called like, or its account's"),
     ] = None,
     account: Annotated[
         str | None, typer.Option(help="Of the gateway, as `brandctl accounts list` shows it.")
@@ -118,12 +119,15 @@ def decide(
         str | None, typer.Option(help="Of files: below PUBLISH_FOLDER.", show_default="the brand's slug")
     ] = None,
     profile: Annotated[
-        Profile | None, typer.Option(help="Of files: whose names and front matter.", show_default="hugo")
+        TargetProfileChoice | None,
+        typer.Option(help="Of files: whose names and front matter.", show_default="hugo"),
     ] = None,
     git: Annotated[
         bool | None, typer.Option("--git/--no-git", help="Of files: each change is a commit; none is pushed.")
     ] = None,
-    clear: Annotated[list[Setting] | None, typer.Option(help="Have it as if never set; repeat.")] = None,
+    clear: Annotated[
+        list[TargetSetting] | None, typer.Option(help="Have it as if never set; repeat.")
+    ] = None,
     as_json: AsJson = False,
     publisher_url: PublisherUrl = None,
     key_file: KeyFile = None,
@@ -150,7 +154,7 @@ def decide(
             raise UsageError(f"--clear {setting}: you set it, too; say one of the two")
     if not changes and not clear:
         raise UsageError("say what is to change; brandctl targets set --help lists what there is")
-    with Sites.at(publisher_url, key_file) as sites:
+    with SitesClient.at(publisher_url, key_file) as sites:
         before = next((each for each in sites.targets(brand)["items"] if each["target"] == target), None)
         kept = {} if before is None else before["settings"]
         wanted = {name: value for name, value in kept.items() if name not in set(clear or ())}
@@ -166,7 +170,7 @@ def reset(
     key_file: KeyFile = None,
 ) -> None:
     """Takes back what is set of a target. What is there stays, and the brand keeps the target."""
-    with Sites.at(publisher_url, key_file) as sites:
+    with SitesClient.at(publisher_url, key_file) as sites:
         sites.reset_target(brand, target)
     if as_json:
         print_json({"brand": brand, "target": target})
@@ -190,7 +194,7 @@ def articles(
 
         brandctl targets articles acme --json | jq '.items[] | select(.state == "failed")'
     """
-    with Sites.at(publisher_url, key_file) as sites:
+    with SitesClient.at(publisher_url, key_file) as sites:
         answer = sites.publications(brand, after=after, limit=limit)
     _ARTICLES.show(answer["items"], answer, as_json=as_json, more=answer["next"])
 

@@ -15,14 +15,14 @@ from brandctl.short_ids import parse_id
 from brandctl.terminal import note, out, print_json, printable
 
 
-class Service(StrEnum):
+class ReceiptServiceChoice(StrEnum):
     """Those that have receipts."""
 
     PUBLISHER = "publisher"
     SOCIAL = "social"
 
 
-class _Client(ServiceClient):
+class _ReceiptsClient(ServiceClient):
     service = "social"
 
     def page(self, **query: str | int | None) -> dict[str, Any]:
@@ -40,11 +40,14 @@ class _Client(ServiceClient):
         return self._ask("POST", f"/v1/receipts/{receipt_id}/{what}", json=body)
 
 
-class _Publisher(_Client):
+class _PublisherReceiptsClient(_ReceiptsClient):
     service = "publisher"
 
 
-_CLIENTS: Final[dict[Service, type[_Client]]] = {Service.PUBLISHER: _Publisher, Service.SOCIAL: _Client}
+_CLIENTS: Final[dict[ReceiptServiceChoice, type[_ReceiptsClient]]] = {
+    ReceiptServiceChoice.PUBLISHER: _PublisherReceiptsClient,
+    ReceiptServiceChoice.SOCIAL: _ReceiptsClient,
+}
 
 app = typer.Typer(
     name="receipts",
@@ -71,12 +74,14 @@ For example:
 ReceiptId = Annotated[
     UUID, typer.Argument(metavar="ID", parser=parse_id, help="`receipt_id`, as `list` shows it.")
 ]
-Of = Annotated[Service | None, typer.Option("--service", help="Whose.", show_default="all that have any")]
-PublisherUrl = Annotated[str | None, _Publisher.address_option()]
-SocialUrl = Annotated[str | None, _Client.address_option()]
+Of = Annotated[
+    ReceiptServiceChoice | None, typer.Option("--service", help="Whose.", show_default="all that have any")
+]
+PublisherUrl = Annotated[str | None, _PublisherReceiptsClient.address_option()]
+SocialUrl = Annotated[str | None, _ReceiptsClient.address_option()]
 
 
-class State(StrEnum):
+class ReceiptStateChoice(StrEnum):
     READY = "ready"
     ARMED = "armed"
     UNKNOWN = "unknown"
@@ -103,7 +108,7 @@ _RECEIPTS: Final = Listing[dict[str, Any]](
 def list_receipts(
     brand: OfBrand = None,
     state: Annotated[
-        State | None, typer.Option(help="In this state alone.", show_default="all but confirmed")
+        ReceiptStateChoice | None, typer.Option(help="In this state alone.", show_default="all but confirmed")
     ] = None,
     before: Annotated[
         int | None, typer.Option(help="Where the page before says that this one begins; with --service.")
@@ -123,11 +128,11 @@ def list_receipts(
     """
     if before is not None and service is None:
         raise UsageError("--before goes on with the list of one service: say which, with --service")
-    urls = {Service.PUBLISHER: publisher_url, Service.SOCIAL: social_url}
+    urls = {ReceiptServiceChoice.PUBLISHER: publisher_url, ReceiptServiceChoice.SOCIAL: social_url}
     found: list[dict[str, Any]] = []
     more: dict[str, int] = {}
     away: list[str] = []
-    for each in [service] if service else Service:
+    for each in [service] if service else ReceiptServiceChoice:
         try:
             with _CLIENTS[each].at(urls[each], key_file) as client:
                 page = client.page(brand=brand, state=state, before=before, limit=limit)
@@ -225,15 +230,17 @@ def repeat(
         _decided(client.decide(receipt_id, "repeat"), as_json=as_json)
 
 
-def _owner(receipt_id: UUID, publisher_url: str | None, social_url: str | None, key_file: Any) -> _Client:
+def _owner(
+    receipt_id: UUID, publisher_url: str | None, social_url: str | None, key_file: Any
+) -> _ReceiptsClient:
     """The one that knows the receipt.
 
     Raises:
         ServiceError: none does, or one that might cannot be asked.
     """
-    urls = {Service.PUBLISHER: publisher_url, Service.SOCIAL: social_url}
+    urls = {ReceiptServiceChoice.PUBLISHER: publisher_url, ReceiptServiceChoice.SOCIAL: social_url}
     unknown: ServiceError | None = None
-    for each in Service:
+    for each in ReceiptServiceChoice:
         client = _CLIENTS[each].at(urls[each], key_file)
         try:
             client.receipt(receipt_id)

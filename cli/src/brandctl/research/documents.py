@@ -10,7 +10,7 @@ import typer
 from brandctl.asking import AsJson, KeyFile, ServiceError
 from brandctl.errors import CommandError
 from brandctl.listing import Listing
-from brandctl.research.client import Document, Research, ResearchUrl
+from brandctl.research.client import DocumentAnswer, ResearchClient, ResearchUrl
 from brandctl.terminal import note, print_json
 
 app = typer.Typer(
@@ -21,7 +21,7 @@ app = typer.Typer(
 A document is set aside when reading it took too much time or memory, or ended the process that read it. It is not read
 again until it changes or is released.
 
-{Research.help()}
+{ResearchClient.help()}
 
 For example:
 
@@ -36,12 +36,12 @@ For example:
 _Thing = TypeVar("_Thing")
 
 
-def _rights(document: Document) -> str:
+def _rights(document: DocumentAnswer) -> str:
     """Whose it is, and under which licence."""
     return ", ".join(filter(None, ("own" if document.own else "", document.licence or "")))
 
 
-_FILES: Final = Listing[Document](
+_FILES: Final = Listing[DocumentAnswer](
     {
         "id": lambda document: str(document.id),
         "state": lambda document: document.state,
@@ -116,7 +116,7 @@ def add(
     if len(files) > 1 and (title or url):
         raise typer.BadParameter("say it of one file at a time", param_hint="--title and --url")
     about: dict[str, Any] = {"own": own, "licence": licence, "title": title, "url": url}
-    with Research.at(research_url, key_file) as research:
+    with ResearchClient.at(research_url, key_file) as research:
 
         def upload(file: Path) -> tuple[int, str]:
             try:
@@ -169,7 +169,7 @@ def remove(
 
         brandctl documents remove 17 --brand acme
     """
-    with Research.at(research_url, key_file) as research:
+    with ResearchClient.at(research_url, key_file) as research:
 
         def forget(document: int) -> tuple[int, str]:
             research.remove(brand, document)
@@ -197,7 +197,7 @@ def list_documents(
     if set_aside and skipped:
         raise typer.BadParameter("give one of them", param_hint="--set-aside and --skipped")
     state = "set_aside" if set_aside else "skipped" if skipped else None
-    with Research.at(research_url, key_file) as research:
+    with ResearchClient.at(research_url, key_file) as research:
         found = list(research.documents(brand, state))
     if research.waiting > 0:
         note(f"Reading goes on: {research.waiting} files are still to be read.")
@@ -228,7 +228,7 @@ def release(
     """
     if everything == bool(documents):
         raise typer.BadParameter("give ids, or --all", param_hint="ID")
-    with Research.at(research_url, key_file) as research:
+    with ResearchClient.at(research_url, key_file) as research:
         wanted = (
             [each.id for each in research.documents(brand, "set_aside")] if everything else documents or []
         )

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from brandctl.asking import AsJson, KeyFile
-from brandctl.research.client import Research, ResearchUrl
+from brandctl.research.client import ResearchClient, ResearchUrl
 from brandctl.terminal import out, print_json, printable
 
 app = typer.Typer(
@@ -16,7 +16,7 @@ app = typer.Typer(
 
 A brand of which nothing was set has the folder alone. What is read of the web comes through the gateway.
 
-{Research.help()}
+{ResearchClient.help()}
 
 For example:
 
@@ -31,7 +31,7 @@ _LISTS: Final = ("urls", "feeds", "blocked_hosts", "preferred_hosts", "own_hosts
 Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Slug of the brand.")]
 
 
-class Freshness(StrEnum):
+class FreshnessChoice(StrEnum):
     """How old pages may be at most."""
 
     DAY = "day"
@@ -51,7 +51,7 @@ def show(
 
         brandctl sources show daily-grind
     """
-    with Research.at(research_url, key_file) as research:
+    with ResearchClient.at(research_url, key_file) as research:
         _show(research.sources(brand), as_json=as_json)
 
 
@@ -67,7 +67,7 @@ def set_sources(
     language: Annotated[
         str | None, typer.Option(help="Of the pages that are searched for: en, pt-BR; “any”.")
     ] = None,
-    freshness: Annotated[Freshness | None, typer.Option(help="How old they may be.")] = None,
+    freshness: Annotated[FreshnessChoice | None, typer.Option(help="How old they may be.")] = None,
     queries: Annotated[int | None, typer.Option(min=1, max=3, help="Searches for one keyword.")] = None,
     propose: Annotated[
         bool | None,
@@ -123,7 +123,7 @@ def set_sources(
         )
     if not given and not how and web is None:
         raise typer.BadParameter("say what is to change; `brandctl sources set --help` lists what there is")
-    with Research.at(research_url, key_file) as research:
+    with ResearchClient.at(research_url, key_file) as research:
         before = research.sources(brand)
         searching = before.get("web")
         if web is False:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from brandctl.errors import CommandError
-from brandctl.social.client import Posts
+from brandctl.social.client import PostsClient
 from brandctl.terminal import note
 
 _PAGE: Final = 200
@@ -15,7 +15,7 @@ _REASONS: Final = frozenset({"needs_reconnecting", "not_connected", "channel_not
 _TAKE_ARTICLES: Final = frozenset({"devto", "ghost", "webhook", "wordpress"})
 
 
-def parked(posts: Posts, account: str, kind: str) -> Iterator[dict[str, Any]]:
+def parked(posts: PostsClient, account: str, kind: str) -> Iterator[dict[str, Any]]:
     """Posts that failed since an account took none, or was not there. Raises ServiceError."""
     after: int | None = None
     while True:
@@ -46,7 +46,7 @@ def tell_parked(
     name, kind = account["name"], account["kind"]
     retry = f"brandctl posts retry --account {name}"
     try:
-        with Posts.at(social_url, key_file) as posts:
+        with PostsClient.at(social_url, key_file) as posts:
             found = list(parked(posts, name, kind))
             doubtful = [each for each in posts.page(state="in_doubt")["items"] if each["account"] == name]
     except CommandError:

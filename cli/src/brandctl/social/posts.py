@@ -13,7 +13,7 @@ from brandctl.errors import UsageError
 from brandctl.listing import Limit, Listing, OfBrand
 from brandctl.orchestrator import brand_times
 from brandctl.short_ids import parse_id
-from brandctl.social.client import Posts, SocialUrl, moment
+from brandctl.social.client import PostsClient, SocialUrl, moment
 from brandctl.social.parked import parked
 from brandctl.social.reach import reach
 from brandctl.social.rules import remove_rules, rules, set_rules
@@ -24,7 +24,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help=f"""Posts of brands that see them before they go out, and what is decided about them.
 
-{Posts.help()}
+{PostsClient.help()}
 
 For example:
 
@@ -40,7 +40,7 @@ Version = Annotated[
 ]
 
 
-class State(StrEnum):
+class PostStateChoice(StrEnum):
     WAITING = "waiting"
     SCHEDULED = "scheduled"
     SENDING = "sending"
@@ -85,7 +85,7 @@ _POSTS: Final = Listing[dict[str, Any]](
 def list_posts(
     brand: OfBrand = None,
     state: Annotated[
-        State | None,
+        PostStateChoice | None,
         typer.Option(
             help="In this state alone.", show_default="those that wait, have a time, are sent or in doubt"
         ),
@@ -105,7 +105,7 @@ def list_posts(
         brandctl posts list --brand acme --json | jq -r '.items[].post_id'
         brandctl posts list --state failed
     """
-    with Posts.at(social_url, key_file) as posts:
+    with PostsClient.at(social_url, key_file) as posts:
         answer = posts.page(brand=brand, state=state, after=after, limit=limit)
     _POSTS.show(answer["items"], answer, as_json=as_json, more=answer["next"])
 
@@ -120,7 +120,7 @@ def show(
 
         brandctl posts show 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
     """
-    with Posts.at(social_url, key_file) as posts:
+    with PostsClient.at(social_url, key_file) as posts:
         post = posts.post(post_id)
     if as_json:
         print_json(post)
@@ -164,7 +164,7 @@ def approve(
         raise UsageError("say either --at TIME or --now")
     if version is not None and len(post_ids) > 1:
         raise UsageError("--version is of one post; leave it out, and the newest versions are approved")
-    with Posts.at(social_url, key_file) as posts:
+    with PostsClient.at(social_url, key_file) as posts:
 
         def decide(post_id: UUID) -> dict[str, Any]:
             post = posts.post(post_id)
@@ -186,7 +186,7 @@ def unschedule(
 
         brandctl posts unschedule 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
     """
-    with Posts.at(social_url, key_file) as posts:
+    with PostsClient.at(social_url, key_file) as posts:
         _decided(posts.decide(post_id, "unschedule"), as_json=as_json)
 
 
@@ -212,7 +212,7 @@ def edit(
     if (text is None) == (file is None):
         raise UsageError("say what the post is to say: either --text or --file")
     wanted = text if file is None else file.read()
-    with Posts.at(social_url, key_file) as posts:
+    with PostsClient.at(social_url, key_file) as posts:
         seen = version or posts.post(post_id)["version"]
         _decided(posts.decide(post_id, "edit", version=seen, text=wanted, comment=comment), as_json=as_json)
 
@@ -232,7 +232,7 @@ def reject(
 
         brandctl posts reject 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --reason "Not our tone."
     """
-    with Posts.at(social_url, key_file) as posts:
+    with PostsClient.at(social_url, key_file) as posts:
         seen = version or posts.post(post_id)["version"]
         _decided(posts.decide(post_id, "reject", version=seen, reason=reason), as_json=as_json)
 
@@ -259,7 +259,7 @@ def decisions(
 
         brandctl posts decisions 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
     """
-    with Posts.at(social_url, key_file) as posts:
+    with PostsClient.at(social_url, key_file) as posts:
         answer = posts.decisions(post_id)
     _DECISIONS.show(answer["items"], answer, as_json=as_json)
 
@@ -285,7 +285,7 @@ def retry(
     """
     if (post_id is None) == (account is None):
         raise UsageError("say which: either the ID of a post or --account NAME")
-    with Posts.at(social_url, key_file) as posts:
+    with PostsClient.at(social_url, key_file) as posts:
         if post_id is not None:
             _decided(posts.decide(post_id, "retry"), as_json=as_json)
             return

@@ -6,7 +6,7 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile
 from brandctl.listing import Limit, Listing
-from brandctl.social.client import Brand, Posts, SocialUrl, moment
+from brandctl.social.client import Brand, PostsClient, SocialUrl, moment
 
 _REACH: Final = Listing[dict[str, Any]](
     {
@@ -38,7 +38,7 @@ def reach(
 
         brandctl posts reach acme
     """
-    with Posts.at(social_url, key_file) as posts:
+    with PostsClient.at(social_url, key_file) as posts:
         answer = posts.reach(brand, [], after=after, limit=limit)
     _REACH.show(answer["items"], answer, as_json=as_json, more=answer["next"])
 

@@ -6,7 +6,7 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile
 from brandctl.listing import Listing
-from brandctl.social.client import Brand, Posts, SocialUrl
+from brandctl.social.client import Brand, PostsClient, SocialUrl
 from brandctl.terminal import note, print_json
 
 _RULES: Final = Listing[dict[str, Any]](
@@ -31,7 +31,7 @@ def rules(
 
         brandctl posts rules acme
     """
-    with Posts.at(social_url, key_file) as posts:
+    with PostsClient.at(social_url, key_file) as posts:
         answer = posts.rules(brand)
     _RULES.show(answer["items"], answer, as_json=as_json, more=None)
 
@@ -65,7 +65,7 @@ def set_rules(
     wanted = {"link": link, "hashtags": hashtag or [], "most_hashtags": most_hashtags}
     if reach:
         wanted["reach"] = True
-    with Posts.at(social_url, key_file) as posts:
+    with PostsClient.at(social_url, key_file) as posts:
         answer = posts.set_rules(brand, channel, wanted)
     if as_json:
         print_json(answer)
@@ -90,7 +90,7 @@ def remove_rules(
 
         brandctl posts remove-rules acme x
     """
-    with Posts.at(social_url, key_file) as posts:
+    with PostsClient.at(social_url, key_file) as posts:
         posts.remove_rules(brand, channel)
     if as_json:
         print_json({"brand": brand, "channel": channel})

@@ -16,7 +16,15 @@ from brandctl.asking import AsJson
 from brandctl.errors import CommandError
 from brandctl.short_ids import parse_reference
 from brandctl.terminal import print_json, say
-from brandctl.traces.jaeger import MAX_TRACES, Jaeger, JaegerError, Links, Search, Span, Summary
+from brandctl.traces.jaeger import (
+    MAX_TRACES,
+    JaegerClient,
+    JaegerError,
+    Span,
+    TraceFilter,
+    TraceSummary,
+    TraceUrls,
+)
 from brandctl.traces.tree import branch, duration, trees
 from envelope.brand import CATALOGUE, SERVICES
 
@@ -38,12 +46,12 @@ _FAILED: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _TraceSearch:
     """Traces, and the keyword whose branches of them are wanted; None: all of them."""
 
-    searches: Sequence[Search]
+    searches: Sequence[TraceFilter]
     """Each of which finds some of them."""
-    summaries: Sequence[Summary]
+    summaries: Sequence[TraceSummary]
     keyword: str | None
 
 
@@ -94,10 +102,10 @@ def trace(
     out = Console(stderr=as_json, highlight=False, width=None if sys.stdout.isatty() else _UNBROKEN)
     since, until = _period(identity, timedelta(hours=hours), datetime.now(UTC))
     url = find_jaeger(jaeger_url)
-    links = Links(public_url or url)
-    asked = Search(_CHAINS_BEGIN_AT, _wanted(identity, keyword), since, until)
+    links = TraceUrls(public_url or url)
+    asked = TraceFilter(_CHAINS_BEGIN_AT, _wanted(identity, keyword), since, until)
     try:
-        with Jaeger(url) as jaeger:
+        with JaegerClient(url) as jaeger:
             found = _find(jaeger, asked, identity, keyword)
             if as_json and found is not None:
                 print_json(_told(jaeger, found, links))
@@ -125,7 +133,9 @@ def _wanted(identity: str | None, keyword: str | None) -> dict[str, str]:
     return {name: value for name, value in ((CHAIN, identity), (KEYWORD, keyword)) if value}
 
 
-def _find(jaeger: Jaeger, asked: Search, identity: str | None, keyword: str | None) -> _Found | None:
+def _find(
+    jaeger: JaegerClient, asked: TraceFilter, identity: str | None, keyword: str | None
+) -> _TraceSearch | None:
     """The traces of whatever has this id, the likeliest first: every search takes its time."""
     if found := _search(jaeger, asked, (_CHAINS_BEGIN_AT, _REPLAYS_BEGIN_AT), keyword):
         return found
@@ -148,18 +158,20 @@ def _find(jaeger: Jaeger, asked: Search, identity: str | None, keyword: str | No
     return None
 
 
-def _search(jaeger: Jaeger, asked: Search, services: Sequence[str], keyword: str | None) -> _Found | None:
-    searches: list[Search] = []
-    summaries: dict[str, Summary] = {}
+def _search(
+    jaeger: JaegerClient, asked: TraceFilter, services: Sequence[str], keyword: str | None
+) -> _TraceSearch | None:
+    searches: list[TraceFilter] = []
+    summaries: dict[str, TraceSummary] = {}
     for service in services:
         search = replace(asked, service=service)
         if found := jaeger.summaries(search):
             searches.append(search)
             summaries |= {summary.trace_id: summary for summary in found}
-    return _Found(searches, list(summaries.values()), keyword) if searches else None
+    return _TraceSearch(searches, list(summaries.values()), keyword) if searches else None
 
 
-def _told(jaeger: Jaeger, found: _Found, links: Links) -> dict[str, Any]:
+def _told(jaeger: JaegerClient, found: _TraceSearch, links: TraceUrls) -> dict[str, Any]:
     """Its traces, and their spans unless they are too many to be read."""
     traces = [
         {
@@ -175,16 +187,18 @@ def _told(jaeger: Jaeger, found: _Found, links: Links) -> dict[str, Any]:
     return {"search": links.search(found.searches[0]), "traces": traces, "spans": spans}
 
 
-def _are_too_many(found: _Found) -> bool:
+def _are_too_many(found: _TraceSearch) -> bool:
     return sum(summary.span_count for summary in found.summaries) > _SPANS_SHOWN
 
 
-def _spans(jaeger: Jaeger, found: _Found) -> list[Span]:
+def _spans(jaeger: JaegerClient, found: _TraceSearch) -> list[Span]:
     spans = list({span.span_id: span for search in found.searches for span in jaeger.spans(search)}.values())
     return spans if found.keyword is None else branch(spans, KEYWORD, found.keyword)
 
 
-def _show(jaeger: Jaeger, found: _Found, links: Links, out: Console, identity: str | None) -> None:
+def _show(
+    jaeger: JaegerClient, found: _TraceSearch, links: TraceUrls, out: Console, identity: str | None
+) -> None:
     if _are_too_many(found):
         _sum_up(jaeger, found.summaries, links, out, identity)
         return
@@ -196,7 +210,11 @@ def _show(jaeger: Jaeger, found: _Found, links: Links, out: Console, identity: s
 
 
 def _sum_up(
-    jaeger: Jaeger, summaries: Sequence[Summary], links: Links, out: Console, identity: str | None
+    jaeger: JaegerClient,
+    summaries: Sequence[TraceSummary],
+    links: TraceUrls,
+    out: Console,
+    identity: str | None,
 ) -> None:
     began = min(summary.min_start_time_unix_nano for summary in summaries)
     ended = max(summary.max_end_time_unix_nano for summary in summaries)
@@ -214,7 +232,7 @@ def _sum_up(
     )
     known: dict[str, str] = {}
 
-    def line(summary: Summary) -> str:
+    def line(summary: TraceSummary) -> str:
         if summary.trace_id not in known:
             known[summary.trace_id] = (
                 _subject(jaeger.spans_of(summary.trace_id)) or summary.root_operation_name

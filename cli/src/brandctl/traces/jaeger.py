@@ -45,7 +45,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class TraceFilter:
     """Traces with a span that has all these attributes, of one service: some stores find nothing without its name."""
 
     service: str
@@ -95,11 +95,11 @@ class _Traces(_Json):
     resource_spans: list[_ResourceSpans] = []
 
 
-class _Answer(_Json):
+class _TraceAnswer(_Json):
     result: _Traces = Field(default_factory=_Traces)
 
 
-class Summary(_Json):
+class TraceSummary(_Json):
     """A trace without its spans. Times are nanoseconds since 1970."""
 
     trace_id: str
@@ -115,14 +115,14 @@ class Summary(_Json):
         return self.max_end_time_unix_nano - self.min_start_time_unix_nano
 
 
-class _Summaries(_Json):
-    summaries: list[Summary] = []
+class _TraceSummaryList(_Json):
+    summaries: list[TraceSummary] = []
 
 
-_AnswerT = TypeVar("_AnswerT", _Answer, _Summaries)
+_AnswerT = TypeVar("_AnswerT", _TraceAnswer, _TraceSummaryList)
 
 
-class Jaeger:
+class JaegerClient:
     """A client; use it as a context manager. What asks may raise `JaegerError`."""
 
     def __init__(self, url: str) -> None:
@@ -142,17 +142,17 @@ class Jaeger:
     ) -> None:
         self._http.close()
 
-    def summaries(self, search: Search) -> list[Summary]:
+    def summaries(self, search: TraceFilter) -> list[TraceSummary]:
         """The traces it finds, at most `MAX_TRACES`; none if there are none."""
-        return self._ask("/trace-summaries", _query(search), _Summaries).summaries
+        return self._ask("/trace-summaries", _query(search), _TraceSummaryList).summaries
 
-    def spans(self, search: Search) -> list[Span]:
+    def spans(self, search: TraceFilter) -> list[Span]:
         """All spans of the traces it finds, in order of time."""
-        return _in_order(self._ask("/traces", _query(search), _Answer))
+        return _in_order(self._ask("/traces", _query(search), _TraceAnswer))
 
     def spans_of(self, trace_id: str) -> list[Span]:
         """All spans of one trace, in order of time; none if it is not there (any more)."""
-        return _in_order(self._ask(f"/traces/{trace_id}", {}, _Answer))
+        return _in_order(self._ask(f"/traces/{trace_id}", {}, _TraceAnswer))
 
     def _ask(self, path: str, query: Mapping[str, str | int], shape: type[_AnswerT]) -> _AnswerT:
         try:
@@ -171,13 +171,13 @@ class Jaeger:
             ) from error
 
 
-class Links:
+class TraceUrls:
     """Pages for people, under the address that a browser finds Jaeger at."""
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
 
-    def search(self, search: Search) -> str:
+    def search(self, search: TraceFilter) -> str:
         query = {
             "service": search.service,
             "tags": json.dumps(dict(search.attributes)),
@@ -192,7 +192,7 @@ class Links:
         return f"{self._url}/trace/{trace_id}"
 
 
-def _query(search: Search) -> dict[str, str | int]:
+def _query(search: TraceFilter) -> dict[str, str | int]:
     return {
         "query.serviceName": search.service,
         "query.attributes": json.dumps(dict(search.attributes)),
@@ -213,12 +213,12 @@ def _says_there_are_none(response: httpx.Response) -> bool:
         return False
 
 
-def _in_order(answer: _Answer) -> list[Span]:
+def _in_order(answer: _TraceAnswer) -> list[Span]:
     found = {span.span_id: span for span in _spans(answer)}
     return sorted(found.values(), key=lambda span: span.began)
 
 
-def _spans(answer: _Answer) -> Iterator[Span]:
+def _spans(answer: _TraceAnswer) -> Iterator[Span]:
     for group in answer.result.resource_spans:
         service = _texts(group.resource.attributes).get("service.name", "?")
         for scope in group.scope_spans:

@@ -14,7 +14,7 @@ OUT_OF_BAND = "urn:ietf:wg:oauth:2.0:oob"
 SCOPES = "read write"
 
 
-class Staying(urllib.request.HTTPRedirectHandler):
+class NoRedirects(urllib.request.HTTPRedirectHandler):
     """The code is in the address that is redirected to."""
 
     def redirect_request(self, *_: object) -> None:
@@ -57,7 +57,7 @@ def main(url: str, folder: Path) -> None:
 
 def ask(url: str, path: str, **form: str) -> tuple[Message, str]:
     """Headers and body, whatever the status."""
-    opener = urllib.request.build_opener(Staying, urllib.request.ProxyHandler({}))
+    opener = urllib.request.build_opener(NoRedirects, urllib.request.ProxyHandler({}))
     request = urllib.request.Request(url + path, urlencode(form).encode() if form else None)  # noqa: S310
     try:
         with opener.open(request, timeout=30) as answer:

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from chassis import KeyedSettings, ServiceKey
 from envelope import DomainMessage
 from messaging import Database, Service, ServiceSettings, Transaction, on_batch, on_each
-from orders.receipts import Receipts
+from orders.receipts import ReceiptSender
 from shop.catalogue import CATALOGUE, ChargeCard, PaymentDeclined, PaymentTaken, SendReceipt
 
 END = """update orders set state = ended.state from unnest($1::uuid[], $2::text[]) as ended (order_id, state)
@@ -27,7 +27,7 @@ class OrderForm(BaseModel):
 def build(settings: Settings) -> Service:
     service = Service("orders", settings, CATALOGUE)
     mail_server = service.dependency("mail server", outages=(ConnectionRefusedError,))
-    receipts = Receipts(service.database, settings.smtp_server, mail_server)
+    receipts = ReceiptSender(service.database, settings.smtp_server, mail_server)
     service.serve(http_api(service.database, ServiceKey(settings.service_key)))
     service.consume("orders-events", on_batch(payments_ended, PaymentTaken, PaymentDeclined))
     service.consume("orders-commands", on_each(receipts.send, SendReceipt))

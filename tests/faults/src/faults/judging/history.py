@@ -12,7 +12,7 @@ from faults.workers.behaviours import EFFECT
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class SubmittedCommand:
     """One command as it was submitted."""
 
     id: str
@@ -29,7 +29,7 @@ class Command:
     """The command whose dead letter this one replays."""
 
 
-class History:
+class CommandHistory:
     """Append-only: `invoke`, then `ok` or `info` per command; faults; what an operator discarded.
 
     `ok` says that the broker confirmed the command. A timeout, a lost confirm or a lost connection is `info`: the
@@ -37,7 +37,7 @@ class History:
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        self.commands: dict[str, Command] = {}
+        self.commands: dict[str, SubmittedCommand] = {}
         self.accepted: set[str] = set()
         self.discarded: set[str] = set()
         self.faults: Counter[str] = Counter()
@@ -56,7 +56,7 @@ class History:
         """Commands invoked of which nobody knows whether they arrived."""
         return self.commands.keys() - self.accepted
 
-    def invoke(self, command: Command) -> None:
+    def invoke(self, command: SubmittedCommand) -> None:
         self._tell("invoke", **asdict(command))
 
     def ok(self, command_id: str) -> None:
@@ -91,7 +91,7 @@ class History:
         match entry["op"]:
             case "invoke":
                 facts = {name: value for name, value in entry.items() if name not in {"op", "at"}}
-                self.commands.setdefault(entry["id"], Command(**facts))
+                self.commands.setdefault(entry["id"], SubmittedCommand(**facts))
             case "ok":
                 self.accepted.add(entry["id"])
             case "discard":

@@ -7,7 +7,7 @@ from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class HandlerEffect:
     """A row that a handler wrote in its transaction. Nothing but correct delivery keeps it from being there twice."""
 
     command: str
@@ -22,7 +22,7 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class DeadLetterCopy:
     """One death; copies of the same death are one."""
 
     identity: str
@@ -35,7 +35,7 @@ class Letter:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class QueueArrival:
     """A message that a queue received."""
 
     queue: str
@@ -80,10 +80,10 @@ class Leftovers:
 
 
 @dataclass(frozen=True, slots=True)
-class Observation:
-    effects: tuple[Effect, ...] = ()
-    letters: tuple[Letter, ...] = ()
-    arrivals: tuple[Arrival, ...] = ()
+class RunObservation:
+    effects: tuple[HandlerEffect, ...] = ()
+    letters: tuple[DeadLetterCopy, ...] = ()
+    arrivals: tuple[QueueArrival, ...] = ()
     outbox: tuple[OutboxChange, ...] = ()
     leftovers: Leftovers = field(default_factory=Leftovers)
     logged: Mapping[str, int] = field(default_factory=dict)

@@ -6,7 +6,7 @@ from faults.judging.checker import Violation
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ScenarioOutcome:
     """What a scenario found that judges for itself, because it drives other services than the probes."""
 
     submitted: int
@@ -20,7 +20,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ScenarioResult:
     """One line of the report."""
 
     fault: str

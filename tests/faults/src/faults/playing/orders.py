@@ -10,7 +10,7 @@ _HEADER = "prefer"
 
 
 @dataclass(slots=True)
-class Orders(Faults):
+class FaultsByAddress(Faults):
     """`by_address`: what is to befall a request, the first time that it comes; see `faults.workers.outside.address`."""
 
     by_address: dict[str, Fault] = field(default_factory=dict)

@@ -5,8 +5,8 @@ from collections.abc import Collection, Sequence
 
 from chassis.database.pool import Pool
 from faults.judging import recorder
-from faults.judging.history import History
-from faults.surroundings.processes import Worker
+from faults.judging.history import CommandHistory
+from faults.surroundings.processes import WorkerProcess
 from messaging.topology import dead_letter_queue
 
 Figures = dict[str, int]
@@ -16,8 +16,8 @@ async def figures(
     url: str,
     database: Pool,
     queues: Sequence[str],
-    workers: Sequence[Worker],
-    history: History,
+    workers: Sequence[WorkerProcess],
+    history: CommandHistory,
     taken: Collection[str],
 ) -> Figures:
     """How things stand; `taken` are commands whose dead letters were taken off their queue."""

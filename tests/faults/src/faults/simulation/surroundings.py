@@ -2,14 +2,14 @@
 
 from typing import Protocol
 
-from faults.simulation.broker.server import Broker
-from faults.simulation.course import Course
-from faults.simulation.database.store import Store
+from faults.simulation.broker.server import SimulatedBroker
+from faults.simulation.course import ScheduleCourse
+from faults.simulation.database.store import SimulatedDatabase
 
 
-class Surroundings(Course, Protocol):
+class SimulatedServers(ScheduleCourse, Protocol):
     @property
-    def broker(self) -> Broker: ...
+    def broker(self) -> SimulatedBroker: ...
 
     @property
-    def store(self) -> Store: ...
+    def store(self) -> SimulatedDatabase: ...

@@ -13,7 +13,7 @@ from chassis.http import server
 from chassis.testing import TcpProxy, eventually
 
 
-class Neighbour:
+class FixedAnswerServer:
     """Answers everything with `status`."""
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class Neighbour:
 
     @classmethod
     @asynccontextmanager
-    async def serving(cls) -> AsyncIterator["Neighbour"]:
+    async def serving(cls) -> AsyncIterator["FixedAnswerServer"]:
         neighbour = cls()
         app = Starlette(routes=[Route("/{path:path}", neighbour._answer)])
         serving = server.server(app, "127.0.0.1", 0)

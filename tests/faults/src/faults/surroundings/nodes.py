@@ -34,7 +34,7 @@ _KILL_SECONDS: Final = 10.0
 _STOP_SECONDS: Final = 30.0
 
 
-class RabbitMq:
+class RabbitMqServer:
     """A RabbitMQ node whose data outlive it."""
 
     def __init__(
@@ -150,7 +150,7 @@ class RabbitMq:
         self._node.stop()
 
 
-class Postgres:
+class PostgresServer:
     """A PostgreSQL server whose data outlive it; durable, so that what it confirmed survives SIGKILL."""
 
     def __init__(self, folder: Path, *, disk: int | None = None) -> None:

@@ -13,15 +13,15 @@ import httpx
 from brandctl.local import ports
 from brandctl.local import processes as children
 from chassis.testing import eventually
-from faults.judging.history import History
+from faults.judging.history import CommandHistory
 
 _STOP_SECONDS: Final = 30.0
 
 
-class Worker:
+class WorkerProcess:
     """One process of `faults.workers.worker`, or of any service with health routes."""
 
-    def __init__(self, name: str, child: children.Child, port: int, history: History) -> None:
+    def __init__(self, name: str, child: children.ChildProcess, port: int, history: CommandHistory) -> None:
         self.name = name
         self.port = port
         self._child = child
@@ -145,10 +145,10 @@ def start(
     module: str,
     environment: Mapping[str, str],
     logs: Path,
-    history: History,
+    history: CommandHistory,
     *,
     port: int | None = None,
-) -> Worker:
+) -> WorkerProcess:
     """Starts `python -m module`, from the main thread, without waiting for it; it dies with this process.
 
     `port`: where one that is gone by now was asked; None: a free one.
@@ -163,8 +163,8 @@ def start(
         **environment,
     }
     child = children.start(name, [sys.executable, "-m", module], log=logs / f"{name}.log", env=env)
-    return Worker(name, child, port, history)
+    return WorkerProcess(name, child, port, history)
 
 
-async def terminate_all(workers: list[Worker]) -> None:
+async def terminate_all(workers: list[WorkerProcess]) -> None:
     await asyncio.gather(*(worker.terminate() for worker in workers if worker.running))

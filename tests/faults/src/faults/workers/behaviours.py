@@ -31,7 +31,7 @@ class BehaviourError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Behaviour:
+class ProbeBehaviour:
     name: str
     amount: float = 0.0
     """Seconds, or attempts, by behaviour."""
@@ -50,7 +50,7 @@ class Behaviour:
         return min(int(self.amount) + 1, max_attempts) if self.name == "fail" else 1
 
 
-def parse(keyword: str) -> Behaviour:
+def parse(keyword: str) -> ProbeBehaviour:
     """The behaviour that a keyword names.
 
     Raises:
@@ -60,4 +60,4 @@ def parse(keyword: str) -> Behaviour:
     name, _, amount = word.partition(":")
     if name not in MEANINGS:
         raise BehaviourError(f"{word!r} is no behaviour: {', '.join(MEANINGS)}")
-    return Behaviour(name, float(amount or 0))
+    return ProbeBehaviour(name, float(amount or 0))

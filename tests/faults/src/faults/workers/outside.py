@@ -85,7 +85,7 @@ _PICTURE: Final = PictureOfPost(
 )
 
 
-class Settings(ServiceSettings, KeyedSettings):
+class EffectWorkerSettings(ServiceSettings, KeyedSettings):
     gateway_url: str
     holds: Path
     publish_folder: Path
@@ -112,7 +112,7 @@ def account_of(place: str, brand_slug: str) -> str:
     return f"{place}-{brand_slug}"
 
 
-class Cover:
+class CoverStub:
     """What the publisher would hand out."""
 
     async def read(self, url: str) -> bytes:
@@ -143,7 +143,7 @@ def composed(channel: str, post_id: UUID, brand_slug: str) -> Composed:
     )
 
 
-class Articles(OrchestratorClient):
+class ArticlesStub(OrchestratorClient):
     """What the orchestrator would answer: an article for each name, the same each time."""
 
     def __init__(self, brand_of: Callable[[UUID], str]) -> None:
@@ -179,7 +179,7 @@ async def picture_of(article: Article) -> Picture:
 # -- where it stands still ---------------------------------------------------------------------------------------------
 
 
-class Holds:
+class HoldFiles:
     """Files named after posts: `<post>` says where; `.reached`, `.going` and `.passed` how far it is there; `.free` lets it go."""
 
     def __init__(self, folder: Path) -> None:
@@ -219,10 +219,10 @@ class Holds:
 class HeldReceipts(Receipts):
     """Those of the package, with short times; steps stand still, and their requests say which they are."""
 
-    def __init__(self, database: Database, door: Door, settings: Settings) -> None:
+    def __init__(self, database: Database, door: Door, settings: EffectWorkerSettings) -> None:
         super().__init__(database, door, margin_seconds=MARGIN_SECONDS)
         self._door = door
-        self._holds = Holds(settings.holds)
+        self._holds = HoldFiles(settings.holds)
         self._settings = settings
 
     async def perform(self, effect: Effect, steps: Sequence[Step]) -> Performed | InDoubt:
@@ -284,7 +284,7 @@ def _named(work: Work, post_id: UUID, doing: str, step: str) -> Work:
 class HeldFiles(Files):
     """Those of the publisher; they stand still before anything is written, before it is committed, after that, and when all is done."""
 
-    def __init__(self, root: Path, holds: Holds) -> None:
+    def __init__(self, root: Path, holds: HoldFiles) -> None:
         super().__init__(root)
         self._holds = holds
 
@@ -305,7 +305,7 @@ class HeldFiles(Files):
 # -- the program -------------------------------------------------------------------------------------------------------
 
 
-class Handlers:
+class EffectHandlers:
     def __init__(self, receipts: Receipts, bringing: Bringing, brands: dict[UUID, str]) -> None:
         self._receipts = receipts
         self._bringing = bringing
@@ -322,7 +322,7 @@ class Handlers:
         prepared = sending.prepare(composed(channel, post_id, brand), datetime.now(UTC))
         account = account_of(channel, brand)
         effect = Effect(post_id, channel, account, brand, f"post on {channel}", prepared)
-        await self._receipts.perform(effect, sending.steps(prepared, Cover()))
+        await self._receipts.perform(effect, sending.steps(prepared, CoverStub()))
 
     async def content_publish(self, message: DomainMessage[ContentPublish], context: Context) -> Any:
         self._brands[message.payload.content_id] = message.payload.brand_slug
@@ -346,15 +346,15 @@ def _mutate(name: str) -> None:
     Receipts._within = patient  # type: ignore[assignment,method-assign]
 
 
-def build(settings: Settings) -> Service:
+def build(settings: EffectWorkerSettings) -> Service:
     service = Service("publisher", settings, CATALOGUE)
     door = Door(settings.gateway_url, SecretStr(settings.service_key.get_secret_value()))
     receipts = HeldReceipts(service.database, door, settings)
     brands: dict[UUID, str] = {}
-    files = HeldFiles(settings.publish_folder, Holds(settings.holds))
-    articles = Articles(brands.__getitem__)
+    files = HeldFiles(settings.publish_folder, HoldFiles(settings.holds))
+    articles = ArticlesStub(brands.__getitem__)
     bringing = Bringing(service.database, articles, door, receipts, files, picture_of)
-    handlers = Handlers(receipts, bringing, brands)
+    handlers = EffectHandlers(receipts, bringing, brands)
     policy = QueuePolicy(
         max_concurrency=settings.at_once,
         handler_timeout=60.0,
@@ -369,7 +369,7 @@ def build(settings: Settings) -> Service:
 
 
 async def _run() -> None:
-    settings = Settings()
+    settings = EffectWorkerSettings()
     logs.configure("outside", settings.log_level, settings.log_format)
     _mutate(settings.mutation)
     # Files stand still in threads.

@@ -10,10 +10,10 @@ import asyncpg
 
 from chassis.testing import TcpProxy, eventually
 from faults.judging.checker import Violation
-from faults.judging.results import Outcome
+from faults.judging.results import ScenarioOutcome
 from faults.playing.scenario import scenario
-from faults.playing.stack import AUDIT_OF_ROWS, Keyword, Seen, Stack
-from faults.playing.world import OUTAGES, World
+from faults.playing.stack import AUDIT_OF_ROWS, Keyword, PipelineCounts, ServiceStack
+from faults.playing.world import OUTAGES, FaultHarness
 
 _FAULT: Final = "failed over"
 _BUDGET_SECONDS: Final = 300.0
@@ -26,7 +26,7 @@ _ASKS_AGAIN: Final = {"STALL_AFTER_HOURS": str(10 / 3600), "HOUSEKEEPING_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class KeywordEnding:
     """What the orchestrator says of a keyword."""
 
     keyword: Keyword
@@ -42,7 +42,7 @@ class Ending:
     own_nodes=True,
     budget=_BUDGET_SECONDS,
 )
-async def asynchronous_fail_over(world: World) -> Outcome:
+async def asynchronous_fail_over(world: FaultHarness) -> ScenarioOutcome:
     return await _fail_over(world, answers_wait=False)
 
 
@@ -53,18 +53,18 @@ async def asynchronous_fail_over(world: World) -> Outcome:
     own_nodes=True,
     budget=_BUDGET_SECONDS,
 )
-async def asynchronous_fail_over_with_answers_under_way(world: World) -> Outcome:
+async def asynchronous_fail_over_with_answers_under_way(world: FaultHarness) -> ScenarioOutcome:
     return await _fail_over(world, answers_wait=True)
 
 
-async def _fail_over(world: World, *, answers_wait: bool) -> Outcome:
+async def _fail_over(world: FaultHarness, *, answers_wait: bool) -> ScenarioOutcome:
     """With `answers_wait` the orchestrator stands still while social works on, so that it learns of posts that are lost by then."""
     lost = _AT_EACH_STAGE if answers_wait else 2 * _AT_EACH_STAGE
     database = world.servers.database
     assert database is not None
     async with (
         TcpProxy("127.0.0.1", database.port) as replication,
-        Stack.running(world, audit=AUDIT_OF_ROWS) as stack,
+        ServiceStack.running(world, audit=AUDIT_OF_ROWS) as stack,
     ):
         standby = await database.add_standby(world.folder / "nodes" / "standby", port=replication.port)
         async with stack.load(_PER_SECOND):
@@ -93,7 +93,7 @@ async def _fail_over(world: World, *, answers_wait: bool) -> Outcome:
 
 
 @asynccontextmanager
-async def at_both_stages(stack: Stack) -> AsyncIterator[None]:
+async def at_both_stages(stack: ServiceStack) -> AsyncIterator[None]:
     """In the block keywords wait for the publisher, and others for social."""
     try:
         stack.freeze("social")
@@ -106,7 +106,7 @@ async def at_both_stages(stack: Stack) -> AsyncIterator[None]:
             stack.thaw(name)
 
 
-async def at_stage(stack: Stack, state: str) -> None:
+async def at_stage(stack: ServiceStack, state: str) -> None:
     """Returns once enough keywords are there."""
 
     async def enough() -> bool:
@@ -116,14 +116,14 @@ async def at_stage(stack: Stack, state: str) -> None:
     await eventually(enough, within=30)
 
 
-async def posts(stack: Stack, count: int) -> None:
+async def posts(stack: ServiceStack, count: int) -> None:
     async def enough() -> bool:
         return await stack.posted() >= count
 
     await eventually(enough, within=60)
 
 
-async def _outcome(world: World, stack: Stack) -> Outcome:
+async def _outcome(world: FaultHarness, stack: ServiceStack) -> ScenarioOutcome:
     healed = time.monotonic()
 
     async def all_well() -> bool:
@@ -141,7 +141,7 @@ async def _outcome(world: World, stack: Stack) -> Outcome:
     seconds = time.monotonic() - healed
     seen, ended = await stack.seen(), await endings(stack)
     found = tuple(judge(ended, seen))
-    return Outcome(
+    return ScenarioOutcome(
         submitted=len(ended),
         effects=seen.posts.total(),
         dead_letters=len(seen.dead),
@@ -153,7 +153,7 @@ async def _outcome(world: World, stack: Stack) -> Outcome:
     )
 
 
-async def endings(stack: Stack) -> Mapping[str, Ending]:
+async def endings(stack: ServiceStack) -> Mapping[str, KeywordEnding]:
     """By correlation_id, every keyword that the orchestrator knows; an acceptance that was lost is none."""
     connection = await asyncpg.connect(stack.environments["orchestrator"]["DATABASE_URL"], timeout=5)
     try:
@@ -164,12 +164,14 @@ async def endings(stack: Stack) -> Mapping[str, Ending]:
     finally:
         await connection.close()
     return {
-        row["correlation_id"]: Ending((row["brand_slug"], row["keyword"]), row["state"], row["setbacks"])
+        row["correlation_id"]: KeywordEnding(
+            (row["brand_slug"], row["keyword"]), row["state"], row["setbacks"]
+        )
         for row in rows
     }
 
 
-def judge(ended: Mapping[str, Ending], seen: Seen) -> Iterator[Violation]:
+def judge(ended: Mapping[str, KeywordEnding], seen: PipelineCounts) -> Iterator[Violation]:
     """Each keyword is done with one page and one post, or somebody knows why not; no page and no post is there twice."""
     for chain, each in ended.items():
         there = (seen.pages[each.keyword], seen.posts[each.keyword])
@@ -185,6 +187,6 @@ def judge(ended: Mapping[str, Ending], seen: Seen) -> Iterator[Violation]:
                 yield Violation(1, f"{keyword}: {times} times the {what}")
 
 
-def _unanswered(ending: Ending) -> bool:
+def _unanswered(ending: KeywordEnding) -> bool:
     """Failed, and the reason is that nobody said how it went."""
     return ending.state != "completed" and "no outcome" in ending.setbacks

@@ -12,10 +12,18 @@ from chassis.testing import eventually
 from fakes import Kind
 from fakes.serving.faults import Faults
 from faults.judging.checker import Violation
-from faults.judging.results import Outcome
-from faults.playing.notified import ALIKE, CALM, GROUP_SECONDS, MUTE, Seen, Told, monitors_playing
+from faults.judging.results import ScenarioOutcome
+from faults.playing.notified import (
+    ALIKE,
+    CALM,
+    GROUP_SECONDS,
+    MUTE,
+    NotificationCounts,
+    RouteDeliveries,
+    monitors_playing,
+)
 from faults.playing.scenario import scenario
-from faults.playing.world import World
+from faults.playing.world import FaultHarness
 from faults.workers.notifying import CLAIMED, LEASE_SECONDS, LOOK_SECONDS, PAUSE_SECONDS, SENT
 
 FAILED: Final = "calls failed"
@@ -44,7 +52,7 @@ _APART_SECONDS: Final = 5.0
     faults=("kill", FAILED, SILENT),
     budget=420.0,
 )
-async def notifications(world: World) -> Outcome:
+async def notifications(world: FaultHarness) -> ScenarioOutcome:
     async with monitors_playing(world) as play:
         for name in (name for name in play.fakes if name not in {CALM, MUTE}):
             play.fakes[name].faults = Faults(seed=world.rng.randrange(2**31))
@@ -77,7 +85,7 @@ async def notifications(world: World) -> Outcome:
         f"         on the calm route after {late[len(late) // 2]:.1f} s in the middle, {late[-1]:.1f} s at most; told more than once: {dict(+copies) or 'nowhere'}"
     )
     missing = sum(not told.of(each) for told in seen.routes.values() for each in seen.matters)
-    return Outcome(
+    return ScenarioOutcome(
         submitted=len(seen.matters) * len(seen.routes),
         effects=len(seen.matters) * len(seen.routes) - missing,
         dead_letters=0,
@@ -89,7 +97,7 @@ async def notifications(world: World) -> Outcome:
     )
 
 
-def lags(seen: Seen) -> list[float]:
+def lags(seen: NotificationCounts) -> list[float]:
     """Seconds until each matter was told on the calm route."""
     return [
         min(moments) - began
@@ -98,7 +106,7 @@ def lags(seen: Seen) -> list[float]:
     ]
 
 
-def judge(seen: Seen) -> Iterator[Violation]:
+def judge(seen: NotificationCounts) -> Iterator[Violation]:
     """Each route is told of each matter, again only where nobody could know; what works waits for nothing that does not, and hears of it."""
     for name, told in seen.routes.items():
         yield from _judge_route(name, told, seen)
@@ -113,7 +121,7 @@ def judge(seen: Seen) -> Iterator[Violation]:
         yield Violation(9, "no call failed")
 
 
-def _judge_route(name: str, told: Told, seen: Seen) -> Iterator[Violation]:
+def _judge_route(name: str, told: RouteDeliveries, seen: NotificationCounts) -> Iterator[Violation]:
     for matter in seen.matters:
         times = len(told.of(matter))
         if not times:
