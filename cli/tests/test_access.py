@@ -38,7 +38,7 @@ def test_beside_containers_without_a_port_the_command_that_works_is_named(
 def test_where_nothing_runs_it_says_what_to_give(tmp_path: Path) -> None:
     ended = brandctl("spend", folder=tmp_path, variables={})
     assert ended.code == 2
-    assert "where is the gateway service? Give --gateway-url or set GATEWAY_URL" in ended.err
+    assert "the address of the gateway service is unknown: give --gateway-url or set GATEWAY_URL" in ended.err
     assert "./brandctl" not in ended.err
 
 

@@ -1,4 +1,4 @@
-"""The whole system on one machine, from nothing to published articles, and back to nothing."""
+"""Runs the whole system on one machine: starts it, publishes articles, stops and removes it."""
 
 import asyncio
 import json
@@ -34,17 +34,17 @@ _TOY: Final = "A toy of 135 million parameters writes now: most of what it write
 
 @dataclass(frozen=True, slots=True)
 class DemoOptions:
-    """What to run on.
+    """The options of the demo.
 
     Args:
-        brand: the sample brand if None.
-        keywords: those of the sample brand if empty.
+        brand: name; None: the sample brand.
+        keywords: empty: those of the sample brand.
         corpus: folder of documents.
         sample: JSON file of the sample brand.
         folder: `.local`.
-        model: whether a small model of this machine writes, too, for a second brand.
-        ends: end by itself once every keyword has ended.
-        patience: seconds for all keywords together, where the demo ends by itself.
+        model: whether a small local model also writes, for a second brand.
+        ends: whether the demo ends once every keyword has ended.
+        patience: seconds for all keywords together, if `ends`.
         started: UNIX time at which the command began.
     """
 
@@ -61,7 +61,7 @@ class DemoOptions:
 
 @dataclass(frozen=True, slots=True)
 class DemoStack:
-    """What runs."""
+    """The running services and their addresses."""
 
     addresses: services.ServiceAddresses
     service_key: str
@@ -69,11 +69,11 @@ class DemoStack:
 
 
 def run(options: DemoOptions, console: Console) -> bool:
-    """Runs the demo; returns whether every keyword ended well, and that of the small model, if it writes, at all.
+    """Runs the demo; returns whether every keyword ended well, and whether the small model's keyword ended, if it writes.
 
     Raises:
-        InUseError, NotInstalledError, PortTakenError, StartError, ServiceError, OSError: it cannot run; the message is for people.
-        Interrupted: somebody asked it to stop; by then everything it started is gone.
+        FolderInUseError, NotInstalledError, PortTakenError, StartError, ServiceError, OSError: the demo cannot run; the message says why.
+        Interrupted: a signal ended it; all processes that it started are gone by then.
     """
     brand, keywords = _input(options)
     folder = LocalFolder(options.folder)
@@ -129,12 +129,12 @@ def _input(options: DemoOptions) -> tuple[BrandForm, tuple[str, ...]]:
 
 @contextmanager
 def _stack(folder: LocalFolder, options: DemoOptions, console: Console) -> Iterator[DemoStack]:
-    """The servers, prepared, and the services, ready; all gone afterwards."""
+    """Starts servers and services, yields them when they are ready, and stops them afterwards."""
     with ExitStack() as cleanup:
         try:
             yield _bring_up(folder, options, console, cleanup)
         finally:
-            # What follows takes a few seconds, and must not be stopped half-way by an impatient second Ctrl-C.
+            # Stopping takes a few seconds; a second Ctrl-C must not break it off.
             signals.ignore()
             say(console, "Stopping")
 
@@ -183,7 +183,7 @@ def _bring_up(folder: LocalFolder, options: DemoOptions, console: Console, clean
 
 def _model(folder: LocalFolder, cleanup: ExitStack) -> model.LocalModel:
     if os.environ.get("POSTGRES_URL"):
-        # The gateway's database would outlive the model, and may know another one under its name.
+        # A shared database would outlive the model, and may have another model under its name.
         raise processes.StartError("the small model takes a private PostgreSQL: unset POSTGRES_URL")
     server = model.launch(Path(), log=folder.logs / "model.log")
     cleanup.callback(server.stop)
@@ -194,14 +194,14 @@ def _model(folder: LocalFolder, cleanup: ExitStack) -> model.LocalModel:
 @dataclass(frozen=True, slots=True)
 class _DemoBroker:
     url: str
-    """An administrator's."""
+    """With an administrator's credentials."""
     api: str | None
-    """The management API, an administrator's too, where there is one."""
+    """The management API, with an administrator's credentials; None if there is none."""
     wait: Callable[[], None]
 
 
 def _given(variable: str, schemes: Collection[str], example: str) -> str | None:
-    """An administrator's address of a server to use instead of a private one."""
+    """The URL of a server to use instead of a private one, with an administrator's credentials; None if unset."""
     try:
         return addresses.given(os.environ, variable, schemes=schemes, example=example)
     except ValueError as error:
@@ -210,7 +210,7 @@ def _given(variable: str, schemes: Collection[str], example: str) -> str | None:
 
 def _rabbitmq(folder: LocalFolder, cleanup: ExitStack) -> _DemoBroker:
     if given := _given("RABBITMQ_URL", BROKER_SCHEMES, BROKER_EXAMPLE):
-        # Never guessed: at the usual port of that host there may be somebody else's broker.
+        # Never guessed: another broker may listen at the usual port of that host.
         return _DemoBroker(given, secret_files.read(os.environ, "RABBITMQ_API_URL"), wait=lambda: None)
     node = rabbitmq.launch(
         folder.run / "rabbitmq",
@@ -225,11 +225,11 @@ def _rabbitmq(folder: LocalFolder, cleanup: ExitStack) -> _DemoBroker:
 
 
 def _broker_users(broker: _DemoBroker, folder: LocalFolder, console: Console) -> dict[str, str]:
-    """The broker's URL for each service's own user, or, without a management API, the one URL there is."""
+    """Service → broker URL with a user of its own; without a management API, all share one URL."""
     if broker.api is None:
         say(
             console,
-            "All services use RABBITMQ_URL; with RABBITMQ_API_URL each would get a user of its own",
+            "All services use RABBITMQ_URL; with RABBITMQ_API_URL each gets a user of its own",
             "yellow",
         )
         return dict.fromkeys(services.NAMES, broker.url)
@@ -243,7 +243,7 @@ def _broker_users(broker: _DemoBroker, folder: LocalFolder, console: Console) ->
 
 
 def _databases(folder: LocalFolder, cleanup: ExitStack) -> dict[str, databases.Database]:
-    """Each service's own database."""
+    """Service → its own database."""
     server = _given(
         "POSTGRES_URL", {"postgresql", "postgres"}, "postgresql://user:password@host:5432/postgres"
     )
@@ -270,7 +270,7 @@ def _databases(folder: LocalFolder, cleanup: ExitStack) -> dict[str, databases.D
 def _pipeline(
     stack: DemoStack, brand: BrandForm, keywords: tuple[str, ...], options: DemoOptions, console: Console
 ) -> CycleKeywords:
-    """Hands the keywords in and follows them to their ends, or, where the demo ends by itself, for `patience` seconds."""
+    """Submits the keywords and follows them until they have ended, or for `patience` seconds if the demo ends by itself."""
     say(console, f"{brand.name}: {len(keywords)} keyword{'s' if len(keywords) > 1 else ''}")
     died = _DeathWatcher(stack, console)
     with OrchestratorClient(ServiceAccess(stack.addresses.url("orchestrator"), stack.service_key)) as api:
@@ -292,7 +292,7 @@ def _pipeline(
 def _by_model(
     stack: DemoStack, brand: BrandForm, keyword: str, options: DemoOptions, console: Console
 ) -> CycleKeywords:
-    """The first keyword once more, for a brand that has the small model write: an article takes it minutes."""
+    """Submits the first keyword again, for a brand that the small model writes for; an article takes it minutes."""
     say(console, "")
     say(console, _TOY, "bold")
     second = replace(brand, slug=f"{brand.slug}-model", name=f"{brand.name}, by a model", writer="model")
@@ -320,14 +320,14 @@ def _stay(stack: DemoStack, console: Console) -> None:
 
 
 class _DeathWatcher:
-    """Services that ended though nobody asked them to, each reported once."""
+    """Reports each service that ended unexpectedly, once."""
 
     def __init__(self, stack: DemoStack, console: Console) -> None:
         self._watched = list(stack.children)
         self._console = console
 
     def report(self) -> bool:
-        """Whether any died since the last look."""
+        """Reports services that died since the last call; returns whether there are any."""
         dead = [child for child in self._watched if not child.running]
         for child in dead:
             self._watched.remove(child)

@@ -1,4 +1,4 @@
-"""What the demo shows: progress per keyword while it runs, links at the end."""
+"""The demo's display: progress per keyword while it runs, links at the end."""
 
 from collections.abc import Sequence
 from types import TracebackType
@@ -53,7 +53,7 @@ class ProgressView:
 
 
 def show_links(console: Console, slug: str, cycle: CycleKeywords, addresses: ServiceAddresses) -> None:
-    """Every address worth opening, one a line."""
+    """Prints the addresses of site, articles, posts, API and health, one a line."""
     say(console, "")
     _section(console, "Site", [f"{addresses.url('publisher')}/sites/{slug}/"])
     _section(

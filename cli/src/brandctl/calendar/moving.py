@@ -1,4 +1,4 @@
-"""Has what the calendar shows go out at another time: a post of an account, one of the built-in feed, or an article."""
+"""Moves an entry of the calendar: a post of an account or of the built-in feed, or an article."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +17,7 @@ _FEED: Final = "feed"
 
 @dataclass(frozen=True, slots=True)
 class NewTime:
-    """Where to; with nothing of it, into the next free slot."""
+    """The new place of an entry; without any of these, the next free slot."""
 
     at: str | None = None
     now: bool = False
@@ -30,18 +30,18 @@ class NewTime:
 
     @property
     def approval(self) -> dict[str, Any]:
-        """As it is said with an approval."""
+        """The fields of an approval's request."""
         return {} if self.at is None else {"publish_at": self.at}
 
 
 def move(
     posts: CalendarPostsClient, articles: CalendarArticlesClient, entry_id: UUID, to: NewTime
 ) -> tuple[dict[str, Any], str]:
-    """What the service answers, and what to tell of it.
+    """Moves the entry; returns the service's answer and a sentence about it.
 
     Raises:
-        ServiceError: it is refused; the message says why.
-        UsageError: what is asked for is for posts of accounts alone.
+        ServiceError: the service refuses; the message says why.
+        UsageError: the move is possible only for posts of accounts.
     """
     if (post := _found(posts.post, entry_id)) is None:
         return _article(articles, entry_id, to)
@@ -57,10 +57,10 @@ def move(
 
 
 def find_brand(posts: CalendarPostsClient, articles: CalendarArticlesClient, entry_id: UUID) -> str:
-    """The slug of the brand that a post or an article is of.
+    """Returns the slug of the brand of a post or an article.
 
     Raises:
-        CommandError: neither service knows the id, or one of them could not be asked.
+        CommandError: neither service knows the id, or one cannot be reached.
     """
     for ask in (posts.post, articles.draft):
         if (found := _found(ask, entry_id)) is not None:
@@ -83,20 +83,20 @@ def _of_feed(posts: CalendarPostsClient, post: dict[str, Any], to: NewTime) -> t
 def _article(articles: CalendarArticlesClient, content_id: UUID, to: NewTime) -> tuple[dict[str, Any], str]:
     if (draft := _found(articles.draft, content_id)) is None:
         raise CommandError(
-            f"nothing that could be moved has the id {content_id}; brandctl calendar week shows ids, and what is expected"
-            " there can be moved once the post before it is out"
+            f"no post or article has the id {content_id}; brandctl calendar week shows ids. An expected entry can be moved"
+            " once the post before it is sent"
         )
     planned = draft.get("scheduled")
     if planned is None:
         raise CommandError(
-            f"“{draft['title']}” has no time that could be changed: it is {draft['state']}; to give it one:"
+            f"“{draft['title']}” has no time to change: it is {draft['state']}; to give it one:"
             f" brandctl drafts approve {content_id} --at TIME"
         )
     _demand_time(to, "an article has no slots")
     if to.off:
         answer = articles.decide(content_id, "unschedule")
     else:
-        # What was approved is what is published, whatever has been written since.
+        # The approved version is published, even if there is a newer one.
         answer = articles.decide(
             content_id, "approve", version=planned["version"], despite_newer=True, **to.approval
         )
@@ -106,7 +106,7 @@ def _article(articles: CalendarArticlesClient, content_id: UUID, to: NewTime) ->
 
 def _demand_time(to: NewTime, why: str) -> None:
     if to.is_slot:
-        raise UsageError(f"{why}: say --at TIME, --now or --off")
+        raise UsageError(f"{why}: give --at TIME, --now or --off")
 
 
 def _found(asked: Any, entry_id: UUID) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""Many dead letters at once: counted and confirmed first, then gone through in pieces, with word of how far it is."""
+"""Decides about many dead letters: counts them, asks for confirmation, then works in chunks and prints progress."""
 
 import sys
 import time
@@ -18,7 +18,7 @@ _WORD_EVERY_SECONDS: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class BulkAction:
-    """What is done to them, in words."""
+    """The words for the action."""
 
     verb: str
     done: str
@@ -27,7 +27,7 @@ class BulkAction:
 def matching(
     monitor: MonitorClient, selection: DeadLetterSelection, deed: BulkAction, *, replayable: bool, yes: bool
 ) -> DeadLetterSelection:
-    """What matches at this moment, once somebody has agreed to it; ends the command if nothing does, or nobody has."""
+    """Counts the matching dead letters and asks for confirmation; ends the command without a match or a yes."""
     page = monitor.page(
         state="open",
         queue=selection.queue,
@@ -37,8 +37,8 @@ def matching(
         limit=1,
     )
     if page.matching == 0:
-        raise CommandError(f"No open dead letter that could be {deed.done} matches.")
-    # Only what was there when we asked: a replay that dies again at once must not be taken in a second time.
+        raise CommandError(f"No open dead letter that can be {deed.done} matches.")
+    # Only those that exist now: a replay that dies again at once must not be replayed a second time.
     chosen = selection.of(page.matching, until=page.now)
     if not yes:
         _confirm(chosen, deed)
@@ -48,9 +48,9 @@ def matching(
 def go_through(
     chosen: DeadLetterSelection, deed: BulkAction, piece: Callable[[str | None, int], DecidedChunk]
 ) -> list[str]:
-    """Has `piece(after, limit)` done for one piece after the other; returns the ids of all of them, oldest first.
+    """Calls `piece(after, limit)` until all are decided; returns the ids, oldest first.
 
-    Somebody else may be at the same: what they get is theirs. Broken off half-way, the same command does the rest.
+    Two such commands may run at once and share the dead letters. After an interruption, the same command does the rest.
     """
     done: list[str] = []
     after: str | None = None
@@ -59,7 +59,7 @@ def go_through(
         try:
             found = piece(after, min(MAX_BULK, chosen.count - len(done)))
         except ServiceError:
-            note(f"{len(done):,} of {chosen.count:,} {deed.done}; the same command goes on with the rest.")
+            note(f"{len(done):,} of {chosen.count:,} {deed.done}; the same command continues with the rest.")
             raise
         done += found.ids
         after = found.next
@@ -74,6 +74,6 @@ def go_through(
 def _confirm(chosen: DeadLetterSelection, deed: BulkAction) -> None:
     what = f"{chosen.count:,} dead letter{'' if chosen.count == 1 else 's'}{chosen.in_words}"
     if not sys.stdin.isatty():
-        raise UsageError(f"This would {deed.verb} {what}. Add --yes to do it without being asked.")
+        raise UsageError(f"This would {deed.verb} {what}. Add --yes to confirm.")
     if not typer.confirm(f"{deed.verb.capitalize()} {what}?", err=True):
         raise CommandError(f"Nothing was {deed.done}.")

@@ -32,7 +32,7 @@ from brandctl.terminal import note, print_json
 _FIRST_PAUSE: Final = 0.2
 _LONGEST_PAUSE: Final = 5.0
 _TOLD_ONE_BY_ONE: Final = 20
-"""Of more than so many, numbers are told, and only those that did not end well one by one."""
+"""With more than this, the report has counts, and single lines only for those that did not end well."""
 _REPLAY: Final = BulkAction("replay", "replayed")
 _DISCARD: Final = BulkAction("discard", "discarded")
 
@@ -45,16 +45,16 @@ def replay(
     group: Group = None,
     queue: Queue = None,
     type_name: TypeName = None,
-    reason: Annotated[str | None, typer.Option(help="Why now; kept with it.")] = None,
+    reason: Annotated[str | None, typer.Option(help="Reason, stored with the decision.")] = None,
     by: By = None,
     yes: Yes = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until each is resolved or dead again.")] = False,
-    timeout: Annotated[float, typer.Option(min=0.1, help="With --wait: at most so many seconds.")] = 120.0,
+    timeout: Annotated[float, typer.Option(min=0.1, help="With --wait: the most seconds to wait.")] = 120.0,
     as_json: AsJson = False,
     monitor_url: MonitorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Sends dead messages again, to the queue each died in. Do it once the cause is gone.
+    """Sends dead messages to their queues again. Do it once the cause is gone.
 
     A replay is a new message of the same chain. Its dead letter is resolved when the consumer has handled it; if it
     dies again, a new dead letter takes the old one's place. With --wait, exit code 0 means that all were handled.
@@ -87,7 +87,7 @@ def replay(
 
 
 def discard(
-    reason: Annotated[str, typer.Option(help="Why it need not be handled; kept with it.")],
+    reason: Annotated[str, typer.Option(help="Why it need not be handled, stored with the decision.")],
     dead: Annotated[
         list[str] | None, typer.Argument(metavar="[ID]...", parser=parse_reference, help="Ids out of `list`.")
     ] = None,
@@ -142,7 +142,7 @@ def _selection(
     *,
     everything: bool,
 ) -> DeadLetterSelection | None:
-    """Which ones; None if they are given by their ids."""
+    """Returns the selection of the options; None if ids are given."""
     if bool(dead) == (everything or group is not None):
         raise typer.BadParameter("give ids, or --all, or --group", param_hint="ID")
     if dead and (queue or type_name):
@@ -162,7 +162,7 @@ def _each(dead: Sequence[str], do: Callable[[str], Any]) -> tuple[list[str], dic
 
 
 def _wait(monitor: MonitorClient, started: Sequence[str], timeout: float) -> dict[str, ReplayOutcome]:
-    """Those that came to an end within `timeout` seconds."""
+    """Waits up to `timeout` seconds; returns id → outcome of the replays that ended."""
     deadline = time.monotonic() + timeout
     pause = _FIRST_PAUSE
     waiting = list(started)

@@ -1,4 +1,4 @@
-"""The monitor's HTTP API, as an operator's command uses it."""
+"""Client of the monitor's API about dead letters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ MAX_BULK: Final = 500
 
 
 class DeadLetter(BaseModel):
-    """One dead message as the API shows it; fields that only `show` needs stay in the raw answer."""
+    """A dead letter of the API's answer; fields that only `show` needs stay in the raw answer."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -43,7 +43,7 @@ class DeadLetterPage:
 
 
 class ReplayOutcome(BaseModel):
-    """How a dead letter stands, after it was sent again."""
+    """The state of a dead letter after its replay."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -58,7 +58,7 @@ class ReplayOutcome(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class DecisionNote:
-    """Who decided something, as they call themselves, and why."""
+    """The name of the person who decides, and the reason."""
 
     by: str
     why: str | None
@@ -69,15 +69,15 @@ class DecisionNote:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterSelection:
-    """Which open dead letters; None means any."""
+    """A filter of open dead letters; None matches any value."""
 
     queue: str | None = None
     type_name: str | None = None
     group: str | None = None
     count: int = 0
-    """How many there were when somebody looked."""
+    """How many matched when they were counted."""
     until: str | None = None
-    """When that was."""
+    """The time of the count; later ones are left out."""
 
     def of(self, count: int, *, until: str) -> "DeadLetterSelection":
         return replace(self, count=count, until=until)
@@ -94,11 +94,11 @@ class DeadLetterSelection:
 
 @dataclass(frozen=True, slots=True)
 class DecidedChunk:
-    """Some of a selection, done."""
+    """The decided part of a selection."""
 
     ids: list[str]
     next: str | None
-    """Where to go on; None if no more of them are open."""
+    """The cursor of the next chunk; None if no more are open."""
 
 
 class MonitorClient(ServiceClient):
@@ -120,7 +120,7 @@ class MonitorClient(ServiceClient):
         return self._call("GET", f"/{quote(dead, safe='')}")
 
     def outcomes(self, dead: Sequence[str]) -> list[ReplayOutcome]:
-        """How these stand, at most `MAX_BULK`."""
+        """Returns the outcomes of these replays, at most `MAX_BULK`."""
         answer = self._call("POST", "/outcomes", json={"ids": list(dead)})
         return [ReplayOutcome.model_validate(one) for one in answer["outcomes"]]
 
@@ -131,7 +131,7 @@ class MonitorClient(ServiceClient):
     def replay_many(
         self, selection: DeadLetterSelection, decision: DecisionNote, after: str | None, limit: int
     ) -> DecidedChunk:
-        """Replays selected open ones, oldest first, beginning after the one named."""
+        """Replays selected open dead letters, oldest first, beginning after the given one."""
         answer = self._many("/replay", selection, decision, after, limit)
         return DecidedChunk([replay["id"] for replay in answer["replays"]], answer["next"])
 
@@ -142,7 +142,7 @@ class MonitorClient(ServiceClient):
     def discard_many(
         self, selection: DeadLetterSelection, decision: DecisionNote, after: str | None, limit: int
     ) -> DecidedChunk:
-        """Discards selected open ones, oldest first, beginning after the one named."""
+        """Discards selected open dead letters, oldest first, beginning after the given one."""
         answer = self._many("/discard", selection, decision, after, limit)
         return DecidedChunk(answer["ids"], answer["next"])
 
