@@ -1,4 +1,4 @@
-"""The story of one keyword: what happened to it and when, in the order of time. Pure: no I/O, no clock."""
+"""The history of one keyword: its events in the order of time. Pure: no I/O, no clock."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -11,22 +11,22 @@ ENDED: Final = frozenset({"completed", "refused", "rejected", "failed", "cancell
 
 @dataclass(frozen=True, slots=True)
 class KeywordEvent:
-    """Something that happened to a keyword."""
+    """An event in a keyword's history."""
 
     at: str | None
-    """ISO 8601, UTC; None: the services keep no time of it."""
+    """ISO 8601, UTC; None: the services store no time."""
     what: str
     detail: str
     id: str | None = None
-    """Of what it is about, whole."""
+    """The whole id of the event's object."""
     id_of: str = "id"
-    """What has the id, as it is said before it."""
+    """The word before the id."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
     def told(self, shown: Mapping[str, str]) -> str:
-        """The detail, with the id as it is `shown`."""
+        """Returns the detail with the id in its `shown` form."""
         return _joined(self.detail, f"{self.id_of} {shown.get(self.id, self.id)}" if self.id else "")
 
 
@@ -38,17 +38,17 @@ def tell(
     decisions: Sequence[Mapping[str, Any]],
     letters: Sequence[Mapping[str, Any]],
 ) -> list[KeywordEvent]:
-    """What the services' answers say of a keyword.
+    """Makes a keyword's history from the services' answers.
 
     Args:
         keyword: an item of `GET /v1/keywords`.
-        workflow: the answer about its writing; empty if there is none.
+        workflow: the answer about its workflow; empty if there is none.
         content: its article; empty if there is none.
-        decisions: what people decided about its article.
+        decisions: people's decisions about its article.
         letters: its dead letters.
 
     Returns:
-        What has a time, in the order of time; then what has none; at last how the keyword stands.
+        Events in the order of time, then events without a time, then the keyword's state.
     """
     happenings = [
         *_course(keyword),
@@ -68,7 +68,7 @@ def tell(
 
 
 def _course(keyword: Mapping[str, Any]) -> Iterator[KeywordEvent]:
-    """How it went from one service to the next."""
+    """The events of its way from service to service."""
     by = f"by {keyword['submitted_by']}" if keyword["submitted_by"] else ""
     yield KeywordEvent(
         keyword["accepted_at"],
@@ -88,7 +88,7 @@ def _course(keyword: Mapping[str, Any]) -> Iterator[KeywordEvent]:
 
 
 def _last(keyword: Mapping[str, Any]) -> KeywordEvent:
-    """How it stands. What happened after its end, such as a post that a person approved, stands before it by its time."""
+    """The event of its present state. Later events, such as an approved post, come before it by their time."""
     ended = keyword["state"] in ENDED
     return KeywordEvent(
         keyword["times"]["ended_at"] or keyword["moved_at"] if ended else keyword["moved_at"],

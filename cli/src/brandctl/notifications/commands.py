@@ -1,4 +1,4 @@
-"""`brandctl notifications`: who is told of what, what there is to tell, and what was sent."""
+"""`brandctl notifications`: routes, open notifications, and the log of sent messages."""
 
 from enum import StrEnum
 from typing import Annotated, Any, Final
@@ -29,7 +29,7 @@ class NotificationsClient(ServiceClient):
 app = typer.Typer(
     name="notifications",
     no_args_is_help=True,
-    help=f"""Who is told of what wants somebody's eye, by Telegram, Slack, Discord, mail or a webhook.
+    help=f"""Sends notifications about problems and waiting work by Telegram, Slack, Discord, mail or webhook.
 
 {NotificationsClient.help()}
 
@@ -66,7 +66,7 @@ class NotificationStateChoice(StrEnum):
 
 
 OfKind = Annotated[
-    NotificationKindChoice | None, typer.Option("--kind", help="Of this kind alone.", show_default="all")
+    NotificationKindChoice | None, typer.Option("--kind", help="Only this kind.", show_default="all")
 ]
 
 
@@ -85,7 +85,7 @@ _NOTICED: Final = Listing[dict[str, Any]](
         "what": lambda each: each["title"] + ("" if each["count"] is None else f" ({each['count']})"),
         "look at it with": lambda each: each["command"],
     },
-    nothing="nothing wants your eye",
+    nothing="no open notifications",
     colours={"critical": "red", "warning": "yellow", "acknowledged": "green", "resolved": "green"},
 )
 _ROUTES: Final = Listing[dict[str, Any]](
@@ -99,7 +99,7 @@ _ROUTES: Final = Listing[dict[str, Any]](
         "problem": lambda each: each["problem"] or "",
         "last sent": lambda each: _when(each["last_sent_at"]),
     },
-    nothing="nobody is told of anything: brandctl notifications set",
+    nothing="there are no routes, so no notification is sent: make one with brandctl notifications set",
     colours={"working": "green", "failing": "red"},
 )
 _LOG: Final = Listing[dict[str, Any]](
@@ -129,7 +129,7 @@ def list_notifications(
     monitor_url: MonitorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Lists what stands and wants somebody's eye, newest first."""
+    """Lists open notifications, newest first."""
     with NotificationsClient.at(monitor_url, key_file) as monitor:
         found = monitor.call(
             "GET", "", open=None if everything else "true", kind=kind, brand=brand, before=after, limit=limit
@@ -139,15 +139,15 @@ def list_notifications(
 
 @app.command()
 def acknowledge(
-    notification: Annotated[UUID, typer.Argument(metavar="ID", parser=parse_id, help="An id out of `list`.")],
+    notification: Annotated[UUID, typer.Argument(metavar="ID", parser=parse_id, help="An id from `list`.")],
     by: Annotated[
-        str | None, typer.Option(help="Who takes care of it.", show_default="the key's name")
+        str | None, typer.Option(help="The person who takes care of it.", show_default="the key's name")
     ] = None,
     as_json: AsJson = False,
     monitor_url: MonitorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Says that somebody takes care of it: nobody is told of it again, but that it is resolved."""
+    """Marks a notification as taken care of: only its resolution is sent from then on."""
     with NotificationsClient.at(monitor_url, key_file) as monitor:
         done = monitor.call("POST", f"/{notification}/acknowledge", {} if by is None else {"by": by})
     if as_json:
@@ -157,7 +157,7 @@ def acknowledge(
 
 @app.command()
 def routes(as_json: AsJson = False, monitor_url: MonitorUrl = None, key_file: KeyFile = None) -> None:
-    """Lists who is told of what, and whether that works."""
+    """Lists the routes, and whether each works."""
     with NotificationsClient.at(monitor_url, key_file) as monitor:
         found = monitor.call("GET", "/routes")
     _ROUTES.show(found["items"], found, as_json=as_json)
@@ -167,7 +167,7 @@ def routes(as_json: AsJson = False, monitor_url: MonitorUrl = None, key_file: Ke
 def show(
     name: Name, as_json: AsJson = False, monitor_url: MonitorUrl = None, key_file: KeyFile = None
 ) -> None:
-    """Shows how a route is set, and how it fares."""
+    """Shows the settings of a route, and whether it works."""
     with NotificationsClient.at(monitor_url, key_file) as monitor:
         route = monitor.route("GET", name)
     _show(route, as_json=as_json)
@@ -176,35 +176,39 @@ def show(
 @app.command("set")
 def set_route(
     name: Name,
-    account: Annotated[str, typer.Option(help="The gateway's account that messages go out through.")],
+    account: Annotated[str, typer.Option(help="The gateway's account that sends the messages.")],
     to: Annotated[
         list[str] | None,
-        typer.Option(help="Address of mail, or another chat of the account; as often as you like."),
+        typer.Option(help="Mail address, or another chat of the account; repeat for more."),
     ] = None,
     brand: Annotated[
         str | None,
-        typer.Option(help="Told of this brand alone.", show_default="the operators', told of everything"),
+        typer.Option(help="Only about this brand.", show_default="all brands and the system"),
     ] = None,
     kind: Annotated[
         list[NotificationKindChoice] | None,
-        typer.Option(help="Told of this; as often as you like.", show_default="all"),
+        typer.Option(help="Only this kind; repeat for more.", show_default="all"),
     ] = None,
     quiet: Annotated[
-        str | None, typer.Option(metavar="HH:MM-HH:MM", help="Hours in which only what is critical is sent.")
+        str | None,
+        typer.Option(metavar="HH:MM-HH:MM", help="Hours in which only critical notifications are sent."),
     ] = None,
     summary: Annotated[
         str | None,
-        typer.Option(metavar="'DAY HH:MM'", help="When the weekly summary comes.", show_default="never"),
+        typer.Option(metavar="'DAY HH:MM'", help="Time of the weekly summary.", show_default="never"),
     ] = None,
     time_zone: Annotated[str, typer.Option(help="Of both.")] = "UTC",
     group: Annotated[
-        int, typer.Option(min=0, max=86_400, help="What is noticed within so many seconds comes together.")
+        int,
+        typer.Option(
+            min=0, max=86_400, help="Seconds in which notifications are collected into one message."
+        ),
     ] = 60,
     as_json: AsJson = False,
     monitor_url: MonitorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Has somebody told, or told otherwise: what is left out is as by default.
+    """Makes or replaces a route for notifications; options left out take their defaults.
 
     For example:
 
@@ -230,19 +234,19 @@ def set_route(
 def remove(
     name: Name, as_json: AsJson = False, monitor_url: MonitorUrl = None, key_file: KeyFile = None
 ) -> None:
-    """Has nobody told there any more; what was sent stays in the log."""
+    """Removes a route; its messages stay in the log."""
     with NotificationsClient.at(monitor_url, key_file) as monitor:
         monitor.route("DELETE", name)
     if as_json:
         print_json({"removed": name})
-    note(f"nobody is told on route {printable(name)} any more")
+    note(f"the route {printable(name)} is removed")
 
 
 @app.command("test")
 def try_out(
     name: Name, as_json: AsJson = False, monitor_url: MonitorUrl = None, key_file: KeyFile = None
 ) -> None:
-    """Sends a test message, now; exit code 1 if it did not arrive."""
+    """Sends a test message now; exit code 1 if it does not arrive."""
     with NotificationsClient.at(monitor_url, key_file) as monitor:
         message = monitor.route("POST", name, what="/test")
     if as_json:
@@ -255,9 +259,9 @@ def try_out(
 
 @app.command()
 def log(
-    route: Annotated[str | None, typer.Option(help="Of this route alone.", show_default="all")] = None,
+    route: Annotated[str | None, typer.Option(help="Only this route.", show_default="all")] = None,
     state: Annotated[
-        NotificationStateChoice | None, typer.Option(help="In this state alone.", show_default="all")
+        NotificationStateChoice | None, typer.Option(help="Only this state.", show_default="all")
     ] = None,
     after: AfterId = None,
     limit: Limit = 50,
@@ -265,7 +269,7 @@ def log(
     monitor_url: MonitorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Lists what was sent, waits or failed, newest first, of the last 90 days."""
+    """Lists messages of the last 90 days that were sent, wait or failed, newest first."""
     with NotificationsClient.at(monitor_url, key_file) as monitor:
         found = monitor.call("GET", "/messages", route=route, state=state, before=after, limit=limit)
     _LOG.show(found["items"], found, as_json=as_json, more=found["next"])

@@ -1,4 +1,4 @@
-"""`brandctl drafts preview`: a link to a draft as it would look."""
+"""`brandctl drafts preview`: a link to a draft's preview."""
 
 from typing import Annotated
 from uuid import UUID
@@ -16,17 +16,17 @@ from brandctl.terminal import note, out, print_json, printable
 def preview(
     content_id: Annotated[
         UUID,
-        typer.Argument(metavar="ID", parser=parse_id, help="`content_id`, as `list` and cycles show it."),
+        typer.Argument(metavar="ID", parser=parse_id, help="`content_id`, as in `list` and cycles."),
     ],
-    hours: Annotated[int, typer.Option(min=1, max=720, help="After so many, the link leads nowhere.")] = 24,
+    hours: Annotated[int, typer.Option(min=1, max=720, help="Hours until the link expires.")] = 24,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     publisher_url: PublisherUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Makes a link to a draft as it would look on its site, for whoever is to read it before it is published.
+    """Makes a link to a preview of a draft on its site, for readers without an account.
 
-    Whoever has the link sees the article as it stands each time, until the link ends. Of a correction that waits, they see what is published.
+    Everyone with the link sees the current text until the link expires. If a correction waits, the link shows the published version.
     """
     with DraftsClient.at(orchestrator_url, key_file) as drafts:
         brand = drafts.draft(content_id)["brand_slug"]

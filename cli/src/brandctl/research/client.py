@@ -1,4 +1,4 @@
-"""The research service's HTTP API: documents, and where it looks for a brand."""
+"""Client of research's API: documents and a brand's sources."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -13,7 +13,7 @@ _PAGE: Final = 200
 
 
 class DocumentAnswer(BaseModel):
-    """A file of the folder, or a document of a brand. `path` is the name that a brand's document was given."""
+    """A file of the folder, or a document of a brand, for which `path` is its name."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -27,7 +27,7 @@ class DocumentAnswer(BaseModel):
     since: datetime = Field(validation_alias=AliasChoices("since", "uploaded_at"))
     licence: str | None = None
     own: bool | None = None
-    """None of a file of the folder."""
+    """Whether the brand wrote it; None for a file of the folder."""
 
 
 class _DocumentPage(BaseModel):
@@ -41,10 +41,10 @@ class ResearchClient(ServiceClient):
     service = "research"
 
     waiting = 0
-    """Documents that are still to be read."""
+    """Documents that research has not read yet."""
 
     def documents(self, brand: str | None, state: str | None) -> Iterator[DocumentAnswer]:
-        """Those of a brand, or without one the folder's, page after page. `waiting` is up to date behind the first of them."""
+        """Yields a brand's documents, or without a brand the folder's, page by page. The first page sets `waiting`."""
         for answer in self._pages(_documents_of(brand), {"limit": _PAGE, "state": state}):
             page = self._read(_DocumentPage, answer)
             self.waiting = page.counts.get("waiting", 0)

@@ -1,4 +1,4 @@
-"""Social's API about posts, and what its commands share."""
+"""Client of social's API about posts, and helpers of its commands."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any
