@@ -1,4 +1,4 @@
-"""The orchestrator's articles of all cycles, as far as commands need them."""
+"""Client of the orchestrator's API about the articles of all cycles."""
 
 from typing import Any
 
@@ -11,5 +11,5 @@ class ArticlesClient(ServiceClient):
     service = "orchestrator"
 
     def page(self, **query: str | int | None) -> dict[str, Any]:
-        """One page of `GET /v1/articles`."""
+        """Returns one page of `GET /v1/articles`."""
         return self._ask("GET", "/v1/articles", params=query)

@@ -1,4 +1,4 @@
-"""The orchestrator's HTTP API, as far as commands need it."""
+"""Client of the orchestrator's API."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from brandctl.asking import MAX_PAGE, ServiceClient
 
 FINAL_STATES: Final = frozenset({"completed", "refused", "needs_review", "rejected", "failed", "cancelled"})
 UNDER_WAY: Final = frozenset({"running", "paused"})
-"""States of cycles."""
+"""States of cycles that still go on."""
 WAITING: Final = "waiting"
-"""That of a cycle of which nothing happens before a person decides."""
+"""State of a cycle in which nothing happens before a person decides."""
 
 
 class KeywordPost(BaseModel):
@@ -30,7 +30,7 @@ class KeywordProgress(BaseModel):
     state: str
     reason: str | None = None
     waits: str | None = None
-    """Why its article is not being written right now."""
+    """Why the writing of its article waits."""
     published_url: str | None = None
     has_standing_article: bool = False
     posts: tuple[KeywordPost, ...] = ()
@@ -41,7 +41,7 @@ class KeywordProgress(BaseModel):
 
     @property
     def ended_well(self) -> bool:
-        """Published and posted, with an article that stands, or refused, rejected or held for a review with a reason."""
+        """Whether it ended well: published and posted, with an article already, or refused, rejected or held with a reason."""
         match self.state:
             case "completed":
                 return self.has_standing_article or (self.published_url is not None and bool(self.posts))
@@ -63,7 +63,7 @@ class CycleKeywords(BaseModel):
 
 
 class CyclePause(BaseModel):
-    """Why nothing more of a cycle is begun; `drafts`: so many that nobody has reviewed are the reason."""
+    """Why a cycle begins nothing more; `drafts`: the number of unreviewed drafts, if they are the reason."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -82,7 +82,7 @@ class CycleProgress(BaseModel):
     """running, paused, waiting, completed, failed or cancelled."""
     pending: int
     processing: int
-    # An orchestrator of the version before says nothing of what waits.
+    # An orchestrator of the previous version does not send it.
     waiting: int = 0
     completed: int
     failed: int
@@ -100,7 +100,7 @@ class CycleProgress(BaseModel):
 
     @property
     def waits_for_a_person(self) -> bool:
-        """Whether nothing more happens before a person decides: all else has ended, or drafts keep the rest from being begun."""
+        """Whether a person must decide first: all else has ended, or unreviewed drafts hold up the rest."""
         if self.state == WAITING:
             return True
         nothing_in_hand = self.pending + self.processing <= self.not_sent
@@ -188,7 +188,7 @@ class AuditSummary(BaseModel):
     made_at: datetime
     counts: dict[str, int]
     cut: tuple[str, ...]
-    """Kinds of which there are more than are told."""
+    """Kinds with more findings than the audit lists."""
 
 
 class AuditFinding(BaseModel):
@@ -204,7 +204,7 @@ class AuditFinding(BaseModel):
 class Audit(AuditSummary):
     findings: tuple[AuditFinding, ...]
     notes: tuple[str, ...] = ()
-    """What could not be looked at, and why."""
+    """What the audit could not check, and why."""
 
 
 class _AuditList(BaseModel):
@@ -250,7 +250,7 @@ class OrchestratorClient(ServiceClient):
         self._ask("PUT", _of(brand.slug), json=body)
 
     def submit(self, slug: str, keywords: Sequence[str]) -> str:
-        """Hands in the keywords; returns the id of their cycle."""
+        """Submits the keywords; returns the id of their cycle."""
         answer = self._ask("POST", f"{_of(slug)}/research", json={"keywords": list(keywords)})
         return self._read(_SubmitAnswer, answer).cycle_id
 
@@ -265,7 +265,7 @@ class OrchestratorClient(ServiceClient):
         distinct: bool,
         key: str | None,
     ) -> dict[str, Any]:
-        """Hands in keywords as JSON, text or CSV; returns what is answered. The same `key` again begins no other cycle."""
+        """Submits keywords as JSON, text or CSV; returns the answer. The same `key` again begins no other cycle."""
         headers = {"Content-Type": media_type, **({"Idempotency-Key": key} if key else {})}
         answer = self._ask(
             "POST",
@@ -282,7 +282,7 @@ class OrchestratorClient(ServiceClient):
         return answer
 
     def cycle(self, cycle_id: str) -> CycleKeywords:
-        """With all its keywords."""
+        """Returns a cycle with all its keywords."""
         cycle = self._read(CycleKeywords, self._ask("GET", f"/v1/cycles/{quote(cycle_id, safe='')}"))
         while cycle.next is not None:
             page, _ = self.keywords(UUID(cycle.cycle_id), after=cycle.next)
@@ -290,14 +290,14 @@ class OrchestratorClient(ServiceClient):
         return cycle
 
     def progress(self, cycle_id: UUID) -> tuple[CycleProgress, dict[str, Any]]:
-        """How far a cycle is; also as it was answered."""
+        """Returns the progress of a cycle, and the raw answer."""
         answer = self._ask("GET", f"/v1/cycles/{cycle_id}")
         return self._read(CycleProgress, answer), answer
 
     def cycles(
         self, *, brand: str | None, state: str | None, after: UUID | None, limit: int
     ) -> tuple[tuple[CycleProgress, ...], dict[str, Any]]:
-        """The latest cycles; also as they were answered."""
+        """Returns the latest cycles, and the raw answer."""
         wanted = {"brand": brand, "state": state, "after": after}
         answer = self._entries("/v1/cycles", wanted, limit=limit)
         return self._read(_CycleList, answer).items, answer
@@ -305,32 +305,32 @@ class OrchestratorClient(ServiceClient):
     def keywords(
         self, cycle_id: UUID, *, state: str | None = None, after: int = 0, limit: int = MAX_PAGE
     ) -> tuple[KeywordsPage, dict[str, Any]]:
-        """A page of the keywords of a cycle; also as it was answered."""
+        """Returns a page of a cycle's keywords, and the raw answer."""
         wanted = {"state": state, "after": after, "limit": limit}
         answer = self._ask("GET", f"/v1/cycles/{cycle_id}/keywords", params=wanted)
         return self._read(KeywordsPage, answer), answer
 
     def control(self, cycle_id: UUID, action: str) -> tuple[CycleProgress, dict[str, Any]]:
-        """Pauses, resumes or cancels a cycle, and says how far it is; also as it was answered."""
+        """Pauses, resumes or cancels a cycle; returns its progress and the raw answer."""
         answer = self._ask("POST", f"/v1/cycles/{cycle_id}/{action}")
         return self._read(CycleProgress, answer), answer
 
     def score(self, content_id: UUID) -> tuple[QualityScore, dict[str, Any]]:
-        """What was measured of an article; also as it was answered."""
+        """Returns the quality measures of an article, and the raw answer."""
         answer = self._ask("GET", f"/v1/content/{content_id}/score")
         return self._read(QualityScore, answer), answer
 
     def placements(self, content_id: UUID) -> dict[str, Any]:
-        """At which targets an article is."""
+        """Returns the publications of an article."""
         return self._ask("GET", f"/v1/content/{content_id}/placements")
 
     def place(self, content_id: UUID, target: str, *, overwrite: bool) -> dict[str, Any]:
-        """Has one target brought up to date with it."""
+        """Publishes the article again at one target."""
         path = f"/v1/content/{content_id}/placements/{quote(target, safe='')}"
         return self._ask("POST", path, json={"overwrite": overwrite})
 
     def schedules(self, slug: str) -> Iterator[tuple[Schedule, dict[str, Any]]]:
-        """Those of a brand, page after page; each also as it was answered."""
+        """Yields a brand's schedules page by page, each with its raw answer."""
         for page in self._pages(f"{_of(slug)}/schedules", {}):
             yield from ((self._read(Schedule, item), item) for item in page["items"])
 
@@ -343,7 +343,7 @@ class OrchestratorClient(ServiceClient):
         return self._read(Schedule, answer), answer
 
     def change_schedule(self, slug: str, name: str, change: str) -> tuple[Schedule, dict[str, Any]]:
-        """`change` is pause or resume."""
+        """Sends `change`, pause or resume."""
         answer = self._ask("POST", f"{_schedule(slug, name)}/{change}")
         return self._read(Schedule, answer), answer
 
@@ -351,36 +351,36 @@ class OrchestratorClient(ServiceClient):
         self._ask("DELETE", _schedule(slug, name))
 
     def firings(self, slug: str, name: str) -> tuple[tuple[ScheduleRun, ...], dict[str, Any]]:
-        """The latest."""
+        """Returns the latest runs of a schedule."""
         answer = self._ask("GET", f"{_schedule(slug, name)}/firings")
         return self._read(_ScheduleRunList, answer).items, answer
 
     def subjects(
         self, slug: str, *, keyword: str | None, after: str | None, limit: int
     ) -> tuple[tuple[Subject, ...], dict[str, Any]]:
-        """Those that have an article or are in hand, or the one that `keyword` names; also as they were answered."""
+        """Returns a brand's subjects with an article or work in hand, or the one of `keyword`, and the raw answer."""
         wanted = {"keyword": keyword, "after": after, "limit": limit}
         answer = self._ask("GET", f"{_of(slug)}/subjects", params=wanted)
         return self._read(_SubjectList, answer).items, answer
 
     def subject_decisions(self, slug: str) -> Iterator[dict[str, Any]]:
-        """The joins and splits that hold, the latest first."""
+        """Yields the joins and splits that hold, latest first."""
         for page in self._pages(f"{_of(slug)}/subject-decisions", {}):
             yield from page["items"]
 
     def decide_subject(self, slug: str, decision: dict[str, Any]) -> dict[str, Any]:
-        """Joins two subjects or splits one; `changed` says whether they were otherwise."""
+        """Joins two subjects or splits one; `changed` says whether that changed anything."""
         return self._ask("POST", f"{_of(slug)}/subject-decisions", json=decision)
 
     def make_audit(self, slug: str) -> tuple[Audit, dict[str, Any]]:
-        """Looks the brand over; also as it was answered."""
+        """Audits the brand; returns the audit and the raw answer."""
         answer = self._ask("POST", f"{_of(slug)}/audits")
         return self._read(Audit, answer), answer
 
     def audits(
         self, slug: str, *, limit: int, after: UUID | None = None
     ) -> tuple[tuple[AuditSummary, ...], dict[str, Any]]:
-        """The latest; also as they were answered."""
+        """Returns the latest audits, and the raw answer."""
         wanted = {"after": after, "limit": limit}
         answer = self._ask("GET", f"{_of(slug)}/audits", params=wanted)
         return self._read(_AuditList, answer).items, answer

@@ -1,4 +1,4 @@
-"""`brandctl content`: which articles there are, what was measured of one, why a draft waits, and where the article is."""
+"""`brandctl content`: articles, their quality measures and their publications."""
 
 from typing import Annotated, Any, Final
 from uuid import UUID
@@ -16,7 +16,7 @@ from brandctl.terminal import note, print_json
 app = typer.Typer(
     name="content",
     no_args_is_help=True,
-    help=f"""The articles of all cycles: find them, see how good they are as far as that can be counted, and at which targets.
+    help=f"""Lists the articles of all cycles, shows their quality measures, and publishes them again at their targets.
 
 {OrchestratorClient.help()}
 
@@ -42,7 +42,7 @@ _ARTICLES: Final = Listing[dict[str, Any]](
         "title": lambda each: str(each["title"]),
         "address": lambda each: str(each["published_url"] or ""),
     },
-    nothing="no such article; brandctl keywords list --search finds keywords whose article is not written",
+    nothing="no such article; brandctl keywords list --search finds keywords without an article",
     colours={"published": "green", "waiting": "yellow", "rejected": "red", "taken_down": "red"},
 )
 
@@ -58,7 +58,7 @@ def list_articles(
     search: Annotated[
         str | None,
         typer.Option(
-            help="Those whose title or keyword has all of these words, or words that begin so.",
+            help="Only articles with all of these words, or beginnings of words, in title or keyword.",
             show_default="all",
         ),
     ] = None,
@@ -68,7 +68,7 @@ def list_articles(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Lists articles of all cycles, the latest first: drafts that wait and pages that were taken down, too.
+    """Lists articles of all cycles, latest first, including waiting drafts and pages that were taken down.
 
     For example:
 
@@ -88,7 +88,7 @@ def score(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Shows each measure of an article, its bound, and whether it holds; and why the article waits, if it does.
+    """Shows the quality measures of an article with their bounds, and why the article waits, if it does.
 
     For example:
 
@@ -113,7 +113,7 @@ def targets(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Shows where an article is: at its home, and what each further target of its brand answered.
+    """Shows the publications of an article: at its home and at each further target.
 
     For example:
 
@@ -126,17 +126,17 @@ def targets(
 @app.command()
 def publish(
     content_id: ContentId,
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="One of its brand's.")],
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="A target of its brand.")],
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Also what somebody has changed at the target.")
+        bool, typer.Option("--overwrite", help="Overwrite changes that were made at the target.")
     ] = False,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Has one target brought up to date with an article: one that failed, or that its brand has only since then.
+    """Publishes an article again at one target: one that failed, or one that the brand added later.
 
-    The others are left alone, and so is what is there as it should be. Of an article that was taken down, it is taken away there.
+    Other targets stay as they are, and so does an up-to-date publication. An article that was taken down is removed at the target.
 
     For example:
 

@@ -1,4 +1,4 @@
-"""`brandctl cycles`: the batches of keywords, what became of each, and holding them back."""
+"""`brandctl cycles`: progress of cycles and their keywords; pause, resume and cancel."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Final
@@ -17,7 +17,7 @@ from brandctl.terminal import note, print_json
 app = typer.Typer(
     name="cycles",
     no_args_is_help=True,
-    help=f"""Batches of keywords: how far they are, what became of each keyword; pause, resume and cancel them.
+    help=f"""Shows the progress of cycles and their keywords; pauses, resumes and cancels cycles.
 
 {OrchestratorClient.help()}
 
@@ -52,7 +52,7 @@ _CYCLES: Final = Listing[CycleProgress](
         "of": lambda cycle: str(cycle.total),
         "begun": lambda cycle: f"{cycle.created_at:%Y-%m-%d %H:%M}",
     },
-    nothing="no such cycle; hand in keywords with brandctl submit",
+    nothing="no such cycle; submit keywords with brandctl submit",
     colours=_COLOURS,
 )
 
@@ -74,7 +74,7 @@ def list_cycles(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Lists cycles, the latest first.
+    """Lists cycles, latest first.
 
     For example:
 
@@ -90,14 +90,15 @@ def list_cycles(
 def show(
     cycle_id: CycleId,
     state: Annotated[
-        str | None, typer.Option(help="Keywords in this state, such as failed.", show_default="in any state")
+        str | None,
+        typer.Option(help="Only keywords in this state, such as failed.", show_default="in any state"),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many keywords.")] = 200,
+    limit: Annotated[int, typer.Option(min=1, help="The most keywords to show.")] = 200,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Shows how far a cycle is, and its keywords with what became of each.
+    """Shows the progress of a cycle, and its keywords with their results.
 
     For example:
 
@@ -121,7 +122,7 @@ def show(
 
 
 def _controlling(action: str, what_it_does: str) -> None:
-    """A command that does this to a cycle and says how far it is then."""
+    """Adds a command that sends this action and prints the cycle's progress."""
 
     @app.command(name=action, help=what_it_does)
     def command(
@@ -139,12 +140,12 @@ def _controlling(action: str, what_it_does: str) -> None:
 
 _controlling(
     "pause",
-    "Sends none of its keywords to research or to the writers until it is resumed. What is under way goes on to its end.",
+    "Pauses a cycle: work under way continues to its end, other keywords wait until it is resumed.",
 )
-_controlling("resume", "Has a paused cycle go on where it stood.")
+_controlling("resume", "Resumes a paused cycle.")
 _controlling(
     "cancel",
-    "Ends for good what is not being written yet. What is being written, published or promoted goes on to its end.",
+    "Cancels the keywords that are not being written yet, for good. Others continue to their end.",
 )
 
 
@@ -153,7 +154,7 @@ def _how_far(progress: CycleProgress) -> str:
 
 
 def _note_what_waits(cycles: Sequence[CycleProgress]) -> None:
-    """What keeps them from going on, and how to look at it."""
+    """Prints why cycles wait, and the commands that show it."""
     held = {
         f"{each.brand_slug}, held up: {each.held_up.reason}"
         for each in cycles
@@ -166,7 +167,7 @@ def _note_what_waits(cycles: Sequence[CycleProgress]) -> None:
 def _keywords(
     orchestrator: OrchestratorClient, cycle_id: UUID, state: str | None, limit: int
 ) -> tuple[list[KeywordProgress], list[Any], int | None]:
-    """So many keywords, read and as they were answered, and where they go on."""
+    """Returns up to `limit` keywords, their raw answers, and the cursor of the rest."""
     found: list[KeywordProgress] = []
     answered: list[Any] = []
     after: int | None = 0
@@ -181,6 +182,6 @@ def _keywords(
 
 
 def _result(keyword: KeywordProgress) -> str:
-    # Of an article that is another keyword's, the reason says whose, and where it is.
+    # If another keyword has the article, the reason says which, and where the article is.
     own = None if keyword.has_standing_article else keyword.published_url
     return own or keyword.reason or keyword.waits or ""

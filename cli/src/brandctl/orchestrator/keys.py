@@ -1,4 +1,4 @@
-"""`brandctl keys`: who may ask the orchestrator, and for what."""
+"""`brandctl keys`: API keys of the orchestrator."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from brandctl.terminal import note, print_json, printable
 app = typer.Typer(
     name="keys",
     no_args_is_help=True,
-    help=f"""API keys of the orchestrator: make, list, rotate and revoke them. It takes the service key, or a key with the scope admin.
+    help=f"""Makes, lists, rotates and revokes API keys of the orchestrator. It needs the service key, or a key with the scope admin.
 
 {OrchestratorClient.help()}
 
@@ -77,18 +77,16 @@ class _ApiKeysClient(ServiceClient):
         return self._read(_NewApiKey, answer), answer
 
     def all(self) -> Iterator[tuple[ApiKey, dict[str, Any]]]:
-        """Page after page; each also as it was answered."""
+        """Yields all keys page by page, each with its raw answer."""
         for page in self._pages("/v1/keys", {"limit": 200}):
             yield from ((self._read(ApiKey, item), item) for item in page["items"])
 
     def named(self, name: str) -> ApiKey:
-        """The one with that id, or that name and not revoked."""
+        """Returns the key with that id, or the unrevoked key of that name."""
         for key, _ in self.all():
             if name == key.key_id or (name == key.name and key.revoked_at is None):
                 return key
-        raise CommandError(
-            f"there is no key {name} that is not revoked; brandctl keys list shows what there is"
-        )
+        raise CommandError(f"there is no key {name} that is not revoked; brandctl keys list lists the keys")
 
     def rotate(self, key: ApiKey, grace: timedelta) -> tuple[_NewApiKey, dict[str, Any]]:
         wanted = {"grace_seconds": int(grace.total_seconds())}
@@ -122,31 +120,34 @@ _KEYS: Final = Listing[ApiKey](
     colours={"open": "green", "expired": "yellow", "revoked": "red"},
 )
 
-Name = Annotated[str, typer.Argument(metavar="NAME", parser=parse_reference, help="Of the key, or its id.")]
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", parser=parse_reference, help="Name of the key, or its id.")
+]
 
 
 @app.command()
 def create(
-    name: Annotated[str, typer.Argument(help="Whose it is: what is done with it is done in this name.")],
+    name: Annotated[str, typer.Argument(help="Name of the owner; the audit log shows it.")],
     scope: Annotated[
-        list[ScopeChoice], typer.Option(help="What it opens, none includes another; say it for each.")
+        list[ScopeChoice], typer.Option(help="A scope of the key; none includes another; repeat for more.")
     ],
     brand: Annotated[
         list[str] | None,
-        typer.Option(help="For this brand alone, as if there were no other; say it for each."),
+        typer.Option(help="Only for this brand; other brands stay invisible; repeat for more."),
     ] = None,
     expires: Annotated[
-        str | None, typer.Option(help="A day (2027-01-31), or how long from now (90d).", show_default="never")
+        str | None,
+        typer.Option(help="A day (2027-01-31), or a duration from now (90d).", show_default="never"),
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option(min=1, help="Requests in a minute.", show_default="as the most generous scope has it"),
+        typer.Option(min=1, help="Requests in a minute.", show_default="the highest limit of its scopes"),
     ] = None,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Makes a key and prints it: once, and never again.
+    """Makes a key and prints it, this once.
 
     For example:
 
@@ -162,16 +163,14 @@ def create(
     with _ApiKeysClient.at(orchestrator_url, key_file) as keys:
         made, answer = keys.create(wanted)
     _show(made, answer, as_json=as_json)
-    note(
-        f"Send it as “Authorization: Bearer …”. It is shown here alone; {made.about.key_id} is what it is called by."
-    )
+    note(f"Send it as “Authorization: Bearer …”. It is not shown again; its id is {made.about.key_id}.")
 
 
 @app.command(name="list")
 def list_keys(
     as_json: AsJson = False, orchestrator_url: OrchestratorUrl = None, key_file: KeyFile = None
 ) -> None:
-    """Lists keys, what they open, and when they were used last; those that were revoked, too."""
+    """Lists all keys, revoked ones included, with scopes and last use."""
     with _ApiKeysClient.at(orchestrator_url, key_file) as keys:
         found = list(keys.all())
     answers = {"items": [answer for _, answer in found]}
@@ -182,13 +181,13 @@ def list_keys(
 def rotate(
     name: Name,
     grace: Annotated[
-        str, typer.Option(help="How long the key it has now opens beside the new one: 30m, 24h, 7d or 0.")
+        str, typer.Option(help="How long the old secret stays valid: 30m, 24h, 7d or 0.")
     ] = "24h",
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Gives it another secret and prints the key: once, and never again. Rotating again meanwhile ends the oldest at once.
+    """Gives a key a new secret and prints it, this once. A second rotation ends the oldest secret at once.
 
     For example:
 
@@ -200,9 +199,9 @@ def rotate(
     _show(made, answer, as_json=as_json)
     until = made.about.former_until
     note(
-        f"The one before opens until {until:%Y-%m-%d %H:%M} UTC."
+        f"The old secret is valid until {until:%Y-%m-%d %H:%M} UTC."
         if until
-        else "The one before opens nothing any more."
+        else "The old secret is not valid any more."
     )
 
 
@@ -215,14 +214,14 @@ def limit_key(
             metavar="[N]",
             min=1,
             help="Requests in a minute.",
-            show_default="as the most generous scope has it",
+            show_default="the highest limit of its scopes",
         ),
     ] = None,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Changes how often a key may be used. What it has been used for in the running minute counts.
+    """Sets how many requests a minute a key may make; requests of the present minute count.
 
     For example:
 
@@ -242,7 +241,7 @@ def revoke(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Ends a key for good: from the next request on it opens nothing. Its name is free again."""
+    """Revokes a key for good, from the next request on. Its name is free again."""
     with _ApiKeysClient.at(orchestrator_url, key_file) as keys:
         key = keys.named(name)
         keys.revoke(key)
@@ -261,7 +260,7 @@ def _show(made: _NewApiKey, answer: dict[str, Any], *, as_json: bool) -> None:
 def _span(text: str, *, option: str) -> timedelta:
     found = re.fullmatch(r"(\d{1,5})([mhd])|0", text, re.ASCII)
     if found is None:
-        raise UsageError(f"{option} {text}: say how long, as in 30m, 24h or 7d")
+        raise UsageError(f"{option} {text}: write a duration such as 30m, 24h or 7d")
     return int(found[1]) * _UNITS[found[2]] if found[1] else timedelta()
 
 
@@ -273,6 +272,6 @@ def _moment(text: str) -> datetime:
             return datetime.now(UTC) + _span(text, option="--expires")
         except (UsageError, OverflowError):
             raise UsageError(
-                f"--expires {text}: say a day, as in 2027-01-31, or how long, as in 90d"
+                f"--expires {text}: write a day such as 2027-01-31, or a duration such as 90d"
             ) from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""`brandctl watch`: how far a cycle is, until it has ended."""
+"""`brandctl watch`: the progress of a cycle until it has ended."""
 
 import shlex
 import time
@@ -19,7 +19,7 @@ from brandctl.terminal import note, out, print_json, printable, say
 
 POLL_SECONDS: Final = 1.0
 PATIENCE_SECONDS: Final = 60.0
-"""For a service that answered before: it may be being restarted."""
+"""How long to retry a service that answered before: it may be restarting."""
 
 
 def watch(
@@ -30,9 +30,9 @@ def watch(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Shows how far a cycle is until it has ended or waits for you: a line that moves on a terminal, a line per change anywhere else.
+    """Shows the progress of a cycle until it has ended or waits for you: one live line on a terminal, a line per change elsewhere.
 
-    With --json, the cycle as it is then; how far it is goes to standard error.
+    With --json, standard output gets the cycle at the end, and standard error the progress.
 
     Exit codes: 0 it ended as completed, or what is left waits for a person; 1 it ended as failed or cancelled; 2 wrong usage.
 
@@ -49,17 +49,17 @@ def watch(
 
 
 def went_well(progress: CycleProgress) -> bool:
-    """Whether a cycle that `follow` returns is completed, or waits for a person with all that is left of it."""
+    """Whether a cycle that `follow` returns has completed, or waits only for a person."""
     return progress.state == "completed" or progress.waits_for_a_person
 
 
 def follow(orchestrator: OrchestratorClient, cycle_id: UUID, *, beside: bool = False) -> CycleProgress:
     """Shows the progress of a cycle until it has ended, or until all that is left waits for a person.
 
-    It is shown on standard error if it is `beside` another result.
+    The progress goes to standard error if it is shown `beside` another result.
 
     Raises:
-        ServiceError: the orchestrator does not know it, or has been away for a minute.
+        ServiceError: the orchestrator does not know the cycle, or has been unreachable for a minute.
     """
     progress, _ = orchestrator.progress(cycle_id)
     with _ProgressDisplay(Console(stderr=True, highlight=False) if beside else out()) as shown:
@@ -90,7 +90,7 @@ def told(progress: CycleProgress) -> str:
 
 
 def what_to_look_at(progress: CycleProgress) -> list[str]:
-    """What waits for a person, each with the command that shows it; for standard error."""
+    """Returns lines about what waits for a person, each with the command that shows it."""
     brand = shlex.quote(printable(progress.brand_slug))
     lines = []
     if progress.held_up is not None and progress.held_up.drafts is not None:

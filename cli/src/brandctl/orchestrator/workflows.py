@@ -1,4 +1,4 @@
-"""`brandctl workflows`: how the writing of each article goes, and what to do about one that does not."""
+"""`brandctl workflows`: the writing of each article; retry and cancel."""
 
 from enum import StrEnum
 from typing import Annotated, Any, Final
@@ -16,7 +16,7 @@ from brandctl.terminal import note, print_json
 app = typer.Typer(
     name="workflows",
     no_args_is_help=True,
-    help=f"""How the writing of each article goes; and writing one again, or giving it up.
+    help=f"""Shows the writing of each article, step by step; retries or cancels it.
 
 {OrchestratorClient.help()}
 
@@ -39,7 +39,7 @@ _COLOURS: Final = {
 }
 
 ContentId = Annotated[
-    UUID, typer.Argument(metavar="ID", parser=parse_id, help="`content_id`, as `list` and cycles show it.")
+    UUID, typer.Argument(metavar="ID", parser=parse_id, help="`content_id`, as in `list` and cycles.")
 ]
 
 
@@ -72,7 +72,7 @@ class WorkflowsClient(ServiceClient):
 
 
 def _moment(stamp: str | None) -> str:
-    """To the second, in UTC."""
+    """Formats a time to the second, in UTC."""
     return "" if stamp is None else stamp.replace("T", " ")[:19]
 
 
@@ -95,7 +95,7 @@ _WORKFLOWS: Final = Listing[dict[str, Any]](
 def list_workflows(
     brand: OfBrand = None,
     state: Annotated[
-        WorkflowStateChoice | None, typer.Option(help="In this state alone.", show_default="all")
+        WorkflowStateChoice | None, typer.Option(help="Only this state.", show_default="all")
     ] = None,
     after: AfterId = None,
     limit: Limit = 50,
@@ -103,7 +103,7 @@ def list_workflows(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Lists how the writing of articles goes, in the order in which they were begun.
+    """Lists the workflows of articles, oldest first.
 
     For example:
 
@@ -122,7 +122,7 @@ def show(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Shows the steps of an article's writing, what each took, and where its result can be read.
+    """Shows the steps of an article's workflow, their costs, and where to read their results.
 
     For example:
 
@@ -156,13 +156,13 @@ def show(
 def retry(
     content_id: ContentId,
     anew: Annotated[
-        bool, typer.Option("--anew", help="From the beginning: a model is asked, and paid, again.")
+        bool, typer.Option("--anew", help="Start from the beginning: the model is paid again.")
     ] = False,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Has an article written that failed or is stuck, behind the last result that is stored. What is under way is left alone.
+    """Retries a failed or stuck article after its last stored step. A workflow under way is left alone.
 
     For example:
 
@@ -179,7 +179,7 @@ def cancel(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Gives up an article that is not written yet, for good; its keyword ends as cancelled.
+    """Cancels an article that is not written yet, for good; its keyword ends as cancelled.
 
     For example:
 
