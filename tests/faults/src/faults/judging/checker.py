@@ -1,6 +1,6 @@
-"""The nine invariants: pure functions from what was told and what was seen to what is wrong.
+"""The nine invariants: pure functions from history and observation to violations.
 
-Numbers are those that the README of this folder lists. An empty result is the only good one.
+The README of this folder lists their numbers. Only an empty result is good.
 """
 
 from collections import Counter, defaultdict
@@ -30,7 +30,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class RunExpectations:
-    """What a run promised, against which it is judged."""
+    """What the checker expects of a run."""
 
     policy: QueuePolicy
     bound_queues: tuple[str, ...] = ()
@@ -141,7 +141,7 @@ def no_two_writers_at_once(seen: RunObservation) -> Iterator[Violation]:
 
 
 def leases_are_respected(changes: Sequence[OutboxChange]) -> Iterator[Violation]:
-    """4: an outbox row under a lease is taken out or given back by nobody but the holder of the lease."""
+    """4: only the holder of a lease takes out or gives back the outbox row."""
     holder: dict[str, str] = {}
     for change in changes:
         if change.lease_after is not None:

@@ -1,4 +1,4 @@
-"""What became of effects on other people's servers, by what those show: which is twice there, which is neither there nor asked about."""
+"""Judges effects on outside servers by what these show: duplicates, and missing ones without a question to a person."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ MOMENTS: Final = (BEFORE, WITHIN, TAKEN, ANSWERED, LOOKING)
 
 @dataclass(frozen=True, slots=True)
 class FailurePoint:
-    """Where something may go wrong on the way of a post or an article."""
+    """A point at which the sending of a post or an article may fail."""
 
     place: str
     step: str
@@ -40,7 +40,7 @@ class FailurePoint:
 
 @dataclass(eq=False)
 class EffectRecord:
-    """A post or an article that was asked for, and what became of it."""
+    """A requested post or article, and its result."""
 
     place: str
     brand: str
@@ -64,7 +64,7 @@ class EffectRecord:
 
 
 def judge(posts: Iterable[EffectRecord]) -> Iterator[Violation]:
-    """All of it once where it counts as done; nothing of it twice, ever; and somebody is asked where it is not done."""
+    """Checks that a finished effect exists once, nothing exists twice, and an unfinished one is a question to a person."""
     for post in posts:
         where = "" if post.point is None else f", {post.point.step}, {post.point.moment}"
         told = f"{post.place}{where} ({post.fault}): {dict(post.seen)} are there, and it is {post.state or 'not known'}"
@@ -81,7 +81,7 @@ def judge(posts: Iterable[EffectRecord]) -> Iterator[Violation]:
 
 @dataclass(slots=True)
 class EffectCounts:
-    """Of injected faults, by what the other side showed in the end."""
+    """Counts of injected faults, by the result at the outside server."""
 
     injected: int = 0
     one: int = 0

@@ -1,4 +1,4 @@
-"""What the client did, told in order, in a file that no part of the system under test can reach."""
+"""The client's history in order, in a file that the system under test cannot reach."""
 
 import json
 import time
@@ -30,7 +30,7 @@ class SubmittedCommand:
 
 
 class CommandHistory:
-    """Append-only: `invoke`, then `ok` or `info` per command; faults; what an operator discarded.
+    """Append-only: `invoke`, then `ok` or `info` per command; faults; discarded dead letters.
 
     `ok` says that the broker confirmed the command. A timeout, a lost confirm or a lost connection is `info`: the
     command may have arrived. There is no `fail`, because a client can never know that.
@@ -53,7 +53,7 @@ class CommandHistory:
 
     @property
     def in_doubt(self) -> set[str]:
-        """Commands invoked of which nobody knows whether they arrived."""
+        """Invoked commands that may or may not have arrived."""
         return self.commands.keys() - self.accepted
 
     def invoke(self, command: SubmittedCommand) -> None:

@@ -1,4 +1,4 @@
-"""Sees from outside what happened: the probes' effects, every change of the outbox, and what queues received."""
+"""Records from outside: the probes' effects, every change of the outbox, and the messages of queues."""
 
 import asyncio
 import hashlib

@@ -1,4 +1,4 @@
-"""What came of scenarios that were played."""
+"""Results of played scenarios."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,7 @@ from faults.judging.checker import Violation
 
 @dataclass(frozen=True, slots=True)
 class ScenarioOutcome:
-    """What a scenario found that judges for itself, because it drives other services than the probes."""
+    """The verdict of a scenario that judges itself, because it drives other services than the probes."""
 
     submitted: int
     effects: int

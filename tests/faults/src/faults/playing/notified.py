@@ -1,4 +1,4 @@
-"""Two monitors, the gateway and channels that note what comes: what a scenario of notifications plays with."""
+"""The harness of scenarios about notifications: two monitors, the gateway and recording channels."""
 
 import json
 import time
@@ -44,7 +44,7 @@ _DONE_ALL_THE_SAME: Final = frozenset({"reset_after", "cut_after", "error_after"
 
 @dataclass
 class RouteDeliveries:
-    """What a route has had."""
+    """The notifications that a route received."""
 
     unknown: int = 0
     """Calls that did what they were to do and were not answered well, and kills, which may have struck in the midst of one."""
@@ -52,7 +52,7 @@ class RouteDeliveries:
     """When, in seconds since 1970; what tells a message from another, if the channel has that; all of its words."""
 
     def of(self, matter: str) -> list[float]:
-        """When it was told of."""
+        """Times at which a matter was notified."""
         return [moment for moment, _, words in self.received if matter in words]
 
 
@@ -71,7 +71,7 @@ class NotificationCounts:
 
 
 class MonitorReplicas:
-    """Two replicas of the monitor, a gateway, and channels that note when something comes."""
+    """Two replicas of the monitor, a gateway, and channels that record what they receive."""
 
     def __init__(
         self, world: FaultHarness, url: str, environment: Mapping[str, str], mail: MailServer

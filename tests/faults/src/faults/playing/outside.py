@@ -1,4 +1,4 @@
-"""Other people's servers, a gateway before them, and a worker that sends posts and articles there: what a scenario of outside effects plays with."""
+"""The harness of scenarios about outside effects: outside servers, a gateway, and a worker that sends to them."""
 
 import asyncio
 import re
@@ -45,7 +45,7 @@ _numbers = count(1)
 
 @dataclass(frozen=True)
 class BrandServers:
-    """The other sides of one brand, with accounts of its own there."""
+    """The outside servers of one brand, with its own accounts."""
 
     brand: str
     fakes: Mapping[str, Fake]
@@ -218,21 +218,21 @@ class EffectServices:
     # -- where they stand still ------------------------------------------------------------------------------------------
 
     def hold(self, post: EffectRecord, moment: str, step: str) -> None:
-        """Has whoever sends it stand still there."""
+        """Makes the worker that sends the post stop at this point."""
         order = self.holds / str(post.post_id)
         order.with_suffix(".new").write_text(f"{moment} {step}")
         order.with_suffix(".new").rename(order)
 
     def is_held(self, post: EffectRecord) -> bool:
-        """Whether somebody stands still there, or did."""
+        """Whether a worker has stopped at this point."""
         return self._has(post, "reached")
 
     def goes_on(self, post: EffectRecord) -> bool:
-        """Whether whoever stood there is about to send it."""
+        """Whether the worker that stopped there is about to continue."""
         return self._has(post, "going")
 
     def has_passed(self, post: EffectRecord) -> bool:
-        """Whether whoever stood there is through with that step, however it ended for him."""
+        """Whether the worker that stopped there has ended the step, well or not."""
         return self._has(post, "passed")
 
     def _has(self, post: EffectRecord, mark: str) -> bool:
@@ -270,7 +270,7 @@ class EffectServices:
     async def all_begun_again(
         self, posts: Sequence[EffectRecord], brand: str, fences: Mapping[UUID, int]
     ) -> bool:
-        """Whether somebody else has taken each of them up."""
+        """Whether another worker has claimed each of them."""
         now = await self.fences(posts, brand)
         return all(now.get(post.post_id, 0) > fences.get(post.post_id, 0) for post in posts)
 
@@ -279,7 +279,7 @@ class EffectServices:
         return {post_id: fence for post_id, fence, _ in await self._receipts(posts, brand)}
 
     async def in_hand(self, posts: Sequence[EffectRecord], brand: str) -> set[UUID]:
-        """Those of which a step is being sent, or looked up, right now."""
+        """Posts with a step that is being sent or looked up now."""
         return {post_id for post_id, _, held in await self._receipts(posts, brand) if held}
 
     async def _receipts(self, posts: Sequence[EffectRecord], brand: str) -> list[tuple[UUID, int, bool]]:
@@ -298,7 +298,7 @@ class EffectServices:
         return [each for each in found if each[0] in wanted]
 
     async def look_at(self, posts: Sequence[EffectRecord], there: BrandServers) -> None:
-        """What the other sides show of each post, and what its receipt or its publication says."""
+        """Reads each post at the outside servers, and its receipt or publication."""
         ids = [post.post_id for post in posts]
         rows = await self._database.fetch(
             """

@@ -1,4 +1,4 @@
-"""Where posts and articles go: channels and kinds of site, played here, and how the account of each is connected."""
+"""Channels and kinds of sites that fakes play here, and how to connect their accounts."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ _UNLIMITED: Final = {"per_minute": 100_000, "together": 1000, "at_once": 100}
 
 @dataclass(frozen=True)
 class EffectPlace:
-    """One of them."""
+    """A channel or a kind of site."""
 
     channel: str
     fake: Callable[[], Fake]

@@ -1,4 +1,4 @@
-"""What scenarios about lost servers wait for: that workers notice, that they say so, and that they come back in time."""
+"""Waits of scenarios about lost servers: workers notice, report it, and recover in time."""
 
 import json
 import time

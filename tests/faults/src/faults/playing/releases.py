@@ -97,7 +97,7 @@ class InstalledRelease:
 
 @dataclass
 class ReleasedStack(ServiceStack):
-    """As `ServiceStack`, with the release that each service is started from."""
+    """A `ServiceStack` that starts each service from a given release."""
 
     release: InstalledRelease = field(kw_only=True)
     password: str = field(default_factory=lambda: secrets.token_urlsafe(24))
@@ -123,7 +123,7 @@ class ReleasedStack(ServiceStack):
             await asyncio.to_thread(services.stop, list(stack.children.values()))
 
     async def set_up(self, release: InstalledRelease) -> None:
-        """What is done before the services of a release start; safe while those of another work."""
+        """Prepares the start of a release's services; safe while another release's services run."""
         self.release = release
         names = {"SERVER": self.world.servers.postgres_url, "NAMES": " ".join(services.NAMES)}
         await release.run("-c", _MAKE_DATABASES, environment={**names, "PASSWORD": self.password})

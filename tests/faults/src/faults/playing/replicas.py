@@ -58,7 +58,7 @@ class OrchestratorReplicas:
             await asyncio.to_thread(services.stop, replicas._children)
 
     async def kill_and_start(self) -> None:
-        """The one that was not killed the last time, once it works; the other goes on meanwhile."""
+        """Kills the replica that was not killed last time and starts it again; the other one keeps running."""
         number, self._next = self._next, 1 - self._next
         process = self._children[number].process
         await self.at_work(number)

@@ -1,4 +1,4 @@
-"""The five real services as processes under a steady load of keywords, and what became of each keyword.
+"""The five real services as processes under a steady load of keywords, and the result of each keyword.
 
 Triggers put into their databases from outside copy every page, post and research that is written into tables without
 any unique constraint; the services know nothing of them.
@@ -56,7 +56,7 @@ Keyword = tuple[str, str]
 
 @dataclass(frozen=True)
 class PipelineCounts:
-    """What the audits and the monitor have, per keyword how often."""
+    """Counts of audits and dead letters by keyword."""
 
     pages: Counter[Keyword]
     posts: Counter[Keyword]
@@ -139,7 +139,7 @@ class ServiceStack:
         self.world.history.fault(f"{name} killed")
 
     def freeze(self, name: str) -> None:
-        """SIGSTOP: it stands still until `thaw`."""
+        """Stops the service by SIGSTOP until `thaw`."""
         self.children[name].process.send_signal(signal.SIGSTOP)
 
     def thaw(self, name: str) -> None:

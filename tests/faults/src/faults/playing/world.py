@@ -1,4 +1,4 @@
-"""What a scenario plays in: a vhost and a database of its own, worker processes, fault proxies, and the history of it all."""
+"""The harness of a scenario: its own vhost and database, worker processes, fault proxies, and the history."""
 
 import asyncio
 import random
@@ -54,14 +54,14 @@ OUTAGES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ScenarioDemand:
-    """What a scenario asks for beyond the invariants."""
+    """A condition of a scenario beyond the invariants."""
 
     what: str
     met: Callable[[RunObservation], bool]
 
 
 class FaultHarness:
-    """Breaks nothing by itself. `scenario.play` heals it, drains it, observes it and judges."""
+    """Runs workers and faults for a scenario; `scenario.play` heals, drains, observes and judges."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class FaultHarness:
     async def made(
         cls, servers: ServerAddresses, folder: Path, *, seed: int = 0, fast: bool = False, mutation: str = ""
     ) -> AsyncIterator[Self]:
-        """A fresh vhost and a fresh database; whatever was started in it ends with the block.
+        """Makes a harness with a new vhost and database; all its processes end with the block.
 
         `folder` must be there already.
         """
@@ -157,7 +157,7 @@ class FaultHarness:
         shuffled: bool = True,
         change: Change | None = None,
     ) -> list[SubmittedCommand]:
-        """Submits commands, in random order unless told otherwise, and returns them.
+        """Submits commands, by default in random order, and returns them.
 
         Args:
             mix: how many `ok`, or behaviour → how many (see `behaviours`).
@@ -200,7 +200,7 @@ class FaultHarness:
     async def load(
         self, per_second: float, mix: Mapping[str, int] | None = None, *, change: Change | None = None
     ) -> AsyncIterator[None]:
-        """Goes on submitting while the block runs, in the proportions of `mix`; `change` as for `submit`."""
+        """Submits commands while the block runs, in the proportions of `mix`; `change` as for `submit`."""
         weights = mix or {"ok": 1}
 
         async def go_on() -> None:
@@ -237,7 +237,7 @@ class FaultHarness:
     async def replay(
         self, command: SubmittedCommand, keyword: str = "ok replayed", *, copies: float = 0.0
     ) -> SubmittedCommand:
-        """Replays a command whose dead letter was taken, edited to another keyword, as the monitor does it."""
+        """Replays a command whose dead letter was taken, edited to another keyword, as the monitor does."""
         sending = commands.replay(command, keyword, self.policy)
         await self.send(sending, copies=copies)
         return sending.command
@@ -306,7 +306,7 @@ class FaultHarness:
                 await task
 
     async def proxy(self, to: Literal["broker", "database"]) -> tuple[TcpProxy, str]:
-        """A fault proxy before the broker or the database, and the URL that leads through it.
+        """Starts a fault proxy before the broker or the database; returns it and the URL through it.
 
         The URL is for a worker's `rabbitmq_url` or `database_url`. What the proxy does counts as faults
         `proxy.cut_after`, `proxy.reset` and so on.

@@ -1,4 +1,4 @@
-"""Clocks that are wrong or set while work is running, and processes that stand still without knowing it."""
+"""Clocks that are wrong or change while work runs, and processes that are stopped for a while."""
 
 import json
 import os
@@ -88,7 +88,7 @@ async def lease_holder_stops_before_publishing(world: FaultHarness) -> None:
 
 
 async def no_row_of(world: FaultHarness, worker: str) -> bool:
-    """Whether others have published whatever it had written, and it has not."""
+    """Whether other workers have published all its rows."""
     query = """
         select count(*) from outbox_changes written where kind = 'insert' and worker = $1 and not exists
         (select from outbox_changes gone where gone.kind = 'delete' and gone.id = written.id)

@@ -1,4 +1,4 @@
-"""A cluster of three brokers behind a load balancer loses nodes, or has one that stands still."""
+"""A cluster of three brokers behind a load balancer loses or stops nodes."""
 
 import asyncio
 import time

@@ -29,7 +29,7 @@ def database_of(world: FaultHarness) -> PostgresServer:
 
 
 async def paused(worker: WorkerProcess) -> None:
-    """Waits until a worker says that its database is away, and that it has stopped consuming.
+    """Waits until a worker reports that its database is away and that it has stopped consuming.
 
     The broker is not asked: it goes on counting a consumer that holds a message, as a worker does with a suspect whose
     mark it could not take back yet.
@@ -120,7 +120,7 @@ async def commit_reply_never_comes(world: FaultHarness) -> None:
 
 
 async def warmed_up(world: FaultHarness) -> None:
-    """Waits until a worker has committed some work: what it does once at its start is not to be struck."""
+    """Waits until a worker has committed some work, so that no fault strikes its start."""
     await world.submit(20)
     await eventually(lambda: world.effects_at_least(20))
 

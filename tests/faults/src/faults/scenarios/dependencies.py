@@ -1,4 +1,4 @@
-"""What handlers need goes away: another service that they ask."""
+"""Dependencies of handlers go away: another service that they call."""
 
 import asyncio
 from collections.abc import Callable

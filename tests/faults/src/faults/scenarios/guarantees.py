@@ -1,4 +1,4 @@
-"""For each guarantee a fault from which nothing else protects; the mutation gate plays them without it as well."""
+"""For each guarantee, a fault that only this guarantee prevents; the mutation gate also plays them without it."""
 
 from aio_pika import ExchangeType
 

@@ -1,4 +1,4 @@
-"""Messages that come twice, out of order, broken, too large, too slowly, or before anybody knows their type."""
+"""Messages that are repeated, out of order, broken, too large, slow, or of a type that is still unknown."""
 
 import json
 import re

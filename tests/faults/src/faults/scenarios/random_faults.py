@@ -1,4 +1,4 @@
-"""Faults at random, under load: what nobody thought of putting into a scenario, mostly two or three at a time.
+"""Random faults under load: combinations beyond the scenarios, mostly two or three at a time.
 
 Three lanes break things side by side: the workers, the way to the broker with the broker itself, and the same for the
 database. What happens in a lane, and how long it lasts, comes from the seed alone; how the lanes meet, from the machine.
@@ -33,7 +33,7 @@ _PATIENCE_SECONDS: Final = 45.0
 
 @dataclass
 class FaultTargets:
-    """All that there is to break."""
+    """Everything that random faults can break."""
 
     world: FaultHarness
     broker: RabbitMqServer
@@ -232,7 +232,7 @@ _LANES: Final[Mapping[str, Mapping[str, Break]]] = {
 
 
 def scenario_of(minutes: float) -> Scenario:
-    """The random mode as a scenario that goes on breaking things for so many minutes."""
+    """Makes a scenario of random faults that lasts the given minutes."""
     return Scenario(
         name="random",
         breaks=f"whatever the seed says, for {minutes:g} min",

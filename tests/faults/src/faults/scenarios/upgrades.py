@@ -141,7 +141,7 @@ async def reading(world: FaultHarness, query: str) -> AsyncIterator[None]:
 async def work_goes_on(
     world: FaultHarness, workers: Sequence[WorkerProcess], migration: asyncio.Task[list[str]]
 ) -> None:
-    """Waits for more effects of these, none of which may have to wait for the migration."""
+    """Waits for more effects, which must not wait for the migration."""
     query, names = "select count(*) from effects where worker = any($1)", [worker.name for worker in workers]
     enough = await world.database.fetchval(query, names) + world.count(100, fast=30)
 
@@ -156,7 +156,7 @@ async def work_goes_on(
 
 
 class NewerClient:
-    """Sends what only the next version knows: fields at any time, the new type when told to."""
+    """Sends messages of the next version: new fields at any time, the new type on request."""
 
     def __init__(self, world: FaultHarness) -> None:
         self._world = world
@@ -184,7 +184,7 @@ class NewerClient:
         await self._world.send(*(self._sent[each] for each in self._world.rng.sample(known, count)))
 
     async def schedule(self, count: int, *, within: float) -> None:
-        """Sends so many of the new type, each of which leaves a request for later, within so many seconds."""
+        """Sends messages of the new type; each leaves a request for later, within the given seconds."""
         for each in range(count):
             sending, request = self._scheduling(f"ok scheduled {each}", self._world.rng.uniform(1, within))
             self._scheduled.append(sending.command.id)

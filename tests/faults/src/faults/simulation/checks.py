@@ -1,4 +1,4 @@
-"""What must hold of every schedule, seen from outside of the code under test."""
+"""Invariants of every schedule, checked from outside the code under test."""
 
 from typing import Any, Final
 from uuid import UUID

@@ -15,7 +15,7 @@ Trace = list[tuple[float, str, tuple[str, ...]]]
 
 
 class ConnectedProcess(LoopProcess, Protocol):
-    """A process, as those see it that it is connected to."""
+    """A process as the broker and the database see it."""
 
     name: str
     replica: int
@@ -28,7 +28,7 @@ class ConnectedProcess(LoopProcess, Protocol):
 
 
 class ScheduleObserver(Protocol):
-    """Who is told what happens, and says what must not; see `checks.ScheduleChecks`."""
+    """Gets all events and reports violations; see `checks.ScheduleChecks`."""
 
     def violated(self, invariant: str, detail: str) -> None: ...
 
@@ -42,7 +42,7 @@ class ScheduleObserver(Protocol):
 
 
 class ScheduleCourse(Protocol):
-    """What is going on, and what is to happen next; see `schedule.SimulatedSchedule`."""
+    """The state of a schedule and its next events; see `schedule.SimulatedSchedule`."""
 
     plan: SchedulePlan
     loop: VirtualLoop

@@ -23,7 +23,7 @@ class StuckError(Exception):
 
 
 class LoopProcess(Protocol):
-    """What the loop must know of a process."""
+    """The parts of a process that the loop needs."""
 
     alive: bool
     clock: timedelta

@@ -47,7 +47,7 @@ class CommandKind(StrEnum):
 
 
 class PlannedFault(StrEnum):
-    """What strikes. Statement faults at a statement of the database, the others anywhere."""
+    """A fault. Statement faults strike at a database statement, others at any time."""
 
     LOST = "statement lost"
     UNANSWERED = "statement done, reply lost"
@@ -70,7 +70,7 @@ class PlannedFault(StrEnum):
 
 
 class RedeliveryCounts(StrEnum):
-    """What the broker tells with a redelivered message."""
+    """Redelivery counts that the broker sends with a message."""
 
     RETURNS = "how often it came back"
     FAILURES = "how often its consumer was lost"

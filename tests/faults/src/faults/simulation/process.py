@@ -41,7 +41,7 @@ _PUBLISHED: Final = ContentPublished(brand_slug="brand", content_id=_ID, publish
 
 
 class SimulatedPublisher(Publisher):
-    """The real one; what it connects to is simulated."""
+    """The real publisher on simulated connections."""
 
     def __init__(self, schedule: SimulatedServers, process: "SimulatedProcess") -> None:
         super().__init__("", name=process.name)
@@ -122,7 +122,7 @@ class SimulatedSubscription:
                 pass
 
     def channel_lost(self) -> None:
-        """The client library connects again by itself, and consumes again unless it was cancelled."""
+        """Reconnects as the client library does, and consumes again unless cancelled."""
         self._schedule.loop.create_task(self._restore(), context=self._process.context)
 
     async def _restore(self) -> None:

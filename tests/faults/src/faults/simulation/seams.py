@@ -70,7 +70,7 @@ class VirtualDatetime(datetime):
 
 
 class SilentLog:
-    """A log that nobody reads."""
+    """A log that drops everything."""
 
     def _nothing(self, *_: object, **__: object) -> None:
         return None

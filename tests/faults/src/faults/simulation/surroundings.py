@@ -1,4 +1,4 @@
-"""What a process runs in, and what the checks look at: the schedule with its broker and its database."""
+"""The schedule with its broker and database, as processes and checks see it."""
 
 from typing import Protocol
 

@@ -1,4 +1,4 @@
-"""Documents that nobody should write: families of what takes a parser long, and mixtures of them from a seed."""
+"""Hostile documents: families of inputs that are slow to parse, and mixtures of them from a seed."""
 
 import random
 from collections.abc import Callable
@@ -24,7 +24,7 @@ _SIZES: Final = (20_000, 110_000, 400_000)
 
 @dataclass(frozen=True, slots=True)
 class HostileFile:
-    """A file. `reason`: part of why it must be set aside; empty where reading it may as well succeed."""
+    """A hostile file. `reason`: part of the reason to set it aside; empty if reading it may succeed."""
 
     name: str
     content: bytes

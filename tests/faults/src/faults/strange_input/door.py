@@ -1,6 +1,6 @@
 """The broker door: a real service behind real queues, strange messages put in by hand, and what came of each.
 
-async with Door.open(rabbitmq_url, database_url, owner_url=owner_url) as door:
+async with RecordingService.open(rabbitmq_url, database_url, owner_url=owner_url) as door:
     violations = await door.judge(messages)
 """
 
@@ -94,7 +94,7 @@ def multiply(messages: Sequence[StrangeMessage], count: int, *, number: int) -> 
 
 
 class RecordingService:
-    """All six queues of the system, consumed by one service that writes down what it handles."""
+    """Consumes all six queues of the system and records each handled message."""
 
     def __init__(self, service: Service, pool: "asyncpg.Pool[Any]", publisher: BulkPublisher) -> None:
         self.service = service
@@ -246,7 +246,7 @@ class _DeadLetterReader:
             self._buried.append(message.payload)
 
     def cancelled(self, tag: str) -> None:
-        """Nobody takes a dead-letter queue from here; without deliveries the trial ends by itself."""
+        """Does nothing: no other consumer takes the dead-letter queue."""
 
 
 def _is_own_report(letter: DeadLetter) -> bool:
@@ -255,7 +255,7 @@ def _is_own_report(letter: DeadLetter) -> bool:
 
 
 def complaint_about(letter: DeadLetter, message: StrangeMessage) -> str | None:
-    """What a person could not make sense of in the reason; None if it is fine."""
+    """Returns what is unreadable in the reason; None if it is fine."""
     detail = letter.detail
     if not detail.strip() or not letter.reason:
         return "no reason is given"

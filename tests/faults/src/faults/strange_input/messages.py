@@ -1,4 +1,4 @@
-"""Generators of messages that nobody should send, and of odd ones that anybody may, with what must become of each.
+"""Generators of invalid messages and of odd but valid ones, with the expected result of each.
 
 Hypothesis strategies, so that one failing message can be found again from its seed.
 """
@@ -36,7 +36,7 @@ class ExpectedEnd(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StrangeMessage:
-    """One message, sent `copies` times, and what must become of it."""
+    """A message, sent `copies` times, and its expected result."""
 
     what: str
     """What is strange about it."""
@@ -381,7 +381,7 @@ def largest(draw: st.DrawFn) -> StrangeMessage:
 
 @st.composite
 def failing(draw: st.DrawFn) -> StrangeMessage:
-    """Sound, but its handler fails: whatever its headers say of attempts, it ends."""
+    """A sound message with a failing handler: it ends, whatever attempts its headers claim."""
     message = draw(sound())
     cause = str(draw(st.sampled_from([FAILS, HOPELESS])))
     return message.becomes(

@@ -1,4 +1,4 @@
-"""A neighbour of the workers: a service that their handlers ask over HTTP, with a proxy before it to be cut off by."""
+"""A dependency of the workers: a service that their handlers call over HTTP, through a proxy that can cut it off."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -14,7 +14,7 @@ from chassis.testing import TcpProxy, eventually
 
 
 class FixedAnswerServer:
-    """Answers everything with `status`."""
+    """Answers every request with `status`."""
 
     def __init__(self) -> None:
         self.status = 200

@@ -70,7 +70,7 @@ class WorkerProcess:
         return {} if answer.status_code == httpx.codes.OK else dict(answer.json()["problems"])
 
     async def in_hand(self) -> int:
-        """How many deliveries it has received and not settled; 0 if nobody is there to say."""
+        """Returns the number of received and unsettled deliveries; 0 if the worker does not answer."""
         if not self.running or self.stopped:
             return 0
         async with httpx.AsyncClient(timeout=5, trust_env=False) as client:
@@ -100,7 +100,7 @@ class WorkerProcess:
             self._history.fault("kill")
 
     def stop(self) -> None:
-        """SIGSTOP: it stands still and does not know it. Fault `stop`."""
+        """Stops the process by SIGSTOP. Fault `stop`."""
         os.kill(self.pid, signal.SIGSTOP)
         self._history.fault("stop")
 

@@ -110,7 +110,7 @@ class ServerAddresses:
         return self._as(self.owner_role, url)
 
     async def add_tables(self, url: str, sql: str) -> None:
-        """What a test wants beside the tables of a service, for the service's role too."""
+        """Adds tables of a test to a service's database, with grants for the service's role."""
         connection = await asyncpg.connect(self.owner_url(url), timeout=15)
         try:
             await connection.execute(sql)

@@ -98,7 +98,7 @@ class EffectWorkerSettings(ServiceSettings, KeyedSettings):
 
 
 def mark_of(post_id: UUID) -> str:
-    """By which it is known wherever it is seen."""
+    """The text that identifies a post everywhere."""
     return post_id.hex[:12]
 
 
@@ -108,12 +108,12 @@ def address(post_id: UUID, doing: str, number: int, step: str) -> str:
 
 
 def account_of(place: str, brand_slug: str) -> str:
-    """Each brand has accounts of its own, so that nobody's list of posts is ever full."""
+    """The brand's own account, so that no list of posts gets full."""
     return f"{place}-{brand_slug}"
 
 
 class CoverStub:
-    """What the publisher would hand out."""
+    """Stands in for the publisher's covers."""
 
     async def read(self, url: str) -> bytes:
         return b"\x89PNG\r\n\x1a\n" + url.encode()
@@ -144,7 +144,7 @@ def composed(channel: str, post_id: UUID, brand_slug: str) -> Composed:
 
 
 class ArticlesStub(OrchestratorClient):
-    """What the orchestrator would answer: an article for each name, the same each time."""
+    """Stands in for the orchestrator: an article for each name, always the same."""
 
     def __init__(self, brand_of: Callable[[UUID], str]) -> None:
         self._brand_of = brand_of
@@ -198,7 +198,7 @@ class HoldFiles:
             self._file(post_id, ".going").touch()
 
     def passed(self, post_id: UUID) -> None:
-        """Whoever stood there is through with that step, however it ended for him."""
+        """Records that the step has ended, well or not."""
         if self._file(post_id, ".reached").exists():
             self._file(post_id, ".passed").touch()
 
@@ -217,7 +217,7 @@ class HoldFiles:
 
 
 class HeldReceipts(Receipts):
-    """Those of the package, with short times; steps stand still, and their requests say which they are."""
+    """The real receipts with short times; steps can stop, and requests carry their address."""
 
     def __init__(self, database: Database, door: Door, settings: EffectWorkerSettings) -> None:
         super().__init__(database, door, margin_seconds=MARGIN_SECONDS)
@@ -257,7 +257,7 @@ class HeldReceipts(Receipts):
         )
 
     async def _without_receipts(self, effect: Effect, steps: Sequence[Step]) -> Mapping[str, Any]:
-        """As everybody does it: send, and if no good answer comes, send again."""
+        """Sends without receipts, and sends again if no good answer comes."""
         remote: dict[str, Any] = {}
         for step in steps:
             work = Work(effect, self._door.account(effect.account, effect.brand_slug), remote)
@@ -282,7 +282,7 @@ def _named(work: Work, post_id: UUID, doing: str, step: str) -> Work:
 
 
 class HeldFiles(Files):
-    """Those of the publisher; they stand still before anything is written, before it is committed, after that, and when all is done."""
+    """The publisher's files; they can stop before the write, before and after the commit, and at the end."""
 
     def __init__(self, root: Path, holds: HoldFiles) -> None:
         super().__init__(root)

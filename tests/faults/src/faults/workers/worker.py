@@ -1,6 +1,6 @@
-"""`python -m faults.workers.worker`: a real service with probe handlers, to be killed, stopped, starved and cut off.
+"""`python -m faults.workers.worker`: a real service with probe handlers, which scenarios kill, stop, starve and cut off.
 
-What it does with a message the message itself says (`faults.workers.behaviours`). Every effect is a row in a table without any
+Each message names its behaviour (`faults.workers.behaviours`). Every effect is a row in a table without any
 unique constraint, written in the handler's transaction, and sends one event.
 """
 
@@ -95,7 +95,7 @@ class WorkerSettings(ServiceSettings, KeyedSettings):
 
 
 class ProbeHandlers:
-    """The handlers."""
+    """The probe's handlers."""
 
     def __init__(self, service: Service, worker: str) -> None:
         self._service = service
@@ -243,7 +243,7 @@ def _die_of_hunger() -> NoReturn:
 
 
 class _LimitedMemory:
-    """Leaves the process little more memory than it has now."""
+    """Limits the process to little more memory than it has now."""
 
     def __enter__(self) -> None:
         self._before = resource.getrlimit(resource.RLIMIT_AS)

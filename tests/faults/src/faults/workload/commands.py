@@ -1,4 +1,4 @@
-"""Commands as the client makes them: the message, and what the history is told of it."""
+"""Commands of the client: the message and its entry in the history."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

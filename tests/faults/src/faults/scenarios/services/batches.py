@@ -179,11 +179,11 @@ async def insist(
 
 
 class FakePeers:
-    """Plays research, the writers and the publisher: late, up to three times, in any order.
+    """Answers for research, the writers and the publisher: late, up to three times, in any order.
 
     Attributes:
         requested: ids of the commands by which each keyword was asked of research.
-        crowded: where more was in hand than there is room for.
+        crowded: brands with more work in hand than their limit.
     """
 
     def __init__(
@@ -255,7 +255,7 @@ class FakePeers:
         return keyword
 
     async def _write(self) -> None:
-        """What is at the writers, by the rows: their command is for the orchestrators."""
+        """Answers for the writers, by the database's rows, since their command goes to the orchestrators."""
         while True:
             rows = await self._pool.fetch(
                 "select content_id, keyword, brand_slug, correlation_id from keywords join cycles using (cycle_id)"

@@ -1,4 +1,4 @@
-"""Effects on other people's servers: each once, or none with a visible doubt, whoever is killed or stands still meanwhile.
+"""Effects on outside servers: each happens once, or not at all with a visible doubt, whichever process dies or stops.
 
 Which steps a place has, which requests these make and which look-ups, is seen in a post of each that nothing happens to: adapters are not
 described twice. A fault strikes at one of those points, and where it is judged is the other side.
@@ -65,7 +65,7 @@ Play: TypeAlias = Callable[[EffectServices, BrandServers, Sequence[EffectRecord]
 
 @dataclass(frozen=True)
 class FaultWave:
-    """How a fault strikes many posts at once."""
+    """A fault that strikes many posts at once."""
 
     play: Play
     faults: tuple[str, ...]
@@ -100,7 +100,7 @@ _LEARNT: Final[dict[str, FailurePoints]] = {}
 
 
 async def learn(outside: EffectServices) -> FailurePoints:
-    """Sends a post to each place and looks on; then one for each step whose answer is lost, to see how it is looked up."""
+    """Records the requests of a post to each place, and the look-ups after each lost answer."""
     mutation = outside.world.mutation
     if mutation in _LEARNT:
         return _LEARNT[mutation]
@@ -217,7 +217,7 @@ async def worker_killed(outside: EffectServices, there: BrandServers, posts: Seq
 
 
 async def worker_paused(outside: EffectServices, there: BrandServers, posts: Sequence[EffectRecord]) -> None:
-    """SIGSTOP at such points until the leases are over and another has gone on; then it goes on, too."""
+    """Stops a worker by SIGSTOP until its leases expire and another has continued; then continues it."""
     await _at_their_points(outside, there, posts)
     paused, fences = outside.worker, await outside.fences(posts, there.brand)
     paused.stop()
@@ -335,7 +335,7 @@ _WAYS: Final = {
 
 
 class FaultLots:
-    """What is still to be struck: drawn by lanes, and drawn again where it was missed."""
+    """Faults and points that are left to strike; lanes draw them, and draw missed ones again."""
 
     def __init__(
         self, wave: FaultWave, points: Sequence[FailurePoint], rng: random.Random, mutation: str = ""
@@ -432,7 +432,7 @@ async def once(name: str, world: FaultHarness) -> ScenarioOutcome:
 def _missed(
     wave: FaultWave, points: Sequence[FailurePoint], posts: Sequence[EffectRecord]
 ) -> list[Violation]:
-    """What was struck too seldom."""
+    """Pairs of fault and point that were struck too seldom."""
     found = []
     for fault in wave.faults:
         counts = tally(post for post in posts if post.fault == fault)

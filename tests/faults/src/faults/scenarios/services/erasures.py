@@ -1,4 +1,4 @@
-"""Brands erased in the midst of their keywords, while the services that are to forget them are killed."""
+"""Brands are erased during their work, while the services that erase their data are killed."""
 
 import asyncio
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -103,7 +103,7 @@ async def _erase(stack: ServiceStack, brand: str) -> None:
 
 
 async def _insist(stack: ServiceStack, method: str, path: str, body: dict[str, Any]) -> None:
-    """Asks until it is done; 404 is an end, too: somebody else's order was first, and all is over."""
+    """Repeats the request until the erasure is done; 404 means that it is done already."""
     async with stack.api("orchestrator") as api:
         while True:
             with suppress(httpx.TransportError):
@@ -114,7 +114,7 @@ async def _insist(stack: ServiceStack, method: str, path: str, body: dict[str, A
 
 
 async def _receipts(stack: ServiceStack, brand: str) -> list[str]:
-    """Who has answered, once all have, or there was time enough."""
+    """Returns the services that have answered, once all have, or after the time limit."""
     answered: list[str] = []
 
     async def all_of_them() -> bool:

@@ -27,7 +27,7 @@ _ASKS_AGAIN: Final = {"STALL_AFTER_HOURS": str(10 / 3600), "HOUSEKEEPING_SECONDS
 
 @dataclass(frozen=True, slots=True)
 class KeywordEnding:
-    """What the orchestrator says of a keyword."""
+    """The orchestrator's state of a keyword."""
 
     keyword: Keyword
     state: str
@@ -58,7 +58,7 @@ async def asynchronous_fail_over_with_answers_under_way(world: FaultHarness) -> 
 
 
 async def _fail_over(world: FaultHarness, *, answers_wait: bool) -> ScenarioOutcome:
-    """With `answers_wait` the orchestrator stands still while social works on, so that it learns of posts that are lost by then."""
+    """Fails over to the standby. With `answers_wait` the orchestrator is stopped meanwhile, and later hears of lost posts."""
     lost = _AT_EACH_STAGE if answers_wait else 2 * _AT_EACH_STAGE
     database = world.servers.database
     assert database is not None
@@ -172,7 +172,7 @@ async def endings(stack: ServiceStack) -> Mapping[str, KeywordEnding]:
 
 
 def judge(ended: Mapping[str, KeywordEnding], seen: PipelineCounts) -> Iterator[Violation]:
-    """Each keyword is done with one page and one post, or somebody knows why not; no page and no post is there twice."""
+    """Checks that each keyword has one page and one post, or a known reason why not, and nothing twice."""
     for chain, each in ended.items():
         there = (seen.pages[each.keyword], seen.posts[each.keyword])
         told = f"{each.keyword}: {each.state}, {there[0]} pages, {there[1]} posts, {each.setbacks}"
@@ -188,5 +188,5 @@ def judge(ended: Mapping[str, KeywordEnding], seen: PipelineCounts) -> Iterator[
 
 
 def _unanswered(ending: KeywordEnding) -> bool:
-    """Failed, and the reason is that nobody said how it went."""
+    """Whether the keyword failed because an answer never came."""
     return ending.state != "completed" and "no outcome" in ending.setbacks

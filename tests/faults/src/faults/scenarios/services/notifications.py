@@ -1,4 +1,4 @@
-"""What people are told while the monitor is killed in the midst of telling, and channels fail, each in its own way."""
+"""Notifications while the monitor is killed during sending, and channels fail in different ways."""
 
 import asyncio
 import string
@@ -98,7 +98,7 @@ async def notifications(world: FaultHarness) -> ScenarioOutcome:
 
 
 def lags(seen: NotificationCounts) -> list[float]:
-    """Seconds until each matter was told on the calm route."""
+    """Seconds until the calm route got each matter."""
     return [
         min(moments) - began
         for each, began in seen.matters.items()
@@ -107,7 +107,7 @@ def lags(seen: NotificationCounts) -> list[float]:
 
 
 def judge(seen: NotificationCounts) -> Iterator[Violation]:
-    """Each route is told of each matter, again only where nobody could know; what works waits for nothing that does not, and hears of it."""
+    """Checks that each route gets each matter, twice only if in doubt, and that working routes do not wait for broken ones."""
     for name, told in seen.routes.items():
         yield from _judge_route(name, told, seen)
     latest = max(lags(seen), default=0.0)
@@ -141,6 +141,6 @@ def _judge_route(name: str, told: RouteDeliveries, seen: NotificationCounts) -> 
 
 
 def _names() -> Iterator[str]:
-    """Of exceptions, of which none begins like another."""
+    """Names of exceptions with different beginnings."""
     for first, second in product(string.ascii_uppercase, string.ascii_lowercase):
         yield f"Gone{first}{second}Error"

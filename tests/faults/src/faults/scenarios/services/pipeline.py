@@ -175,7 +175,7 @@ async def alive(stack: ServiceStack) -> AsyncIterator[list[float]]:
 
 
 async def kill_a_reader(stack: ServiceStack) -> None:
-    """As the kernel does that is short of memory, and may pick anybody."""
+    """Kills a reader, as the kernel does when memory runs out."""
     research = stack.children["research"].process.pid
 
     def readers() -> list[int]:

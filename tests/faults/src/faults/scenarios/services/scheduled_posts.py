@@ -1,4 +1,4 @@
-"""A thousand posts that have their times, on eight channels, sent by two replicas of social while a fifth of all calls fails."""
+"""Two replicas of social send a thousand scheduled posts on eight channels while a fifth of all calls fails."""
 
 import asyncio
 import json
@@ -86,7 +86,7 @@ _COVER: Final = Picture(
 
 @dataclass(frozen=True)
 class SendAttempt:
-    """An attempt to send a post; times in seconds since 1970. `after`: so long it asked to wait for the next one; None: there was to be none."""
+    """An attempt to send a post; times in seconds since 1970. `after`: delay before the next one; None: no further attempt."""
 
     begun: float
     ended: float
@@ -97,7 +97,7 @@ class SendAttempt:
 
 @dataclass
 class PlannedPost:
-    """What was planned, and what became of it by its row, by the journals of the replicas, and by what the other side shows."""
+    """A planned post, with its row, the replicas' journals, and the posts at the outside server."""
 
     channel: str
     mark: str
@@ -129,7 +129,7 @@ class PlannedPost:
 
 @dataclass(frozen=True)
 class ChannelCalls:
-    """What came to the channels while posts were sent."""
+    """Requests to the channels while posts were sent."""
 
     asked: int
     struck: Counter[Kind]
@@ -246,7 +246,7 @@ def _spread(seconds: Sequence[float]) -> str:
 
 
 class _CoverPublisher(Fake):
-    """Has the picture."""
+    """Serves the cover."""
 
     @route("GET", "/sites/acme/cover.png")
     def cover(self, _: Request) -> Reply:
@@ -372,7 +372,7 @@ async def _none(url: str, condition: str) -> bool:
 
 
 async def _look(url: str, fakes: Mapping[str, Fake], posts: Mapping[str, PlannedPost]) -> None:
-    """What the rows say of the posts, and the other sides."""
+    """Reads the posts' rows and the outside servers."""
     connection = await asyncpg.connect(url)
     rows = await connection.fetch("select post_id, state, reason, post_url from channel_posts")
     await connection.close()

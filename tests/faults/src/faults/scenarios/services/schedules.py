@@ -1,4 +1,4 @@
-"""Two orchestrators that fire schedules, killed in the midst of it."""
+"""Two orchestrators run schedules and are killed meanwhile."""
 
 import asyncio
 from collections import Counter
@@ -73,7 +73,7 @@ _SEEN: Final = """
 
 @dataclass(frozen=True)
 class ScheduleCounts:
-    """What became of every schedule, by its subject."""
+    """Results of the schedules, by subject."""
 
     cycles: Counter[str]
     """How often keywords of the subject were handed in."""
@@ -93,7 +93,7 @@ class ScheduleCounts:
 
 
 def judge(seen: ScheduleCounts, schedules: int) -> Iterator[Violation]:
-    """One cycle and one firing for each schedule, whose next time is to come."""
+    """Checks one cycle, one firing and a next time for each schedule."""
     if missing := schedules - len(seen.cycles):
         yield Violation(1, f"{missing} schedules have begun no cycle")
     if twice := [subject for subject, count in seen.cycles.items() if count > 1]:

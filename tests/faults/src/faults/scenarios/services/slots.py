@@ -1,4 +1,4 @@
-"""Posts that get slots, are sent and made again by two replicas of social, one of which is killed after the other."""
+"""Two replicas of social give posts slots, send and repeat them, and are killed in turn."""
 
 import asyncio
 from collections import Counter
@@ -39,7 +39,7 @@ _EVERY_MINUTE: Final = [
 
 @dataclass
 class SlotCounts:
-    """What became of the posts."""
+    """Results of the posts."""
 
     slots: Sequence[datetime]
     """That were given to new posts."""

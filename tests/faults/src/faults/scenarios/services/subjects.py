@@ -137,7 +137,7 @@ async def _hand_in(world: FaultHarness, replicas: OrchestratorReplicas) -> None:
 
 
 class FakePeersWithArticles(FakePeers):
-    """The others, with the articles that the writers would have stored."""
+    """Fake peers that also store the writers' articles."""
 
     async def store(self, row: Any) -> None:
         await self._pool.execute(

@@ -39,7 +39,7 @@ _NEVER_WAIT: Final = {"commit", "rollback", "crashes.try_turn", "crashes.starts"
 
 
 class OpenTransaction:
-    """A transaction that has not ended: its own rows, and who waits for them."""
+    """A transaction that has not ended, with its rows and the tasks that wait for them."""
 
     __slots__ = ("cleared", "dead", "effects", "inbox", "origins", "outbox", "waiting")
 
@@ -54,7 +54,7 @@ class OpenTransaction:
 
 
 class SimulatedDatabase:
-    """The tables, and whether anybody can reach them."""
+    """The tables, and whether the database is reachable."""
 
     def __init__(self, schedule: ScheduleCourse) -> None:
         self.schedule = schedule
