@@ -24,7 +24,7 @@ _EXTRAS: Final = re.compile(r"[A-Za-z0-9._-]+\s*\[([^\]]*)\]")
 
 @dataclass(frozen=True, slots=True)
 class LockedRequirement:
-    """A package of the lock: its lines as they stand there, and the packages that need it."""
+    """A package of the lock, with its lines and the packages that need it."""
 
     name: str
     version: str
@@ -65,7 +65,7 @@ def read_lock(text: str) -> Iterator[LockedRequirement]:
 
 
 def needs_of(folder: Path, extras: Iterable[str] = ()) -> set[str]:
-    """The packages that a member asks for by itself, with some of its extras, or through members that it names.
+    """Returns the packages that a member needs, directly, by extras, or through other members.
 
     Raises:
         OSError, KeyError, tomllib.TOMLDecodeError: the folder is no member, or has no such extra.
@@ -83,7 +83,7 @@ def needs_of(folder: Path, extras: Iterable[str] = ()) -> set[str]:
 
 
 def select(entries: Iterable[LockedRequirement], roots: set[str]) -> list[LockedRequirement]:
-    """The roots and whatever they need, directly or not, in the lock's order."""
+    """Returns the roots and all that they need, directly or not, in the lock's order."""
     known = list(entries)
     wanted, before = set(roots), 0
     while len(wanted) != before:

@@ -1,4 +1,4 @@
-"""The operators' own definitions of their custom resources, where they have been got: what an API server would check by.
+"""Checks custom resources by the operators' own definitions, if these are downloaded, as an API server does.
 
 They are the operators' files and no part of this project. `definitions.toml` names the release of each and the checksum of
 every file as published; `definitions.sh` gets them, once, into .local. Whoever has them has every custom resource checked
@@ -41,7 +41,7 @@ _KEPT: Final = (
 
 
 class DefinitionError(Exception):
-    """A file is not what was published, or cannot be had; the message says which."""
+    """A file differs from the published one, or is missing; the message says which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def missing(folder: Path = FOLDER) -> list[ReleasedFile]:
 
 
 def problems(resource: Resource) -> Iterator[str]:
-    """What the operator's own definition would refuse; nothing if it has not been got."""
+    """Yields what the operator's own definition refuses; nothing if it is not downloaded."""
     validator = _validators().get(f"{resource['apiVersion']} {resource['kind']}")
     if validator and (worst := best_match(validator.iter_errors(resource))):
         yield f"its operator's definition: {worst.json_path}: {worst.message}"

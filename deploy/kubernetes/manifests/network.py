@@ -1,4 +1,4 @@
-"""Who may reach whom: everything is closed, and exactly what is needed is open."""
+"""Rules about network policies: everything is closed except the needed paths."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ class NetworkPath(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NetworkPeer:
-    """A kind of pod, here or in another namespace. Of pods elsewhere no labels are known."""
+    """A kind of pod, here or in another namespace. The labels of pods elsewhere are unknown."""
 
     name: str
     labels: Labels
@@ -125,7 +125,7 @@ def _width(rule: Mapping[str, Any], field: str) -> Iterator[str]:
 
 
 def is_wide(block: Mapping[str, Any]) -> bool:
-    """Whether a block of addresses is so large that whoever names it has named nobody."""
+    """Whether a block of addresses is so large that it restricts nothing."""
     cidr = ip_network(block["cidr"])
     return cidr.prefixlen < (_WIDEST_V4 if cidr.version == 4 else _WIDEST_V6)  # noqa: PLR2004 - its own name
 

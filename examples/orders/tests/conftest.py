@@ -18,7 +18,7 @@ from shop_demo.processes import NAMES, Customer, ShopProcesses
 
 @dataclass
 class RunningShop:
-    """The running shop, and ways to look behind its counter."""
+    """The running shop, with its databases and queues."""
 
     shop: ShopProcesses
     customer: Customer

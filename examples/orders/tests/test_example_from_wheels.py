@@ -1,4 +1,4 @@
-"""The backbone without this checkout: its packages, built and unpacked, are all that somebody else's system needs."""
+"""The backbone without this checkout: another system needs only its built packages."""
 
 import json
 import os

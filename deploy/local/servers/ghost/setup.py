@@ -15,7 +15,7 @@ OWNER = {
 
 
 class AdminSession:
-    """The pages behind /ghost, as a browser asks them."""
+    """A session at the admin pages of Ghost."""
 
     def __init__(self, url: str) -> None:
         self._url = url

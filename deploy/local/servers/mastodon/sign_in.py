@@ -15,7 +15,7 @@ SCOPES = "read write"
 
 
 class NoRedirects(urllib.request.HTTPRedirectHandler):
-    """The code is in the address that is redirected to."""
+    """Stops at redirects, since the redirect's address has the code."""
 
     def redirect_request(self, *_: object) -> None:
         return None
@@ -56,7 +56,7 @@ def main(url: str, folder: Path) -> None:
 
 
 def ask(url: str, path: str, **form: str) -> tuple[Message, str]:
-    """Headers and body, whatever the status."""
+    """Returns headers and body, with any status."""
     opener = urllib.request.build_opener(NoRedirects, urllib.request.ProxyHandler({}))
     request = urllib.request.Request(url + path, urlencode(form).encode() if form else None)  # noqa: S310
     try:

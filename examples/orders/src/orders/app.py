@@ -39,7 +39,7 @@ def http_api(database: Database, service_key: ServiceKey) -> FastAPI:
 
     @api.put("/orders/{order_id}", status_code=202)
     async def place(order_id: UUID, form: OrderForm) -> None:
-        """The caller chooses the id: whoever hears no answer may send the order again."""
+        """Places an order. The caller chooses the id, so that it may send the order again without an answer."""
         async with database.transaction() as tx:
             insert = "insert into orders values ($1, $2, $3) on conflict do nothing returning order_id"
             if await tx.connection.fetchval(insert, order_id, form.email, form.cents):

@@ -1,4 +1,4 @@
-"""A mail must not go out twice, although it cannot be rolled back and mail servers recognise no copies."""
+"""Sends each receipt once, although a mail cannot be rolled back and mail servers recognise no copies."""
 
 import asyncio
 import smtplib

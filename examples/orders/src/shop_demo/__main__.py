@@ -1,4 +1,4 @@
-"""`make example`: places orders, kills a service in the middle, and shows what became of each of them."""
+"""`make example`: places orders, kills a service in the middle, and shows the result of each."""
 
 import asyncio
 import sys

@@ -20,14 +20,14 @@ _KEY: Final = "a-key-for-this-machine-only"
 
 
 def declare_topology(rabbitmq_url: str, environment: Mapping[str, str] | None = None) -> None:
-    """As an operator does it, once for each new version of the catalogue."""
+    """Declares the topology, as an operator does once for each version of the catalogue."""
     command = [sys.executable, "-m", "messaging", "topology", CATALOGUE]
     environment = {**os.environ, **(environment or {}), "RABBITMQ_URL": rabbitmq_url}
     subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - our own command
 
 
 class ShopProcesses:
-    """Both services on a broker and databases that are there; what is started here ends with `stop`."""
+    """Runs both services on an existing broker and databases; `stop` ends them."""
 
     def __init__(
         self,
