@@ -300,7 +300,8 @@ async def test_what_is_under_way_when_the_brand_is_erased_is_not_stored(everythi
 
 async def test_every_table_that_names_brands_is_thought_of(everything: Everything) -> None:
     known = {
-        "orchestrator": {*_OF_THE_BRAND, "erasures"},
+        # The rules of its subjects' keys go with the brand's own row.
+        "orchestrator": {*_OF_THE_BRAND, "erasures", "subject_rules"},
         "research": {"research", "uploads", "brand_sources"},
         "publisher": {
             "pages",

@@ -75,6 +75,7 @@ async def test_keywords_become_a_cycle_with_one_request_each(
     assert cycle["state"] == "running"
     assert cycle["keywords"][0] == {
         "keyword": "cold brew",
+        "distinct": False,
         "state": "queued",
         "reason": None,
         "waits": None,

@@ -9,7 +9,8 @@ import pytest
 
 from envelope import new_event_id
 from faults.playing.stack import Keyword, PipelineCounts, judge
-from faults.scenarios.services import batches, erasures, requests, schedules, slots, subjects
+from faults.scenarios.services import batches, erasures, fail_over, requests, schedules, slots, subjects
+from faults.scenarios.services.fail_over import KeywordEnding
 from faults.strange_input.door import LONGEST_DETAIL, complaint_about
 from faults.strange_input.messages import SECRET, ExpectedEnd, StrangeMessage
 from messaging.flow import dead_letters
@@ -235,3 +236,40 @@ def in_slots(**changes: Any) -> slots.SlotCounts:
 def test_posts_have_slots_of_their_own_and_are_out_once(seen: slots.SlotCounts, complaint: str) -> None:
     assert complaint in "; ".join(each.detail for each in slots.judge(seen))
     assert not list(slots.judge(in_slots()))
+
+
+NOBODY_ANSWERED = "no outcome after 10 seconds in writing"
+
+
+@pytest.mark.parametrize(
+    "good",
+    [
+        ("completed", "", seen()),
+        ("failed", "insufficient_sources", seen(0, 0)),
+        ("writing", "", seen(0, 0, dead="chain-1")),
+        ("failed", NOBODY_ANSWERED, seen(0, 0, dead="chain-1")),
+    ],
+)
+def test_after_a_fail_over_a_keyword_is_there_or_somebody_knows_why_not(
+    good: tuple[str, str, PipelineCounts],
+) -> None:
+    state, setbacks, there = good
+    assert list(fail_over.judge({"chain-1": KeywordEnding(TEA, state, setbacks)}, there)) == []
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        ("completed", "", seen(1, 0)),
+        ("completed", "", seen(0, 1)),
+        ("completed", "", seen(1, 2)),
+        ("writing", "", seen(0, 0)),
+        ("failed", NOBODY_ANSWERED, seen(0, 0)),
+        ("failed", "insufficient_sources", seen(2, 0)),
+    ],
+)
+def test_after_a_fail_over_what_is_lost_stands_still_or_is_there_twice_is_told(
+    bad: tuple[str, str, PipelineCounts],
+) -> None:
+    state, setbacks, there = bad
+    assert list(fail_over.judge({"chain-1": KeywordEnding(TEA, state, setbacks)}, there))

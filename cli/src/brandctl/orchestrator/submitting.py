@@ -76,7 +76,7 @@ def submit(
         sort keywords.txt | brandctl submit acme --file - --priority low
     """
     if bool(keywords) == (file is not None):
-        raise UsageError("give either keywords, or a list of them with --file")
+        raise UsageError("give either keywords, or a list of them with --file; not both")
     if file is None:
         body, media_type = json.dumps({"keywords": keywords}).encode(), _JSON
     else:

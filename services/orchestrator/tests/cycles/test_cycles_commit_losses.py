@@ -1,5 +1,6 @@
 """What publisher and social have answered and may have forgotten is asked for once more, and nothing else is."""
 
+import asyncio
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -8,19 +9,30 @@ from uuid import UUID
 
 import pytest
 
+from chassis.testing import eventually
 from envelope import DomainMessage, new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import (
     ContentGenerated,
     ContentPublished,
     DatabaseFellBack,
+    Picture,
     SocialFailed,
     SocialPosted,
 )
 from messaging import CommitLoss, Database
-from orchestrator.cycles import AnswerConfirmation, Cycle, note_commit_losses, note_own_loss
+from orchestrator.cycles import (
+    AnswerConfirmation,
+    Cycle,
+    Housekeeping,
+    note_commit_losses,
+    note_own_loss,
+    route,
+)
 from orchestrator.cycles.domain import content_id_of
 from orchestrator.cycles.facts import KeywordState
+from orchestrator.writing.durable import Command as WritingCommand
+from orchestrator.writing.durable import is_ours, take_up
 from tests.fixtures.orchestrator.cycles import (
     ARTICLE,
     MessageOf,
@@ -313,6 +325,147 @@ async def test_research_of_articles_that_are_not_begun_is_asked_for_once_more_wh
     assert second.facts.content_id == unbegun.facts.content_id
     *_, generate = await commands(orchestrator_database, "content.generate")
     assert generate["research_id"] == str(second.facts.research_id) != str(unbegun.facts.research_id)
+
+
+async def test_a_hold_that_the_standby_has_kept_does_not_delay_the_command_that_writes_after_the_second_research(
+    orchestrator_database: Database, message_of: MessageOf
+) -> None:
+    """The command that has it was carried out, in commits that are lost."""
+    cycle = await begin(orchestrator_database, "cold brew")
+    await handle(orchestrator_database, message_of(researched("cold brew"), cycle.correlation_id))
+    (row,) = await rows_of(orchestrator_database, cycle)
+    content_id = row.facts.content_id
+    assert content_id is not None
+    hold = timedelta(minutes=10)
+    first, second = (WritingCommand(content_id, new_event_id(), None, 1) for _ in range(2))
+    async with orchestrator_database.connection() as connection:
+        assert await take_up(connection, first, hold) == first.event_id
+    await lose(orchestrator_database, "research")
+    await handle(orchestrator_database, message_of(researched("cold brew"), cycle.correlation_id))
+    async with orchestrator_database.connection() as connection:
+        assert await take_up(connection, second, hold) == second.event_id
+        assert not await is_ours(connection, first)
+
+
+async def test_research_from_before_the_loss_that_is_heard_of_after_the_word_of_it_is_asked_for_once_more(
+    orchestrator_database: Database, message_of: MessageOf
+) -> None:
+    cycle = await begin(orchestrator_database, "cold brew")
+    sent_at = datetime.now(UTC)
+    await lose(orchestrator_database, "research")
+    asked = await commands(orchestrator_database, "research.requested")
+    late = from_service("research", researched("cold brew"), cycle.correlation_id, sent_at)
+    await handle(orchestrator_database, late)
+    assert await commands(orchestrator_database, "research.requested") == asked * 2
+    assert await commands(orchestrator_database, "content.generate") == []
+    (row,) = await rows_of(orchestrator_database, cycle)
+    assert (row.facts.state, row.facts.research_id) == (KeywordState.QUEUED, None)
+
+    # The answer to the second request is believed, even if the clock of research says that it is as old as the first.
+    again = researched("cold brew")
+    await handle(orchestrator_database, from_service("research", again, cycle.correlation_id, sent_at))
+    (generate,) = await commands(orchestrator_database, "content.generate")
+    assert generate["research_id"] == str(again.research_id)
+    assert len(await commands(orchestrator_database, "research.requested")) == 2
+
+
+async def test_late_research_that_is_decided_about_while_the_loss_is_noted_is_not_missed(
+    orchestrator_database: Database, message_of: MessageOf
+) -> None:
+    cycle = await begin(orchestrator_database, "cold brew")
+    late = from_service("research", researched("cold brew"), cycle.correlation_id, datetime.now(UTC))
+    async with orchestrator_database.transaction() as tx:
+        await route([late], tx)
+        noting = asyncio.create_task(lose(orchestrator_database, "research"))
+
+        async def waits() -> bool:
+            # A transaction sees the activity as it was when it first looked.
+            async with orchestrator_database.connection() as connection:
+                return noting.done() or await connection.fetchval(
+                    "select exists (select from pg_stat_activity"
+                    " where datname = current_database() and wait_event_type = 'Lock')"
+                )
+
+        await eventually(waits)
+        assert not noting.done()
+    await noting
+    assert len(await commands(orchestrator_database, "research.requested")) == 2
+    (row,) = await rows_of(orchestrator_database, cycle)
+    assert row.facts.state is KeywordState.QUEUED
+
+
+async def test_research_that_was_certainly_kept_or_was_done_after_the_loss_is_written_from(
+    orchestrator_database: Database, message_of: MessageOf
+) -> None:
+    cycle = await begin(orchestrator_database, "cold brew", "pour over")
+    await lose(orchestrator_database, "research")
+    kept = datetime.now(UTC) - timedelta(hours=1)
+    await handle(
+        orchestrator_database,
+        from_service("research", researched("cold brew"), cycle.correlation_id, kept),
+        from_service("research", researched("pour over"), cycle.correlation_id),
+    )
+    assert len(await commands(orchestrator_database, "content.generate")) == 2
+    assert len(await commands(orchestrator_database, "research.requested")) == 2
+
+
+async def test_late_research_of_a_cycle_that_was_cancelled_asks_for_nothing(
+    orchestrator_database: Database, message_of: MessageOf
+) -> None:
+    cycle = await begin(orchestrator_database, "cold brew")
+    sent_at = datetime.now(UTC)
+    await lose(orchestrator_database, "research")
+    await execute(orchestrator_database, "update cycles set cancelled_at = now()")
+    late = from_service("research", researched("cold brew"), cycle.correlation_id, sent_at)
+    await handle(orchestrator_database, late)
+    assert len(await commands(orchestrator_database, "research.requested")) == 1
+    (row,) = await rows_of(orchestrator_database, cycle)
+    assert row.facts.state is KeywordState.CANCELLED
+
+
+PICTURE = Picture(
+    url="https://example.com/cover.png", alt="A jug", media_type="image/png", width=1200, height=630
+)
+
+
+@pytest.mark.parametrize("by", ["a loss", "a standstill"])
+async def test_posts_are_asked_for_once_more_with_the_short_link_and_the_picture_of_the_first_time(
+    orchestrator_database: Database, message_of: MessageOf, by: str
+) -> None:
+    """Social looks for posts by what they say: others would not be found, and go out a second time."""
+    cycle = await begin(orchestrator_database, "cold brew", channels=("feed", "mastodon"))
+    await execute(orchestrator_database, "update brands set short_links = true")
+    await handle(orchestrator_database, message_of(researched("cold brew"), cycle.correlation_id))
+    (row,) = await rows_of(orchestrator_database, cycle)
+    content_id = row.facts.content_id
+    assert content_id is not None
+    await write_article(orchestrator_database, content_id)
+    published = ContentPublished(
+        brand_slug="daily-grind",
+        content_id=content_id,
+        published_url=PAGE,
+        short_link="https://example.com/s/abc",
+        picture=PICTURE,
+    )
+    await handle(orchestrator_database, message_of(published, cycle.correlation_id))
+    # The page is told of again, without them.
+    plain = published.model_copy(update={"short_link": None, "picture": None})
+    await handle(orchestrator_database, message_of(plain, cycle.correlation_id))
+    if by == "a loss":
+        await lose(orchestrator_database, "social")
+        assert await ask(orchestrator_database) == 1
+    else:
+        await execute(orchestrator_database, "update keywords set moved_at = now() - interval '7 hours'")
+        housekeeping = Housekeeping(
+            orchestrator_database,
+            stall_after=timedelta(hours=6),
+            keep_cycles=timedelta(days=30),
+            longest_sleep=timedelta(minutes=10),
+        )
+        assert await housekeeping.look_after_stalled() == 1
+    first, second = await commands(orchestrator_database, "social.create")
+    assert first["short_link"] == second["short_link"] == "https://example.com/s/abc"
+    assert first["picture"] == second["picture"] == PICTURE.model_dump(mode="json", exclude_none=True)
 
 
 async def test_two_replicas_share_out_what_is_asked(

@@ -198,15 +198,16 @@ async def test_others_of_several_brands_are_told_apart(
 
 
 class Explaining:
-    """A connection that keeps how what was last asked is answered by a plan for any values."""
+    """A connection that keeps the plan for any values of the last query that takes two lists of texts."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
         self.plan = ""
 
     async def fetch(self, sql: str, *values: Any) -> Any:
-        await self._connection.execute(f"prepare looked (text[], text[]) as {sql}")
-        self.plan = await self._connection.fetchval("explain (format json) execute looked ('{a}', '{b}')")
+        if len(values) == 2:
+            await self._connection.execute(f"prepare looked (text[], text[]) as {sql}")
+            self.plan = await self._connection.fetchval("explain (format json) execute looked ('{a}', '{b}')")
         return await self._connection.fetch(sql, *values)
 
 

@@ -38,7 +38,9 @@ ORIGIN = "https://articles.acme-press.com"
 
 class CheckedDoor(DirectDoor):
     async def _ask(self, name: str, asked: Any, seconds: float) -> Answer:
-        found = refusal(KINDS["indexnow"].asks, AccountRequest.model_validate(asked).request(), None)
+        found = refusal(
+            KINDS["indexnow"].allowed_requests, AccountRequest.model_validate(asked).request(), None
+        )
         assert not isinstance(found, str), found
         return await super()._ask(name, asked, seconds)
 

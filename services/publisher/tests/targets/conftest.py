@@ -101,7 +101,7 @@ class CheckedDoor(DirectDoor):
 
     async def _ask(self, name: str, asked: Mapping[str, Any], seconds: float) -> Answer:
         kind = KINDS[self._kinds[name]]
-        found = refusal(kind.asks, AccountRequest.model_validate(_body(asked)).request(), None)
+        found = refusal(kind.allowed_requests, AccountRequest.model_validate(_body(asked)).request(), None)
         if isinstance(found, str):
             self._refused.append(found)
         unknown = {key.lower() for key in asked.get("headers", {})} - kind.headers

@@ -30,7 +30,7 @@ from receipts import (
 )
 from receipts.accounts import IDENTITY
 from receipts.testing import DirectDoor
-from social.channels import CHANNELS, Composed, Picture, Pictures
+from social.channels import CHANNELS, Composed, Picture, Pictures, mark_uncertain
 from tests.fixtures.channels.cases import Case
 
 LINK = "https://example.org/sites/the-daily-grind/pour-over-coffee"
@@ -110,7 +110,7 @@ class AccountsDoor(DirectDoor):
 
     async def _ask(self, name: str, asked: Mapping[str, Any], seconds: float) -> Answer:
         found = refusal(
-            self._kind.asks, AccountRequest.model_validate(_body(asked)).request(), self._settings
+            self._kind.allowed_requests, AccountRequest.model_validate(_body(asked)).request(), self._settings
         )
         if isinstance(found, str):
             self.refused.append(found)
@@ -182,22 +182,26 @@ class World:
         pictures: Pictures | None = None,
         begun: datetime | None = None,
         commits_after: float | None = None,
+        may_be_there: bool = False,
     ) -> Sent:
         """Sends a post as often as it takes, with one fault at a request like `match`; time passes without being waited for.
 
         It was begun just now if nothing else is said: `NOW`, at which the tests began, may be long ago. `commits_after`: so many
-        seconds after its answer was lost, the request that was struck is done after all.
+        seconds after its answer was lost, the request that was struck is done after all. `may_be_there`: the database has lost rows since
+        it was begun, perhaps one that says that it is out.
         """
         sending = CHANNELS[case.channel].sending
         assert sending is not None
         prepared = sending.prepare(post or composed(case), begun or datetime.now(UTC))
+        if may_be_there:
+            prepared = mark_uncertain(prepared)
         async with serving(fake or case.fake()) as network, _door(case, network) as door:
             if fault is not None:
                 pattern, _, number = match.partition(" ")[2].partition(" ")
                 method = match.partition(" ")[0]
                 skip = int(number or 1) - 1
                 network.faults.inject(fault, f"{method} {pattern}", skip=skip, seconds=_LATE)
-            effect = Effect(uuid4(), case.channel, "account", "acme", "a post", prepared)
+            effect = Effect(uuid4(), case.channel, "account", "acme", "a post", prepared, may_be_there)
             receipts = Receipts(self.database, door, margin_seconds=0.1)
             steps = sending.steps(prepared, pictures or Cover())
             waits: list[timedelta] = []

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from fakes.channels.linkedin import FakeLinkedIn
 from fakes.channels.mastodon import FakeMastodon
 from fakes.serving.fake import route
 from receipts import Account, Answer, InDoubt, Performed
-from services.social.tests.channels.conftest import Sent, World, composed
+from services.social.tests.channels.conftest import LINK, Sent, World, composed
 from tests.fixtures.channels.cases import CASES, Case
 
 BY_NAME = {case.name: case for case in CASES}
@@ -214,3 +214,42 @@ async def test_a_mastodon_without_our_post_is_read_to_the_end(world: World) -> N
     assert isinstance(sent.result, Performed)
     assert sent.counted == (1, 0)
     assert json.dumps(sent.result.remote)
+
+
+# -- rows that the database has lost -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("change", ["nothing", "another link", "edited"])
+@by_time
+async def test_a_post_whose_receipt_is_lost_is_not_made_again_whatever_was_sent(
+    case: Case, change: str, world: World
+) -> None:
+    """What is known of it now is not certainly what was sent: a link was short, or a person has edited the text."""
+    fake = case.fake()
+    if isinstance(fake, FakeMastodon):
+        fake.keeps_keys = False
+    post = composed(case)
+    changes: dict[str, Any] = {}
+    if change == "another link":
+        short = "https://example.org/s/abc12345"
+        changes = {"text": post.text.replace(LINK, short), "link": short}
+    elif change == "edited":
+        changes = {"text": post.text.replace("Water just off the boil", "Use water just off the boil")}
+    first = await world.send(case, replace(post, **changes), fake=fake)
+    assert isinstance(first.result, Performed)
+    begun = datetime.now(UTC) - timedelta(minutes=1)
+    again = await world.send(case, post, fake=fake, begun=begun, may_be_there=True)
+    assert isinstance(again.result, Performed | InDoubt), again.result
+    assert again.counted[0] == 1
+
+
+@by_time
+async def test_a_post_whose_receipt_may_be_lost_is_made_where_none_is_like_it(
+    case: Case, world: World
+) -> None:
+    fake = case.fake()
+    await world.send(case, composed(case, "Cold brew\n\nTwelve hours.", link=None), fake=fake)
+    begun = datetime.now(UTC) - timedelta(minutes=1)
+    again = await world.send(case, fake=fake, begun=begun, may_be_there=True)
+    assert isinstance(again.result, Performed | InDoubt), again.result
+    assert again.counted[0] == (2 if isinstance(again.result, Performed) else 1)

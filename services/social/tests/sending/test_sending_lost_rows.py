@@ -9,7 +9,7 @@ import pytest
 
 from chassis.testing import eventually
 from envelope.brand.payloads import KnownPost, SocialCreate
-from gateway.app import Gateway
+from gateway.app import GatewayApp
 from services.social.tests.sending.conftest import Networks, Orchestrator
 from social.sending import note_loss
 
@@ -23,7 +23,7 @@ async def told(social: Any, count: int) -> dict[str, str]:
     return {event["platform"]: event.get("post_url") or event["reason"] for event in events}
 
 
-async def lose_rows(social_database: asyncpg.Connection, gateway: Gateway) -> None:
+async def lose_rows(social_database: asyncpg.Connection, gateway: GatewayApp) -> None:
     """As if nothing had been posted yet: the standby lacks the last commits of all services."""
     await social_database.execute(
         "delete from channel_posts; delete from posts; delete from pending_posts; delete from receipts; delete from processed_events"
@@ -44,7 +44,7 @@ def again(command: SocialCreate, **known: str) -> SocialCreate:
 async def test_posts_that_were_announced_are_there_again_and_none_goes_out_twice(
     social: Any,
     networks: Networks,
-    gateway: Gateway,
+    gateway: GatewayApp,
     new_command: NewCommand,
     social_database: asyncpg.Connection,
     approval: str,
@@ -69,7 +69,7 @@ async def test_posts_that_were_announced_are_there_again_and_none_goes_out_twice
 async def test_a_row_that_has_forgotten_its_post_remembers_it_before_it_is_sent(
     social: Any,
     networks: Networks,
-    gateway: Gateway,
+    gateway: GatewayApp,
     new_command: NewCommand,
     orchestrator: tuple[Orchestrator, str],
     social_database: asyncpg.Connection,
@@ -100,7 +100,7 @@ async def test_a_row_that_has_forgotten_its_post_remembers_it_before_it_is_sent(
 async def test_what_may_be_out_is_looked_for_and_where_that_is_not_possible_a_person_is_asked(
     social: Any,
     networks: Networks,
-    gateway: Gateway,
+    gateway: GatewayApp,
     new_command: NewCommand,
     social_database: asyncpg.Connection,
 ) -> None:
@@ -126,7 +126,7 @@ async def test_a_post_is_sent_without_a_look_where_no_row_was_lost(
 async def test_rows_that_may_have_gone_out_since_are_looked_for_and_those_for_later_are_not(
     social: Any,
     networks: Networks,
-    gateway: Gateway,
+    gateway: GatewayApp,
     new_command: NewCommand,
     orchestrator: tuple[Orchestrator, str],
     social_database: asyncpg.Connection,
@@ -167,3 +167,22 @@ async def test_the_service_says_that_its_database_has_lost_commits(
     assert (event["type"], event["service"]) == ("database.fell_back", "social")
     kept_until = await social_database.fetchval("select kept_until from server_history")
     assert datetime.fromisoformat(event["kept_until"]) == kept_until
+
+
+async def test_a_post_is_found_by_the_short_link_that_it_was_asked_for_with(
+    social: Any,
+    networks: Networks,
+    gateway: GatewayApp,
+    new_command: NewCommand,
+    social_database: asyncpg.Connection,
+) -> None:
+    await networks.connect("mastodon")
+    networks.mastodon.keeps_keys = False
+    command = new_command(channels=("mastodon",), short_link="https://daily-grind.example/s/abc12345")
+    await social.send(command)
+    first = await told(social, 1)
+    await lose_rows(social_database, gateway)
+    await social.send(again(command))
+    assert await told(social, 1) == first
+    assert len(networks.mastodon.accepted) == 1
+    assert await social_database.fetchval("select prepared ? 'is_uncertain' from receipts")

@@ -1,4 +1,4 @@
-"""What publisher and social may have forgotten of their answers, because their databases have lost commits: SQL and the handler.
+"""What research, publisher and social may have forgotten of their answers, because their databases have lost commits: SQL and the handler.
 
 Each keeps a page or a post and its answer in one transaction. Once the answer is recorded here, nobody asks again; so what they lose then has
 to be asked for anew. Only what moved since the commits are missing is looked at, however much history there is.
@@ -7,19 +7,20 @@ to be asked for anew. Only what moved since the commits are missing is looked at
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Self
 from uuid import UUID
 
 import structlog
 
 from chassis import Connection
 from envelope import DomainMessage
-from envelope.brand.payloads import DatabaseFellBack
+from envelope.brand.payloads import DatabaseFellBack, ResearchCompleted
 from messaging import CommitLoss, Transaction
 from orchestrator.cycles.domain import research_again
 from orchestrator.cycles.facts import Command, Stage
-from orchestrator.cycles.keyword_rows import load_rows, save_keywords
+from orchestrator.cycles.keyword_rows import KeywordRow, load_rows, save_keywords
 from orchestrator.cycles.overdue import UNDER_WAY
+from orchestrator.writing import release_holds
 
 log = structlog.get_logger(__name__)
 
@@ -55,6 +56,7 @@ _UNBEGUN: Final = """
     and not exists (select from content as a where a.content_id = k.content_id)
 """
 """Of keywords k: those that were researched since the time $1, and whose research nobody has read yet."""
+_RESEARCH: Final = "research"
 _NOTES: Final = {"publisher": _NOTE_PAGES, "social": _NOTE_POSTS}
 
 
@@ -71,12 +73,11 @@ async def note_commit_losses(events: Sequence[DomainMessage[DatabaseFellBack]], 
     """Notes what the services may have forgotten, for `AnswerConfirmation` to ask for; what comes twice is asked for once more."""
     for event in events:
         service, kept_until = event.payload.service, event.payload.kept_until
-        if service == event.source == "research":
-            await _research_again(tx, kept_until - MARGIN)
-        if service not in _NOTES or service != event.source:
+        if service not in {*_NOTES, _RESEARCH} or service != event.source:
             continue
         await tx.connection.execute(
-            "insert into commit_losses (service, kept_until, noticed_at) values ($1, $2, $3) on conflict do nothing",
+            "insert into commit_losses (service, kept_until, noticed_at, heard_at)"
+            " values ($1, $2, $3, clock_timestamp()) on conflict do nothing",
             service,
             kept_until,
             event.timestamp,
@@ -84,6 +85,9 @@ async def note_commit_losses(events: Sequence[DomainMessage[DatabaseFellBack]], 
         await tx.connection.execute(
             "delete from commit_losses where noticed_at < clock_timestamp() - $1::interval", _KEEP_LOSSES
         )
+        if service == _RESEARCH:
+            await _research_again(tx, kept_until - MARGIN)
+            continue
         status = await tx.connection.execute(_NOTES[service], kept_until, kept_until - MARGIN)
         log.warning(
             "service_lost_commits",
@@ -94,35 +98,82 @@ async def note_commit_losses(events: Sequence[DomainMessage[DatabaseFellBack]], 
 
 
 async def _research_again(tx: Transaction, since: datetime) -> None:
-    """Asks for the research of articles that are not begun once more; research answers from what it has."""
+    """Asks for the research of articles that are not begun once more; research answers from what it has.
+
+    The locks are those of all brands that an answer of research may be about, not only of those with such articles: whoever
+    decides about a late answer at the same time either has committed by then, or knows of the loss afterwards.
+    """
     slugs = [
         row["slug"]
         for row in await tx.connection.fetch(
-            f"""
+            """
             select slug from brands where slug in (
-                select brand_slug from keywords as k join cycles using (cycle_id) where {_UNBEGUN})
+                select brand_slug from keywords join cycles using (cycle_id) where state in ('queued', 'writing'))
             order by slug for no key update
-            """,  # noqa: S608  (a constant of this module)
-            since,
+            """
         )
     ]
     now: datetime = await tx.connection.fetchval("select clock_timestamp()")
     rows = await load_rows(tx.connection, f"{_UNBEGUN} and c.brand_slug = any ($2::text[])", since, slugs)
-    saved = []
-    for row in rows:
-        decision = research_again(row.facts, row.keyword, row.priority, now=now)
-        (event_id,) = [
-            tx.send(
-                payload,
-                correlation_id=row.correlation_id,
-                trace=row.trace or row.trace_of_cycle,
-                own_trace=not row.trace,
-            )
-            for payload in decision.messages
-        ]
-        saved.append(replace(row, facts=decision.keyword, command=Command(Stage.RESEARCH, event_id)))
-    await save_keywords(tx.connection, saved)
-    log.warning("service_lost_commits", service="research", keywords=len(saved))
+    # A command that this database has forgotten the end of may still have the article in hand, for minutes.
+    await release_holds(
+        tx.connection, [row.facts.content_id for row in rows if row.facts.content_id is not None]
+    )
+    await save_keywords(tx.connection, [send_research_again(tx, row, now=now) for row in rows])
+    log.warning("service_lost_commits", service=_RESEARCH, keywords=len(rows))
+
+
+def send_research_again(tx: Transaction, row: KeywordRow, *, now: datetime) -> KeywordRow:
+    """Asks for the research of a keyword once more; returns the row as it is to be saved."""
+    decision = research_again(row.facts, row.keyword, row.priority, now=now)
+    (event_id,) = [
+        tx.send(
+            payload,
+            correlation_id=row.correlation_id,
+            trace=row.trace or row.trace_of_cycle,
+            own_trace=not row.trace,
+        )
+        for payload in decision.messages
+    ]
+    return replace(row, facts=decision.keyword, command=Command(Stage.RESEARCH, event_id))
+
+
+@dataclass(frozen=True, slots=True)
+class ResearchLoss:
+    """A loss of research's database that this one has heard of."""
+
+    kept_until: datetime
+    """By the clock of research, as `noticed_at`."""
+    noticed_at: datetime
+    heard_at: datetime
+    """By the clock of this database."""
+
+
+class ResearchLosses:
+    """Which answers of research are about what it may have forgotten since."""
+
+    def __init__(self, losses: Sequence[ResearchLoss]) -> None:
+        self._losses = losses
+
+    @classmethod
+    async def load(cls, connection: Connection, events: Sequence[DomainMessage[Any]]) -> Self:
+        """All that are known, if answers of research are among the events. The locks of the events' brands must be held."""
+        if not any(isinstance(event.payload, ResearchCompleted) for event in events):
+            return cls(())
+        rows = await connection.fetch(
+            "select kept_until, noticed_at, heard_at from commit_losses where service = $1", _RESEARCH
+        )
+        return cls([ResearchLoss(**row) for row in rows])
+
+    def may_include(self, event: DomainMessage[Any], asked_at: datetime) -> bool:
+        """Whether the event is an answer from before a loss, to a question that this database asked (`asked_at`) before it heard of the loss.
+
+        So each loss has a keyword asked for once more at most once, however far the clocks of the services differ.
+        """
+        return isinstance(event.payload, ResearchCompleted) and any(
+            loss.kept_until - MARGIN < event.timestamp <= loss.noticed_at and asked_at < loss.heard_at
+            for loss in self._losses
+        )
 
 
 async def note_own_loss(loss: CommitLoss, tx: Transaction) -> None:

@@ -124,8 +124,7 @@ def decide(
     # Answers to a request that nobody knows of are of one that this database has lost, and social may have lost them, too.
     has_posts = learned.unanswered or _answers_that_stand(learned)
     if learned.published_url and has_posts and article and not learned.promoted:
-        published = event if isinstance(event, ContentPublished) else None
-        messages.append(_promote(learned, learned.published_url, article, published))
+        messages.append(_promote(learned, learned.published_url, article))
         learned = replace(learned, promoted=True)
     return Decision(learned, tuple(messages))
 
@@ -180,7 +179,7 @@ def ask_again(
         case KeywordState.PUBLISHING:
             return SecondRequest(_publish(keyword), stage, None)
         case KeywordState.PROMOTING if article is not None and keyword.published_url is not None:
-            return SecondRequest(_promote(keyword, keyword.published_url, article, None), stage, None)
+            return SecondRequest(_promote(keyword, keyword.published_url, article), stage, None)
         case KeywordState.QUEUED | KeywordState.WRITING if command is not None and command.stage is stage:
             messages = take_turn(keyword, name, priority, now=keyword.moved_at).messages
             same = command.event_id if stage is Stage.WRITING else None
@@ -208,7 +207,7 @@ def confirm_posts(keyword: Keyword, article: ArticleContext, *, asked_since: dat
     if keyword.published_url is None or not (asked or _answers_that_stand(keyword)):
         return None
     forgotten = replace(keyword, promoted=False)
-    return _promote(forgotten, keyword.published_url, article, None, asked_since=asked_since)
+    return _promote(forgotten, keyword.published_url, article, asked_since=asked_since)
 
 
 def research_again(keyword: Keyword, name: str, priority: Priority, *, now: datetime) -> Decision:
@@ -293,11 +292,7 @@ def _learn(keyword: Keyword, event: RoutedEvent, fresh_content_id: ContentId) ->
             content_id = keyword.content_id or ContentId(event.content_id)
             return replace(keyword, generated=True, content_id=content_id)
         case ContentPublished():
-            return replace(
-                keyword,
-                published_url=keyword.published_url or event.published_url,
-                content_id=keyword.content_id or ContentId(event.content_id),
-            )
+            return _with_address(keyword, event)
         case ContentPublishFailed():
             return _set_back(keyword, Stage.PUBLISHING, Setback(_why(event.reason, event.detail)))
         case SocialPosted():
@@ -308,6 +303,20 @@ def _learn(keyword: Keyword, event: RoutedEvent, fresh_content_id: ContentId) ->
             return _lost(keyword, event)
         case _ as unreachable:
             assert_never(unreachable)
+
+
+def _with_address(keyword: Keyword, event: ContentPublished) -> Keyword:
+    """With the address, the short link and the picture of the first such event, so that a second request for posts is like the first."""
+    content_id = keyword.content_id or ContentId(event.content_id)
+    if keyword.published_url is not None:
+        return replace(keyword, content_id=content_id)
+    return replace(
+        keyword,
+        content_id=content_id,
+        published_url=event.published_url,
+        short_link=event.short_link,
+        picture=event.picture,
+    )
 
 
 _STAGE_OF_TYPE = {
@@ -397,7 +406,6 @@ def _promote(
     keyword: Keyword,
     published_url: str,
     article: ArticleContext,
-    published: ContentPublished | None,
     *,
     asked_since: datetime | None = None,
 ) -> SocialCreate:
@@ -415,8 +423,8 @@ def _promote(
         channels=tuple(channels)[:_MOST_CHANNELS],
         approval=keyword.posts_approval,
         language=keyword.language,
-        picture=published and published.picture,
-        short_link=published.short_link if published and keyword.short_links else None,
+        picture=keyword.picture,
+        short_link=keyword.short_link if keyword.short_links else None,
         known_posts=known[:_MOST_CHANNELS],
         asked_since=asked_since or keyword.may_be_promoted_since,
     )

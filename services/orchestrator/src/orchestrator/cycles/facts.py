@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import assert_never
 from uuid import UUID
 
-from envelope.brand.payloads import PostsApproval
+from envelope.brand.payloads import Picture, PostsApproval
 from orchestrator.brands.domain import BrandSlug
 from orchestrator.writing.domain import ContentId
 
@@ -133,6 +133,10 @@ class Keyword:
     cancelled: bool = False
     """It was cancelled, or its cycle, before it was written; that there is an article after all outweighs it."""
     published_url: str | None = None
+    short_link: str | None = None
+    """The article's, as its target told of it with the address; None: it has none."""
+    picture: Picture | None = None
+    """Likewise."""
     brand_name: str | None = None
     """As it is now, for what is sent; None if nobody needs it."""
     posts_approval: PostsApproval = "nothing"

@@ -18,7 +18,7 @@ from envelope.brand.payloads import (
 )
 from messaging import Transaction
 from orchestrator.cycles import keyword_rows, store
-from orchestrator.cycles.commit_losses import note_late_answers
+from orchestrator.cycles.commit_losses import ResearchLosses, note_late_answers, send_research_again
 from orchestrator.cycles.domain import RoutedEvent, Turn, content_id_of, decide
 from orchestrator.cycles.facts import Command, Keyword, KeywordState, Stage
 from orchestrator.cycles.finished_work import report_finished_work
@@ -62,6 +62,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
     rows = await keyword_rows.load_keywords(tx.connection, names, content_ids)
     index = _Index(rows)
     articles = await _promotable(tx, events, rows)
+    losses = await ResearchLosses.load(tx.connection, events)
     turns = _Turns(slugs, await standings(tx.connection, slugs), room)
     changed: dict[RowKey, KeywordRow] = {}
     strange: list[Event] = []
@@ -70,6 +71,9 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
         row = index.find(event)
         if row is None:
             strange.append(event)
+            continue
+        if _awaits_research(row) and losses.may_include(event, row.facts.moved_at):
+            changed[(row.cycle_id, row.position)] = index.put(send_research_again(tx, row, now=now))
             continue
         article = articles.get(row.facts.content_id) if row.facts.content_id else None
         decision = decide(
@@ -218,6 +222,10 @@ def _content_id(payload: RoutedEvent) -> UUID | None:
             return None
         case _:
             return payload.content_id
+
+
+def _awaits_research(row: KeywordRow) -> bool:
+    return row.facts.state is KeywordState.QUEUED and not row.in_cancelled_cycle
 
 
 def _fresh_content_id(row: KeywordRow, event: Event) -> ContentId:

@@ -14,7 +14,7 @@ import asyncpg
 
 from chassis import Connection
 from chassis.observing.traces import TraceHeaders
-from envelope.brand.payloads import Priority
+from envelope.brand.payloads import Picture, Priority
 from orchestrator.cycles.domain import CycleId
 from orchestrator.cycles.facts import Command, Keyword, KeywordState, Post, Setback, Stage
 from orchestrator.cycles.keyword_times import KeywordTimes, read_times
@@ -137,14 +137,16 @@ async def save_keywords(connection: Connection, rows: Sequence[KeywordRow]) -> N
             awaits_turn = n.awaits_turn, setbacks = n.setbacks::jsonb, posts = n.posts::jsonb, moved_at = n.moved_at,
             held = n.held, rejected = n.rejected, cancelled = n.cancelled, follows = n.follows,
             standing_id = n.standing_id, standing_why = n.standing_why,
-            command_id = n.command_id, command_stage = n.command_stage, asked_again = n.asked_again, trace = n.trace
+            command_id = n.command_id, command_stage = n.command_stage, asked_again = n.asked_again, trace = n.trace,
+            short_link = n.short_link, picture = n.picture::jsonb
         from unnest($1::uuid[], $2::int[], $3::text[], $4::text[], $5::uuid[], $6::uuid[], $7::bool[], $8::text[],
                     $9::bool[], $10::bool[], $11::text[], $12::text[], $13::timestamptz[], $14::bool[], $15::bool[],
                     $16::bool[], $17::uuid[], $18::text[], $19::bool[], $20::bool[], $21::uuid[], $22::text[],
-                    $23::text[])
+                    $23::text[], $24::text[], $25::text[])
             as n (cycle_id, position, state, reason, research_id, content_id, generated, published_url,
                   promoted, awaits_turn, setbacks, posts, moved_at, held, rejected, cancelled,
-                  command_id, command_stage, asked_again, follows, standing_id, standing_why, trace)
+                  command_id, command_stage, asked_again, follows, standing_id, standing_why, trace,
+                  short_link, picture)
         where k.cycle_id = n.cycle_id and k.position = n.position
         """,
         *(list(column) for column in zip(*(_columns(row) for row in rows), strict=True)),
@@ -157,7 +159,7 @@ _KEYWORD_COLUMNS = f"""
                (select a.published_url from content as a where a.content_id = k.content_id), k.published_url) end as published_url,
            k.held, k.rejected, k.cancelled, k.awaits_turn, k.rank, k.setbacks::text as setbacks, k.posts::text as posts,
            k.moved_at, k.command_id, k.command_stage, k.asked_again, {HELD_UP} as held_up, c.cancelled_at is not null as in_cancelled_cycle,
-           k.follows, k.standing_id, k.standing_why, k.refresh, k.renews, k.is_distinct, k.trace, c.trace as trace_of_cycle,
+           k.short_link, k.picture::text as picture, k.follows, k.standing_id, k.standing_why, k.refresh, k.renews, k.is_distinct, k.trace, c.trace as trace_of_cycle,
            (select held_for[1] from content as a
             where a.content_id = coalesce(k.standing_id, k.content_id) and a.taken_down_at is not null) as taken_down,
            (select 'its article was deleted by ' || d.deleted_by || ': ' || d.reason
@@ -197,6 +199,8 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         rejected=row["rejected"],
         cancelled=row["cancelled"],
         published_url=row["published_url"],
+        short_link=row["short_link"],
+        picture=None if row["picture"] is None else Picture.model_validate_json(row["picture"]),
         brand_name=row["brand_name"],
         posts_approval=row["posts_approval"],
         language=row["language"],
@@ -273,6 +277,8 @@ _KeywordColumns: TypeAlias = tuple[
     UUID | None,
     str | None,
     str | None,
+    str | None,
+    str | None,
 ]
 
 
@@ -307,4 +313,6 @@ def _columns(row: KeywordRow) -> _KeywordColumns:
         facts.standing_id,
         facts.standing_why,
         stored_trace(row.trace),
+        facts.short_link,
+        None if facts.picture is None else facts.picture.model_dump_json(),
     )

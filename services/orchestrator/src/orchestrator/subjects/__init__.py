@@ -5,6 +5,7 @@ from orchestrator.subjects.contents import KeywordOfContent, name_contents
 from orchestrator.subjects.following import Candidate, settle, take_in_hand
 from orchestrator.subjects.keying import key_articles, load_names
 from orchestrator.subjects.keys import SubjectKey
+from orchestrator.subjects.rekeying import rekey_articles_of
 from orchestrator.subjects.routes import subject_routes
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "key_articles",
     "load_names",
     "name_contents",
+    "rekey_articles_of",
     "settle",
     "subject_routes",
     "take_in_hand",

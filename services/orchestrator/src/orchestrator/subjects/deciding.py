@@ -4,9 +4,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from chassis import Connection
-from orchestrator.subjects.keying import key_anew, key_what_has_none, load_names
+from orchestrator.subjects.keying import key_anew, load_names
 from orchestrator.subjects.keys import SubjectKey, own_key_of, spelling_of
 from orchestrator.subjects.naming import Join, SubjectNames
+from orchestrator.subjects.rekeying import rekey_brands
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,7 @@ async def stored_subjects(
 async def _hold(connection: Connection, slug: str) -> SubjectNames:
     await connection.execute("select from brands where slug = $1 for no key update", slug)
     names = await load_names(connection, [slug])
-    await key_what_has_none(connection, names)
+    await rekey_brands(connection, names)
     return names[slug]
 
 

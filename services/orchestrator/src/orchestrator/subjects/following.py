@@ -8,7 +8,7 @@ from typing import assert_never
 from uuid import UUID
 
 from chassis import Connection
-from orchestrator.subjects import keying, store
+from orchestrator.subjects import keying, rekeying, store
 from orchestrator.subjects.domain import (
     Fate,
     Outcome,
@@ -57,7 +57,7 @@ async def take_in_hand(
     room are left as they are.
     """
     names = await keying.load_names(connection, {each.brand_slug for each in candidates})
-    await keying.key_what_has_none(connection, names)
+    await rekeying.rekey_brands(connection, names)
     named = {
         each.place: (each.brand_slug, names[each.brand_slug].key(each.keyword, is_distinct=each.is_distinct))
         for each in candidates
@@ -156,7 +156,7 @@ async def settle(connection: Connection, slugs: Sequence[str], *, now: datetime)
     waiting = await store.brands_with_followers(connection, slugs)
     if not waiting:
         return False
-    await keying.key_what_has_none(connection, await keying.load_names(connection, waiting))
+    await rekeying.rekey_brands(connection, await keying.load_names(connection, waiting))
     waited_for = await store.subjects_waited_for(connection, waiting)
     subjects = await store.load_subjects(connection, waited_for)
     settled = {name: subject for name, subject in subjects.items() if verdict(subject) is not Verdict.WAIT}

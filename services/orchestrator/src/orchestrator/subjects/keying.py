@@ -81,7 +81,7 @@ async def key_articles(
         row["content_id"]: names[row["brand_slug"]].key(row["keyword"], is_distinct=row["is_distinct"])
         for row in rows
     }
-    await _set_article_keys(connection, keys)
+    await set_article_keys(connection, {content_id: (None, key) for content_id, key in keys.items()})
     if distinct := [row["content_id"] for row in rows if row["is_distinct"]]:
         await connection.execute(
             "update content set is_distinct = true where content_id = any ($1::uuid[])", distinct
@@ -89,15 +89,25 @@ async def key_articles(
     return len(rows)
 
 
-async def _set_article_keys(connection: Connection, keys: Mapping[UUID, SubjectKey]) -> None:
+async def set_article_keys(
+    connection: Connection, keys: Mapping[UUID, tuple[str | None, SubjectKey]]
+) -> None:
+    """By article, the key that was read and the new one. Articles that have another key by now keep it.
+
+    Who stores articles does so without the lock of their brand: the rows are locked in one order.
+    """
     if keys:
         await connection.execute(
             """
-            update content as c set subject_key = n.key from unnest($1::uuid[], $2::text[]) as n (content_id, key)
-            where c.content_id = n.content_id
+            with locked as (
+                select content_id from content where content_id = any ($1::uuid[]) order by content_id for no key update)
+            update content as c set subject_key = n.key
+            from locked join unnest($1::uuid[], $2::text[], $3::text[]) as n (content_id, former, key) using (content_id)
+            where c.content_id = n.content_id and c.subject_key is not distinct from n.former
             """,
             list(keys),
-            list(keys.values()),
+            [former for former, _ in keys.values()],
+            [key for _, key in keys.values()],
         )
 
 
@@ -111,7 +121,7 @@ async def _key_followers(connection: Connection, names: Mapping[str, SubjectName
         """,
         list(names),
     )
-    await _set_keyword_keys(
+    await set_keyword_keys(
         connection,
         {
             (row["cycle_id"], row["position"]): names[row["brand_slug"]].key(
@@ -122,7 +132,8 @@ async def _key_followers(connection: Connection, names: Mapping[str, SubjectName
     )
 
 
-async def _set_keyword_keys(connection: Connection, keys: Mapping[Place, SubjectKey]) -> None:
+async def set_keyword_keys(connection: Connection, keys: Mapping[Place, SubjectKey]) -> None:
+    """Of keywords that wait for another one of their subject."""
     if keys:
         await connection.execute(
             """
@@ -230,14 +241,20 @@ async def key_anew(
     keys = list(affected)
     articles = await connection.fetch(
         """
-        select content_id, keyword, is_distinct from content where brand_slug = $1 and subject_key = any ($2::text[])
+        select content_id, keyword, is_distinct, subject_key from content where brand_slug = $1 and subject_key = any ($2::text[])
         """,
         slug,
         keys,
     )
-    await _set_article_keys(
+    await set_article_keys(
         connection,
-        {row["content_id"]: names.key(row["keyword"], is_distinct=row["is_distinct"]) for row in articles},
+        {
+            row["content_id"]: (
+                row["subject_key"],
+                names.key(row["keyword"], is_distinct=row["is_distinct"]),
+            )
+            for row in articles
+        },
     )
     followers = await connection.fetch(
         """
@@ -247,18 +264,26 @@ async def key_anew(
         slug,
         keys,
     )
-    await _set_keyword_keys(
+    await set_keyword_keys(
         connection,
         {
             (row["cycle_id"], row["position"]): names.key(row["keyword"], is_distinct=row["is_distinct"])
             for row in followers
         },
     )
+    await move_claims(connection, slug, names, keys)
+
+
+async def move_claims(
+    connection: Connection, slug: str, names: SubjectNames, keys: Sequence[SubjectKey]
+) -> None:
+    """Has what keywords have in hand under these keys in hand under the keys that they have now."""
     removed = await connection.fetch(
-        """
+        f"""
         with gone as (delete from subjects where brand_slug = $1 and key = any ($2::text[]) returning cycle_id, position, tries, claimed_at)
-        select g.*, h.keyword, h.is_distinct from gone as g join keywords as h using (cycle_id, position) order by g.claimed_at
-        """,
+        select g.*, h.keyword, h.is_distinct from gone as g join keywords as h using (cycle_id, position)
+        order by h.state in {IN_THE_MAKING}, g.claimed_at
+        """,  # noqa: S608  (a constant)
         slug,
         keys,
     )

@@ -18,7 +18,12 @@ from orchestrator.subjects import words as data
 SubjectKey = NewType("SubjectKey", str)
 
 VERSION: Final = 2
-"""Of these rules and their words, `simplemma`'s dictionaries among them. Raise it whenever a key may change: stored keys follow."""
+"""Of the columns that hold these keys. A new version has columns of its own, and releases beside each other claim both keys."""
+REVISION: Final = 2
+"""Of these rules and their words, `simplemma`'s dictionaries among them. Raise it whenever a key may change.
+
+Brands whose keys another revision has made get them anew (`rekeying`): when the database is migrated, or before anybody decides about them.
+"""
 PREFIX: Final = f"{VERSION}:"
 """Keys of these rules begin with it. A key of the first version is never so: a colon separated words there."""
 OWN_PREFIX: Final = f"{VERSION}="
@@ -48,6 +53,8 @@ _KEPT_MARKS: Final = {"es": "\u0303", "pt": "\u0327\u0303", "ca": "\u0327"}
 """Marks that make letters of their own: the tilde of año, the cedilla of roça."""
 _SHORT: Final = 3
 """Letters of a word that is left as it is: most such are names (DNS, AWS)."""
+_ENDS_OF_LONG_NAMES: Final = frozenset(name[-1] for name in data.LONG_NAMES_IN_PLURAL)
+_CALLED_IN_PLURAL: Final = frozenset[str]().union(*(names for names, _ in data.CALLED_IN_PLURAL))
 _ENDS_ES: Final = re.compile(
     r"(?:sses|xes|zzes|shes|[^aeiou]ches|[eo]aches|[^ao]uses|[^aeiou]oes|wiches|[aeiou]{2}ches)$"
 )
@@ -114,7 +121,7 @@ def _cased(place: int, words: Sequence[str], lower: Sequence[str], *, capitals: 
     is_name = word[:1].isupper() and not word.isupper() and capitals
     if is_name and (plain in data.NAMES_LIKE_WORDS or (place > 0 and plain in data.NAMES_WITHIN)):
         return plain.capitalize()
-    if is_name and len(words) == 1 and any(plain in names for names, _ in data.CALLED_IN_PLURAL):
+    if is_name and len(words) == 1 and plain in _CALLED_IN_PLURAL:
         return plain.capitalize()
     if beside := data.NAMED_BESIDE.get(plain):
         return plain.capitalize() if beside.intersection(lower) else plain
@@ -136,9 +143,13 @@ def _english(word: str, place: int, words: Sequence[str]) -> str:
         before in data.PLURALS_AFTER.get(word, ()) or (before in data.NUMBERS or before.isdigit())
     ):
         return word
-    if any(tuple(words[place + 1 - len(name) : place + 1]) == name for name in data.LONG_NAMES_IN_PLURAL):
+    if word in _ENDS_OF_LONG_NAMES and any(
+        tuple(words[place + 1 - len(name) : place + 1]) == name for name in data.LONG_NAMES_IN_PLURAL
+    ):
         return word
-    if any(word in names and not beside.isdisjoint(words) for names, beside in data.CALLED_IN_PLURAL):
+    if word in _CALLED_IN_PLURAL and any(
+        word in names and not beside.isdisjoint(words) for names, beside in data.CALLED_IN_PLURAL
+    ):
         return word
     if len(words) == 1 and word in data.PLURALS_ALONE:
         return word

@@ -1,6 +1,6 @@
 """Words that the rules of subjects' keys treat each in its own way. Data alone.
 
-Whoever changes a word here changes keys: raise `keys.VERSION`, so that stored subjects get their keys anew.
+Whoever changes a word here changes keys: raise `keys.REVISION`, so that stored subjects get their keys anew.
 """
 
 from typing import Final

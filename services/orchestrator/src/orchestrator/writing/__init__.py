@@ -12,7 +12,7 @@ from orchestrator.writing.article import Article, Passage, Source
 from orchestrator.writing.body import cited_in, prose_of
 from orchestrator.writing.desk import Desk, Quick, WriterAt
 from orchestrator.writing.domain import ContentId
-from orchestrator.writing.durable import delete_old_workflows
+from orchestrator.writing.durable import delete_old_workflows, release_holds
 from orchestrator.writing.handlers import ContentWorkflow
 from orchestrator.writing.judging import measure_edited
 from orchestrator.writing.models import MeasureView, SourceView
@@ -86,6 +86,7 @@ __all__ = [
     "mark_published",
     "measure_edited",
     "prose_of",
+    "release_holds",
     "set_standing",
     "stored_outcomes",
     "versions_of",

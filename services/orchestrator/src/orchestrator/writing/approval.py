@@ -9,7 +9,7 @@ import asyncpg
 
 from chassis import Connection
 from orchestrator.brands import Approval, Brand
-from orchestrator.subjects import SubjectKey, key_articles, load_names
+from orchestrator.subjects import SubjectKey, key_articles, load_names, rekey_articles_of
 
 EVERYTHING = "its brand wants to see every article before it is published"
 FIRST = "its brand wants to see the first article on a keyword before it is published"
@@ -80,6 +80,7 @@ async def stances_on(
 ) -> dict[tuple[str, SubjectKey], Stance]:
     """By brand and subject."""
     wanted = list(dict.fromkeys(named))
+    await rekey_articles_of(connection, {slug for slug, _ in wanted})
     rows = await _look(connection, wanted)
     if unkeyed := {row["slug"] for row in rows if row["without_subject"]}:
         await key_articles(connection, await load_names(connection, unkeyed))

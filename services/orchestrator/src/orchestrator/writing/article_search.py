@@ -142,7 +142,8 @@ async def _latest(
         of_brand = ""
         if brand is not None:
             values.append(brand)
-            of_brand = f"and brand_slug = ${len(values)}::text"
+            # The expression of the index `content_of_brands`.
+            of_brand = f"and brand_slug || '' = ${len(values)}::text"
         pages.append(
             f"(select {_COLUMNS} from content where {' and '.join(conditions)} {of_brand} order by content_id desc limit $1)"  # noqa: S608
         )

@@ -31,6 +31,7 @@ from social.channels.channel import (
     Sending,
 )
 from social.channels.feed import FEED
+from social.channels.lost import mark_uncertain
 
 BUILT_IN: Final = feed.CHANNEL
 REMOTE: Final[tuple[Channel, ...]] = tuple(
@@ -53,4 +54,5 @@ __all__ = [
     "Placement",
     "Reach",
     "Sending",
+    "mark_uncertain",
 ]

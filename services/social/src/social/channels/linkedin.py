@@ -25,7 +25,17 @@ from receipts import (
 from receipts.answers import Errors, expect, quoted
 from social import counting
 from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
-from social.channels.lost import PAGES, READ_SECONDS, Time, Window, age, comparable, confirmed_id, read
+from social.channels.lost import (
+    PAGES,
+    READ_SECONDS,
+    Time,
+    Window,
+    age,
+    comparable,
+    confirmed_id,
+    is_uncertain,
+    read,
+)
 from social.channels.uploads import UPLOAD_SECONDS, bytes_of, picture_of, unseen
 
 # https://learn.microsoft.com/linkedin/marketing/community-management/shares/little-text-format: an unescaped reserved
@@ -134,26 +144,29 @@ async def _find_post(work: Work) -> Found | Absent | Unclear:
     author = await _author(work)
     query = {"q": "author", "author": author, "count": str(_LISTED), "sortBy": "CREATED"}
     wanted = _comparable(work.prepared["commentary"])
-    is_near = False
+    is_near = is_alike = False
     for page in range(PAGES):
         # What is posted meanwhile moves the others on: one may be seen twice, and none is missed.
         answer = await read(partial(_page, work, query | {"start": str(page * _LISTED)}))
         if answer is None:
             # Persons' tokens may write and not read. Within that time LinkedIn itself keeps the same text from being posted twice, and
-            # names the one that is there.
-            if age(work) < _COMPARED:
+            # names the one that is there. That is no help where another text may be out.
+            if age(work) < _COMPARED and not is_uncertain(work):
                 return Absent(is_certain=False)
             return Unclear("LinkedIn does not let this account look its posts up; look at its page")
         window = Window.of(work, answer.clock)
         recent = [each for each in answer.json["elements"] if _published(each) >= window.opens]
         for each in recent:
-            if _comparable(each.get("commentary", "")) != wanted:
+            said = _comparable(each.get("commentary", ""))
+            if said != wanted:
+                sent = _comparable(work.prepared["commentary"].partition("\n")[0])
+                is_alike = is_alike or window.may_be_ours(work, _published(each), said, sent)
                 continue
             if window.place(_published(each)) is Time.SINCE:
                 return Found(_remote(each["id"]))
             is_near = True
         if len(recent) < _LISTED:
-            return window.missing(is_near=is_near)
+            return window.missing(is_near=is_near, is_alike=is_alike)
     return Unclear(
         f"there are {PAGES * _LISTED} or more posts since the first attempt; look whether it is among them"
     )

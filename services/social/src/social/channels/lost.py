@@ -21,7 +21,22 @@ READ_SECONDS: Final = 5.0
 """For one request of a look-up."""
 _READ_AGAIN_AFTER: Final = (0.2, 0.6)
 """Seconds."""
+_ADDRESS: Final = re.compile(r"https?://")
+_IS_UNCERTAIN: Final = "is_uncertain"
 _T = TypeVar("_T")
+
+
+def mark_uncertain(prepared: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Of a post that may be out under a row that the database has lost: it may say something else there, or lead by another link.
+
+    The mark is kept with the receipt, for its look-ups: a post that begins like this one is in doubt, then, and nothing is sent.
+    """
+    return {**prepared, _IS_UNCERTAIN: True}
+
+
+def is_uncertain(work: Work) -> bool:
+    """Whether what is known of it is not certainly what was sent."""
+    return _IS_UNCERTAIN in work.prepared
 
 
 async def read(ask: Callable[[], Awaitable[_T]]) -> _T:
@@ -85,8 +100,30 @@ class Window:
             return Time.SINCE
         return Time.NEAR if made >= self.opens else Time.BEFORE
 
-    def missing(self, *, is_near: bool) -> Absent | Unclear:
-        """What it means that a whole list shows none; `is_near`: but one like ours that is a little too old."""
+    def may_be_ours(self, work: Work, made: datetime, said: str, sent: str) -> bool:
+        """Whether a post that does not say the same as ours may be it all the same, because the database has lost what was sent.
+
+        It may have been edited, or have had another link; as a rule both leave its first line as it is.
+        """
+        first = _first_line(sent)
+        return (
+            is_uncertain(work)
+            and self.place(made) is not Time.BEFORE
+            and first != ""
+            and comparable(said).startswith(first)
+        )
+
+    def missing(self, *, is_near: bool, is_alike: bool = False) -> Absent | Unclear:
+        """What it means that a whole list shows none.
+
+        Args:
+            is_near: it shows one like ours that is a little too old.
+            is_alike: it shows one that begins like ours, and what ours says is not known for certain.
+        """
+        if is_alike:
+            return Unclear(
+                "a post that begins like this one is there, and the database has lost what was sent; look whether that is it"
+            )
         if is_near:
             return Unclear(
                 "a post like this one is there, from shortly before it was sent; look whether that is it"
@@ -123,6 +160,12 @@ def confirmed_id(remote: Mapping[str, Any], pattern: str = r"(?!)") -> str:
     if found := re.search(pattern, str(remote.get("url", ""))):
         return found[0]
     raise Refused("no_id", "the post is out, and its number is not known: add the link below it by hand")
+
+
+def _first_line(text: str) -> str:
+    """As far as an address, if there is one in it."""
+    lines = text.strip().splitlines()
+    return comparable(_ADDRESS.split(lines[0])[0]) if lines else ""
 
 
 def comparable(text: str) -> str:

@@ -106,7 +106,7 @@ async def _detect(work: Work) -> Found | Absent | Unclear:
     path = f"/api/v1/accounts/{_field(me, 'id')}/statuses"
     window = Window.of(work, me.clock)
     query = {"limit": str(_A_PAGE)}
-    is_near, seen = False, 0
+    is_near, is_alike, seen = False, False, 0
     for _ in range(PAGES):
         answer = await read(partial(_read, work, path, dict(query)))
         page = answer.whole_items if answer.truncated else answer.json
@@ -115,12 +115,14 @@ async def _detect(work: Work) -> Found | Absent | Unclear:
         for each in page:
             time = window.place(_created(each))
             if time is Time.BEFORE or not _says(each, work.prepared):
+                sent = work.prepared["text"]
+                is_alike = is_alike or window.may_be_ours(work, _created(each), _text(each), sent)
                 continue
             if time is Time.SINCE:
                 return Found({"id": str(each["id"]), "url": each.get("url") or each.get("uri")})
             is_near = True
         if (page and window.place(_created(page[-1])) is Time.BEFORE) or not (page or answer.truncated):
-            return window.missing(is_near=is_near)
+            return window.missing(is_near=is_near, is_alike=is_alike)
         # A server may ignore how many are asked for, and list all that it has; or where the page begins, and list the same again.
         if not page or query.get("max_id") == str(page[-1]["id"]):
             break
@@ -194,6 +196,10 @@ def _says(status: Any, prepared: Mapping[str, Any]) -> bool:
     content = html.unescape(str(status.get("content", "")))
     wanted = prepared["link"] or prepared["text"].splitlines()[0]
     return wanted in content or wanted in _MARKUP.sub("", content)
+
+
+def _text(status: Any) -> str:
+    return html.unescape(_MARKUP.sub("", str(status.get("content", ""))))
 
 
 def _created(status: Any) -> datetime:

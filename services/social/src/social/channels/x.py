@@ -76,7 +76,11 @@ async def _find_post(work: Work) -> Found | Absent | Unclear:
     def is_it(post: Mapping[str, Any]) -> bool:
         return _answers(post) is None and (_says(post) == wanted or link in _links(post))
 
-    found = await _find(work, is_it)
+    def is_alike(window: Window, post: Mapping[str, Any]) -> bool:
+        made, said = datetime.fromisoformat(post["created_at"]), _says(post)
+        return _answers(post) is None and window.may_be_ours(work, made, said, work.prepared["text"])
+
+    found = await _find(work, is_it, is_alike)
     return Found({"id": found, "url": _address(found)}) if isinstance(found, str) else found
 
 
@@ -105,26 +109,32 @@ def _answered(work: Work) -> str:
 # -- looking -----------------------------------------------------------------------------------------------------------
 
 
-async def _find(work: Work, is_it: Callable[[Mapping[str, Any]], bool]) -> str | Absent | Unclear:
-    """The id of the account's post since the first attempt that is like ours."""
+async def _find(
+    work: Work,
+    is_it: Callable[[Mapping[str, Any]], bool],
+    is_alike: Callable[[Window, Mapping[str, Any]], bool] = lambda _window, _post: False,
+) -> str | Absent | Unclear:
+    """The id of the account's post since the first attempt that is like ours; `is_alike`: that may be ours, if none is."""
     user = (await work.account.facts()).get("id") or await _user(work)
     query = {
         "max_results": str(_LISTED),
         "start_time": earliest(work).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "tweet.fields": "created_at,entities,referenced_tweets",
     }
-    is_near = False
+    is_near = may_be = False
     for _ in range(PAGES):
         answer = await read(partial(_page, work, user, dict(query)))
         window = Window.of(work, answer.clock)
-        for post in filter(is_it, answer.json.get("data", ())):
+        posts = answer.json.get("data", ())
+        may_be = may_be or any(is_alike(window, post) for post in posts)
+        for post in filter(is_it, posts):
             time = window.place(datetime.fromisoformat(post["created_at"]))
             if time is Time.SINCE:
                 return str(post["id"])
             is_near = is_near or time is Time.NEAR
         following = answer.json.get("meta", {}).get("next_token")
         if not following:
-            return window.missing(is_near=is_near)
+            return window.missing(is_near=is_near, is_alike=may_be)
         query["pagination_token"] = following
     return _too_many()
 

@@ -24,7 +24,7 @@ from receipts import (
     Receipts,
     Step,
 )
-from social.channels import CHANNELS
+from social.channels import CHANNELS, mark_uncertain
 from social.domain import Refusal, is_web_address
 from social.sending import domain, store
 from social.sending.domain import Account, ChannelPost, State, Text
@@ -179,6 +179,8 @@ class Sender:
         if not way.needs_picture and not self._pictures.can_be_read:
             wanted = replace(wanted, pictures=())
         prepared = way.prepare(wanted, begun_at)
+        if post.may_be_out_since is not None:
+            prepared = mark_uncertain(prepared)
         effect = Effect(
             receipt_id=post.post_id,
             kind=post.channel,

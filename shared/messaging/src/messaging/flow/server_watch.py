@@ -44,6 +44,8 @@ class ServerWatch:
         Raises:
             UnknownServerError: the database does not say which server it is.
         """
+        if await self._note_same_server():
+            return None
         async with self._database.transaction() as tx:
             loss = await server_history.note_server(tx.connection)
             if loss is not None:
@@ -55,3 +57,16 @@ class ServerWatch:
                 hint="docs/operations/fail-over.md",
             )
         return loss
+
+    async def _note_same_server(self) -> bool:
+        """Notes the server in a plain transaction, without messages; takes the note back if commits are lost."""
+        async with self._database.connection() as connection:
+            transaction = connection.transaction()
+            await transaction.start()
+            try:
+                loss = await server_history.note_server(connection)
+            except BaseException:
+                await transaction.rollback()
+                raise
+            await (transaction.commit() if loss is None else transaction.rollback())
+        return loss is None

@@ -42,6 +42,11 @@ _MAIL_RESET: Final = 0.2
 _DONE_ALL_THE_SAME: Final = frozenset({"reset_after", "cut_after", "error_after", "hang_after"})
 
 
+def silence_of(route: str) -> str:
+    """Words of every message that reports a silent route."""
+    return f"do not arrive on route {route}"
+
+
 @dataclass
 class RouteDeliveries:
     """The notifications that a route received."""
@@ -152,6 +157,12 @@ class MonitorReplicas:
         told = self._told()
         orders = [*self._holds.glob("kill.*")]
         return not orders and all(each.of(matter) for each in told.values() for matter in self._matters)
+
+    async def silence_told(self) -> bool:
+        """Whether every other route has heard that nothing arrives on the mute one."""
+        await self.revive()
+        told = self._told()
+        return all(each.of(silence_of(MUTE)) for name, each in told.items() if name != MUTE)
 
     def _kills(self) -> list[str]:
         killed = self._holds / "killed"

@@ -7,6 +7,7 @@ from orchestrator.writing.durable.commands import (
     note_problem,
     put_down,
     put_down_to_wait,
+    release_holds,
     take_up,
 )
 from orchestrator.writing.durable.openings import Asked, Opening, Openings
@@ -26,5 +27,6 @@ __all__ = [
     "note_problem",
     "put_down",
     "put_down_to_wait",
+    "release_holds",
     "take_up",
 ]

@@ -142,6 +142,22 @@ class PutDown:
         return sorted({self.event_id, *self.former_ids} - {event_id})
 
 
+async def release_holds(connection: Connection, content_ids: Sequence[UUID]) -> None:
+    """Lets another command take these articles up at once, even if one has them in hand.
+
+    For holds that a database without its last commits still has: who had the article in hand may be done with it.
+    A writer who works on all the same stops before its next step, or stores its article first; either way there is one.
+    """
+    await connection.execute(
+        """
+        update writings as w set in_hand_until = null
+        from (select content_id from writings where content_id = any($1::uuid[]) order by content_id for update) as locked
+        where w.content_id = locked.content_id and w.in_hand_until is not null
+        """,
+        list(content_ids),
+    )
+
+
 async def put_down(connection: Connection, commands: Sequence[Command]) -> dict[UUID, PutDown]:
     """Notes, in the transaction of what commands led to, that they are carried out. Until it ends, nobody removes what is kept of the writing.
 
