@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from brandctl.gateway.loopback import Loopback
+from brandctl.gateway.loopback import LoopbackListener
 from tests.fixtures.commands.brandctl import brandctl
 
 OF_CONTAINERS = "ORCHESTRATOR_PORT=8010\nMONITOR_PORT=8014\nSERVICE_KEY=of-the-containers\n"
@@ -38,7 +38,7 @@ def test_beside_containers_without_a_port_the_command_that_works_is_named(
 def test_where_nothing_runs_it_says_what_to_give(tmp_path: Path) -> None:
     ended = brandctl("spend", folder=tmp_path, variables={})
     assert ended.code == 2
-    assert "where is the gateway service? Give --gateway-url or set GATEWAY_URL" in ended.err
+    assert "the address of the gateway service is unknown: give --gateway-url or set GATEWAY_URL" in ended.err
     assert "./brandctl" not in ended.err
 
 
@@ -58,10 +58,10 @@ def test_a_log_in_comes_back_to_this_machine_alone_unless_it_is_a_container(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("BRANDCTL_CALLBACK_HOST", raising=False)
-    with Loopback(0) as loopback:
+    with LoopbackListener(0) as loopback:
         assert loopback._server.server_address[0] == "127.0.0.1"
     monkeypatch.setenv("BRANDCTL_CALLBACK_HOST", "0.0.0.0")
-    with Loopback(0) as loopback:
+    with LoopbackListener(0) as loopback:
         assert loopback._server.server_address[0] == "0.0.0.0"
         # The browser is on this machine all the same.
         assert loopback.redirect_uri.startswith("http://127.0.0.1:")

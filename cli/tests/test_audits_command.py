@@ -7,14 +7,14 @@ from uuid import UUID
 import httpx
 
 from brandctl.orchestrator.audits import page
-from brandctl.orchestrator.client import Audit, Finding
+from brandctl.orchestrator.client import Audit, AuditFinding
 from messaging import Database
 from tests.fixtures.commands.brandctl import Operator
 
 NOW = datetime(2026, 3, 1, 6, tzinfo=UTC)
 
 
-def audit(*findings: Finding, **counts: int) -> Audit:
+def audit(*findings: AuditFinding, **counts: int) -> Audit:
     return Audit(
         audit_id=UUID(int=1),
         brand_slug="acme",
@@ -26,8 +26,10 @@ def audit(*findings: Finding, **counts: int) -> Audit:
     )
 
 
-def found(kind: str, subject: str) -> Finding:
-    return Finding(kind=kind, subject=subject, address="/v1/cycles/1", since=NOW, advice="mend the cause")
+def found(kind: str, subject: str) -> AuditFinding:
+    return AuditFinding(
+        kind=kind, subject=subject, address="/v1/cycles/1", since=NOW, advice="mend the cause"
+    )
 
 
 def test_findings_stand_under_what_they_are_with_what_to_do() -> None:

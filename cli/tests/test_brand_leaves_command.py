@@ -153,7 +153,7 @@ async def test_all_that_is_known_of_a_brand_is_in_its_export(
     unknown = await brandctl("brands", "export", "nobody", "--to", "x.zip")
     assert (unknown.code, "there is no brand 'nobody'" in unknown.err) == (1, True)
     nowhere = await brandctl("brands", "export", "acme", "--json")
-    assert (nowhere.code, "say --to FILE" in nowhere.err) == (2, True)
+    assert (nowhere.code, "give --to FILE" in nowhere.err) == (2, True)
 
 
 async def test_a_brand_is_erased_once_that_is_meant(

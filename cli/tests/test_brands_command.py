@@ -6,9 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
-from brandctl.access import Access
+from brandctl.access import ServiceAccess
 from brandctl.asking import ServiceError
-from brandctl.orchestrator.brands import Brands
+from brandctl.orchestrator.brands import BrandsClient
 from tests.fixtures.commands.brandctl import CommandResult, Operator
 
 
@@ -34,7 +34,7 @@ async def test_a_brand_from_its_making_to_its_pause(brands: Operator, api: httpx
     gone_on = await brands("set", "tea-time", "--clear", "quiet-hours", "--clear", "forbidden-words")
     cleared = rows(gone_on)
 
-    assert (nameless.code, "say --name to make it" in nameless.err) == (2, True)
+    assert (nameless.code, "give --name to make it" in nameless.err) == (2, True)
     assert (made["name"], made["forbidden words"], made["approval"]) == (
         "Tea\ufffd time",
         "b, c",
@@ -62,7 +62,7 @@ async def test_a_brand_from_its_making_to_its_pause(brands: Operator, api: httpx
     assert (await brands.json("resume", "tea-time"))["agent"]["waits"] is None
 
 
-class Overtaken(Brands):
+class Overtaken(BrandsClient):
     """Somebody else is a moment faster."""
 
     def _put(self, slug: str, policy: dict[str, Any], condition: dict[str, str]) -> dict[str, Any]:
@@ -73,10 +73,10 @@ class Overtaken(Brands):
 @pytest.mark.parametrize("slug", ["acme", "new"])
 async def test_whoever_is_overtaken_is_told_and_changes_nothing(api: httpx.AsyncClient, slug: str) -> None:
     def change() -> None:
-        with Overtaken(Access(str(api.base_url), api.headers["X-Service-Key"])) as brands:
+        with Overtaken(ServiceAccess(str(api.base_url), api.headers["X-Service-Key"])) as brands:
             brands.change(slug, {"name": "Mine", "tone": "Plain."})
 
-    with pytest.raises(ServiceError, match="nothing of yours was done"):
+    with pytest.raises(ServiceError, match="so yours did nothing"):
         await asyncio.to_thread(change)
     policy = (await api.get(f"/v1/brands/{slug}")).json()["policy"]
     assert (policy["name"], policy["tone"]) == ("Theirs", "")
@@ -85,10 +85,10 @@ async def test_whoever_is_overtaken_is_told_and_changes_nothing(api: httpx.Async
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [
-        (("set", "acme"), "say what is to change"),
+        (("set", "acme"), "no setting is given"),
         (("set", "acme", "--tone", "A", "--clear", "tone"), "one of the two"),
-        (("set", "acme", "--quiet", "at night"), "as in 22:00-07:00"),
-        (("set", "acme", "--time-zone", "UTC"), "say --quiet too"),
+        (("set", "acme", "--quiet", "at night"), "such as 22:00-07:00"),
+        (("set", "acme", "--time-zone", "UTC"), "give --quiet, too"),
         (("set", "acme", "--clear", "everything"), "--clear"),
     ],
 )

@@ -148,7 +148,7 @@ def test_keywords_are_handed_in_as_they_are_given(
 @pytest.mark.parametrize(
     ("arguments", "code", "hint"),
     [
-        (("acme",), 2, "give a list of them by --file; not both"),
+        (("acme",), 2, "give either keywords, or a list of them with --file"),
         (("acme", "tea", "--file", "list"), 2, "not both"),
         (("acme", "--file", "nowhere.txt"), 2, "nowhere.txt cannot be read"),
         (("none", "tea"), 1, "create it first"),

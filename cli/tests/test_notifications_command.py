@@ -120,4 +120,4 @@ def test_lists_ask_for_what_stands_and_say_when_there_is_nothing(
         "/v1/notifications?limit=50",
         "/v1/notifications/messages?state=failed&limit=50",
     ]
-    assert "nothing wants your eye" in capsys.readouterr().err
+    assert "no open notifications" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""What is known against the packages of the lock, and what each image is made of: `make audit`.
+"""`make audit`: looks up advisories about the locked packages, and lists the parts of each image.
 
 The lock is looked up in the public record of advisories by pip-audit, which is fetched for it. Where the network or the tool is
 missing, or where the index has no advisories, it says so and does not fail: what fails is an advisory. The parts of each image
@@ -43,7 +43,7 @@ def say(line: str) -> None:
     sys.stdout.write(f"{line}\n")
 
 
-def bill(image: str, version: str, parts: Sequence[select_requirements.Entry]) -> dict[str, Any]:
+def bill(image: str, version: str, parts: Sequence[select_requirements.LockedRequirement]) -> dict[str, Any]:
     """The software bill of materials of an image; what its base image has is that one's to tell."""
     return {
         "bomFormat": "CycloneDX",

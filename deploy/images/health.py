@@ -24,7 +24,7 @@ def port() -> int:
 
 
 def answer(port: int, path: str) -> str:
-    """What the service answers, with its status line and headers."""
+    """Returns the service's answer, with its status line and headers."""
     received = b""
     with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as connection:
         # By HTTP/1.0, so that the answer ends with the connection.

@@ -23,8 +23,8 @@ _EXTRAS: Final = re.compile(r"[A-Za-z0-9._-]+\s*\[([^\]]*)\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A package of the lock: its lines as they stand there, and the packages that need it."""
+class LockedRequirement:
+    """A package of the lock, with its lines and the packages that need it."""
 
     name: str
     version: str
@@ -54,18 +54,18 @@ def extras_of(requirement: str) -> set[str]:
     return {canonical(extra.strip()) for extra in match.group(1).split(",")} if match else set()
 
 
-def read_lock(text: str) -> Iterator[Entry]:
+def read_lock(text: str) -> Iterator[LockedRequirement]:
     """The packages of a lock, in its order. Comments that begin a line are about the lock as a whole."""
     about_packages = re.sub(r"(?m)^(#.*)?\n", "", text)
     for block in re.split(r"(?m)^(?=\S)", about_packages):
         if block:
             needed_by = re.findall(r"(?m)^ +#(?: +via)? +(\S+)", block)
             version = block.split()[0].partition("==")[2]
-            yield Entry(name_of(block), version, block, frozenset(map(canonical, needed_by)))
+            yield LockedRequirement(name_of(block), version, block, frozenset(map(canonical, needed_by)))
 
 
 def needs_of(folder: Path, extras: Iterable[str] = ()) -> set[str]:
-    """The packages that a member asks for by itself, with some of its extras, or through members that it names.
+    """Returns the packages that a member needs, directly, by extras, or through other members.
 
     Raises:
         OSError, KeyError, tomllib.TOMLDecodeError: the folder is no member, or has no such extra.
@@ -82,8 +82,8 @@ def needs_of(folder: Path, extras: Iterable[str] = ()) -> set[str]:
     return needs
 
 
-def select(entries: Iterable[Entry], roots: set[str]) -> list[Entry]:
-    """The roots and whatever they need, directly or not, in the lock's order."""
+def select(entries: Iterable[LockedRequirement], roots: set[str]) -> list[LockedRequirement]:
+    """Returns the roots and all that they need, directly or not, in the lock's order."""
     known = list(entries)
     wanted, before = set(roots), 0
     while len(wanted) != before:

@@ -80,7 +80,7 @@ def test_on_this_machine(service: str, tmp_path: Path, monkeypatch: pytest.Monke
         monkeypatch.setenv(name, "a-providers")
     given = services.environment(
         service,
-        addresses=services.Addresses(dict.fromkeys(services.PROCESSES, 8000)),
+        addresses=services.ServiceAddresses(dict.fromkeys(services.PROCESSES, 8000)),
         rabbitmq_url="amqp://own" if service in SERVICES else None,
         database_url="postgresql://own",
         service_key="the-key",

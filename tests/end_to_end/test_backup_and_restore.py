@@ -19,8 +19,8 @@ from brandctl.local import postgres, rabbitmq, services
 from chassis.database import grants
 from chassis.testing import eventually
 from envelope.brand import CATALOGUE
-from faults.judging.history import History
-from faults.playing.stack import Stack
+from faults.judging.history import CommandHistory
+from faults.playing.stack import ServiceStack
 from messaging import topology
 from messaging.storage.migrations import migrate
 from messaging.topology import work_queues
@@ -39,7 +39,7 @@ class Machine:
 
     def __init__(self, folder: Path, cleanup: ExitStack) -> None:
         self.folder = folder
-        self.history = History()
+        self.history = CommandHistory()
         self.servers = self
         self._cleanup = cleanup
         self.broker = rabbitmq.launch(folder / "rabbitmq")
@@ -161,7 +161,7 @@ async def machine(tmp_path: Path) -> AsyncIterator[Machine]:
 
 async def test_a_restored_backup_has_lost_nothing_and_doubles_nothing(machine: Machine) -> None:
     backup = machine.folder / "backup"
-    async with Stack.running(machine) as stack:
+    async with ServiceStack.running(machine) as stack:
         # Who gets no answer asks again, through the backup and the restore.
         async with stack.load(10):
             await eventually(lambda: posted(stack, 5), within=60)
@@ -190,7 +190,7 @@ async def test_a_restored_backup_has_lost_nothing_and_doubles_nothing(machine: M
         await eventually(lambda: every_keyword_is_completed(machine))
 
 
-async def posted(stack: Stack, count: int) -> bool:
+async def posted(stack: ServiceStack, count: int) -> bool:
     return await stack.posted() >= count
 
 

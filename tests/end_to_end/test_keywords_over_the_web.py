@@ -37,7 +37,7 @@ DELIVERIES = 4
 class World:
     """The services, the gateway before an internet of its own, and who is paid there."""
 
-    addresses: services.Addresses
+    addresses: services.ServiceAddresses
     gateway: httpx.AsyncClient
     internet: Site
     brave: FakeBrave

@@ -40,7 +40,7 @@ async def recording(url: str) -> AsyncIterator[list[dict[str, Any]]]:
 @pytest.fixture
 async def stack(
     broker_urls: dict[str, str], make_database: Callable[..., Awaitable[str]], tmp_path: Path
-) -> AsyncIterator[services.Addresses]:
+) -> AsyncIterator[services.ServiceAddresses]:
     """The five services as processes, each as its own user of the broker, ready."""
     addresses = services.choose_addresses()
     children = []
@@ -62,7 +62,7 @@ async def stack(
 
 
 async def test_three_keywords_become_three_articles_and_posts_by_exactly_the_documented_messages(
-    stack: services.Addresses, rabbitmq_url: str
+    stack: services.ServiceAddresses, rabbitmq_url: str
 ) -> None:
     async with (
         recording(rabbitmq_url) as seen,
@@ -104,7 +104,7 @@ async def test_three_keywords_become_three_articles_and_posts_by_exactly_the_doc
 
 
 async def assert_what_was_said_already_ends_with_its_article_and_others_are_linked(
-    stack: services.Addresses,
+    stack: services.ServiceAddresses,
 ) -> None:
     async with httpx.AsyncClient(headers={"X-Service-Key": KEY}, timeout=60) as api:
         orchestrator = stack.url("orchestrator")
@@ -153,7 +153,7 @@ async def assert_pages_and_posts_can_be_seen(cycle: dict[str, Any]) -> None:
             assert keyword["published_url"] in shown.text
 
 
-async def assert_an_off_topic_keyword_is_refused_with_its_reason(stack: services.Addresses) -> None:
+async def assert_an_off_topic_keyword_is_refused_with_its_reason(stack: services.ServiceAddresses) -> None:
     async with httpx.AsyncClient(
         headers={"X-Service-Key": KEY}, base_url=stack.url("orchestrator"), timeout=60
     ) as api:

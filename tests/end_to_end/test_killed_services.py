@@ -28,12 +28,12 @@ class Stack:
     """The five services as processes, to be killed and started again on the same broker and databases."""
 
     def __init__(
-        self, addresses: services.Addresses, environments: dict[str, dict[str, str]], logs: Path
+        self, addresses: services.ServiceAddresses, environments: dict[str, dict[str, str]], logs: Path
     ) -> None:
         self.addresses = addresses
         self._environments = environments
         self._logs = logs
-        self.children: dict[str, processes.Child] = {}
+        self.children: dict[str, processes.ChildProcess] = {}
 
     def start(self, name: str) -> None:
         self.children[name] = services.start(name, self._environments[name], self._logs)

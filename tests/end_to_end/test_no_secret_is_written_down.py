@@ -93,7 +93,7 @@ async def place(
     tmp_path: Path,
 ) -> AsyncIterator[Place]:
     urls = {name: await make_database(name) for name in ("research", "monitor")}
-    addresses = services.Addresses({name: free_port() for name in services.PROCESSES})
+    addresses = services.ServiceAddresses({name: free_port() for name in services.PROCESSES})
     children = []
     for name, command in (
         ("research", [sys.executable, "-c", PROGRAM]),

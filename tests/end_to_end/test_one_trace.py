@@ -120,7 +120,7 @@ async def detour(target: str, *, answer_first: int) -> AsyncIterator[str]:
 
 @dataclass
 class Stack:
-    addresses: services.Addresses
+    addresses: services.ServiceAddresses
     logs: Path
 
     def log_lines(self, service: str, event: str) -> list[dict[str, Any]]:

@@ -39,7 +39,7 @@ SECRETS = {
 @dataclass
 class Place:
     folder: Path
-    addresses: services.Addresses
+    addresses: services.ServiceAddresses
     databases: dict[str, str]
     others: dict[str, Any]
 

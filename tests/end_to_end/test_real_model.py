@@ -69,7 +69,7 @@ _JOINING: Final = set(
 
 @dataclass(frozen=True)
 class World:
-    addresses: services.Addresses
+    addresses: services.ServiceAddresses
     databases: Mapping[str, str]
     rabbitmq_url: str
 

@@ -65,10 +65,10 @@ FULL: Final = Size(many=180, few=20, seconds=10.0, at_once=16, brand_articles=16
 class Stack:
     """Orchestrator and gateway as processes, to be killed and started again."""
 
-    addresses: services.Addresses
+    addresses: services.ServiceAddresses
     environments: dict[str, dict[str, str]]
     logs: Path
-    children: dict[str, processes.Child] = field(default_factory=dict)
+    children: dict[str, processes.ChildProcess] = field(default_factory=dict)
     memory: list[tuple[float, int]] = field(default_factory=list)
     """(seconds since the start of the process, bytes) of the orchestrator."""
     _started_at: float = 0.0

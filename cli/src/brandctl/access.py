@@ -1,6 +1,6 @@
-"""Where the services are and with which key they may be asked: options, environment, a local run, or the containers.
+"""Finds the address and the key of a service: options first, then the environment, a local run, the containers.
 
-Files of a local run and of the containers are those of the folder `BRANDCTL_CHECKOUT`, or of the current one.
+The files of a local run and of the containers are in the folder `BRANDCTL_CHECKOUT`, or in the current one.
 """
 
 import json
@@ -13,30 +13,30 @@ from typing import Final
 from brandctl.errors import UsageError
 
 ENDPOINTS: Final = Path(".local/endpoints.json")
-"""Where a local run tells its addresses: `{"monitor_url": …, "service_key_file": …}`."""
+"""The file to which a local run writes its addresses: `{"monitor_url": …, "service_key_file": …}`."""
 CONTAINERS: Final = Path(".env")
-"""Where `make up` keeps the settings of the containers: ports of this machine, and the service key."""
+"""The file in which `make up` keeps the settings of the containers: ports of this machine, and the service key."""
 
 
 class AccessError(UsageError):
-    """It is not known where a service is, or with which key it may be asked; the message says what to give."""
+    """The address or the key of a service is unknown; the message says what to give."""
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ServiceAccess:
     url: str
     key: str
 
 
 def find_access(
     given_url: str | None, key_file: Path | None, *, service: str, option: str | None = None
-) -> Access:
-    """Where to ask and with which key: options first, then the environment, a local run, the containers of `make up`.
+) -> ServiceAccess:
+    """Returns a service's address and key: from options, the environment, a local run, or the containers of `make up`.
 
-    An error names `option`, which is the command's for the address, or `--<service>-url`.
+    Errors name `option`, the command's option for the address (default `--<service>-url`).
 
     Raises:
-        AccessError: none of them names it.
+        AccessError: no source names the address or the key.
     """
     local, containers = _read_endpoints(), _read_containers()
     local_url, containers_url = local.get(f"{service}_url"), _published(containers, service.upper())
@@ -48,15 +48,15 @@ def find_access(
             raise AccessError("SERVICE_KEY and SERVICE_KEY_FILE are both set: keep one of them")
         key_file = Path(named)
     if key_file is not None:
-        return Access(url, _read_key(key_file))
+        return ServiceAccess(url, _read_key(key_file))
     if key := os.environ.get("SERVICE_KEY"):
-        return Access(url, key.strip())
-    # A key found beside an address is for that address: it must not reach a server that somebody else has named.
+        return ServiceAccess(url, key.strip())
+    # A key found beside an address is for that address: no other server may get it.
     if (told_file := local.get("service_key_file")) and url == local_url:
-        return Access(url, _read_key(_in_checkout(ENDPOINTS).parent / told_file))
+        return ServiceAccess(url, _read_key(_in_checkout(ENDPOINTS).parent / told_file))
     if (key := containers.get("SERVICE_KEY")) and url == containers_url:
-        return Access(url, key)
-    raise AccessError("with which key? Set SERVICE_KEY, or give --key-file with a file that holds it")
+        return ServiceAccess(url, key)
+    raise AccessError("no service key: set SERVICE_KEY, or give --key-file with a file that holds it")
 
 
 def _missing_address(service: str, option: str, containers: Mapping[str, str]) -> str:
@@ -67,7 +67,7 @@ def _missing_address(service: str, option: str, containers: Mapping[str, str]) -
             f" Type ./brandctl instead of brandctl: it runs among the containers. To ask another {service} service, give {give}"
         )
     return (
-        f"where is the {service} service? Give {give}"
+        f"the address of the {service} service is unknown: give {give}"
         f" (no {ENDPOINTS} of a local run here, and no {CONTAINERS} of `make up` that can be read)"
     )
 
@@ -77,7 +77,7 @@ def find_jaeger(given_url: str | None) -> str:
 
 
 def _published(containers: Mapping[str, str], name: str) -> str | None:
-    """Under which address of this machine a container is found: what is not for readers is on the loopback alone."""
+    """The address of a container's port on this machine; only ports for readers are open beyond the loopback."""
     port = containers.get(f"{name}_PORT")
     return f"http://127.0.0.1:{port}" if port else None
 
@@ -103,7 +103,7 @@ def _read_containers() -> dict[str, str]:
     try:
         lines = _in_checkout(CONTAINERS).read_text().splitlines()
     except (OSError, ValueError):
-        return {}  # whoever may not read it has to say what is in it
+        return {}  # without permission to read it, the user gives address and key
     pairs = (line.partition("=") for line in lines if "=" in line and not line.lstrip().startswith("#"))
     told = {name.strip(): value.strip().strip("'\"") for name, _, value in pairs}
     return {name: os.environ.get(name) or value for name, value in told.items()}

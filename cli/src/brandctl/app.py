@@ -1,6 +1,6 @@
 """`brandctl`, the command of the operator.
 
-Each command is imported when it is typed: loading all of them takes longer than most of them run.
+Each command is imported when a user types it: loading all commands takes longer than most of them run.
 """
 
 import sys
@@ -47,12 +47,12 @@ COMMANDS: Final = {
     "watch": "brandctl.orchestrator.watching:watch",
     "demo": "brandctl.demo_command:run_demo",
 }
-"""Where each command or group of commands is declared, as `module:attribute`."""
+"""Command or group of commands → where it is declared, as `module:attribute`."""
 GROUP_MEMBERS: Final = {
     "brands": ("brandctl.orchestrator.brand_erasure:erase", "brandctl.orchestrator.brand_export:export"),
     "drafts": ("brandctl.publisher.preview:preview",),
 }
-"""Commands of a group that are declared elsewhere, for they ask other services than the group does."""
+"""Commands of a group that another module declares, because they call other services than the group does."""
 
 
 @cache
@@ -62,9 +62,9 @@ def assemble(names: tuple[str, ...] = tuple(COMMANDS)) -> typer.Typer:
         name="brandctl",
         help="""Runs and looks after Brand Engine.
 
-Results go to standard output, what is said about them to standard error; --json has results as scripts want them.
+Results go to standard output, remarks to standard error; --json prints results as JSON, for scripts.
 
-Exit codes: 0 done, 1 nothing found, something failed or it was interrupted, 2 wrong usage.
+Exit codes: 0 done, 1 nothing found, failed or interrupted, 2 wrong usage.
 """,
         no_args_is_help=True,
         add_completion=False,
@@ -98,9 +98,9 @@ def _import(place: str) -> Any:
 
 
 def main() -> None:
-    """Whatever a command cannot do ends it here, in one way: why, on standard error, and an exit code."""
+    """Runs the command line; prints a failed command's error to standard error and exits with its code."""
     typed = sys.argv[1] if len(sys.argv) > 1 else None
-    # Help about all of them, and the answer to one that does not exist, take all of them.
+    # The list of all commands, and the error about an unknown one, need all of them loaded.
     app = assemble((typed,)) if typed in COMMANDS else assemble()
     command = get_command(app)
     plain_help.apply(command)

@@ -1,11 +1,11 @@
-"""How a command asks a service: where it is, the service's HTTP API with the service key, and the options for both.
+"""The base of all clients of a service's HTTP API, and the options for its address and key.
 
-A command of a service takes `address_option()` of its client, `KeyFile` and, if it answers with data, `AsJson`; then it asks:
+A command takes `address_option()` of its client, `KeyFile` and, if it prints data, `AsJson`; then it calls the service:
 
-    with Monitor.at(monitor_url, key_file) as monitor:
+    with MonitorClient.at(monitor_url, key_file) as monitor:
         letter = monitor.full(dead)
 
-What goes wrong there is a `CommandError`, which nobody needs to catch: it ends the command with its message and exit code.
+A failure raises a `CommandError`. Commands need not catch it: it ends them with its message and exit code.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ import typer
 from pydantic import BaseModel, ValidationError
 from typer.models import OptionInfo
 
-from brandctl.access import Access, find_access
+from brandctl.access import ServiceAccess, find_access
 from brandctl.errors import CommandError
 
 KeyFile = Annotated[
@@ -30,17 +30,17 @@ KeyFile = Annotated[
     ),
 ]
 MAX_PAGE = 200
-"""Entries that a service puts on one page."""
+"""The most entries of a service's page."""
 AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output, for scripts.")]
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
 class ServiceError(CommandError):
-    """A service cannot be reached, refused, or is another one.
+    """A service cannot be reached, refuses the request, or answers like another service.
 
     Attributes:
-        status: HTTP's, of a refusal.
+        status: the HTTP status of a refusal; None of other errors.
     """
 
     def __init__(self, message: str, status: int | None = None) -> None:
@@ -48,23 +48,23 @@ class ServiceError(CommandError):
         self.status = status
 
 
-class _Page(BaseModel):
+class _ItemsPage(BaseModel):
     items: tuple[dict[str, Any], ...]
     next: int | str | None
 
 
 class ServiceClient:
-    """To be subclassed for each service; use it as a context manager. Every method that asks may raise `ServiceError`."""
+    """The base class of the clients; use it as a context manager. Every method that sends a request may raise `ServiceError`."""
 
     service: ClassVar[str]
-    """Its name: options, variables and sentences are made of it."""
+    """The service's name; options, variables and messages contain it."""
     option: ClassVar[str | None] = None
-    """The option for its address, if it is not `--<service>-url`."""
+    """The option for the address, if it is not `--<service>-url`."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: ServiceAccess) -> None:
         self._url = access.url.rstrip("/")
         try:
-            # A proxy of the company cannot reach this machine's own addresses.
+            # A company's proxy cannot reach this machine's own addresses.
             local = httpx.URL(self._url).host in {"127.0.0.1", "::1", "localhost"}
             self._http = httpx.Client(headers=_credentials(access.key), timeout=30, trust_env=not local)
         except (ValueError, httpx.InvalidURL) as error:
@@ -74,11 +74,11 @@ class ServiceClient:
 
     @classmethod
     def at(cls, url: str | None, key_file: Path | None) -> Self:
-        """The service that was named, or the one that is found.
+        """Returns a client of the given service, or of the one that `find_access` finds.
 
         Raises:
-            AccessError: it is not known where it is, or with which key it may be asked.
-            ServiceError: the address cannot be one.
+            AccessError: its address or its key is unknown.
+            ServiceError: the address or the key is malformed.
         """
         return cls(find_access(url, key_file, service=cls.service, option=cls.option))
 
@@ -93,11 +93,11 @@ class ServiceClient:
 
     @classmethod
     def help(cls) -> str:
-        """What the help of its commands says of all of them: how they find it, and how they end."""
+        """The part of the help that all commands of the service share: address, key and exit codes."""
         return (
-            f"Each command asks the {cls.service} service. It finds it through --{cls.service}-url or"
+            f"Each command calls the {cls.service} service. The address comes from --{cls.service}-url or"
             f" {cls.service.upper()}_URL, and the key\nthrough SERVICE_KEY or --key-file; beside a local run,"
-            " `.local/endpoints.json` tells both.\n\n"
+            " `.local/endpoints.json` holds both.\n\n"
             "Exit codes: 0 done, 1 nothing found or something failed, 2 wrong usage."
         )
 
@@ -112,13 +112,13 @@ class ServiceClient:
     def _ask(
         self, method: str, path: str, *, params: Mapping[str, Any] | None = None, **request: Any
     ) -> dict[str, Any]:
-        """The JSON object that is answered; an empty one if there is nothing to say. Parameters that are None are not sent."""
+        """Sends a request and returns the JSON object of the answer, empty for 204. Parameters that are None are left out."""
         return self._object(self._send(method, path, params=params, **request))
 
     def _send(
         self, method: str, path: str, *, params: Mapping[str, Any] | None = None, **request: Any
     ) -> httpx.Response:
-        """An answer that is no refusal."""
+        """Sends a request and returns the successful answer."""
         given = {name: value for name, value in (params or {}).items() if value is not None}
         try:
             response = self._http.request(method, f"{self._url}{path}", params=given, **request)
@@ -146,44 +146,42 @@ class ServiceClient:
         return answer
 
     def _pages(self, path: str, params: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """What is answered, page after page; `after` among the parameters says where the first one begins."""
+        """Yields the answers page by page; the parameter `after` says where the first page begins."""
         after = params.get("after")
         while True:
             answer = self._ask("GET", path, params={**params, "after": after})
             yield answer
-            if (after := self._read(_Page, answer).next) is None:
+            if (after := self._read(_ItemsPage, answer).next) is None:
                 return
 
     def _entries(
         self, path: str, params: Mapping[str, Any], *, limit: int, cursor: str = "after"
     ) -> dict[str, Any]:
-        """So many entries, read page by page, as one answer; `next` is where they go on."""
+        """Reads up to `limit` entries page by page and returns them as one answer; `next` is the cursor of the rest."""
         items: list[Any] = []
         following = params.get(cursor)
         while True:
             asked = {**params, cursor: following, "limit": min(limit - len(items), MAX_PAGE)}
             answer = self._ask("GET", path, params=asked)
-            page = self._read(_Page, answer)
+            page = self._read(_ItemsPage, answer)
             items += page.items
             following = page.next
             if following is None or len(items) >= limit or len(page.items) < asked["limit"]:
                 return {**answer, "items": items}
 
     def _read(self, model: type[_Model], answer: dict[str, Any]) -> _Model:
-        """The answer, understood."""
+        """Validates the answer as a model."""
         try:
             return model.model_validate(answer)
         except ValidationError as error:
             raise self._stranger() from error
 
     def _stranger(self) -> ServiceError:
-        return ServiceError(
-            f"{self._url} does not answer like the {self.service} service; is the address right?"
-        )
+        return ServiceError(f"{self._url} does not answer like the {self.service} service: check the address")
 
 
 def _credentials(key: str) -> dict[str, str]:
-    """An API key says that it is one."""
+    """The header for a key: API keys begin with `be_`, any other key is the service key."""
     return {"Authorization": f"Bearer {key}"} if key.startswith("be_") else {"X-Service-Key": key}
 
 

@@ -1,4 +1,4 @@
-"""`brandctl audit-log`: who has changed what over the APIs."""
+"""`brandctl audit-log`: the changes made over the APIs, with who made them."""
 
 import json
 import os
@@ -14,10 +14,10 @@ from brandctl.asking import AsJson, KeyFile, ServiceClient
 from brandctl.listing import Listing, OfBrand
 
 _SHOWN: Final = 60
-"""Characters of a value; `--json` has all of it."""
+"""Characters of a value in the table; `--json` has the whole value."""
 
 
-class Service(StrEnum):
+class AuditedService(StrEnum):
     ORCHESTRATOR = "orchestrator"
     RESEARCH = "research"
     PUBLISHER = "publisher"
@@ -26,7 +26,7 @@ class Service(StrEnum):
     GATEWAY = "gateway"
 
 
-class _Entry(BaseModel):
+class _AuditLogEntry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     at: datetime
@@ -39,27 +39,27 @@ class _Entry(BaseModel):
     after: dict[str, Any] | None
 
 
-class _AuditLog(BaseModel):
-    items: tuple[_Entry, ...]
+class _AuditLogPage(BaseModel):
+    items: tuple[_AuditLogEntry, ...]
     next: int | None
 
 
-class _Client(ServiceClient):
+class _AuditLogClient(ServiceClient):
     service = "orchestrator"
     option = "--url"
 
-    def page(self, params: dict[str, Any], *, limit: int) -> tuple[_AuditLog, dict[str, Any]]:
+    def page(self, params: dict[str, Any], *, limit: int) -> tuple[_AuditLogPage, dict[str, Any]]:
         answer = self._entries("/v1/audit-log", params, limit=limit)
-        return self._read(_AuditLog, answer), answer
+        return self._read(_AuditLogPage, answer), answer
 
 
-_CLIENTS: Final[dict[Service, type[_Client]]] = {
-    each: type(f"_Of{each.title()}", (_Client,), {"service": each.value}) for each in Service
+_CLIENTS: Final[dict[AuditedService, type[_AuditLogClient]]] = {
+    each: type(f"_Of{each.title()}", (_AuditLogClient,), {"service": each.value}) for each in AuditedService
 }
 
 
-def _changed(entry: _Entry) -> str:
-    """`tone: "dry" -> "warm"`, for each field; what there was not before, or is not any more, is not told field by field."""
+def _changed(entry: _AuditLogEntry) -> str:
+    """`tone: "dry" -> "warm"` for each changed field; `made` or `removed` if a side is missing."""
     if entry.before is None or entry.after is None:
         return "removed" if entry.after is None and entry.before is not None else "made"
     before, after = dict(_leaves(entry.before)), dict(_leaves(entry.after))
@@ -82,7 +82,7 @@ def _value(fields: dict[str, Any], name: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-_ENTRIES: Final = Listing[_Entry](
+_ENTRIES: Final = Listing[_AuditLogEntry](
     {
         "time": lambda entry: entry.at.isoformat(sep=" ", timespec="seconds"),
         "caller": lambda entry: f"{entry.caller} ({entry.key_id})",
@@ -90,28 +90,32 @@ _ENTRIES: Final = Listing[_Entry](
         "what": lambda entry: f"{entry.operation.partition(' ')[0]} {entry.path}",
         "changed": _changed,
     },
-    nothing="nothing was changed over the API that would be known of",
+    nothing="no change over the API is recorded",
 )
 
 
 def audit_log(
-    of: Annotated[Service, typer.Option(help="The service whose changes are meant.")] = Service.ORCHESTRATOR,
+    of: Annotated[
+        AuditedService, typer.Option(help="The service whose changes to list.")
+    ] = AuditedService.ORCHESTRATOR,
     brand: OfBrand = None,
     caller: Annotated[
-        str | None, typer.Option(help="Name of the key that was used; service: the service key.")
+        str | None, typer.Option(help="Name of the API key, or `service` for the service key.")
     ] = None,
     operation: Annotated[
-        str | None, typer.Option(help="Method and path of the route, as in “PUT /v1/brands/{slug}”.")
+        str | None, typer.Option(help="Method and path of the route, such as “PUT /v1/brands/{slug}”.")
     ] = None,
-    after: Annotated[int | None, typer.Option(min=1, help="The last id of the page before.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=500, help="So many, the latest.")] = 50,
+    after: Annotated[
+        int | None, typer.Option(min=1, help="Id of the last entry of the previous page.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="The most entries to list.")] = 50,
     as_json: AsJson = False,
     url: Annotated[
         str | None, typer.Option(help="Address of the service; else ORCHESTRATOR_URL and so on.")
     ] = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Lists who has changed what over the API of a service, when, from where, and what it was before; the latest first.
+    """Lists the changes made over the API of a service, latest first: who, when, from where, before and after.
 
     Needs the service key, or a key of the orchestrator with the scope operate. For example:
 

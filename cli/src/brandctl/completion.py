@@ -1,6 +1,6 @@
-"""`brandctl completion`: what a shell offers at the Tab key.
+"""`brandctl completion`: scripts that complete commands and options at the Tab key.
 
-The script is made of the commands as they are declared, so that nothing of Python runs while somebody types.
+The script is generated from the declared commands, so that the Tab key starts no Python.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,22 +19,22 @@ FLAG: Final = None
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """What can be said behind a command or a group of them."""
+class CommandCompletions:
+    """The words and options that may follow a command or a group of commands."""
 
     path: tuple[str, ...]
     words: tuple[str, ...]
-    """Names of commands, or what an argument may be, where that is a choice."""
+    """Names of commands, or the values of an argument that is a choice."""
     options: Mapping[str, tuple[str, ...] | None]
-    """By name: the values that there are, none where anything is taken; `FLAG` if it takes no value."""
+    """Option → its values; empty if it takes any value, `FLAG` if it takes none."""
 
     @property
     def said(self) -> str:
         return " ".join(self.path)
 
 
-def places(app: typer.Typer, path: tuple[str, ...] = (NAME,)) -> Iterator[Place]:
-    """All of them, each before those that are behind it."""
+def places(app: typer.Typer, path: tuple[str, ...] = (NAME,)) -> Iterator[CommandCompletions]:
+    """Yields the completions of all commands, each group before its commands."""
     commands = {_name(each): each.callback for each in app.registered_commands if not each.hidden}
     groups = {
         str(each.typer_instance.info.name): each.typer_instance
@@ -43,7 +43,7 @@ def places(app: typer.Typer, path: tuple[str, ...] = (NAME,)) -> Iterator[Place]
     }
     itself = app.registered_callback.callback if app.registered_callback else None
     options = _command(path, itself).options if itself else {"--help": FLAG}
-    yield Place(path, (*groups, *commands), options)
+    yield CommandCompletions(path, (*groups, *commands), options)
     for name, group in groups.items():
         yield from places(group, (*path, name))
     for name, callback in commands.items():
@@ -55,7 +55,7 @@ def _name(command: CommandInfo) -> str:
     return command.name or getattr(command.callback, "__name__", "").replace("_", "-")
 
 
-def _command(path: tuple[str, ...], callback: Callable[..., Any]) -> Place:
+def _command(path: tuple[str, ...], callback: Callable[..., Any]) -> CommandCompletions:
     words: tuple[str, ...] = ()
     options: dict[str, tuple[str, ...] | None] = {"--help": FLAG}
     for name, declared in get_params_from_function(callback).items():
@@ -65,11 +65,11 @@ def _command(path: tuple[str, ...], callback: Callable[..., Any]) -> Place:
         elif isinstance(parameter, OptionInfo) and not parameter.hidden:
             values = FLAG if kind is bool else _choices(kind)
             options |= dict.fromkeys(_spellings(name, kind, parameter), values)
-    return Place(path, words, options)
+    return CommandCompletions(path, words, options)
 
 
 def _of_one(kind: Any) -> Any:
-    """The type of one value, of `list[Scope] | None`, say."""
+    """The type of one value, such as `ScopeChoice` of `list[ScopeChoice] | None`."""
     while inner := [each for each in get_args(kind) if each is not type(None)]:
         kind = inner[0]
     return kind
@@ -96,7 +96,7 @@ def bash(app: typer.Typer) -> str:
     ]
     words = [(f"'{each.said}'", " ".join((*each.words, *each.options))) for each in found]
     return f"""\
-# What bash offers behind {NAME}; made by `{NAME} completion bash`. Where it knows nothing better, these are files.
+# Completions of bash for {NAME}; made by `{NAME} completion bash`. Files are the fallback.
 _{NAME}() {{
     local word words='' at={NAME} current="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}"
     for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
@@ -131,7 +131,7 @@ def _cases(pairs: list[tuple[str, str]], *, indent: int = 4) -> str:
 def zsh(app: typer.Typer) -> str:
     return f"""\
 #compdef {NAME}
-# The function is bash's; zsh brings what runs it.
+# The function is bash's; zsh has a module that runs it.
 autoload -U +X bashcompinit && bashcompinit
 {bash(app)}"""
 
@@ -140,7 +140,7 @@ def fish(app: typer.Typer) -> str:
     found = list(places(app))
     known = " ".join(f"'{each.said}'" for each in found[1:])
     lines = [
-        f"# What fish offers behind {NAME}; made by `{NAME} completion fish`.",
+        f"# Completions of fish for {NAME}; made by `{NAME} completion fish`.",
         f"function __{NAME}_at",
         f"    set -l at {NAME}",
         "    set -l words (commandline -opc)",
@@ -174,8 +174,8 @@ class Shell(StrEnum):
 _SCRIPTS: Final = {Shell.BASH: bash, Shell.ZSH: zsh, Shell.FISH: fish}
 
 
-def completion(shell: Annotated[Shell, typer.Argument(help="Yours.", metavar="SHELL")]) -> None:
-    """Prints what has your shell complete brandctl's commands, options and their values: bash, zsh or fish.
+def completion(shell: Annotated[Shell, typer.Argument(help="Your shell.", metavar="SHELL")]) -> None:
+    """Prints a script that makes your shell complete brandctl's commands, options and values: bash, zsh or fish.
 
     For example:
 

@@ -1,4 +1,4 @@
-"""Asking before something is done that cannot be undone."""
+"""Confirmation before an action that cannot be undone."""
 
 import sys
 from typing import Annotated
@@ -8,15 +8,15 @@ import typer
 from brandctl.errors import CommandError, UsageError
 from brandctl.terminal import printable
 
-Yes = Annotated[bool, typer.Option("--yes", help="Do it without asking.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 
 
 def type_again(name: str, question: str) -> None:
-    """Goes on if the name is typed once more.
+    """Returns if the user types the name again.
 
     Raises:
-        UsageError: there is nobody to ask.
-        CommandError: something else is typed.
+        UsageError: standard input is no terminal.
+        CommandError: the user types something else.
     """
     if not sys.stdin.isatty():
         raise UsageError(f"{question} Add --yes to do it without being asked.")
@@ -25,10 +25,10 @@ def type_again(name: str, question: str) -> None:
 
 
 def confirm(question: str) -> None:
-    """Goes on if the answer is yes.
+    """Returns if the user answers yes.
 
     Raises:
-        UsageError: there is nobody to ask.
+        UsageError: standard input is no terminal.
         CommandError: the answer is no.
     """
     if not sys.stdin.isatty():

@@ -17,11 +17,11 @@ def decide_each(
     *,
     as_json: bool,
 ) -> None:
-    """Decides about each, and says what came of it. Of one alone the JSON is the service's answer.
+    """Decides about each and prints the outcome. With one id, the JSON is the service's answer.
 
     Raises:
-        CommandError: it was refused, of one alone.
-        typer.Exit: with code 1, after all were tried, if any of several was refused.
+        CommandError: there is one id, and the service refuses.
+        typer.Exit: with code 1, if the service refuses any of several; the others are decided all the same.
     """
     if len(ids) == 1:
         (one,) = ids

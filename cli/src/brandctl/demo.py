@@ -1,4 +1,4 @@
-"""The whole system on one machine, from nothing to published articles, and back to nothing."""
+"""Runs the whole system on one machine: starts it, publishes articles, stops and removes it."""
 
 import asyncio
 import json
@@ -15,11 +15,11 @@ import asyncpg
 from rich.console import Console
 
 from brandctl import progress, signals
-from brandctl.access import Access
-from brandctl.gateway.client import Gateway
+from brandctl.access import ServiceAccess
+from brandctl.gateway.client import GatewayClient
 from brandctl.local import broker_users, databases, model, postgres, processes, rabbitmq, services
 from brandctl.local.folder import LocalFolder
-from brandctl.orchestrator.client import Brand, Cycle, Orchestrator
+from brandctl.orchestrator.client import BrandForm, CycleKeywords, OrchestratorClient
 from brandctl.terminal import say
 from chassis import addresses, secret_files
 from envelope.brand import CATALOGUE
@@ -33,18 +33,18 @@ _TOY: Final = "A toy of 135 million parameters writes now: most of what it write
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """What to run on.
+class DemoOptions:
+    """The options of the demo.
 
     Args:
-        brand: the sample brand if None.
-        keywords: those of the sample brand if empty.
+        brand: name; None: the sample brand.
+        keywords: empty: those of the sample brand.
         corpus: folder of documents.
         sample: JSON file of the sample brand.
         folder: `.local`.
-        model: whether a small model of this machine writes, too, for a second brand.
-        ends: end by itself once every keyword has ended.
-        patience: seconds for all keywords together, where the demo ends by itself.
+        model: whether a small local model also writes, for a second brand.
+        ends: whether the demo ends once every keyword has ended.
+        patience: seconds for all keywords together, if `ends`.
         started: UNIX time at which the command began.
     """
 
@@ -60,20 +60,20 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Stack:
-    """What runs."""
+class DemoStack:
+    """The running services and their addresses."""
 
-    addresses: services.Addresses
+    addresses: services.ServiceAddresses
     service_key: str
-    children: tuple[processes.Child, ...]
+    children: tuple[processes.ChildProcess, ...]
 
 
-def run(options: Options, console: Console) -> bool:
-    """Runs the demo; returns whether every keyword ended well, and that of the small model, if it writes, at all.
+def run(options: DemoOptions, console: Console) -> bool:
+    """Runs the demo; returns whether every keyword ended well, and whether the small model's keyword ended, if it writes.
 
     Raises:
-        InUseError, NotInstalledError, PortTakenError, StartError, ServiceError, OSError: it cannot run; the message is for people.
-        Interrupted: somebody asked it to stop; by then everything it started is gone.
+        FolderInUseError, NotInstalledError, PortTakenError, StartError, ServiceError, OSError: the demo cannot run; the message says why.
+        Interrupted: a signal ended it; all processes that it started are gone by then.
     """
     brand, keywords = _input(options)
     folder = LocalFolder(options.folder)
@@ -96,7 +96,7 @@ def run(options: Options, console: Console) -> bool:
         return all(keyword.ended_well for keyword in cycle.keywords) and (written is None or written.ended)
 
 
-def report_of(cycle: Cycle, seconds: float, by_model: Cycle | None = None) -> dict[str, Any]:
+def report_of(cycle: CycleKeywords, seconds: float, by_model: CycleKeywords | None = None) -> dict[str, Any]:
     """The content of `demo.json`."""
     report = {"correlation_id": cycle.correlation_id, "seconds": round(seconds, 1), "keywords": _ends(cycle)}
     if by_model is not None:
@@ -104,7 +104,7 @@ def report_of(cycle: Cycle, seconds: float, by_model: Cycle | None = None) -> di
     return report
 
 
-def _ends(cycle: Cycle) -> list[dict[str, Any]]:
+def _ends(cycle: CycleKeywords) -> list[dict[str, Any]]:
     return [
         {
             "keyword": keyword.keyword,
@@ -117,29 +117,29 @@ def _ends(cycle: Cycle) -> list[dict[str, Any]]:
     ]
 
 
-def _input(options: Options) -> tuple[Brand, tuple[str, ...]]:
+def _input(options: DemoOptions) -> tuple[BrandForm, tuple[str, ...]]:
     sample = json.loads(options.sample.read_text())
     if options.brand in {None, sample["slug"]}:
-        brand = Brand(sample["slug"], sample["name"], sample["description"])
+        brand = BrandForm(sample["slug"], sample["name"], sample["description"])
     else:
         slug = str(options.brand)
-        brand = Brand(slug, slug.replace("-", " ").title(), "")
+        brand = BrandForm(slug, slug.replace("-", " ").title(), "")
     return brand, options.keywords or tuple(sample["keywords"])
 
 
 @contextmanager
-def _stack(folder: LocalFolder, options: Options, console: Console) -> Iterator[Stack]:
-    """The servers, prepared, and the services, ready; all gone afterwards."""
+def _stack(folder: LocalFolder, options: DemoOptions, console: Console) -> Iterator[DemoStack]:
+    """Starts servers and services, yields them when they are ready, and stops them afterwards."""
     with ExitStack() as cleanup:
         try:
             yield _bring_up(folder, options, console, cleanup)
         finally:
-            # What follows takes a few seconds, and must not be stopped half-way by an impatient second Ctrl-C.
+            # Stopping takes a few seconds; a second Ctrl-C must not break it off.
             signals.ignore()
             say(console, "Stopping")
 
 
-def _bring_up(folder: LocalFolder, options: Options, console: Console, cleanup: ExitStack) -> Stack:
+def _bring_up(folder: LocalFolder, options: DemoOptions, console: Console, cleanup: ExitStack) -> DemoStack:
     writing = _model(folder, cleanup) if options.model else None
     addresses = services.choose_addresses()
     service_key = secret_files.read(os.environ, "SERVICE_KEY") or folder.derive("service key")
@@ -168,7 +168,7 @@ def _bring_up(folder: LocalFolder, options: Options, console: Console, cleanup: 
     if writing:
         environments["orchestrator"] |= {"MODEL_URL": f"{addresses.url('gateway')}/v1", **model.PATIENCE}
     say(console, "Starting the services")
-    children: list[processes.Child] = []
+    children: list[processes.ChildProcess] = []
     cleanup.callback(services.stop, children)
     for name in services.PROCESSES:
         children.append(services.start(name, environments[name], folder.logs))
@@ -177,15 +177,15 @@ def _bring_up(folder: LocalFolder, options: Options, console: Console, cleanup: 
     if writing:
         writing.wait()
         children.append(writing.child)
-        with Gateway(Access(addresses.url("gateway"), service_key)) as gateway:
+        with GatewayClient(ServiceAccess(addresses.url("gateway"), service_key)) as gateway:
             gateway.call("PUT", f"/providers/{model.ACCOUNT}", writing.account)
     folder.announce({name: addresses.url(name) for name in services.PROCESSES}, service_key)
-    return Stack(addresses, service_key, tuple(children))
+    return DemoStack(addresses, service_key, tuple(children))
 
 
-def _model(folder: LocalFolder, cleanup: ExitStack) -> model.Model:
+def _model(folder: LocalFolder, cleanup: ExitStack) -> model.LocalModel:
     if os.environ.get("POSTGRES_URL"):
-        # The gateway's database would outlive the model, and may know another one under its name.
+        # A shared database would outlive the model, and may have another model under its name.
         raise processes.StartError("the small model takes a private PostgreSQL: unset POSTGRES_URL")
     server = model.launch(Path(), log=folder.logs / "model.log")
     cleanup.callback(server.stop)
@@ -194,26 +194,26 @@ def _model(folder: LocalFolder, cleanup: ExitStack) -> model.Model:
 
 
 @dataclass(frozen=True, slots=True)
-class _Broker:
+class _DemoBroker:
     url: str
-    """An administrator's."""
+    """With an administrator's credentials."""
     api: str | None
-    """The management API, an administrator's too, where there is one."""
+    """The management API, with an administrator's credentials; None if there is none."""
     wait: Callable[[], None]
 
 
 def _given(variable: str, schemes: Collection[str], example: str) -> str | None:
-    """An administrator's address of a server to use instead of a private one."""
+    """The URL of a server to use instead of a private one, with an administrator's credentials; None if unset."""
     try:
         return addresses.given(os.environ, variable, schemes=schemes, example=example)
     except ValueError as error:
         raise processes.StartError(str(error)) from None
 
 
-def _rabbitmq(folder: LocalFolder, cleanup: ExitStack) -> _Broker:
+def _rabbitmq(folder: LocalFolder, cleanup: ExitStack) -> _DemoBroker:
     if given := _given("RABBITMQ_URL", BROKER_SCHEMES, BROKER_EXAMPLE):
-        # Never guessed: at the usual port of that host there may be somebody else's broker.
-        return _Broker(given, secret_files.read(os.environ, "RABBITMQ_API_URL"), wait=lambda: None)
+        # Never guessed: another broker may listen at the usual port of that host.
+        return _DemoBroker(given, secret_files.read(os.environ, "RABBITMQ_API_URL"), wait=lambda: None)
     node = rabbitmq.launch(
         folder.run / "rabbitmq",
         port=services.choose_port("RABBITMQ_PORT"),
@@ -223,15 +223,15 @@ def _rabbitmq(folder: LocalFolder, cleanup: ExitStack) -> _Broker:
     )
     cleanup.callback(node.stop)
     folder.remember(node.child, node.name_server)
-    return _Broker(node.url, node.management_url, node.wait)
+    return _DemoBroker(node.url, node.management_url, node.wait)
 
 
-def _broker_users(broker: _Broker, folder: LocalFolder, console: Console) -> dict[str, str]:
-    """The broker's URL for each service's own user, or, without a management API, the one URL there is."""
+def _broker_users(broker: _DemoBroker, folder: LocalFolder, console: Console) -> dict[str, str]:
+    """Service → broker URL with a user of its own; without a management API, all share one URL."""
     if broker.api is None:
         say(
             console,
-            "All services use RABBITMQ_URL; with RABBITMQ_API_URL each would get a user of its own",
+            "All services use RABBITMQ_URL; with RABBITMQ_API_URL each gets a user of its own",
             "yellow",
         )
         return dict.fromkeys(services.NAMES, broker.url)
@@ -245,7 +245,7 @@ def _broker_users(broker: _Broker, folder: LocalFolder, console: Console) -> dic
 
 
 def _databases(folder: LocalFolder, cleanup: ExitStack) -> dict[str, databases.Database]:
-    """Each service's own database."""
+    """Service → its own database."""
     server = _given(
         "POSTGRES_URL", {"postgresql", "postgres"}, "postgresql://user:password@host:5432/postgres"
     )
@@ -270,12 +270,12 @@ def _databases(folder: LocalFolder, cleanup: ExitStack) -> dict[str, databases.D
 
 
 def _pipeline(
-    stack: Stack, brand: Brand, keywords: tuple[str, ...], options: Options, console: Console
-) -> Cycle:
-    """Hands the keywords in and follows them to their ends, or, where the demo ends by itself, for `patience` seconds."""
+    stack: DemoStack, brand: BrandForm, keywords: tuple[str, ...], options: DemoOptions, console: Console
+) -> CycleKeywords:
+    """Submits the keywords and follows them until they have ended, or for `patience` seconds if the demo ends by itself."""
     say(console, f"{brand.name}: {len(keywords)} keyword{'s' if len(keywords) > 1 else ''}")
-    died = _Deaths(stack, console)
-    with Orchestrator(Access(stack.addresses.url("orchestrator"), stack.service_key)) as api:
+    died = _DeathWatcher(stack, console)
+    with OrchestratorClient(ServiceAccess(stack.addresses.url("orchestrator"), stack.service_key)) as api:
         api.put_brand(brand)
         cycle_id = api.submit(brand.slug, keywords)
         deadline = time.monotonic() + options.patience
@@ -291,8 +291,10 @@ def _pipeline(
                 time.sleep(_POLL_SECONDS)
 
 
-def _by_model(stack: Stack, brand: Brand, keyword: str, options: Options, console: Console) -> Cycle:
-    """The first keyword once more, for a brand that has the small model write: an article takes it minutes."""
+def _by_model(
+    stack: DemoStack, brand: BrandForm, keyword: str, options: DemoOptions, console: Console
+) -> CycleKeywords:
+    """Submits the first keyword again, for a brand that the small model writes for; an article takes it minutes."""
     say(console, "")
     say(console, _TOY, "bold")
     second = replace(brand, slug=f"{brand.slug}-model", name=f"{brand.name}, by a model", writer="model")
@@ -308,9 +310,9 @@ def _hints(console: Console, folder: LocalFolder, report: Path) -> None:
     say(console, f"Addresses and service key, for a shell: . {folder.settings}")
 
 
-def _stay(stack: Stack, console: Console) -> None:
+def _stay(stack: DemoStack, console: Console) -> None:
     say(console, "Everything stays up until Ctrl-C.", "bold")
-    died = _Deaths(stack, console)
+    died = _DeathWatcher(stack, console)
     try:
         while True:
             died.report()
@@ -319,15 +321,15 @@ def _stay(stack: Stack, console: Console) -> None:
         return
 
 
-class _Deaths:
-    """Services that ended though nobody asked them to, each reported once."""
+class _DeathWatcher:
+    """Reports each service that ended unexpectedly, once."""
 
-    def __init__(self, stack: Stack, console: Console) -> None:
+    def __init__(self, stack: DemoStack, console: Console) -> None:
         self._watched = list(stack.children)
         self._console = console
 
     def report(self) -> bool:
-        """Whether any died since the last look."""
+        """Reports services that died since the last call; returns whether there are any."""
         dead = [child for child in self._watched if not child.running]
         for child in dead:
             self._watched.remove(child)

@@ -1,4 +1,4 @@
-"""`brandctl demo`: the command. What it runs takes a second to load, so `brandctl.demo` is imported when it runs."""
+"""`brandctl demo`: the command. It imports `brandctl.demo` only when it runs, because that takes a second to load."""
 
 import time
 from enum import StrEnum
@@ -12,8 +12,8 @@ from brandctl.errors import CommandError
 from brandctl.terminal import say
 
 
-class Model(StrEnum):
-    """Whose weights need no account."""
+class DemoModelChoice(StrEnum):
+    """Models with weights that need no account."""
 
     LOCAL = "local"
 
@@ -37,12 +37,12 @@ def run_demo(
     sample: Annotated[
         Path, typer.Option(exists=True, dir_okay=False, help="JSON file of the sample brand.")
     ] = Path("deploy/demo/brand.json"),
-    folder: Annotated[Path, typer.Option(help="Where data, logs and the report go.")] = Path(".local"),
+    folder: Annotated[Path, typer.Option(help="Folder for data, logs and the report.")] = Path(".local"),
     model: Annotated[
-        Model | None,
+        DemoModelChoice | None,
         typer.Option(
             envvar="MODEL",
-            help="local: a small model on this machine writes the first keyword once more, for a second brand.",
+            help="local: a small model on this machine also writes the first keyword, for a second brand.",
         ),
     ] = None,
     ends: Annotated[
@@ -53,18 +53,18 @@ def run_demo(
     ] = 900,
     started: Annotated[float | None, typer.Option(envvar="DEMO_STARTED", hidden=True)] = None,
 ) -> None:
-    """Turns keywords into published articles on this machine, with nothing installed but Debian packages.
+    """Turns keywords into published articles on this machine, with Debian packages only.
 
-    Starts a private RabbitMQ and a private PostgreSQL (or uses RABBITMQ_URL and POSTGRES_URL), the services, hands
-    in the keywords, shows their progress and prints the links. Ctrl-C ends everything it started.
+    Starts a private RabbitMQ and a private PostgreSQL (or uses RABBITMQ_URL and POSTGRES_URL) and the services,
+    submits the keywords, shows their progress and prints the links. Ctrl-C ends everything it started.
     """
     from brandctl import demo, signals  # noqa: PLC0415
     from brandctl.local import postgres, processes, rabbitmq, services  # noqa: PLC0415
-    from brandctl.local.folder import InUseError  # noqa: PLC0415
+    from brandctl.local.folder import FolderInUseError  # noqa: PLC0415
 
     expected = (
         CommandError,
-        InUseError,
+        FolderInUseError,
         OSError,
         postgres.NotInstalledError,
         processes.StartError,
@@ -72,7 +72,7 @@ def run_demo(
         services.PortTakenError,
     )
     console = Console(highlight=False)
-    options = demo.Options(
+    options = demo.DemoOptions(
         brand=brand or None,
         keywords=tuple(filter(None, (keyword.strip() for keyword in keywords.split(",")))),
         corpus=corpus,

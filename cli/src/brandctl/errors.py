@@ -1,4 +1,4 @@
-"""What ends a command before it is done. Every command ends with 0 if it did what was asked, or with one of these."""
+"""Errors that end a command, each with its exit code; a command that succeeds exits with 0."""
 
 from typing import ClassVar
 
@@ -10,6 +10,6 @@ class CommandError(Exception):
 
 
 class UsageError(CommandError):
-    """What was asked for was wrong, or something that it takes was not given."""
+    """An argument or option is wrong or missing."""
 
     exit_code: ClassVar[int] = 2

@@ -1,10 +1,10 @@
-"""Lists of what a service holds: as it answers, for scripts, or as a table, with a word on what is not in it.
+"""Lists of a service's entries: JSON for scripts or a table, with a remark if there are more.
 
-A list says once which columns it has, and its command takes those of the options that the service knows:
+A list declares its columns once; its command takes the options that the service supports:
 
-    _CYCLES = Listing[Progress](
+    _CYCLES = Listing[CycleProgress](
         {"id": lambda cycle: str(cycle.cycle_id), "brand": lambda cycle: cycle.brand_slug},
-        nothing="no such cycle; hand in keywords with brandctl submit",
+        nothing="no such cycle; submit keywords with brandctl submit",
     )
 
     @app.command(name="list")
@@ -24,30 +24,30 @@ from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
 
 OfBrand = Annotated[str | None, typer.Option("--brand", help="Slug of the brand.", show_default="all")]
-AfterId = Annotated[UUID | None, typer.Option("--after", help="The last id of the page before.")]
+AfterId = Annotated[UUID | None, typer.Option("--after", help="Id of the last entry of the previous page.")]
 MOST_OF_A_PAGE: Final = 200
-"""Entries of a list that a service gives at once."""
-Limit = Annotated[int, typer.Option("--limit", min=1, max=MOST_OF_A_PAGE, help="At most so many.")]
+"""The most entries of a service's page."""
+Limit = Annotated[int, typer.Option("--limit", min=1, max=MOST_OF_A_PAGE, help="The most entries to list.")]
 
 _Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True)  # with slots, Python 3.11 could not make a Listing[…]
 class Listing(Generic[_Item]):
-    """How a list is shown; `nothing` is said if it is empty."""
+    """How a list is shown; `nothing` is the text for an empty one."""
 
     columns: Mapping[str, Callable[[_Item], str]]
-    """What a cell says, by the heading of its column."""
+    """Heading of a column → text of its cell."""
     nothing: str
     colours: Mapping[str, str] = field(default_factory=dict)
-    """Of cells that say just that."""
+    """Text of a cell → its colour."""
 
     def show(
         self, items: Sequence[_Item], answer: Any, *, as_json: bool, more: object = None, nothing: str = ""
     ) -> None:
-        """Prints the `answer` as JSON, or the `items` that it holds as a table.
+        """Prints the `answer` as JSON, or its `items` as a table.
 
-        `more` is what `--after` takes to go on, None if that was all; `nothing` is said of an empty list instead.
+        `more` is the value of `--after` for the next page, None at the end; `nothing` replaces the text for an empty list.
         """
         if as_json:
             print_json(answer)

@@ -4,7 +4,7 @@ import re
 from typing import Any, Final
 
 _KEEP_LINES: Final = "\b\n"
-"""What the parser takes before a paragraph whose lines it must not fill."""
+"""Marks a paragraph with lines that the parser must not fill."""
 _EXAMPLE: Final = re.compile(r"(?m)(?<=\n\n)(?=(?: {4}\S.*\n?)+)")
 
 

@@ -1,4 +1,4 @@
-"""What the demo shows: progress per keyword while it runs, links at the end."""
+"""The demo's display: progress per keyword while it runs, links at the end."""
 
 from collections.abc import Sequence
 from types import TracebackType
@@ -10,8 +10,8 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from brandctl.local.services import PROCESSES, Addresses
-from brandctl.orchestrator.client import Cycle, KeywordProgress
+from brandctl.local.services import PROCESSES, ServiceAddresses
+from brandctl.orchestrator.client import CycleKeywords, KeywordProgress
 from brandctl.terminal import printable, say
 
 _STYLES: Final = {
@@ -41,7 +41,7 @@ class ProgressView:
     ) -> None:
         self._live.stop()
 
-    def show(self, cycle: Cycle) -> None:
+    def show(self, cycle: CycleKeywords) -> None:
         if self._console.is_terminal:
             self._live.update(_table(cycle.keywords))
             return
@@ -52,8 +52,8 @@ class ProgressView:
                 say(self._console, f"  {keyword.keyword}: {keyword.state}{reason}")
 
 
-def show_links(console: Console, slug: str, cycle: Cycle, addresses: Addresses) -> None:
-    """Every address worth opening, one a line."""
+def show_links(console: Console, slug: str, cycle: CycleKeywords, addresses: ServiceAddresses) -> None:
+    """Prints the addresses of site, articles, posts, API and health, one a line."""
     say(console, "")
     _section(console, "Site", [f"{addresses.url('publisher')}/sites/{slug}/"])
     _section(

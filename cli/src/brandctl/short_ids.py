@@ -1,7 +1,7 @@
-"""Ids as people read and type them: their last few digits, as long as those are unique.
+"""Short ids for people: the last few digits, if they are unique.
 
-An id is a UUIDv7: ids that were made at the same time begin alike and end at random. What a table shows short is remembered
-in `$XDG_STATE_HOME/brandctl/ids` (`~/.local/state`), so that a command understands it; other ids are given whole.
+An id is a UUIDv7: ids of the same time begin alike and end at random. The ids of each table are remembered in
+`$XDG_STATE_HOME/brandctl/ids` (`~/.local/state`), so that commands accept their short forms; other ids must be whole.
 """
 
 import os
@@ -17,9 +17,9 @@ from uuid import UUID
 import typer
 
 SHORTEST: Final = 6
-"""Digits of a short id: of 5,000 ids, two that end alike are a matter of chance (half of all cases); then both are longer."""
+"""Digits of a short id. Among 5,000 ids, two end alike in half of all cases; both are then longer."""
 REMEMBERED: Final = 5_000
-"""The latest ids; 180 kB."""
+"""Ids that are remembered, the latest ones; 180 kB."""
 _WHOLE: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ENDING: Final = re.compile(r"…?([0-9a-f]{4,32})", re.IGNORECASE)
 
@@ -29,7 +29,7 @@ def is_id(text: str) -> bool:
 
 
 def shorten(ids: Iterable[str]) -> Mapping[str, str]:
-    """Each id with its short form, `…4b5c6d`; the id itself where it cannot be remembered."""
+    """Each id with its short form, `…4b5c6d`; the id itself if it cannot be remembered."""
     shown = dict.fromkeys(ids)
     known = [*dict.fromkeys((*shown, *_remembered()))][:REMEMBERED]
     if not shown or not _remember(known):
@@ -44,10 +44,10 @@ def shorten(ids: Iterable[str]) -> Mapping[str, str]:
 
 
 def parse_id(text: str) -> UUID:
-    """The id that is meant by a whole id, or by the ending of one that a table has shown.
+    """Returns the id for a whole id, or for the ending of an id that a table has shown.
 
     Raises:
-        typer.BadParameter: it is neither, or several ids end so.
+        typer.BadParameter: the text is neither, or several ids end so.
     """
     with suppress(ValueError):
         return UUID(text)
@@ -64,7 +64,7 @@ def parse_id(text: str) -> UUID:
 
 
 def parse_reference(text: str) -> str:
-    """As `parse_id`, where a name may stand instead of an id: only what begins with … is the ending of an id.
+    """As `parse_id`, but any name passes unchanged: only a text that begins with … is the ending of an id.
 
     Raises:
         typer.BadParameter: no list has shown an id that ends so, or several have.
@@ -78,7 +78,7 @@ def _file() -> Path:
 
 
 def _remembered() -> list[str]:
-    """The latest first."""
+    """The remembered ids, latest first."""
     try:
         lines = _file().read_text(encoding="ascii").splitlines()
     except (OSError, UnicodeDecodeError, RuntimeError):  # RuntimeError: there is no home
@@ -87,7 +87,7 @@ def _remembered() -> list[str]:
 
 
 def _remember(ids: list[str]) -> bool:
-    """Whether they are kept; two commands at once leave the ids of one of them."""
+    """Stores the ids; returns whether that worked. Of two commands at once, one command's ids stay."""
     try:
         path = _file()
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

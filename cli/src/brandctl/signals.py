@@ -1,4 +1,4 @@
-"""Ctrl-C, a polite kill and a closed terminal, all as one exception."""
+"""SIGINT, SIGTERM and SIGHUP as one exception."""
 
 import signal
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ _ASKING_TO_STOP: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupted(BaseException):
-    """Somebody asked us to stop."""
+    """A signal asks the process to stop."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
@@ -19,7 +19,7 @@ class Interrupted(BaseException):
 
 @contextmanager
 def raised() -> Iterator[None]:
-    """Within the block, the first such signal raises `Interrupted`; any further one is ignored, so that cleaning up is finished."""
+    """Within the block, the first such signal raises `Interrupted`; further ones are ignored, so that clean-up finishes."""
     before = {number: signal.signal(number, _raise) for number in _ASKING_TO_STOP}
     try:
         yield
@@ -29,7 +29,7 @@ def raised() -> Iterator[None]:
 
 
 def ignore() -> None:
-    """From here on nothing interrupts."""
+    """Ignores these signals from now on."""
     for number in _ASKING_TO_STOP:
         signal.signal(number, signal.SIG_IGN)
 

@@ -1,4 +1,4 @@
-"""Rows for people at a terminal, and tab-separated for everything else."""
+"""Tables: aligned at a terminal, tab-separated elsewhere."""
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,39 +14,39 @@ from brandctl.terminal import out, printable
 _GAP: Final = "  "
 _INDENT: Final = "    "
 _WIDEST: Final = 32
-"""Columns of a cell that may stand beside others where not all fit; what is longer stands below, where it has the whole line."""
+"""The widest column beside others when not all fit; longer cells go below their row and get the whole line."""
 _NARROWEST: Final = 30
-"""Columns that a last column of prose must have to stand beside the others and not below."""
+"""The narrowest that a last column of prose may be; with less room it goes below its row."""
 
 
 def show_table(
     headings: Sequence[str], rows: Sequence[Sequence[str]], *, colours: Mapping[str, str] | None = None
 ) -> None:
-    """Whatever the cells hold, it cannot steer the terminal. `colours` are those of cells that say just that.
+    """Prints a table; control characters of cells are escaped. `colours`: text of a cell → its colour.
 
-    On a terminal, ids are short. Where the columns are wider than the terminal, those that fit stand side by side, and the
-    others below their row, one a line, with their heading. No word is broken.
+    On a terminal, ids are short. If the columns are wider than the terminal, those that fit stand side by side; the
+    others go below their row, one a line, with their heading. No word is broken.
     """
     console = out()
     shown = [[printable(cell) for cell in row] for row in rows]
     if not console.is_terminal:
         for row in (headings, *shown):
-            # Past the console, which would turn tabs into spaces.
+            # Not through the console: it turns tabs into spaces.
             console.file.write("\t".join(row) + "\n")
         return
     short = shorten(cell for row in shown for cell in row if is_id(cell))
     cells = [[short.get(cell, cell) for cell in row] for row in shown]
-    layout = _Layout.of(headings, cells, console.width)
+    layout = _TableLayout.of(headings, cells, console.width)
     for line in layout.lines(headings, cells, colours or {}, console.width):
         console.print(line, soft_wrap=True)
 
 
 @dataclass(frozen=True, slots=True)
-class _Layout:
+class _TableLayout:
     beside: dict[int, int]
-    """Columns that stand side by side, and how wide they are."""
+    """Index of a column that stands beside others → its width."""
     wraps: bool
-    """Whether the last of these is narrower than its longest cell, which then takes several lines."""
+    """Whether the last of them is narrower than its longest cell and wraps."""
     below: list[int]
 
     @classmethod
@@ -108,10 +108,10 @@ class _Layout:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """Lines of whole words; a word that is longer than a line has one to itself, which the terminal continues."""
+    """Lines of whole words; a word longer than a line gets a line of its own."""
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def _line(widths: Mapping[int, int]) -> int:
-    """How long a line of columns so wide is."""
+    """The length of a line of columns with these widths."""
     return sum(widths.values()) + len(_GAP) * (len(widths) - 1) if widths else 0

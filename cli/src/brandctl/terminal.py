@@ -1,6 +1,6 @@
-"""What a command says: results to standard output, what is said about them to standard error.
+"""Output of a command: results to standard output, remarks to standard error.
 
-Nothing that comes from elsewhere may steer the terminal: messages, errors and answers hold whatever strangers sent.
+Control characters are escaped: messages, errors and answers may hold text from strangers.
 """
 
 import json
@@ -19,23 +19,23 @@ def out() -> Console:
 
 
 def say(console: Console, text: str, style: str | None = None) -> None:
-    """Lines that are never wrapped or marked up: what is in them may be anything."""
+    """Prints lines without wrapping or markup, since they may hold any text."""
     console.print(Text(printable(text, keep_lines=True), style=style or ""), soft_wrap=True)
 
 
 def note(text: str) -> None:
-    """Says something about the result, to standard error, so that standard output holds the result alone."""
+    """Prints a remark to standard error, so that standard output holds the result alone."""
     say(Console(stderr=True, highlight=False), text)
 
 
 def print_json(value: Any) -> None:
-    """JSON for scripts. What no terminal should get is escaped; to a reader of JSON it is the same."""
+    """Prints JSON with control characters escaped, which JSON readers decode to the same text."""
     text = json.dumps(value, indent=2, ensure_ascii=False)
     typer.echo(_UNPRINTABLE_IN_JSON.sub(lambda found: _escaped(found.group()), text))
 
 
 def printable(text: str, *, keep_lines: bool = False) -> str:
-    """Without control characters, C1 and marks of direction included."""
+    """Escapes control characters, C1 and marks of direction included."""
     kept = "\n\t" if keep_lines else ""
 
     def shown(character: str) -> str:

@@ -20,7 +20,7 @@ app = typer.Typer(
 
 @app.command()
 def show(as_json: AsJson = False) -> None:
-    """Shows what the system declares on its broker."""
+    """Shows the exchanges, queues and bindings that the system declares."""
     from messaging import topology  # noqa: PLC0415  (takes a second to load)
 
     described = topology.describe(CATALOGUE)
@@ -62,9 +62,9 @@ def declare(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Declares it on a broker; safe to repeat. What is there with other arguments is reported, never changed.
+    """Declares the topology on a broker; safe to repeat. Objects with other arguments are reported, never changed.
 
-    What lies in a queue under a former name is moved, and that queue removed if the management API can be asked.
+    Messages in a queue under a former name are moved; the old queue is removed if the management API answers.
     """
     from chassis import addresses, redaction  # noqa: PLC0415
     from messaging import topology  # noqa: PLC0415

@@ -16,7 +16,7 @@ import pytest
 from brandctl import demo
 from brandctl.local import model, processes, services
 from brandctl.local.folder import LocalFolder
-from brandctl.orchestrator.client import Cycle, KeywordProgress
+from brandctl.orchestrator.client import CycleKeywords, KeywordProgress
 
 ROOT = Path(__file__).parents[3]
 UP_WITHIN_SECONDS = 120
@@ -52,7 +52,9 @@ def test_a_keyword_ends_well_when_published_and_posted_or_kept_back_with_a_reaso
 
 def test_the_report_tells_every_keywords_end() -> None:
     done = progress(state="completed", published_url="http://127.0.0.1/page", posts=[POST])
-    cycle = Cycle(cycle_id="1", correlation_id="c", keywords=(done, progress(state="refused", reason="why")))
+    cycle = CycleKeywords(
+        cycle_id="1", correlation_id="c", keywords=(done, progress(state="refused", reason="why"))
+    )
     assert demo.report_of(cycle, 12.345) == {
         "correlation_id": "c",
         "seconds": 12.3,
@@ -68,7 +70,7 @@ def test_the_report_tells_every_keywords_end() -> None:
         ],
     }
     refused = progress(state="refused", reason="unsupported_draft: nothing of the draft is supported")
-    by_model = Cycle(cycle_id="2", correlation_id="m", keywords=(refused,))
+    by_model = CycleKeywords(cycle_id="2", correlation_id="m", keywords=(refused,))
     told = demo.report_of(cycle, 12.345, by_model)["by_model"]
     assert (told["correlation_id"], [each["reason"] for each in told["keywords"]]) == ("m", [refused.reason])
 
@@ -102,9 +104,9 @@ class Run:
             assert time.monotonic() < deadline, self.output.read_text()
             time.sleep(0.05)
 
-    def children(self) -> list[processes.Identity]:
+    def children(self) -> list[processes.ProcessIdentity]:
         rows = json.loads((self.local / "processes.json").read_text())
-        return [processes.Identity(**row) for row in rows]
+        return [processes.ProcessIdentity(**row) for row in rows]
 
 
 def environment() -> dict[str, str]:
@@ -132,7 +134,7 @@ def wait_for(check: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def all_gone(children: list[processes.Identity]) -> bool:
+def all_gone(children: list[processes.ProcessIdentity]) -> bool:
     deadline = time.monotonic() + 60
     while any(processes.identify(child.name, child.pid) == child for child in children):
         if time.monotonic() > deadline:

@@ -11,14 +11,14 @@ import asyncpg
 import pytest
 
 from brandctl.local import databases, postgres, services
-from brandctl.local.folder import InUseError, LocalFolder
+from brandctl.local.folder import FolderInUseError, LocalFolder
 
 
 def test_one_run_at_a_time_holds_the_folder(tmp_path: Path) -> None:
     folder = LocalFolder(tmp_path / ".local")
     with folder.held():
         with (
-            pytest.raises(InUseError, match="another run holds"),
+            pytest.raises(FolderInUseError, match="another run holds"),
             LocalFolder(tmp_path / ".local").held(),
         ):
             pass

@@ -19,10 +19,10 @@ ENV = {"PATH": os.environ["PATH"]}
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., processes.Child]]:
+def start(tmp_path: Path) -> Iterator[Callable[..., processes.ChildProcess]]:
     with ExitStack() as cleanup:
 
-        def begin(*command: str) -> processes.Child:
+        def begin(*command: str) -> processes.ChildProcess:
             child = processes.start("sample", command, log=tmp_path / "sample.log", env=ENV)
             cleanup.callback(child.stop, signal.SIGKILL)
             return child
@@ -70,7 +70,7 @@ def test_a_child_whose_parent_was_gone_before_it_could_be_bound_to_it_does_not_r
 
 
 def test_a_process_that_ends_while_starting_is_reported_with_the_end_of_its_log(
-    start: Callable[..., processes.Child],
+    start: Callable[..., processes.ChildProcess],
 ) -> None:
     child = start("sh", "-c", "echo the disk is full; exit 3")
     with pytest.raises(processes.StartError, match=r"sample ended with code 3(.|\n)*the disk is full"):
@@ -78,7 +78,7 @@ def test_a_process_that_ends_while_starting_is_reported_with_the_end_of_its_log(
 
 
 def test_a_process_that_ignores_a_polite_request_is_ended_all_the_same(
-    start: Callable[..., processes.Child],
+    start: Callable[..., processes.ChildProcess],
 ) -> None:
     child = start("sh", "-c", "trap '' TERM; echo deaf; while :; do sleep 0.1; done")
     child.wait_until(lambda: "deaf" in child.log_tail(), within=60)
@@ -87,7 +87,7 @@ def test_a_process_that_ignores_a_polite_request_is_ended_all_the_same(
 
 
 def test_what_an_earlier_run_left_behind_is_ended(
-    tmp_path: Path, start: Callable[..., processes.Child]
+    tmp_path: Path, start: Callable[..., processes.ChildProcess]
 ) -> None:
     child = start("sleep", "600")
     record = tmp_path / "processes.json"
@@ -98,7 +98,7 @@ def test_what_an_earlier_run_left_behind_is_ended(
 
 
 def test_a_stranger_with_a_recorded_pid_is_left_alone(
-    tmp_path: Path, start: Callable[..., processes.Child]
+    tmp_path: Path, start: Callable[..., processes.ChildProcess]
 ) -> None:
     child = start("sleep", "600")
     record = tmp_path / "processes.json"
@@ -168,7 +168,7 @@ def test_services_are_told_their_settings_and_not_the_administrators(
     monkeypatch.setenv("POSTGRES_URL", "postgresql://root:secret@db/postgres")
     monkeypatch.setenv("RABBITMQ_API_URL", "http://root:secret@broker:15672")
     monkeypatch.setenv("LOG_LEVEL", "debug")
-    addresses = services.Addresses({name: 8010 + n for n, name in enumerate(services.PROCESSES)})
+    addresses = services.ServiceAddresses({name: 8010 + n for n, name in enumerate(services.PROCESSES)})
     env = services.environment(
         "publisher",
         addresses=addresses,

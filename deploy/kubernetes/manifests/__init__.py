@@ -1,1 +1,1 @@
-"""What belongs to the manifests of Kubernetes: those that are made from the code, and checks of all, offline."""
+"""Generates manifests of Kubernetes from the code, and checks all manifests offline."""

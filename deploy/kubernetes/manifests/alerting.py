@@ -1,4 +1,4 @@
-"""Where Alertmanager may go. It belongs to the chart of the Prometheus operator, in a namespace of its own; only its policies are ours."""
+"""Network policies of Alertmanager. It belongs to the chart of the Prometheus operator, in a namespace of its own; only its policies are ours."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

@@ -36,7 +36,7 @@ def probes_are_there(cluster: Cluster) -> Iterator[str]:
 
 
 def liveness_never_asks_the_broker(cluster: Cluster) -> Iterator[str]:
-    """A service that waits for its broker or database is alive: restarting it would help nobody."""
+    """A service that waits for its broker or database is alive: a restart does not help."""
     for workload in cluster.services:
         for container in workload.main_containers:
             for probe in ("livenessProbe", "startupProbe"):

@@ -1,4 +1,4 @@
-"""A rendered overlay, and how one asks it questions."""
+"""A rendered overlay, and queries on it."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ _WORKLOADS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Something that makes pods, and the pods it makes."""
+    """A resource that makes pods, and its pods."""
 
     resource: Resource
     labels: Labels
@@ -66,7 +66,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class Cluster:
-    """All resources of an overlay, and those that operators make of them as far as rules concern them."""
+    """All resources of an overlay, and those that operators make of them, if rules need them."""
 
     name: str
     resources: list[dict[str, Any]]

@@ -1,4 +1,4 @@
-"""Which secrets there will be in the namespace, and which of their keys custom resources name."""
+"""Secrets in the namespace, and the keys in them that custom resources name."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""The operators' own definitions of their custom resources, where they have been got: what an API server would check by.
+"""Checks custom resources by the operators' own definitions, if these are downloaded, as an API server does.
 
 They are the operators' files and no part of this project. `definitions.toml` names the release of each and the checksum of
 every file as published; `definitions.sh` gets them, once, into .local. Whoever has them has every custom resource checked
@@ -41,11 +41,11 @@ _KEPT: Final = (
 
 
 class DefinitionError(Exception):
-    """A file is not what was published, or cannot be had; the message says which."""
+    """A file differs from the published one, or is missing; the message says which."""
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class ReleasedFile:
     """A file of an operator's release."""
 
     operator: str
@@ -69,16 +69,16 @@ class Published:
         return f"{self.repository.rpartition('/')[2]}/{self.path}"
 
 
-def published(lock: Path = LOCK) -> list[Published]:
+def published(lock: Path = LOCK) -> list[ReleasedFile]:
     operators = tomllib.loads(lock.read_text())["operator"]
     return [
-        Published(each["name"], each["version"], each["repository"], each["tag"], path, checksum)
+        ReleasedFile(each["name"], each["version"], each["repository"], each["tag"], path, checksum)
         for each in operators
         for path, checksum in each["files"].items()
     ]
 
 
-def get(files: Sequence[Published], checkouts: Path | None = None, folder: Path = FOLDER) -> None:
+def get(files: Sequence[ReleasedFile], checkouts: Path | None = None, folder: Path = FOLDER) -> None:
     """Brings the files that are missing into `folder`, each as the schemas that are in it.
 
     Args:
@@ -116,12 +116,12 @@ def _read(path: Path) -> bytes:
         raise DefinitionError(f"{path} cannot be read: {error}") from error
 
 
-def missing(folder: Path = FOLDER) -> list[Published]:
+def missing(folder: Path = FOLDER) -> list[ReleasedFile]:
     return [file for file in published() if not (folder / f"{file.checksum}.json").exists()]
 
 
 def problems(resource: Resource) -> Iterator[str]:
-    """What the operator's own definition would refuse; nothing if it has not been got."""
+    """Yields what the operator's own definition refuses; nothing if it is not downloaded."""
     validator = _validators().get(f"{resource['apiVersion']} {resource['kind']}")
     if validator and (worst := best_match(validator.iter_errors(resource))):
         yield f"its operator's definition: {worst.json_path}: {worst.message}"

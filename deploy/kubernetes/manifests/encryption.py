@@ -1,4 +1,4 @@
-"""Where operators run broker and database, nobody speaks with them in the clear, or without looking who answers."""
+"""If operators run broker and database, all connections to them are encrypted and verify the server."""
 
 import posixpath
 import re

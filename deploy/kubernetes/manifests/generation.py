@@ -1,4 +1,4 @@
-"""Manifests that are made from the code: what the topology, the permissions and the alerts say is written nowhere twice."""
+"""Generates manifests from the code, so that topology, permissions and alerts are written once."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""What the outside sees: the public routes of publisher and social, and the API below `/v1` where an Ingress has it."""
+"""Rules about public routes: those of publisher and social, and the API below `/v1` if an Ingress has it."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -57,7 +57,7 @@ def _of_path(path: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _is_own_host(cluster: Cluster, host: str | None, path: Mapping[str, Any]) -> bool:
-    """Whether a brand's site has the host for itself: the publisher shows visitors nothing else there, whatever the path."""
+    """Whether the host belongs to one brand's site: the publisher serves only that site there, on all paths."""
     common = {urlsplit(cluster.settings.get(_public_url(service), "")).hostname for service in _PUBLIC}
     return (
         path["backend"]["service"]["name"] == "publisher"

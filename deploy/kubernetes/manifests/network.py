@@ -1,4 +1,4 @@
-"""Who may reach whom: everything is closed, and exactly what is needed is open."""
+"""Rules about network policies: everything is closed except the needed paths."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ _READS: Final = (
 _INGRESS_CONTROLLERS: Final = ("traefik", "ingress-nginx")
 
 
-class Way(NamedTuple):
+class NetworkPath(NamedTuple):
     source: str
     target: str
     port: int
@@ -71,8 +71,8 @@ class Way(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Peer:
-    """A kind of pod, here or in another namespace. Of pods elsewhere no labels are known."""
+class NetworkPeer:
+    """A kind of pod, here or in another namespace. The labels of pods elsewhere are unknown."""
 
     name: str
     labels: Labels
@@ -125,7 +125,7 @@ def _width(rule: Mapping[str, Any], field: str) -> Iterator[str]:
 
 
 def is_wide(block: Mapping[str, Any]) -> bool:
-    """Whether a block of addresses is so large that whoever names it has named nobody."""
+    """Whether a block of addresses is so large that it restricts nothing."""
     cidr = ip_network(block["cidr"])
     return cidr.prefixlen < (_WIDEST_V4 if cidr.version == 4 else _WIDEST_V6)  # noqa: PLR2004 - its own name
 
@@ -163,7 +163,7 @@ def only_what_is_needed_can_be_reached(cluster: Cluster) -> Iterator[str]:
     }
     namespace = cluster.namespace
     open_ways = {
-        Way(source.name, target.name, port)
+        NetworkPath(source.name, target.name, port)
         for source, target, port in product(peers, peers, ports)
         if namespace in {source.namespace, target.namespace} and _may_pass(cluster, source, target, port)
     }
@@ -172,7 +172,7 @@ def only_what_is_needed_can_be_reached(cluster: Cluster) -> Iterator[str]:
     yield from (f"{way} is needed, and closed" for way in sorted(needed - open_ways))
 
 
-def _needed(cluster: Cluster) -> Iterator[Way]:
+def _needed(cluster: Cluster) -> Iterator[NetworkPath]:
     names = {peer.name for peer in _inside(cluster)}
     broker = next(name for name in names if name.endswith("/rabbitmq"))
     database = next(name for name in names if name.endswith("/postgres"))
@@ -180,35 +180,35 @@ def _needed(cluster: Cluster) -> Iterator[Way]:
     encrypted = any("tls" in each["spec"] for each in cluster.of_kind("RabbitmqCluster"))
     for service in _HTTP:
         pod = f"Deployment/{service}"
-        yield Way(pod, database, _POSTGRES)
-        yield Way(f"Job/migrate-{service}", database, _POSTGRES)
+        yield NetworkPath(pod, database, _POSTGRES)
+        yield NetworkPath(f"Job/migrate-{service}", database, _POSTGRES)
         if monitored:
-            yield Way("monitoring", pod, _METRICS)
+            yield NetworkPath("monitoring", pod, _METRICS)
         if endpoint := cluster.settings.get("OTEL_EXPORTER_OTLP_ENDPOINT"):
             address = urlsplit(endpoint)
-            yield Way(pod, str(address.hostname).split(".")[1], address.port or 4318)
+            yield NetworkPath(pod, str(address.hostname).split(".")[1], address.port or 4318)
     for reader, read in _READS:
-        yield Way(f"Deployment/{reader}", f"Deployment/{read}", _HTTP[read])
+        yield NetworkPath(f"Deployment/{reader}", f"Deployment/{read}", _HTTP[read])
     for controller, service in product(_INGRESS_CONTROLLERS, _behind_an_ingress(cluster)):
-        yield Way(controller, f"Deployment/{service}", _HTTP[service])
+        yield NetworkPath(controller, f"Deployment/{service}", _HTTP[service])
     if monitored:
-        yield Way("monitoring", broker, _of_tls(_BROKER_METRICS) if encrypted else _BROKER_METRICS)
+        yield NetworkPath("monitoring", broker, _of_tls(_BROKER_METRICS) if encrypted else _BROKER_METRICS)
     if any(cluster.of_kind("PodMonitor")):
-        yield Way("monitoring", database, _POSTGRES_METRICS)
+        yield NetworkPath("monitoring", database, _POSTGRES_METRICS)
     if any(cluster.of_kind("ScaledObject")):
-        yield Way("keda", broker, _of_tls(_MANAGEMENT) if encrypted else _MANAGEMENT)
+        yield NetworkPath("keda", broker, _of_tls(_MANAGEMENT) if encrypted else _MANAGEMENT)
     if "Job/topology" in names:
-        yield Way("Job/topology", broker, _AMQP)
-        yield Way("Job/topology", broker, _MANAGEMENT)
-    yield from (Way(name, "kube-system", 53) for name in names)
+        yield NetworkPath("Job/topology", broker, _AMQP)
+        yield NetworkPath("Job/topology", broker, _MANAGEMENT)
+    yield from (NetworkPath(name, "kube-system", 53) for name in names)
     yield from _of_operators(cluster, broker, database)
     yield from _of_the_gateway(broker, _of_tls(_AMQP) if encrypted else _AMQP)
 
 
-def _of_the_gateway(broker: str, amqp: int) -> Iterator[Way]:
+def _of_the_gateway(broker: str, amqp: int) -> Iterator[NetworkPath]:
     """It alone has a way out, since others could be made to use one; and it alone takes no messages."""
-    yield from (Way(f"Deployment/{GATEWAY}", "elsewhere", port) for port in _OUTWARD)
-    yield from (Way(f"Deployment/{service}", broker, amqp) for service in _HTTP if service != GATEWAY)
+    yield from (NetworkPath(f"Deployment/{GATEWAY}", "elsewhere", port) for port in _OUTWARD)
+    yield from (NetworkPath(f"Deployment/{service}", broker, amqp) for service in _HTTP if service != GATEWAY)
 
 
 def _of_tls(port: int) -> int:
@@ -225,21 +225,21 @@ def _behind_an_ingress(cluster: Cluster) -> set[str]:
     } & _HTTP.keys()
 
 
-def _of_operators(cluster: Cluster, broker: str, database: str) -> Iterator[Way]:
+def _of_operators(cluster: Cluster, broker: str, database: str) -> Iterator[NetworkPath]:
     if broker.startswith("RabbitmqCluster/"):
-        yield Way("rabbitmq-system", broker, _MANAGEMENT)
-        yield from (Way(broker, broker, port) for port in _ERLANG)
+        yield NetworkPath("rabbitmq-system", broker, _MANAGEMENT)
+        yield from (NetworkPath(broker, broker, port) for port in _ERLANG)
         yield from _to_addresses(cluster, broker, _KUBERNETES, _API_SERVER)
     if database.startswith("Cluster/"):
         for port in (_POSTGRES, _POSTGRES_STATUS):
-            yield Way("cnpg-system", database, port)
-            yield Way(database, database, port)
+            yield NetworkPath("cnpg-system", database, port)
+            yield NetworkPath(database, database, port)
         yield from _to_addresses(cluster, database, _KUBERNETES, _API_SERVER)
     for store in cluster.of_kind("ObjectStore"):
         yield from _to_addresses(cluster, database, _STORE, {_port_of_store(store)})
 
 
-def _to_addresses(cluster: Cluster, source: str, what: str, ports: Iterable[int]) -> Iterator[Way]:
+def _to_addresses(cluster: Cluster, source: str, what: str, ports: Iterable[int]) -> Iterator[NetworkPath]:
     """To all addresses that the policies of the source name for it; to a place that cannot be reached, if they name none."""
     networks = {
         peer["ipBlock"]["cidr"]
@@ -249,7 +249,7 @@ def _to_addresses(cluster: Cluster, source: str, what: str, ports: Iterable[int]
         for peer in rule.get("to") or []
         if "ipBlock" in peer
     }
-    yield from (Way(source, target, port) for target in sorted(networks) or [what] for port in ports)
+    yield from (NetworkPath(source, target, port) for target in sorted(networks) or [what] for port in ports)
 
 
 def _port_of_store(store: Resource) -> int:
@@ -260,13 +260,13 @@ def _port_of_store(store: Resource) -> int:
 # -- what the policies say -------------------------------------------------------------------------------------------
 
 
-def _may_pass(cluster: Cluster, source: Peer, target: Peer, port: int) -> bool:
+def _may_pass(cluster: Cluster, source: NetworkPeer, target: NetworkPeer, port: int) -> bool:
     return _allows(cluster, "egress", source, target, port) and _allows(
         cluster, "ingress", target, source, port
     )
 
 
-def _allows(cluster: Cluster, side: Side, owner: Peer, other: Peer, port: int) -> bool:
+def _allows(cluster: Cluster, side: Side, owner: NetworkPeer, other: NetworkPeer, port: int) -> bool:
     """Whether the policies of `owner`'s side let it through. Nothing is known of policies elsewhere."""
     namespace = cluster.namespace
     if owner.namespace != namespace:
@@ -288,7 +288,7 @@ def _applying(cluster: Cluster, side: Side, labels: Labels) -> Iterator[Mapping[
 
 
 def _rule_allows(
-    rule: Mapping[str, Any], field: str, other: Peer, namespace: str, port: int, target: Peer
+    rule: Mapping[str, Any], field: str, other: NetworkPeer, namespace: str, port: int, target: NetworkPeer
 ) -> bool:
     peers = rule.get(field)
     ports = rule.get("ports")
@@ -297,7 +297,7 @@ def _rule_allows(
     )
 
 
-def _is_peer(peer: Mapping[str, Any], other: Peer, namespace: str) -> bool:
+def _is_peer(peer: Mapping[str, Any], other: NetworkPeer, namespace: str) -> bool:
     if "ipBlock" in peer:
         # Which addresses the pods of a cluster have is not known; those that are named are outside of all namespaces.
         block = peer["ipBlock"]
@@ -315,7 +315,7 @@ def _is_peer(peer: Mapping[str, Any], other: Peer, namespace: str) -> bool:
     )
 
 
-def _is_port(wanted: Mapping[str, Any], port: int, target: Peer) -> bool:
+def _is_port(wanted: Mapping[str, Any], port: int, target: NetworkPeer) -> bool:
     first = wanted.get("port")
     if first is None:
         return True
@@ -327,7 +327,7 @@ def _is_port(wanted: Mapping[str, Any], port: int, target: Peer) -> bool:
 # -- who there is ----------------------------------------------------------------------------------------------------
 
 
-def _inside(cluster: Cluster) -> Iterator[Peer]:
+def _inside(cluster: Cluster) -> Iterator[NetworkPeer]:
     named = {
         str(workload): {
             port["name"]: int(port["containerPort"])
@@ -338,10 +338,10 @@ def _inside(cluster: Cluster) -> Iterator[Peer]:
         for workload in cluster.workloads
     }
     for name, labels in cluster.pods.items():
-        yield Peer(name, labels, cluster.namespace, named.get(name, {}))
+        yield NetworkPeer(name, labels, cluster.namespace, named.get(name, {}))
 
 
-def _outside(cluster: Cluster) -> Iterator[Peer]:
+def _outside(cluster: Cluster) -> Iterator[NetworkPeer]:
     """One pod in each namespace that a policy names, one in a namespace that none does, and one at each network that a policy names."""
     names = {"elsewhere"}
     for policy in cluster.of_kind("NetworkPolicy"):
@@ -351,7 +351,7 @@ def _outside(cluster: Cluster) -> Iterator[Peer]:
                     names |= _namespaces_of(peer.get("namespaceSelector") or {})
                     if "ipBlock" in peer and not is_wide(peer["ipBlock"]):
                         names.add(peer["ipBlock"]["cidr"])
-    return (Peer(name, {}, name, {}) for name in sorted(names))
+    return (NetworkPeer(name, {}, name, {}) for name in sorted(names))
 
 
 def _namespaces_of(selector: Mapping[str, Any]) -> set[str]:

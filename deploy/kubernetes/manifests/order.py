@@ -64,7 +64,7 @@ KEPT: Final = ("RabbitmqCluster", "Cluster", "Database", "PersistentVolumeClaim"
 
 
 def wave(resource: Resource) -> int | None:
-    """The wave a resource belongs into; None if nobody has said so of its kind."""
+    """Returns the wave of a resource; None for an unlisted kind."""
     labels = resource["metadata"].get("labels") or {}
     if resource["kind"] == "Job" and labels.get(COMPONENT) == "topology":
         return _TOPOLOGY

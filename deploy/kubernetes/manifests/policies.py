@@ -1,4 +1,4 @@
-"""The project's own rules for its manifests: what a schema cannot say."""
+"""The project's own rules for its manifests, beyond schemas."""
 
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""What the services have for visitors, as their own code says."""
+"""The services' public routes, from their code."""
 
 import re
 from collections.abc import Callable, Mapping

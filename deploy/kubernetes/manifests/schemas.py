@@ -29,7 +29,7 @@ kubernetes_validate.utils.schema_contents = cache(kubernetes_validate.utils.sche
 
 
 def problems(resources: Iterable[Resource]) -> Iterator[str]:
-    """What is wrong, a line each."""
+    """Yields the problems, a line each."""
     seen: set[tuple[str, ...]] = set()
     for resource in resources:
         metadata = resource.get("metadata") or {}
@@ -63,7 +63,7 @@ def _of_one(resource: Resource) -> Iterator[str]:
 
 
 def _is_builtin(api_version: str) -> bool:
-    """Groups of the core have no dot, or end in `.k8s.io`, which nobody else may use."""
+    """Whether a group is Kubernetes' own: without a dot, or with the reserved ending `.k8s.io`."""
     group = api_version.rpartition("/")[0]
     return "." not in group or group.endswith(_OWN_GROUPS)
 

@@ -1,4 +1,4 @@
-"""The dashboard of the backbone: queues, outboxes, dead letters and what carries them."""
+"""The dashboard of the backbone: queues, outboxes, dead letters and the broker."""
 
 from panels import WINDOW, Json, dashboard, figure, graph, quantile, rate, row, target
 from queues import JOBS, QUEUES

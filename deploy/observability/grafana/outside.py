@@ -1,4 +1,4 @@
-"""The dashboard of the gateway: what is asked of the outside, what it costs, and what is in the way."""
+"""The dashboard of the gateway: requests to the outside, their costs, and their obstacles."""
 
 from panels import WINDOW, Json, dashboard, figure, graph, processes, rate, requests, row, target
 

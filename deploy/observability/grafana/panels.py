@@ -1,4 +1,4 @@
-"""What dashboards are made of: figures, graphs, rows, the expressions in them, and panels that several have."""
+"""Parts of dashboards: figures, graphs, rows, expressions, and shared panels."""
 
 from collections.abc import Sequence
 from typing import Any

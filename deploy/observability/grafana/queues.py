@@ -1,4 +1,4 @@
-"""What consumes which queues."""
+"""Queues and their consumers."""
 
 from collections.abc import Mapping
 

@@ -13,14 +13,14 @@ from messaging import topology
 from messaging.testing import Broker
 from shop.catalogue import CATALOGUE
 from shop_demo.mailbox import Mailbox
-from shop_demo.processes import NAMES, Customer, Shop
+from shop_demo.processes import NAMES, Customer, ShopProcesses
 
 
 @dataclass
-class World:
-    """The running shop, and ways to look behind its counter."""
+class RunningShop:
+    """The running shop, with its databases and queues."""
 
-    shop: Shop
+    shop: ShopProcesses
     customer: Customer
     mailbox: Mailbox
     broker: Broker
@@ -56,16 +56,16 @@ async def world(
     free_port: Callable[[], int],
     mailbox: Mailbox,
     tmp_path: Path,
-) -> AsyncIterator[World]:
+) -> AsyncIterator[RunningShop]:
     rabbitmq_url = await make_vhost(topology=False)
     await topology.declare(rabbitmq_url, CATALOGUE)
     database_urls = {name: await make_database(name) for name in NAMES}
-    shop = Shop(rabbitmq_url, database_urls, mailbox.address, tmp_path, free_port)
+    shop = ShopProcesses(rabbitmq_url, database_urls, mailbox.address, tmp_path, free_port)
     orders, payments = [await asyncpg.connect(database_urls[name]) for name in NAMES]
     try:
         shop.start(*NAMES)
         async with shop.customer() as customer, Broker.connected(rabbitmq_url) as broker:
-            yield World(shop, customer, mailbox, broker, orders, payments)
+            yield RunningShop(shop, customer, mailbox, broker, orders, payments)
     finally:
         shop.stop()
         await orders.close()

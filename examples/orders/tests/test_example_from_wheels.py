@@ -1,4 +1,4 @@
-"""The backbone without this checkout: its packages, built and unpacked, are all that somebody else's system needs."""
+"""The backbone without this checkout: another system needs only its built packages."""
 
 import json
 import os
@@ -98,7 +98,7 @@ async def test_the_example_works_from_wheels(
     declared = run(environment, "-m", "messaging", "topology", "shop.catalogue")
     assert declared.startswith("declared 4 exchanges, 6 queues")
 
-    addresses = services.Addresses({name: free_port() for name in ("orders", "payments")})
+    addresses = services.ServiceAddresses({name: free_port() for name in ("orders", "payments")})
     children = []
     try:
         for name, port in addresses.port_of.items():

@@ -1,4 +1,4 @@
-"""The example is to be read in one go: both services and their catalogue, in less than 150 lines."""
+"""The example stays short: both services and their catalogue have less than 150 lines."""
 
 import io
 import tokenize

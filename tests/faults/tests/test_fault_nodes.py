@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from chassis.testing import eventually
-from faults.surroundings.nodes import Postgres, RabbitMq, why_no_small_disk
+from faults.surroundings.nodes import PostgresServer, RabbitMqServer, why_no_small_disk
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def folder(tmp_path_factory) -> Iterator[Path]:
 
 
 async def test_rabbitmq_keeps_its_messages_through_kills_and_blocks_publishers_on_alarms(folder) -> None:
-    with closing(RabbitMq(folder / "rabbitmq")) as node:
+    with closing(RabbitMqServer(folder / "rabbitmq")) as node:
         await node.ready()
         await publish(node.url, b"kept")
         await node.remember_queues()
@@ -61,7 +61,7 @@ async def has_one(url: str) -> bool:
 
 
 async def test_postgres_keeps_what_it_confirmed_through_kill_and_demotion(folder) -> None:
-    with Postgres(folder / "postgres") as node:
+    with PostgresServer(folder / "postgres") as node:
         await node.ready()
         await execute(node.url, "create table kept as select 1 as number")
         await node.kill()
@@ -76,7 +76,7 @@ async def test_postgres_keeps_what_it_confirmed_through_kill_and_demotion(folder
 
 @pytest.mark.skipif(bool(why_no_small_disk()), reason=str(why_no_small_disk()))
 async def test_a_full_disk_is_what_postgres_says_it_is(folder) -> None:
-    with Postgres(folder / "postgres", disk=160 << 20) as node:
+    with PostgresServer(folder / "postgres", disk=160 << 20) as node:
         await node.ready()
         await execute(node.url, "create table many (number bigint)")
         assert node.fill_disk() > 1 << 20

@@ -11,8 +11,8 @@ import pytest
 
 from brandctl.local import services
 from chassis.testing import eventually
-from faults.strange_input.door import MONITORS, Door, draw, multiply
-from faults.strange_input.messages import Expected
+from faults.strange_input.door import MONITORS, RecordingService, draw, multiply
+from faults.strange_input.messages import ExpectedEnd
 from tests.fixtures.databases import Roles
 
 MakeDatabase = Callable[..., Awaitable[str]]
@@ -26,7 +26,7 @@ async def test_hundreds_of_strange_messages_have_one_outcome_each_and_a_reason_t
     assert min(Counter(message.expected for message in messages).values()) > 20
     database_url = await make_database()
     owner_url = database_roles.owner(database_url)
-    async with Door.open(rabbitmq_url, database_url, owner_url=owner_url) as door:
+    async with RecordingService.open(rabbitmq_url, database_url, owner_url=owner_url) as door:
         assert await door.judge(messages) == []
         assert await door.service.problems() == {}
 
@@ -64,7 +64,9 @@ async def test_the_monitor_has_one_row_for_each_of_them_that_died(
     database_url = await make_database()
     owner_url = database_roles.owner(database_url)
     async with (
-        Door.open(rabbitmq_url, database_url, owner_url=owner_url, beside_the_monitor=True) as door,
+        RecordingService.open(
+            rabbitmq_url, database_url, owner_url=owner_url, beside_the_monitor=True
+        ) as door,
         asyncpg.create_pool(monitor_database, min_size=1, max_size=1) as monitor,
     ):
         neighbours = await door.send(messages)
@@ -86,7 +88,7 @@ async def test_the_monitor_has_one_row_for_each_of_them_that_died(
         await eventually(all_there, within=60)
         done, died = await effects(), await recorded()
     for message in messages:
-        if message.expected is Expected.DEATH:
+        if message.expected is ExpectedEnd.DEATH:
             assert died.pop(message.body, 0) == message.outcomes, message
         else:
             effect = done[message.event_id] if message.event_id else 0

@@ -7,39 +7,48 @@ from pathlib import Path
 import pytest
 
 from faults.judging import checker
-from faults.judging.checker import Terms, Violation, check
-from faults.judging.history import Command, History
-from faults.judging.observation import Arrival, Effect, Leftovers, Letter, Observation, OutboxChange
+from faults.judging.checker import RunExpectations, Violation, check
+from faults.judging.history import CommandHistory, SubmittedCommand
+from faults.judging.observation import (
+    DeadLetterCopy,
+    HandlerEffect,
+    Leftovers,
+    OutboxChange,
+    QueueArrival,
+    RunObservation,
+)
 from faults.workers.behaviours import BehaviourError, parse
 from messaging import QueuePolicy
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 POLICY = QueuePolicy(max_attempts=3, backoff_base=1.0)
-TERMS = Terms(POLICY, bound_queues=("events", "tap"), faults=("kill",))
+TERMS = RunExpectations(POLICY, bound_queues=("events", "tap"), faults=("kill",))
 
 
 def at(seconds: float) -> datetime:
     return START + timedelta(seconds=seconds)
 
 
-def command(name: str = "a", **facts: object) -> Command:
+def command(name: str = "a", **facts: object) -> SubmittedCommand:
     return replace(
-        Command(id=name, queue="work", brand="acme", keyword="ok", correlation_id=f"chain-{name}"), **facts
+        SubmittedCommand(id=name, queue="work", brand="acme", keyword="ok", correlation_id=f"chain-{name}"),
+        **facts,
     )
 
 
-def effect(name: str = "a", number: int = 1, **facts: object) -> Effect:
-    made = Effect(name, f"chain-{name}", "acme", number, "w1", at(number), at(number + 0.5))
+def effect(name: str = "a", number: int = 1, **facts: object) -> HandlerEffect:
+    made = HandlerEffect(name, f"chain-{name}", "acme", number, "w1", at(number), at(number + 0.5))
     return replace(made, **facts)
 
 
-def letter(name: str = "a", **facts: object) -> Letter:
-    return replace(Letter(f"death of {name}", name, "work", "exhausted", 3, f"chain-{name}"), **facts)
+def letter(name: str = "a", **facts: object) -> DeadLetterCopy:
+    return replace(DeadLetterCopy(f"death of {name}", name, "work", "exhausted", 3, f"chain-{name}"), **facts)
 
 
-def arrivals(name: str = "a", queues: tuple[str, ...] = ("events", "tap")) -> tuple[Arrival, ...]:
+def arrivals(name: str = "a", queues: tuple[str, ...] = ("events", "tap")) -> tuple[QueueArrival, ...]:
     return tuple(
-        Arrival(queue, f"answer to {name}", name, "research.completed", f"chain-{name}") for queue in queues
+        QueueArrival(queue, f"answer to {name}", name, "research.completed", f"chain-{name}")
+        for queue in queues
     )
 
 
@@ -48,8 +57,10 @@ def change(kind: str, seconds: float, **facts: object) -> OutboxChange:
     return replace(made, **facts)
 
 
-def told(*commands: Command, in_doubt: tuple[str, ...] = (), faults: tuple[str, ...] = ("kill",)) -> History:
-    history = History()
+def told(
+    *commands: SubmittedCommand, in_doubt: tuple[str, ...] = (), faults: tuple[str, ...] = ("kill",)
+) -> CommandHistory:
+    history = CommandHistory()
     for each in commands:
         history.invoke(each)
         if each.id in in_doubt:
@@ -61,15 +72,15 @@ def told(*commands: Command, in_doubt: tuple[str, ...] = (), faults: tuple[str, 
     return history
 
 
-def broken(history: History, seen: Observation, terms: Terms = TERMS) -> set[int]:
+def broken(history: CommandHistory, seen: RunObservation, terms: RunExpectations = TERMS) -> set[int]:
     return {violation.invariant for violation in check(history, seen, terms)}
 
 
-GOOD = Observation(effects=(effect(),), arrivals=arrivals())
+GOOD = RunObservation(effects=(effect(),), arrivals=arrivals())
 
 
 def test_a_good_run_passes() -> None:
-    seen = Observation(
+    seen = RunObservation(
         effects=(effect("a", 1), effect("b", 2)),
         letters=(letter("c"),),
         arrivals=(*arrivals("a"), *arrivals("b")),
@@ -108,24 +119,24 @@ def test_1_an_effect_and_a_dead_letter_are_one_end_too_many() -> None:
 
 
 def test_1_two_deaths_of_one_command_are_one_too_many() -> None:
-    seen = Observation(letters=(letter(), letter(identity="another death")))
+    seen = RunObservation(letters=(letter(), letter(identity="another death")))
     assert broken(told(command(expect="exhausted", attempts=3)), seen) == {1}
 
 
 def test_1_a_healthy_message_must_not_die() -> None:
-    seen = Observation(letters=(letter(attempts=1),))
+    seen = RunObservation(letters=(letter(attempts=1),))
     assert broken(told(command()), seen) == {1}
 
 
 def test_1_a_message_dies_for_the_reason_it_should() -> None:
-    seen = Observation(letters=(letter(reason="delivery_limit", attempts=1),))
+    seen = RunObservation(letters=(letter(reason="delivery_limit", attempts=1),))
     assert broken(told(command(expect="crashed_consumer")), seen) == {1}
 
 
 def test_1_a_discard_is_an_end() -> None:
     history = told(command())
     history.discard("a")
-    assert check(history, Observation(), TERMS) == []
+    assert check(history, RunObservation(), TERMS) == []
     assert broken(history, GOOD) == {1}
 
 
@@ -136,8 +147,8 @@ def test_2_an_effect_that_nobody_asked_for_is_seen() -> None:
     assert broken(told(), GOOD) == {2}
 
 
-@pytest.mark.parametrize("seen", [Observation(), GOOD])
-def test_3_a_command_in_doubt_may_have_had_an_effect_or_none(seen: Observation) -> None:
+@pytest.mark.parametrize("seen", [RunObservation(), GOOD])
+def test_3_a_command_in_doubt_may_have_had_an_effect_or_none(seen: RunObservation) -> None:
     assert check(told(command(), in_doubt=("a",)), seen, TERMS) == []
 
 
@@ -153,20 +164,20 @@ TWO = (*arrivals("a"), *arrivals("b"))
 
 @pytest.mark.parametrize(("first", "second"), [(1, 1), (1, 3), (2, 3)])
 def test_4_decisions_are_numbered_without_gap_or_repetition(first: int, second: int) -> None:
-    seen = Observation(effects=(effect("a", first), effect("b", second, locked_at=at(5))), arrivals=TWO)
+    seen = RunObservation(effects=(effect("a", first), effect("b", second, locked_at=at(5))), arrivals=TWO)
     seen = replace(seen, effects=(seen.effects[0], replace(seen.effects[1], written_at=at(6))))
     assert broken(told(command("a"), command("b")), seen) == {4}
 
 
 def test_4_two_writers_at_once_are_seen() -> None:
     overlapping = effect("b", 2, worker="w2", locked_at=at(1.2), written_at=at(1.8))
-    seen = Observation(effects=(effect("a", 1), overlapping), arrivals=TWO)
+    seen = RunObservation(effects=(effect("a", 1), overlapping), arrivals=TWO)
     assert broken(told(command("a"), command("b")), seen) == {4}
 
 
 def test_4_the_decisions_of_one_transaction_are_one_turn() -> None:
     together = effect("b", 2, locked_at=at(1), written_at=at(1.6))
-    seen = Observation(effects=(effect("a", 1), together), arrivals=TWO)
+    seen = RunObservation(effects=(effect("a", 1), together), arrivals=TWO)
     assert check(told(command("a"), command("b")), seen, TERMS) == []
 
 
@@ -201,7 +212,7 @@ def retry(attempt: int, wait: float, **facts: object) -> OutboxChange:
 
 
 def test_6_more_attempts_than_the_policy_gives_are_seen() -> None:
-    seen = Observation(letters=(letter(attempts=4),))
+    seen = RunObservation(letters=(letter(attempts=4),))
     assert broken(told(command(expect="exhausted", attempts=3)), seen) == {6}
 
 
@@ -230,8 +241,10 @@ def test_6_a_retry_does_not_leave_before_it_is_due() -> None:
 
 DEAD = command("a", expect="exhausted", attempts=3)
 REPLAY = command("r", correlation_id="chain-a", replay_of="a")
-WORD = Arrival("monitor-commands", "word", "r", "dead_letter.resolved", "chain-a", replay_of="a", replay="r")
-REPLAYED = Observation(
+WORD = QueueArrival(
+    "monitor-commands", "word", "r", "dead_letter.resolved", "chain-a", replay_of="a", replay="r"
+)
+REPLAYED = RunObservation(
     effects=(effect("r", correlation_id="chain-a"),),
     letters=(letter(),),
     arrivals=(*arrivals("r"), WORD),
@@ -272,14 +285,14 @@ def test_9_a_fault_that_never_happened_proves_nothing() -> None:
 
 def test_what_is_wrong_is_counted_and_the_first_few_are_named() -> None:
     history = told(*(command(f"c{number}") for number in range(9)))
-    (violation,) = checker.accepted_commands_end_once(history, Observation())
+    (violation,) = checker.accepted_commands_end_once(history, RunObservation())
     assert violation.detail.startswith("accepted and then lost: 9 (")
     assert violation.detail.endswith(", …)")
     assert str(Violation(1, "x")) == "[1] x"
 
 
 def test_a_history_is_the_same_when_it_is_read_again(tmp_path: Path) -> None:
-    history = History(tmp_path / "history.jsonl")
+    history = CommandHistory(tmp_path / "history.jsonl")
     history.invoke(command("a", attempts=2))
     history.ok("a")
     history.invoke(command("b"))
@@ -288,7 +301,7 @@ def test_a_history_is_the_same_when_it_is_read_again(tmp_path: Path) -> None:
     history.discard("a")
     history.note("worker", pid=1)
     history.close()
-    again = History.read(tmp_path / "history.jsonl")
+    again = CommandHistory.read(tmp_path / "history.jsonl")
     assert again.commands == history.commands
     assert (again.accepted, again.in_doubt, again.discarded) == ({"a"}, {"b"}, {"a"})
     assert again.faults == {"kill": 2}

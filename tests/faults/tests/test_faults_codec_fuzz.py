@@ -11,7 +11,16 @@ from structlog.testing import capture_logs
 from envelope import EnvelopeHead
 from envelope.brand import CATALOGUE
 from faults.strange_input.door import LONGEST_DETAIL
-from faults.strange_input.messages import FAILS, HOPELESS, KINDS, SECRET, Expected, Strange, dressed, sound
+from faults.strange_input.messages import (
+    FAILS,
+    HOPELESS,
+    KINDS,
+    SECRET,
+    ExpectedEnd,
+    StrangeMessage,
+    dressed,
+    sound,
+)
 from faults.strange_input.raw_properties import RawProperties
 from messaging.flow import codec, dead_letters
 from messaging.flow.codec import InvalidMessage, NotAnEnvelope
@@ -31,7 +40,7 @@ DECODERS = {
 }
 
 
-def kinds() -> st.SearchStrategy[Strange]:
+def kinds() -> st.SearchStrategy[StrangeMessage]:
     return st.sampled_from(KINDS).flatmap(lambda kind: dressed(kind(), st.just(RawProperties())))
 
 
@@ -39,19 +48,19 @@ def kinds() -> st.SearchStrategy[Strange]:
 def test_the_decoder_takes_what_it_should_and_says_of_the_rest_what_is_wrong(kind) -> None:
     @THOROUGHLY
     @given(dressed(kind(), st.just(RawProperties())), st.booleans())
-    def check(strange: Strange, names_its_type: bool) -> None:
+    def check(strange: StrangeMessage, names_its_type: bool) -> None:
         amqp_type = strange.what.partition(":")[0] if names_its_type else None
         decoded = DECODERS[strange.queue](strange.body, amqp_type, {})
         match decoded:
             case NotAnEnvelope(detail):
-                assert strange.expected is not Expected.EFFECT
-                assert strange.expected is Expected.EITHER or strange.event_id is None
+                assert strange.expected is not ExpectedEnd.EFFECT
+                assert strange.expected is ExpectedEnd.EITHER or strange.event_id is None
             case InvalidMessage(head, failure):
                 detail = failure.message
-                assert strange.expected is not Expected.EFFECT
+                assert strange.expected is not ExpectedEnd.EFFECT
                 assert head.event_id == strange.event_id
             case message:
-                assert strange.expected is not Expected.DEATH or message.causation_id in {FAILS, HOPELESS}
+                assert strange.expected is not ExpectedEnd.DEATH or message.causation_id in {FAILS, HOPELESS}
                 assert message.event_id == strange.event_id
                 return
         assert 0 < len(detail) <= LONGEST_DETAIL
@@ -106,7 +115,7 @@ DEATHS = st.fixed_dictionaries(
     st.none() | st.lists(DEATHS, max_size=2),
 )
 def test_every_dead_letter_can_be_read_whatever_its_headers_claim(
-    strange: Strange, headers: dict[str, Any], deaths: list[dict[str, Any]] | None
+    strange: StrangeMessage, headers: dict[str, Any], deaths: list[dict[str, Any]] | None
 ) -> None:
     if deaths is not None:
         headers = {**headers, "x-death": deaths}

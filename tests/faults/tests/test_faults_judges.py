@@ -8,11 +8,11 @@ from uuid import UUID
 import pytest
 
 from envelope import new_event_id
-from faults.playing.stack import Keyword, Seen, judge
+from faults.playing.stack import Keyword, PipelineCounts, judge
 from faults.scenarios.services import batches, erasures, fail_over, requests, schedules, slots, subjects
-from faults.scenarios.services.fail_over import Ending
+from faults.scenarios.services.fail_over import KeywordEnding
 from faults.strange_input.door import LONGEST_DETAIL, complaint_about
-from faults.strange_input.messages import SECRET, Expected, Strange
+from faults.strange_input.messages import SECRET, ExpectedEnd, StrangeMessage
 from messaging.flow import dead_letters
 
 TEA: Keyword = ("acme", "tea")
@@ -20,14 +20,16 @@ JAM: Keyword = ("acme", "jam")
 ACCEPTED = {"chain-1": TEA}
 
 
-def seen(pages: int = 1, posts: int = 1, research: int = 1, dead: str = "", keyword: Keyword = TEA) -> Seen:
-    return Seen(
+def seen(
+    pages: int = 1, posts: int = 1, research: int = 1, dead: str = "", keyword: Keyword = TEA
+) -> PipelineCounts:
+    return PipelineCounts(
         Counter({keyword: pages}), Counter({keyword: posts}), Counter({keyword: research}), {dead} - {""}
     )
 
 
 @pytest.mark.parametrize("good", [seen(), seen(0, 0, 1, "chain-1"), seen(1, 0, 1, "chain-1")])
-def test_a_keyword_ends_as_a_page_and_a_post_or_as_a_dead_letter(good: Seen) -> None:
+def test_a_keyword_ends_as_a_page_and_a_post_or_as_a_dead_letter(good: PipelineCounts) -> None:
     assert judge(ACCEPTED, set(), good) == []
 
 
@@ -43,7 +45,7 @@ def test_a_keyword_ends_as_a_page_and_a_post_or_as_a_dead_letter(good: Seen) -> 
         (seen(keyword=JAM), 2),
     ],
 )
-def test_a_keyword_that_ends_otherwise_is_noticed(bad: Seen, invariant: int) -> None:
+def test_a_keyword_that_ends_otherwise_is_noticed(bad: PipelineCounts, invariant: int) -> None:
     assert invariant in {violation.invariant for violation in judge(ACCEPTED, set(), bad)}
 
 
@@ -56,7 +58,9 @@ def letter(detail: str) -> dead_letters.DeadLetter:
     return dead_letters.read(b"{}", headers, "research-commands").model_copy(update={"detail": detail})
 
 
-STRANGE = Strange("strange", "research-commands", b"{}", Expected.DEATH, new_event_id(), ("keyword",))
+STRANGE = StrangeMessage(
+    "strange", "research-commands", b"{}", ExpectedEnd.DEATH, new_event_id(), ("keyword",)
+)
 
 
 @pytest.mark.parametrize(
@@ -78,9 +82,11 @@ def test_a_reason_that_names_the_field_will_do() -> None:
     assert complaint_about(letter("payload.keyword: Field required"), STRANGE) is None
 
 
-def fired(cycles: int = 1, firings: int = 1, not_ahead: str = "", given_up: int = 0) -> schedules.Seen:
+def fired(
+    cycles: int = 1, firings: int = 1, not_ahead: str = "", given_up: int = 0
+) -> schedules.ScheduleCounts:
     names = frozenset({not_ahead} - {""})
-    return schedules.Seen(Counter(tea=cycles, jam=1), Counter(tea=firings, jam=1), names, given_up)
+    return schedules.ScheduleCounts(Counter(tea=cycles, jam=1), Counter(tea=firings, jam=1), names, given_up)
 
 
 @pytest.mark.parametrize(
@@ -91,10 +97,13 @@ def fired(cycles: int = 1, firings: int = 1, not_ahead: str = "", given_up: int 
         (fired(1, 2), "not what was begun"),
         (fired(not_ahead="jam"), "no time to come"),
         (fired(given_up=1), "given up"),
-        (schedules.Seen(Counter(jam=1), Counter(jam=1), frozenset(), 0), "1 schedules have begun no cycle"),
+        (
+            schedules.ScheduleCounts(Counter(jam=1), Counter(jam=1), frozenset(), 0),
+            "1 schedules have begun no cycle",
+        ),
     ],
 )
-def test_a_due_time_fires_once_and_another_is_to_come(seen: schedules.Seen, complaint: str) -> None:
+def test_a_due_time_fires_once_and_another_is_to_come(seen: schedules.ScheduleCounts, complaint: str) -> None:
     assert complaint in "; ".join(each.detail for each in schedules.judge(seen, 2))
     assert not list(schedules.judge(fired(), 2))
 
@@ -200,7 +209,7 @@ NINE = datetime(2027, 3, 1, 9, tzinfo=UTC)
 HALF = timedelta(minutes=30)
 
 
-def in_slots(**changes: Any) -> slots.Seen:
+def in_slots(**changes: Any) -> slots.SlotCounts:
     good = {
         "slots": (NINE, NINE + HALF),
         "shown": Counter(ARTICLES),
@@ -209,7 +218,7 @@ def in_slots(**changes: Any) -> slots.Seen:
         "slots_again": (NINE + 2 * HALF, NINE + 3 * HALF),
         "contents": ARTICLES,
     }
-    return slots.Seen(**{**good, **changes})
+    return slots.SlotCounts(**{**good, **changes})
 
 
 @pytest.mark.parametrize(
@@ -224,7 +233,7 @@ def in_slots(**changes: Any) -> slots.Seen:
         (in_slots(left=("sending",)), "posts were left behind: {'sending': 1}"),
     ],
 )
-def test_posts_have_slots_of_their_own_and_are_out_once(seen: slots.Seen, complaint: str) -> None:
+def test_posts_have_slots_of_their_own_and_are_out_once(seen: slots.SlotCounts, complaint: str) -> None:
     assert complaint in "; ".join(each.detail for each in slots.judge(seen))
     assert not list(slots.judge(in_slots()))
 
@@ -241,9 +250,11 @@ NOBODY_ANSWERED = "no outcome after 10 seconds in writing"
         ("failed", NOBODY_ANSWERED, seen(0, 0, dead="chain-1")),
     ],
 )
-def test_after_a_fail_over_a_keyword_is_there_or_somebody_knows_why_not(good: tuple[str, str, Seen]) -> None:
+def test_after_a_fail_over_a_keyword_is_there_or_somebody_knows_why_not(
+    good: tuple[str, str, PipelineCounts],
+) -> None:
     state, setbacks, there = good
-    assert list(fail_over.judge({"chain-1": Ending(TEA, state, setbacks)}, there)) == []
+    assert list(fail_over.judge({"chain-1": KeywordEnding(TEA, state, setbacks)}, there)) == []
 
 
 @pytest.mark.parametrize(
@@ -258,7 +269,7 @@ def test_after_a_fail_over_a_keyword_is_there_or_somebody_knows_why_not(good: tu
     ],
 )
 def test_after_a_fail_over_what_is_lost_stands_still_or_is_there_twice_is_told(
-    bad: tuple[str, str, Seen],
+    bad: tuple[str, str, PipelineCounts],
 ) -> None:
     state, setbacks, there = bad
-    assert list(fail_over.judge({"chain-1": Ending(TEA, state, setbacks)}, there))
+    assert list(fail_over.judge({"chain-1": KeywordEnding(TEA, state, setbacks)}, there))

@@ -9,17 +9,19 @@ import pytest
 
 from faults import scenarios
 from faults.playing import scenario
-from faults.playing.notified import ALIKE, CALM, MUTE, Seen, Told
+from faults.playing.notified import ALIKE, CALM, MUTE, NotificationCounts, RouteDeliveries
 from faults.scenarios.services.notifications import judge
-from faults.surroundings.servers import Servers
+from faults.surroundings.servers import ServerAddresses
 
 _WARNED = (130.0, "", f"Critical: Notifications do not arrive on route {MUTE}")
-GOOD = Seen(
+GOOD = NotificationCounts(
     matters={"GoneAaError": 100.0, "GoneAbError": 105.0},
     routes={
-        CALM: Told(received=[(102.0, "1", "GoneAaError"), (107.0, "2", "GoneAbError"), _WARNED]),
-        "chat": Told(1, [(103.0, "", "GoneAaError"), (104.0, "", "GoneAaError GoneAbError"), _WARNED]),
-        MUTE: Told(received=[(200.0, "3", "GoneAaError GoneAbError")]),
+        CALM: RouteDeliveries(received=[(102.0, "1", "GoneAaError"), (107.0, "2", "GoneAbError"), _WARNED]),
+        "chat": RouteDeliveries(
+            1, [(103.0, "", "GoneAaError"), (104.0, "", "GoneAaError GoneAbError"), _WARNED]
+        ),
+        MUTE: RouteDeliveries(received=[(200.0, "3", "GoneAaError GoneAbError")]),
     },
     kills=Counter(claimed=2, sent=2),
     struck=7,
@@ -29,11 +31,11 @@ GOOD = Seen(
 )
 
 
-def changed(**changes: Any) -> Seen:
+def changed(**changes: Any) -> NotificationCounts:
     return replace(GOOD, **changes)
 
 
-def with_route(name: str, told: Told) -> Seen:
+def with_route(name: str, told: RouteDeliveries) -> NotificationCounts:
     return replace(GOOD, routes={**GOOD.routes, name: told})
 
 
@@ -42,16 +44,18 @@ def with_route(name: str, told: Told) -> Seen:
     [
         (GOOD, None),
         (
-            with_route(MUTE, Told(received=[(200.0, "3", "GoneAaError")])),
+            with_route(MUTE, RouteDeliveries(received=[(200.0, "3", "GoneAaError")])),
             "mute was never told of GoneAbError",
         ),
         (with_route("chat", replace(GOOD.routes["chat"], unknown=0)), "chat was told 2 times of GoneAaError"),
         (
-            with_route("chat", Told(1, GOOD.routes["chat"].received[:2])),
+            with_route("chat", RouteDeliveries(1, GOOD.routes["chat"].received[:2])),
             "chat was not told that nothing arrives",
         ),
         (
-            with_route(MUTE, Told(1, [(9.0, "3", "GoneAaError GoneAbError"), (10.0, "3", "GoneAaError")])),
+            with_route(
+                MUTE, RouteDeliveries(1, [(9.0, "3", "GoneAaError GoneAbError"), (10.0, "3", "GoneAaError")])
+            ),
             "different things under 3",
         ),
         (changed(matters={"GoneAaError": 60.0, "GoneAbError": 105.0}), "was told after 42.0 s"),
@@ -60,7 +64,7 @@ def with_route(name: str, told: Told) -> Seen:
         (changed(struck=0), "no call failed"),
     ],
 )
-def test_everybody_is_told_and_again_only_in_doubt(seen: Seen, found: str | None) -> None:
+def test_everybody_is_told_and_again_only_in_doubt(seen: NotificationCounts, found: str | None) -> None:
     told = [violation.detail for violation in judge(seen)]
     assert len(told) == (found is not None), told
     assert found is None or found in told[0]
@@ -70,7 +74,7 @@ def test_everybody_is_told_and_again_only_in_doubt(seen: Seen, found: str | None
 @pytest.mark.parametrize(
     ("mutation", "found"), [("stored", "was never told of"), ("apart", "was told after")]
 )
-async def test_somebody_notices(mutation: str, found: str, servers: Servers, tmp_path: Path) -> None:
+async def test_somebody_notices(mutation: str, found: str, servers: ServerAddresses, tmp_path: Path) -> None:
     known = scenarios.load()["notifications"]
     result = await scenario.play(known, servers, tmp_path / mutation, seed=11, mutation=mutation)
     assert any(found in violation.detail for violation in result.violations), result

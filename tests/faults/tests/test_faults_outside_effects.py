@@ -7,17 +7,17 @@ from uuid import uuid4
 import pytest
 
 from faults import scenarios
-from faults.judging.effects import TAKEN, Count, Point, Post, doubts, judge, tally
+from faults.judging.effects import TAKEN, EffectCounts, EffectRecord, FailurePoint, doubts, judge, tally
 from faults.playing import scenario
-from faults.surroundings.servers import Servers
+from faults.surroundings.servers import ServerAddresses
 
-_POINT = Point("x", "post", "", TAKEN)
+_POINT = FailurePoint("x", "post", "", TAKEN)
 
 
-def post(state: str, *, posts: int, comments: int = 0, struck: bool = True) -> Post:
+def post(state: str, *, posts: int, comments: int = 0, struck: bool = True) -> EffectRecord:
     seen = +Counter(post=posts, comment=comments)
     whole = {"post": 1, "comment": 1}
-    return Post("x", "acme", uuid4(), uuid4(), _POINT, "reset", struck, state, seen, whole)
+    return EffectRecord("x", "acme", uuid4(), uuid4(), _POINT, "reset", struck, state, seen, whole)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_what_was_struck_is_counted_by_what_the_other_side_shows() -> None:
         post("confirmed", posts=2, comments=1),
         post("confirmed", posts=1, comments=1, struck=False),
     ]
-    assert tally(posts) == {_POINT: Count(injected=4, one=1, one_in_doubt=1, none_in_doubt=1, two=1)}
+    assert tally(posts) == {_POINT: EffectCounts(injected=4, one=1, one_in_doubt=1, none_in_doubt=1, two=1)}
     assert doubts(posts) == {"x": (2, 4)}
 
 
@@ -66,7 +66,7 @@ def test_what_was_struck_is_counted_by_what_the_other_side_shows() -> None:
     ],
 )
 async def test_without_receipts_or_fences_something_is_there_twice(
-    name: str, mutation: str, servers: Servers, tmp_path: Path
+    name: str, mutation: str, servers: ServerAddresses, tmp_path: Path
 ) -> None:
     known = scenarios.load()
     told = []

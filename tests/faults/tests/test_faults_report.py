@@ -12,13 +12,13 @@ from rich.console import Console
 from faults import scenarios
 from faults.judging import report
 from faults.judging.checker import Violation
-from faults.judging.results import Result
+from faults.judging.results import ScenarioResult
 
-PASSED = Result("kill", fired=1, submitted=3, effects=2, in_doubt=1, seconds_to_heal=1.5)
-FAILED = Result(
+PASSED = ScenarioResult("kill", fired=1, submitted=3, effects=2, in_doubt=1, seconds_to_heal=1.5)
+FAILED = ScenarioResult(
     "[cut]", fired=0, submitted=3, lost=1, violations=(Violation(1, "accepted and then lost: 1 (a)"),)
 )
-SKIPPED = Result("disk full", fired=0, skipped="only root may mount a small disk to fill")
+SKIPPED = ScenarioResult("disk full", fired=0, skipped="only root may mount a small disk to fill")
 
 
 def test_the_report_has_one_object_per_scenario_played(tmp_path: Path) -> None:

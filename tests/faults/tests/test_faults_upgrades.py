@@ -8,11 +8,11 @@ import pytest
 from chassis.testing import eventually
 from faults.playing import scenario
 from faults.playing.scenario import Play, Scenario
-from faults.playing.world import World
+from faults.playing.world import FaultHarness
 from faults.scenarios import upgrades
 
 
-async def takes_away_what_the_version_before_writes(world: World) -> None:
+async def takes_away_what_the_version_before_writes(world: FaultHarness) -> None:
     await world.worker("old-1")
     await world.submit(20)
     await eventually(partial(world.effects_at_least, 20))
@@ -22,7 +22,7 @@ async def takes_away_what_the_version_before_writes(world: World) -> None:
     await eventually(partial(world.dead_letters_at_least, 5))
 
 
-async def sends_the_new_type_while_the_version_before_consumes(world: World) -> None:
+async def sends_the_new_type_while_the_version_before_consumes(world: FaultHarness) -> None:
     await world.worker("old-1")
     await upgrades.apply_next(world)
     await world.worker("next-1", program=upgrades.NEXT)

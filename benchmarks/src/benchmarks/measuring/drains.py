@@ -128,7 +128,9 @@ def ids_in(path: Path) -> list[str]:
         return list({json.loads(line)["event_id"] for line in lines})
 
 
-def _kill_one_on_the_way(sql: Sql, program: Program, workers: list[processes.Child], unique: int) -> None:
+def _kill_one_on_the_way(
+    sql: Sql, program: Program, workers: list[processes.ChildProcess], unique: int
+) -> None:
     wait_for_effects(sql, unique // 3, workers)
     programs.kill(workers[0])
     workers[0] = program.start_worker(len(workers) + 1)
@@ -158,7 +160,7 @@ def round_of(sql: Sql, file: MessageFile, used: CpuSeconds) -> Round:
     )
 
 
-def wait_for_effects(sql: Sql, wanted: int, workers: Sequence[processes.Child]) -> int:
+def wait_for_effects(sql: Sql, wanted: int, workers: Sequence[processes.ChildProcess]) -> int:
     """Waits until at least so many effects are committed; returns their number.
 
     Counting takes about a fiftieth of the time, so it disturbs little.
@@ -181,7 +183,7 @@ def wait_for_effects(sql: Sql, wanted: int, workers: Sequence[processes.Child]) 
         time.sleep(min(max(_SHORTEST_POLL, 50 * took), _LONGEST_POLL))
 
 
-def wait_until_quiet(sql: Sql, workers: Sequence[processes.Child]) -> None:
+def wait_until_quiet(sql: Sql, workers: Sequence[processes.ChildProcess]) -> None:
     """Waits until no effect was added for a second and the workers rest, so that no copy is still on its way."""
     pids = [worker.process.pid for worker in workers]
     deadline = time.monotonic() + _STALLED_SECONDS

@@ -65,7 +65,7 @@ class Chain(Drain):
         return GATE_PASSED
 
 
-def wait_for_outgoing(queues: Queues, wanted: int, workers: Sequence[processes.Child]) -> int:
+def wait_for_outgoing(queues: Queues, wanted: int, workers: Sequence[processes.ChildProcess]) -> int:
     found, last_change = -1, time.monotonic()
     while (now_found := queues.ready(EVENTS_QUEUE)) < wanted:
         if now_found != found:

@@ -60,7 +60,7 @@ class Program:
     def fill(self, path: Path) -> None:
         self._run("fill", str(path), within=FILL_SECONDS)
 
-    def start_worker(self, number: int) -> processes.Child:
+    def start_worker(self, number: int) -> processes.ChildProcess:
         name = f"{self.system.name}-{self.tier}-{number}"
         log = self.folder / f"{name}-{time.monotonic_ns()}.log"
         return processes.start(name, [*self.system.command, "work"], log=log, env=self.environment())
@@ -93,9 +93,9 @@ class Program:
 
 
 @contextmanager
-def workers(program: Program, count: int = WORKERS) -> Iterator[list[processes.Child]]:
+def workers(program: Program, count: int = WORKERS) -> Iterator[list[processes.ChildProcess]]:
     """Starts worker processes without waiting for them; the end of the block stops all in the list."""
-    running: list[processes.Child] = []
+    running: list[processes.ChildProcess] = []
     try:
         running += [program.start_worker(number) for number in range(1, count + 1)]
         yield running
@@ -106,7 +106,7 @@ def workers(program: Program, count: int = WORKERS) -> Iterator[list[processes.C
             worker.stop(None, grace=_STOP_SECONDS)
 
 
-def wait_until_ready(workers: Sequence[processes.Child]) -> None:
+def wait_until_ready(workers: Sequence[processes.ChildProcess]) -> None:
     """Waits for the line `ready` of each.
 
     Raises:
@@ -119,18 +119,18 @@ def wait_until_ready(workers: Sequence[processes.Child]) -> None:
             raise MeasurementError(str(error)) from error
 
 
-def says_ready(worker: processes.Child) -> bool:
+def says_ready(worker: processes.ChildProcess) -> bool:
     with worker.log.open("rb") as log:
         return any(line.strip() == b"ready" for line in log)
 
 
-def kill(worker: processes.Child) -> None:
+def kill(worker: processes.ChildProcess) -> None:
     """Kills the worker and all its children with SIGKILL, as the kernel does when memory runs out."""
     os.killpg(worker.process.pid, signal.SIGKILL)
     worker.process.wait()
 
 
-def check_running(workers: Sequence[processes.Child]) -> None:
+def check_running(workers: Sequence[processes.ChildProcess]) -> None:
     """Raises MeasurementError with the end of its log if a worker has ended."""
     for worker in workers:
         if not worker.running:

@@ -39,9 +39,9 @@ KEYWORDS: Final = (
 class Stack:
     """The services as processes, ready."""
 
-    addresses: local.Addresses
+    addresses: local.ServiceAddresses
     rabbitmq_url: str
-    children: dict[str, processes.Child]
+    children: dict[str, processes.ChildProcess]
     environments: Mapping[str, Mapping[str, str]]
     folder: Path
     modules: Mapping[str, str]
@@ -165,7 +165,7 @@ def stack(
         )
         if watched:
             nodes.log_statements(databases.values())
-        children: dict[str, processes.Child] = {}
+        children: dict[str, processes.ChildProcess] = {}
         cleanup.callback(lambda: local.stop(list(children.values())))
         services = Stack(
             addresses, place.rabbitmq_url, children, environments, nodes.folder, modules or {}, watched

@@ -1,1 +1,1 @@
-"""Commands about what goes out when: posts, which social has, and articles and schedules, which the orchestrator has."""
+"""Commands about the calendar: posts from social, articles and schedules from the orchestrator."""

@@ -1,4 +1,4 @@
-"""The calendars of both services, as far as commands need them."""
+"""Clients of the calendar APIs of social and the orchestrator."""
 
 from typing import Any
 from urllib.parse import quote
@@ -7,9 +7,9 @@ from uuid import UUID
 from brandctl.asking import ServiceClient
 
 
-class _WithCalendar(ServiceClient):
+class _CalendarClient(ServiceClient):
     def entries(self, brand: str, limit: int, **query: str | None) -> tuple[list[dict[str, Any]], bool]:
-        """The first ones, and whether there are more."""
+        """Returns the first `limit` entries, and whether there are more."""
         found: list[dict[str, Any]] = []
         for page in self._pages("/v1/calendar", {"brand": brand, "limit": min(limit, 200), **query}):
             found += page["items"]
@@ -18,11 +18,11 @@ class _WithCalendar(ServiceClient):
         return found, False
 
     def file(self, brand: str, **query: str | None) -> str:
-        """As iCalendar."""
+        """Returns the calendar as iCalendar text."""
         return self._send("GET", "/v1/calendar.ics", params={"brand": brand, **query}).text
 
 
-class Articles(_WithCalendar):
+class CalendarArticlesClient(_CalendarClient):
     """A client of the orchestrator; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "orchestrator"
@@ -31,11 +31,11 @@ class Articles(_WithCalendar):
         return self._ask("GET", f"/v1/drafts/{content_id}")
 
     def decide(self, content_id: UUID, what: str, **body: Any) -> dict[str, Any]:
-        """`approve` or `unschedule`."""
+        """Posts the decision `approve` or `unschedule`."""
         return self._ask("POST", f"/v1/drafts/{content_id}/{what}", json=body)
 
 
-class Posts(_WithCalendar):
+class CalendarPostsClient(_CalendarClient):
     """A client of social; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "social"
@@ -47,15 +47,15 @@ class Posts(_WithCalendar):
         return self._ask("GET", f"/v1/posts/{post_id}")
 
     def decide(self, post_id: UUID, what: str, **body: Any) -> dict[str, Any]:
-        """`approve` or `unschedule`."""
+        """Posts the decision `approve` or `unschedule`."""
         return self._ask("POST", f"/v1/posts/{post_id}/{what}", json=body)
 
     def move(self, post_id: UUID, **to: Any) -> dict[str, Any]:
-        """To `at`, `now`, or with neither into the next free slot."""
+        """Moves a post to the time `at`, to `now`, or with neither into the next free slot."""
         return self._ask("PUT", f"/v1/calendar/{post_id}", json=to)
 
     def put(self, post_id: UUID, what: str) -> dict[str, Any]:
-        """`first` or `call-off`."""
+        """Posts `first` or `call-off` for an entry of a queue."""
         return self._ask("POST", f"/v1/calendar/{post_id}/{what}")
 
     def all_slots(self, brand: str) -> dict[str, Any]:

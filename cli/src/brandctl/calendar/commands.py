@@ -1,4 +1,4 @@
-"""`brandctl calendar`: what goes out when, and moving it."""
+"""`brandctl calendar`: shows and moves posts and articles with a time."""
 
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
@@ -11,7 +11,7 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile
 from brandctl.calendar import moving, week_view, weeks
-from brandctl.calendar.clients import Articles, Posts
+from brandctl.calendar.clients import CalendarArticlesClient, CalendarPostsClient
 from brandctl.errors import UsageError
 from brandctl.listing import Listing
 from brandctl.orchestrator import brand_times
@@ -21,10 +21,10 @@ from brandctl.terminal import note, out, print_json, printable
 app = typer.Typer(
     name="calendar",
     no_args_is_help=True,
-    help="""What goes out when: posts, articles approved for a time, and schedules; and the slots of accounts.
+    help="""Shows and moves posts, articles approved for a time, and schedules; sets the slots of accounts.
 
-Posts are asked of the social service, the rest of the orchestrator: --social-url and --orchestrator-url, or SOCIAL_URL and
-ORCHESTRATOR_URL, and the key through SERVICE_KEY or --key-file; beside a local run, `.local/endpoints.json` tells all of it.
+Posts come from the social service, the rest from the orchestrator: --social-url and --orchestrator-url, or SOCIAL_URL and
+ORCHESTRATOR_URL; the key comes from SERVICE_KEY or --key-file. Beside a local run, `.local/endpoints.json` holds all of it.
 
 Exit codes: 0 done, 1 nothing found or something failed, 2 wrong usage.
 
@@ -39,17 +39,17 @@ For example:
 
 Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Slug of the brand.")]
 AccountName = Annotated[
-    str, typer.Argument(metavar="ACCOUNT", help="Its name, as `brandctl accounts` shows it.")
+    str, typer.Argument(metavar="ACCOUNT", help="Name of the account, as in `brandctl accounts list`.")
 ]
-PostId = Annotated[UUID, typer.Argument(metavar="ID", parser=parse_id, help="`post_id`, as `show` has it.")]
+PostId = Annotated[UUID, typer.Argument(metavar="ID", parser=parse_id, help="`post_id`, as in `show`.")]
 Begin = Annotated[
     str | None,
     typer.Option("--from", help="A time such as 2027-03-01T09:00+01:00.", show_default="a week ago"),
 ]
 To = Annotated[str | None, typer.Option("--to", help="Before such a time.", show_default="in 60 days")]
-Zone = Annotated[str, typer.Option("--zone", help="By whose clocks, such as Europe/Berlin.")]
-SocialUrl = Annotated[str | None, Posts.address_option()]
-OrchestratorUrl = Annotated[str | None, Articles.address_option()]
+Zone = Annotated[str, typer.Option("--zone", help="Time zone, such as Europe/Berlin.")]
+SocialUrl = Annotated[str | None, CalendarPostsClient.address_option()]
+OrchestratorUrl = Annotated[str | None, CalendarArticlesClient.address_option()]
 
 
 def _at(entry: dict[str, Any]) -> str:
@@ -64,7 +64,7 @@ _ENTRIES: Final = Listing[dict[str, Any]](
         "what": lambda entry: entry["title"],
         "id": lambda entry: entry.get("post_id") or entry.get("content_id") or "-",
     },
-    nothing="nothing goes out in that time",
+    nothing="the calendar has no entries in that time",
     colours={"posted": "green", "planned": "yellow", "failed": "red", "in doubt": "red", "called off": "dim"},
 )
 _MOST_OF_WEEKS: Final = 2000
@@ -78,7 +78,7 @@ _SLOTS: Final = Listing[dict[str, Any]](
         "queued": lambda slots: str(slots["queued"]),
         "next free": lambda slots: _moment(slots["free"][0]) if slots["free"] else "-",
     },
-    nothing="no account has slots: posts go out at once",
+    nothing="no account has slots: posts are sent at once",
 )
 
 
@@ -86,7 +86,7 @@ _SLOTS: Final = Listing[dict[str, Any]](
 def show(
     brand: Annotated[str | None, typer.Argument(metavar="BRAND", help="Slug of the brand.")] = None,
     brand_option: Annotated[
-        str | None, typer.Option("--brand", metavar="BRAND", help="The same, as other commands take it.")
+        str | None, typer.Option("--brand", metavar="BRAND", help="Slug of the brand, as in other commands.")
     ] = None,
     begin: Begin = None,
     to: To = None,
@@ -97,7 +97,7 @@ def show(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Shows what went out and what is to: posts, articles and schedules in one order.
+    """Lists past and coming posts, articles and schedules in the order of time.
 
     For example:
 
@@ -105,10 +105,13 @@ def show(
     """
     wanted = {each for each in (brand, brand_option) if each is not None}
     if len(wanted) != 1:
-        raise UsageError("say of which brand: brandctl calendar show BRAND")
+        raise UsageError("the brand is missing: brandctl calendar show BRAND")
     (slug,) = wanted
     span = {"from": begin, "to": to, "zone": zone}
-    with Posts.at(social_url, key_file) as posts, Articles.at(orchestrator_url, key_file) as articles:
+    with (
+        CalendarPostsClient.at(social_url, key_file) as posts,
+        CalendarArticlesClient.at(orchestrator_url, key_file) as articles,
+    ):
         shown, cut = _merged(posts, articles, slug, limit, span)
     _ENTRIES.show(shown, {"items": shown, "more": cut}, as_json=as_json)
     if cut and not as_json:
@@ -129,7 +132,7 @@ def week(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Shows a week day by day, from Monday to Sunday: posts, articles and schedules.
+    """Shows the posts, articles and schedules of a week, day by day from Monday to Sunday.
 
     For example:
 
@@ -143,7 +146,10 @@ def week(
     except (ValueError, OverflowError):
         raise UsageError(f"--of: {of!a} is no day; write it like 2027-03-01") from None
     span = {"from": begin.isoformat(), "to": end.isoformat(), "zone": zone}
-    with Posts.at(social_url, key_file) as posts, Articles.at(orchestrator_url, key_file) as articles:
+    with (
+        CalendarPostsClient.at(social_url, key_file) as posts,
+        CalendarArticlesClient.at(orchestrator_url, key_file) as articles,
+    ):
         shown, cut = _merged(posts, articles, brand, _MOST_OF_WEEKS, span)
     if as_json:
         print_json({"items": shown, "more": cut})
@@ -167,9 +173,13 @@ def _clocks(zone: str) -> ZoneInfo:
 
 
 def _merged(
-    posts: Posts, articles: Articles, brand: str, limit: int, span: Mapping[str, str | None]
+    posts: CalendarPostsClient,
+    articles: CalendarArticlesClient,
+    brand: str,
+    limit: int,
+    span: Mapping[str, str | None],
 ) -> tuple[list[dict[str, Any]], bool]:
-    """What both services have, in one order, so many at most; and whether there is more."""
+    """The entries of both services in the order of time, at most `limit`, and whether there are more."""
     found, more = posts.entries(brand, limit, **span)
     others, more_others = articles.entries(brand, limit, **span)
     merged = sorted([*found, *others], key=lambda entry: datetime.fromisoformat(entry["at"]))
@@ -180,7 +190,7 @@ def _merged(
 def export(
     brand: Brand,
     out: Annotated[
-        Path | None, typer.Option("--out", dir_okay=False, help="Where to; else standard output.")
+        Path | None, typer.Option("--out", dir_okay=False, help="File to write; else standard output.")
     ] = None,
     begin: Begin = None,
     to: To = None,
@@ -188,20 +198,23 @@ def export(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Writes the calendar as other programs take it in (iCalendar). An event that is moved keeps its UID.
+    """Writes the calendar as iCalendar, for other programs. A moved event keeps its UID.
 
     For example:
 
         brandctl calendar export acme --out acme.ics
     """
     span = {"from": begin, "to": to}
-    with Posts.at(social_url, key_file) as posts, Articles.at(orchestrator_url, key_file) as articles:
+    with (
+        CalendarPostsClient.at(social_url, key_file) as posts,
+        CalendarArticlesClient.at(orchestrator_url, key_file) as articles,
+    ):
         text = _one_file(posts.file(brand, **span), articles.file(brand, **span), brand)
     if out is not None:
         out.write_text(text, encoding="utf-8", newline="")
         note(f"{text.count('BEGIN:VEVENT')} events are in {out}")
     else:
-        # Its lines end with CR and LF, which a terminal takes for what they are.
+        # Lines end with CR and LF, which terminals show as one line end.
         typer.echo(printable(text.replace("\r\n", "\n"), keep_lines=True).replace("\n", "\r\n"), nl=False)
 
 
@@ -210,31 +223,33 @@ def move(
     entry_id: Annotated[
         UUID,
         typer.Argument(
-            metavar="ID", parser=parse_id, help="Of a post or an article, as `week` and `show` have it."
+            metavar="ID", parser=parse_id, help="Id of a post or an article, as in `week` and `show`."
         ),
     ],
     at: Annotated[str | None, typer.Option("--at", help=f"To a time {brand_times.HELP}.")] = None,
     now: Annotated[bool, typer.Option("--now", help="At once.")] = False,
     next_slot: Annotated[
-        bool, typer.Option("--next", help="Into the next free slot of its account, behind the others.")
+        bool, typer.Option("--next", help="To the next free slot of its account, after the others.")
     ] = False,
-    first: Annotated[bool, typer.Option("--first", help="Before all others of its account's queue.")] = False,
-    off: Annotated[bool, typer.Option("--off", help="Out of the calendar, until it is moved again.")] = False,
+    first: Annotated[bool, typer.Option("--first", help="To the front of its account's queue.")] = False,
+    off: Annotated[
+        bool, typer.Option("--off", help="Out of the calendar, until someone moves it again.")
+    ] = False,
     as_json: AsJson = False,
     social_url: SocialUrl = None,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Has a post, or an article that was approved for a time, go out at another time, at once, first, or not at all.
+    """Moves a post, or an article approved for a time, to another time, to now, to the front, or out of the calendar.
 
-    Slots are of accounts: for a post of the built-in feed and for an article, there are --at, --now and --off, which has it wait for a person.
+    Only accounts have slots. A post of the built-in feed and an article take --at, --now and --off; --off makes them wait for a person.
 
     For example:
 
         brandctl calendar move 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --at 2027-03-01T09:00+01:00
     """
     if sum((at is not None, now, next_slot, first, off)) != 1:
-        raise UsageError("say where to: one of --at TIME, --now, --next, --first and --off")
+        raise UsageError("give one of --at TIME, --now, --next, --first and --off")
     if at is not None:
         at = brand_times.read_time(
             at,
@@ -242,8 +257,11 @@ def move(
             orchestrator_url,
             key_file,
         )
-    to = moving.To(at=at, now=now, first=first, off=off)
-    with Posts.at(social_url, key_file) as posts, Articles.at(orchestrator_url, key_file) as articles:
+    to = moving.NewTime(at=at, now=now, first=first, off=off)
+    with (
+        CalendarPostsClient.at(social_url, key_file) as posts,
+        CalendarArticlesClient.at(orchestrator_url, key_file) as articles,
+    ):
         answer, told = moving.move(posts, articles, entry_id, to)
     if as_json:
         print_json(answer)
@@ -253,7 +271,10 @@ def move(
 def _brand_of(
     entry_id: UUID, social_url: str | None, orchestrator_url: str | None, key_file: Path | None
 ) -> str:
-    with Posts.at(social_url, key_file) as posts, Articles.at(orchestrator_url, key_file) as articles:
+    with (
+        CalendarPostsClient.at(social_url, key_file) as posts,
+        CalendarArticlesClient.at(orchestrator_url, key_file) as articles,
+    ):
         return moving.find_brand(posts, articles, entry_id)
 
 
@@ -265,23 +286,27 @@ def slots(
     ] = None,
     at: Annotated[
         list[str] | None,
-        typer.Option("--at", help="Such as 'mon-fri 09:00,17:30'; several times for several."),
+        typer.Option("--at", help="Times such as 'mon-fri 09:00,17:30'; repeat for more."),
     ] = None,
     zone: Annotated[str | None, typer.Option("--zone", help="By whose clocks.", show_default="UTC")] = None,
     apart: Annotated[
         int | None, typer.Option("--apart", min=1, help="Minutes between two posts.", show_default="10")
     ] = None,
-    quiet: Annotated[str | None, typer.Option("--quiet", help="When nothing goes out: 22:00-07:00.")] = None,
+    quiet: Annotated[
+        str | None, typer.Option("--quiet", help="Hours without posts, such as 22:00-07:00.")
+    ] = None,
     duplicates_days: Annotated[
         int | None,
-        typer.Option(min=0, help="How long a text or link is not posted again.", show_default="30"),
+        typer.Option(min=0, help="Days before the same text or link may be posted again.", show_default="30"),
     ] = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Posts to come go out at once.")] = False,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Remove the slots: later posts are sent at once.")
+    ] = False,
     as_json: AsJson = False,
     social_url: SocialUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Shows the slots of a brand's accounts, or sets those of one. What is left out takes its default.
+    """Shows the slots of a brand's accounts, or sets those of one account. Options left out take their defaults.
 
     For example:
 
@@ -297,17 +322,17 @@ def slots(
     }
     rules = {name: value for name, value in told.items() if value is not None}
     if account is None and (rules or remove):
-        raise UsageError("say of which account: brandctl calendar slots BRAND ACCOUNT …")
+        raise UsageError("the account is missing: brandctl calendar slots BRAND ACCOUNT …")
     if rules and remove:
-        raise UsageError("either set the slots or remove them")
-    with Posts.at(social_url, key_file) as posts:
+        raise UsageError("--remove goes with no other option: either set the slots or remove them")
+    with CalendarPostsClient.at(social_url, key_file) as posts:
         if account is None:
             answer = posts.all_slots(brand)
             _SLOTS.show(answer["items"], answer, as_json=as_json)
             return
         if remove:
             posts.remove_slots(brand, account)
-            note(f"{account} has no slots for {brand}: posts to come go out at once")
+            note(f"{account} has no slots for {brand}: later posts are sent at once")
             return
         one = posts.set_slots(brand, account, rules) if rules else posts.slots(brand, account)
     _SLOTS.show([one], one, as_json=as_json)
@@ -319,19 +344,19 @@ def reorder(
     account: AccountName,
     post_ids: Annotated[
         list[UUID] | None,
-        typer.Argument(metavar="ID...", parser=parse_id, help="In this order, before all others."),
+        typer.Argument(metavar="ID...", parser=parse_id, help="The posts that come first, in this order."),
     ] = None,
     as_json: AsJson = False,
     social_url: SocialUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Puts the queue of an account into another order; without ids, closes its gaps and goes by slots that have changed.
+    """Puts the queue of an account into another order; without ids, closes its gaps and follows changed slots.
 
     For example:
 
         brandctl calendar reorder acme mastodon-eu 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e90
     """
-    with Posts.at(social_url, key_file) as posts:
+    with CalendarPostsClient.at(social_url, key_file) as posts:
         answer = posts.order(brand, account, post_ids or [])
     _ENTRIES.show(answer["items"], answer, as_json=as_json, nothing="nothing is in the queue")
 
@@ -340,26 +365,29 @@ def reorder(
 def repeat(
     post_id: PostId,
     cool_down: Annotated[
-        int | None, typer.Option("--cool-down", min=1, help="Days until it comes again, where there is room.")
+        int | None,
+        typer.Option(
+            "--cool-down", min=1, help="Days before it may be posted again, when nothing new waits."
+        ),
     ] = None,
     at: Annotated[
         list[str] | None,
         typer.Option(
             "--at",
-            help="At times such as 'mon,thu 09:00', '1,15,last 09:00' or 'second-tue 09:00'; several times for several.",
+            help="At times such as 'mon,thu 09:00', '1,15,last 09:00' or 'second-tue 09:00'; repeat for more.",
         ),
     ] = None,
     zone: Annotated[str, typer.Option("--zone", help="By whose clocks.")] = "UTC",
-    at_most: Annotated[int, typer.Option("--times", min=1, help="How often it is made again.")] = 3,
+    at_most: Annotated[int, typer.Option("--times", min=1, help="How often to repeat it.")] = 3,
     everywhere: Annotated[
-        bool, typer.Option("--everywhere", help="On each account where its article was posted.")
+        bool, typer.Option("--everywhere", help="On each account that posted its article.")
     ] = False,
     stop: Annotated[bool, typer.Option("--stop", help="No more.")] = False,
     as_json: AsJson = False,
     social_url: SocialUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Has a post made again, with other words: after a cool-down where nothing new waits, or at times of the week or the month.
+    """Repeats a post in other words: after a cool-down when nothing new waits, or at times of the week or month.
 
     For example:
 
@@ -368,15 +396,15 @@ def repeat(
         brandctl calendar repeat 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --at "1,last 09:00" --at "second-tue 17:30" --times 12
     """
     if sum((cool_down is not None, bool(at), stop)) != 1:
-        raise UsageError("say how: one of --cool-down DAYS, --at TIMES and --stop")
-    with Posts.at(social_url, key_file) as posts:
+        raise UsageError("give one of --cool-down DAYS, --at TIMES and --stop")
+    with CalendarPostsClient.at(social_url, key_file) as posts:
         place = f"/v1/calendar/{post_id}"
         if everywhere:
             entry = posts.entry(post_id)
             place = f"/v1/brands/{entry['brand_slug']}/articles/{entry['content_id']}"
         if stop:
             posts.repeat_no_more(place)
-            note("it is made no more; what was planned of it is taken out")
+            note("the post is not repeated any more; its planned repeats are removed")
             return
         rule: dict[str, Any] = (
             {"kind": "evergreen", "cool_down_days": cool_down}

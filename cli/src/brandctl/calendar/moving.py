@@ -1,4 +1,4 @@
-"""Has what the calendar shows go out at another time: a post of an account, one of the built-in feed, or an article."""
+"""Moves an entry of the calendar: a post of an account or of the built-in feed, or an article."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,15 +9,15 @@ import httpx
 
 from brandctl.asking import ServiceError
 from brandctl.calendar import week_view
-from brandctl.calendar.clients import Articles, Posts
+from brandctl.calendar.clients import CalendarArticlesClient, CalendarPostsClient
 from brandctl.errors import CommandError, UsageError
 
 _FEED: Final = "feed"
 
 
 @dataclass(frozen=True, slots=True)
-class To:
-    """Where to; with nothing of it, into the next free slot."""
+class NewTime:
+    """The new place of an entry; without any of these, the next free slot."""
 
     at: str | None = None
     now: bool = False
@@ -30,16 +30,18 @@ class To:
 
     @property
     def approval(self) -> dict[str, Any]:
-        """As it is said with an approval."""
+        """The fields of an approval's request."""
         return {} if self.at is None else {"publish_at": self.at}
 
 
-def move(posts: Posts, articles: Articles, entry_id: UUID, to: To) -> tuple[dict[str, Any], str]:
-    """What the service answers, and what to tell of it.
+def move(
+    posts: CalendarPostsClient, articles: CalendarArticlesClient, entry_id: UUID, to: NewTime
+) -> tuple[dict[str, Any], str]:
+    """Moves the entry; returns the service's answer and a sentence about it.
 
     Raises:
-        ServiceError: it is refused; the message says why.
-        UsageError: what is asked for is for posts of accounts alone.
+        ServiceError: the service refuses; the message says why.
+        UsageError: the move is possible only for posts of accounts.
     """
     if (post := _found(posts.post, entry_id)) is None:
         return _article(articles, entry_id, to)
@@ -54,11 +56,11 @@ def move(posts: Posts, articles: Articles, entry_id: UUID, to: To) -> tuple[dict
     )
 
 
-def find_brand(posts: Posts, articles: Articles, entry_id: UUID) -> str:
-    """The slug of the brand that a post or an article is of.
+def find_brand(posts: CalendarPostsClient, articles: CalendarArticlesClient, entry_id: UUID) -> str:
+    """Returns the slug of the brand of a post or an article.
 
     Raises:
-        CommandError: neither service knows the id, or one of them could not be asked.
+        CommandError: neither service knows the id, or one cannot be reached.
     """
     for ask in (posts.post, articles.draft):
         if (found := _found(ask, entry_id)) is not None:
@@ -68,7 +70,7 @@ def find_brand(posts: Posts, articles: Articles, entry_id: UUID) -> str:
     )
 
 
-def _of_feed(posts: Posts, post: dict[str, Any], to: To) -> tuple[dict[str, Any], str]:
+def _of_feed(posts: CalendarPostsClient, post: dict[str, Any], to: NewTime) -> tuple[dict[str, Any], str]:
     _demand_time(to, "the built-in feed has no slots")
     post_id = UUID(post["post_id"])
     if to.off:
@@ -78,23 +80,23 @@ def _of_feed(posts: Posts, post: dict[str, Any], to: To) -> tuple[dict[str, Any]
     return answer, _told(answer["title"], _FEED, answer["state"], answer["publish_at"])
 
 
-def _article(articles: Articles, content_id: UUID, to: To) -> tuple[dict[str, Any], str]:
+def _article(articles: CalendarArticlesClient, content_id: UUID, to: NewTime) -> tuple[dict[str, Any], str]:
     if (draft := _found(articles.draft, content_id)) is None:
         raise CommandError(
-            f"nothing that could be moved has the id {content_id}; brandctl calendar week shows ids, and what is expected"
-            " there can be moved once the post before it is out"
+            f"no post or article has the id {content_id}; brandctl calendar week shows ids. An expected entry can be moved"
+            " once the post before it is sent"
         )
     planned = draft.get("scheduled")
     if planned is None:
         raise CommandError(
-            f"“{draft['title']}” has no time that could be changed: it is {draft['state']}; to give it one:"
+            f"“{draft['title']}” has no time to change: it is {draft['state']}; to give it one:"
             f" brandctl drafts approve {content_id} --at TIME"
         )
     _demand_time(to, "an article has no slots")
     if to.off:
         answer = articles.decide(content_id, "unschedule")
     else:
-        # What was approved is what is published, whatever has been written since.
+        # The approved version is published, even if there is a newer one.
         answer = articles.decide(
             content_id, "approve", version=planned["version"], despite_newer=True, **to.approval
         )
@@ -102,9 +104,9 @@ def _article(articles: Articles, content_id: UUID, to: To) -> tuple[dict[str, An
     return answer, _told(answer["title"], "site", answer["state"], planned and planned["publish_at"])
 
 
-def _demand_time(to: To, why: str) -> None:
+def _demand_time(to: NewTime, why: str) -> None:
     if to.is_slot:
-        raise UsageError(f"{why}: say --at TIME, --now or --off")
+        raise UsageError(f"{why}: give --at TIME, --now or --off")
 
 
 def _found(asked: Any, entry_id: UUID) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""A calendar by days, as people read one. Pure: no I/O, no clock."""
+"""Text of a calendar by days. Pure: no I/O, no clock."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
@@ -12,10 +12,10 @@ _DAYS: Final = 7
 
 
 def span(of: date, weeks: int, zone: ZoneInfo) -> tuple[datetime, datetime]:
-    """From the beginning of the Monday of a day's week, by the clocks of a zone, to before that of the Monday after so many weeks.
+    """Returns the begin of the day's week (Monday 00:00 in the zone), and the end of the last of the weeks.
 
     Raises:
-        OverflowError: there are no such days.
+        OverflowError: the dates are out of range.
     """
     monday = of - timedelta(days=of.weekday())
     return (
@@ -25,7 +25,7 @@ def span(of: date, weeks: int, zone: ZoneInfo) -> tuple[datetime, datetime]:
 
 
 def lines(entries: Iterable[dict[str, Any]], begin: datetime, end: datetime) -> Iterator[str]:
-    """A heading for each day, and below it what there is, by the clocks of `begin`'s zone; a day without anything has a dash."""
+    """Yields a heading for each day and its entries, in `begin`'s time zone; an empty day has a dash."""
     rows: dict[date, list[tuple[str, ...]]] = {}
     for entry in entries:
         at = datetime.fromisoformat(entry["at"]).astimezone(begin.tzinfo)
@@ -47,12 +47,12 @@ def lines(entries: Iterable[dict[str, Any]], begin: datetime, end: datetime) -> 
 
 
 def where(entry: dict[str, Any]) -> str:
-    """The account, or the channel; of an article the site, and of a schedule its name."""
+    """The account or channel of a post, the site of an article, the name of a schedule."""
     return printable(entry.get("account") or entry.get("channel") or entry.get("schedule") or "site")
 
 
 def state(entry: dict[str, Any]) -> str:
-    """With how it got its time."""
+    """The state of an entry, with how it got its time."""
     if "state" not in entry:
         return "scheduled"
     how = entry["repeats"] or ("slot" if entry["in_queue"] else "")

@@ -13,20 +13,20 @@ _CLOCK: Final = re.compile(r"([01]?[0-9]|2[0-3]):[0-5][0-9]")
 
 
 def times(typed: str) -> dict[str, list[str]]:
-    """Of `mon-fri 09:00,17:30` or `09:00`, which is every day: `{"days": [...], "times": [...]}`.
+    """Parses `mon-fri 09:00,17:30`, or `09:00` for every day, into `{"days": [...], "times": [...]}`.
 
     Raises:
-        UsageError: it is no such thing.
+        UsageError: the text has another form.
     """
     days, line = _parts(typed)
     return line if not days else {"days": _days(days), **line}
 
 
 def recurring(typed: Iterable[str]) -> dict[str, list[dict[str, list[str]]]]:
-    """Of `mon 09:00` for the week, and `15,last 09:00` or `second-tue 09:00` for the month: `{"times": [...], "monthly": [...]}`.
+    """Parses `mon 09:00` (week) and `15,last 09:00` or `second-tue 09:00` (month) into `{"times": [...], "monthly": [...]}`.
 
     Raises:
-        UsageError: one of them is no such thing.
+        UsageError: one of the texts has another form.
     """
     weekly, monthly = [], []
     for each in typed:
@@ -35,7 +35,7 @@ def recurring(typed: Iterable[str]) -> dict[str, list[dict[str, list[str]]]]:
         if any(map(_DAY_OF_MONTH.fullmatch, named)):
             if wrong := [day for day in named if not _DAY_OF_MONTH.fullmatch(day)]:
                 raise UsageError(
-                    f"{wrong[0]!a} is no day of the month; write 1 to 31, last, first-mon, last-fri; days of the week in an --at of their own"
+                    f"{wrong[0]!a} is no day of the month; write 1 to 31, last, first-mon, last-fri; give days of the week in another --at"
                 )
             monthly.append({"days": list(dict.fromkeys(named)), **line})
         else:
@@ -44,10 +44,10 @@ def recurring(typed: Iterable[str]) -> dict[str, list[dict[str, list[str]]]]:
 
 
 def quiet(typed: str) -> dict[str, str]:
-    """Of `22:00-07:00`.
+    """Parses `22:00-07:00` into `{"begin": ..., "end": ...}`.
 
     Raises:
-        UsageError: it is no such thing.
+        UsageError: the text has another form.
     """
     begin, _, end = (each.strip() for each in typed.partition("-"))
     if not (_CLOCK.fullmatch(begin) and _CLOCK.fullmatch(end)):
@@ -56,7 +56,7 @@ def quiet(typed: str) -> dict[str, str]:
 
 
 def shown(line: dict[str, Any]) -> str:
-    """As it is typed; days that follow each other as a range."""
+    """Formats a line as users type it; consecutive days become a range."""
     days = [day for day in DAYS if day in line["days"]]
     clocks = ",".join(line["times"])
     if len(days) == len(DAYS) or not days:
@@ -68,7 +68,7 @@ def shown(line: dict[str, Any]) -> str:
 
 
 def _parts(typed: str) -> tuple[str, dict[str, list[str]]]:
-    """The days, as they are typed, and the times."""
+    """Splits the text into the typed days and the times."""
     days, _, clocks = typed.strip().lower().rpartition(" ")
     found = [each.strip() for each in clocks.split(",")]
     if not all(_CLOCK.fullmatch(each) for each in found):
@@ -85,6 +85,6 @@ def _days(typed: str) -> list[str]:
                 f"{part!a} is no day of the week; write mon, tue, wed, thu, fri, sat, sun or mon-fri"
             )
         begin, end = DAYS.index(first), DAYS.index(last or first)
-        # From Friday to Monday is over the weekend.
+        # fri-mon wraps over the weekend.
         found += [DAYS[each % len(DAYS)] for each in range(begin, end + 1 + len(DAYS) * (end < begin))]
     return list(dict.fromkeys(found))

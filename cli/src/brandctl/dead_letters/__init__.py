@@ -1,1 +1,1 @@
-"""What operators do about dead letters: look at them, replay them, discard them."""
+"""Commands about dead letters: list, show, replay, discard."""

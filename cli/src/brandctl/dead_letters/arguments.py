@@ -1,4 +1,4 @@
-"""What the commands about dead letters are given alike."""
+"""Arguments and options that several commands about dead letters share."""
 
 import getpass
 import socket
@@ -10,23 +10,25 @@ Queue = Annotated[str | None, typer.Option(help="Only those of this queue, such 
 TypeName = Annotated[
     str | None, typer.Option("--type", help="Only this message type, such as content.publish.")
 ]
-Group = Annotated[
-    str | None, typer.Option(help="Only those that failed alike: a group out of `list --summary`.")
+Group = Annotated[str | None, typer.Option(help="Only this group of equal failures, from `list --summary`.")]
+Everything = Annotated[
+    bool, typer.Option("--all", help="All open dead letters that match the other options.")
 ]
-Everything = Annotated[bool, typer.Option("--all", help="All open ones, or those that match.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="With --all or --group: do not ask.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="With --all or --group: do not ask for confirmation.")]
 By = Annotated[
     str | None,
-    typer.Option("--by", envvar="BRANDCTL_BY", help="Who you are; kept with it.", show_default="user@host"),
+    typer.Option(
+        "--by", envvar="BRANDCTL_BY", help="Your name, stored with the decision.", show_default="user@host"
+    ),
 ]
 
 
 def who(given: str | None) -> str:
-    """As somebody calls themselves, or as this machine calls them."""
+    """Returns the given name, or `user@host` of this machine."""
     if given and given.strip():
         return given.strip()[:200]
     try:
         user = getpass.getuser()
-    except (OSError, KeyError):  # a container may run under a number that nobody has named
+    except (OSError, KeyError):  # a container may run under a user id without a name
         user = "somebody"
     return f"{user}@{socket.gethostname()}"[:200]

@@ -1,4 +1,4 @@
-"""Many dead letters at once: counted and confirmed first, then gone through in pieces, with word of how far it is."""
+"""Decides about many dead letters: counts them, asks for confirmation, then works in chunks and prints progress."""
 
 import sys
 import time
@@ -9,7 +9,7 @@ from typing import Final
 import typer
 
 from brandctl.asking import ServiceError
-from brandctl.dead_letters.monitor import MAX_BULK, Monitor, Piece, Selection
+from brandctl.dead_letters.monitor import MAX_BULK, DeadLetterSelection, DecidedChunk, MonitorClient
 from brandctl.errors import CommandError, UsageError
 from brandctl.terminal import note
 
@@ -17,15 +17,17 @@ _WORD_EVERY_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
-    """What is done to them, in words."""
+class BulkAction:
+    """The words for the action."""
 
     verb: str
     done: str
 
 
-def matching(monitor: Monitor, selection: Selection, deed: Deed, *, replayable: bool, yes: bool) -> Selection:
-    """What matches at this moment, once somebody has agreed to it; ends the command if nothing does, or nobody has."""
+def matching(
+    monitor: MonitorClient, selection: DeadLetterSelection, deed: BulkAction, *, replayable: bool, yes: bool
+) -> DeadLetterSelection:
+    """Counts the matching dead letters and asks for confirmation; ends the command without a match or a yes."""
     page = monitor.page(
         state="open",
         queue=selection.queue,
@@ -35,18 +37,20 @@ def matching(monitor: Monitor, selection: Selection, deed: Deed, *, replayable: 
         limit=1,
     )
     if page.matching == 0:
-        raise CommandError(f"No open dead letter that could be {deed.done} matches.")
-    # Only what was there when we asked: a replay that dies again at once must not be taken in a second time.
+        raise CommandError(f"No open dead letter that can be {deed.done} matches.")
+    # Only those that exist now: a replay that dies again at once must not be replayed a second time.
     chosen = selection.of(page.matching, until=page.now)
     if not yes:
         _confirm(chosen, deed)
     return chosen
 
 
-def go_through(chosen: Selection, deed: Deed, piece: Callable[[str | None, int], Piece]) -> list[str]:
-    """Has `piece(after, limit)` done for one piece after the other; returns the ids of all of them, oldest first.
+def go_through(
+    chosen: DeadLetterSelection, deed: BulkAction, piece: Callable[[str | None, int], DecidedChunk]
+) -> list[str]:
+    """Calls `piece(after, limit)` until all are decided; returns the ids, oldest first.
 
-    Somebody else may be at the same: what they get is theirs. Broken off half-way, the same command does the rest.
+    Two such commands may run at once and share the dead letters. After an interruption, the same command does the rest.
     """
     done: list[str] = []
     after: str | None = None
@@ -55,7 +59,7 @@ def go_through(chosen: Selection, deed: Deed, piece: Callable[[str | None, int],
         try:
             found = piece(after, min(MAX_BULK, chosen.count - len(done)))
         except ServiceError:
-            note(f"{len(done):,} of {chosen.count:,} {deed.done}; the same command goes on with the rest.")
+            note(f"{len(done):,} of {chosen.count:,} {deed.done}; the same command continues with the rest.")
             raise
         done += found.ids
         after = found.next
@@ -67,9 +71,9 @@ def go_through(chosen: Selection, deed: Deed, piece: Callable[[str | None, int],
     return done
 
 
-def _confirm(chosen: Selection, deed: Deed) -> None:
+def _confirm(chosen: DeadLetterSelection, deed: BulkAction) -> None:
     what = f"{chosen.count:,} dead letter{'' if chosen.count == 1 else 's'}{chosen.in_words}"
     if not sys.stdin.isatty():
-        raise UsageError(f"This would {deed.verb} {what}. Add --yes to do it without being asked.")
+        raise UsageError(f"This would {deed.verb} {what}. Add --yes to confirm.")
     if not typer.confirm(f"{deed.verb.capitalize()} {what}?", err=True):
         raise CommandError(f"Nothing was {deed.done}.")

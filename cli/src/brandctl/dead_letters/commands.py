@@ -9,7 +9,7 @@ from brandctl.asking import AsJson, KeyFile
 from brandctl.dead_letters import view
 from brandctl.dead_letters.arguments import Group, Queue, TypeName
 from brandctl.dead_letters.deciding import discard, replay
-from brandctl.dead_letters.monitor import Monitor, MonitorUrl
+from brandctl.dead_letters.monitor import MonitorClient, MonitorUrl
 from brandctl.errors import CommandError
 from brandctl.short_ids import parse_reference
 from brandctl.terminal import note, out, print_json
@@ -17,9 +17,9 @@ from brandctl.terminal import note, out, print_json
 app = typer.Typer(
     name="dead-letters",
     no_args_is_help=True,
-    help=f"""Messages that could not be handled: look at them, replay them, or discard them.
+    help=f"""Lists, shows, replays and discards messages that could not be handled.
 
-{Monitor.help()}
+{MonitorClient.help()}
 
 For example:
 
@@ -42,7 +42,7 @@ class StateChoice(StrEnum):
     ALL = "all"
 
 
-Identity = Annotated[str, typer.Argument(metavar="ID", parser=parse_reference, help="An id out of `list`.")]
+Identity = Annotated[str, typer.Argument(metavar="ID", parser=parse_reference, help="An id from `list`.")]
 
 
 @app.command("list")
@@ -53,8 +53,8 @@ def list_letters(
     group: Group = None,
     correlation_id: Annotated[str | None, typer.Option(help="Only those of this chain of messages.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=200, help="At most so many.")] = 50,
-    before: Annotated[str | None, typer.Option(metavar="ID", help="Those older than this one.")] = None,
-    summary: Annotated[bool, typer.Option("--summary", help="Group those that failed alike.")] = False,
+    before: Annotated[str | None, typer.Option(metavar="ID", help="Only those older than this one.")] = None,
+    summary: Annotated[bool, typer.Option("--summary", help="Group equal failures.")] = False,
     as_json: AsJson = False,
     monitor_url: MonitorUrl = None,
     key_file: KeyFile = None,
@@ -69,8 +69,10 @@ def list_letters(
     """
     wanted_state = None if state is StateChoice.ALL else state.value
     if summary and (type_name or group or correlation_id or before or wanted_state is None):
-        raise typer.BadParameter("goes with --state (one) and --queue only", param_hint="--summary")
-    with Monitor.at(monitor_url, key_file) as monitor:
+        raise typer.BadParameter(
+            "--summary goes only with --queue and --state (one state)", param_hint="--summary"
+        )
+    with MonitorClient.at(monitor_url, key_file) as monitor:
         if summary:
             _list_groups(monitor, wanted_state, queue, as_json=as_json)
             return
@@ -103,7 +105,7 @@ def show(
 
         brandctl dead-letters show 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10
     """
-    with Monitor.at(monitor_url, key_file) as monitor:
+    with MonitorClient.at(monitor_url, key_file) as monitor:
         letter = monitor.full(dead)
     if as_json:
         print_json(letter)
@@ -115,7 +117,7 @@ app.command()(replay)
 app.command()(discard)
 
 
-def _list_groups(monitor: Monitor, state: str | None, queue: str | None, *, as_json: bool) -> None:
+def _list_groups(monitor: MonitorClient, state: str | None, queue: str | None, *, as_json: bool) -> None:
     groups = monitor.summary(state=state, queue=queue)
     if as_json:
         print_json({"groups": groups})

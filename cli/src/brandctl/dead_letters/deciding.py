@@ -17,17 +17,24 @@ from brandctl.dead_letters.arguments import (
     Yes,
     who,
 )
-from brandctl.dead_letters.bulk import Deed, go_through, matching
-from brandctl.dead_letters.monitor import MAX_BULK, Decision, Monitor, MonitorUrl, Outcome, Selection
+from brandctl.dead_letters.bulk import BulkAction, go_through, matching
+from brandctl.dead_letters.monitor import (
+    MAX_BULK,
+    DeadLetterSelection,
+    DecisionNote,
+    MonitorClient,
+    MonitorUrl,
+    ReplayOutcome,
+)
 from brandctl.short_ids import parse_reference
 from brandctl.terminal import note, print_json
 
 _FIRST_PAUSE: Final = 0.2
 _LONGEST_PAUSE: Final = 5.0
 _TOLD_ONE_BY_ONE: Final = 20
-"""Of more than so many, numbers are told, and only those that did not end well one by one."""
-_REPLAY: Final = Deed("replay", "replayed")
-_DISCARD: Final = Deed("discard", "discarded")
+"""With more than this, the report has counts, and single lines only for those that did not end well."""
+_REPLAY: Final = BulkAction("replay", "replayed")
+_DISCARD: Final = BulkAction("discard", "discarded")
 
 
 def replay(
@@ -38,16 +45,16 @@ def replay(
     group: Group = None,
     queue: Queue = None,
     type_name: TypeName = None,
-    reason: Annotated[str | None, typer.Option(help="Why now; kept with it.")] = None,
+    reason: Annotated[str | None, typer.Option(help="Reason, stored with the decision.")] = None,
     by: By = None,
     yes: Yes = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until each is resolved or dead again.")] = False,
-    timeout: Annotated[float, typer.Option(min=0.1, help="With --wait: at most so many seconds.")] = 120.0,
+    timeout: Annotated[float, typer.Option(min=0.1, help="With --wait: the most seconds to wait.")] = 120.0,
     as_json: AsJson = False,
     monitor_url: MonitorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Sends dead messages again, to the queue each died in. Do it once the cause is gone.
+    """Sends dead messages to their queues again. Do it once the cause is gone.
 
     A replay is a new message of the same chain. Its dead letter is resolved when the consumer has handled it; if it
     dies again, a new dead letter takes the old one's place. With --wait, exit code 0 means that all were handled.
@@ -60,9 +67,9 @@ def replay(
         brandctl dead-letters replay --all --type content.publish --yes --json
     """
     selection = _selection(dead, queue, type_name, group, everything=everything)
-    decision = Decision(who(by), (reason or "").strip() or None)
+    decision = DecisionNote(who(by), (reason or "").strip() or None)
     refused: dict[str, str] = {}
-    with Monitor.at(monitor_url, key_file) as monitor:
+    with MonitorClient.at(monitor_url, key_file) as monitor:
         if selection is None:
             started, refused = _each(dead or [], lambda one: monitor.replay(one, decision))
         else:
@@ -80,7 +87,7 @@ def replay(
 
 
 def discard(
-    reason: Annotated[str, typer.Option(help="Why it need not be handled; kept with it.")],
+    reason: Annotated[str, typer.Option(help="Why it need not be handled, stored with the decision.")],
     dead: Annotated[
         list[str] | None, typer.Argument(metavar="[ID]...", parser=parse_reference, help="Ids out of `list`.")
     ] = None,
@@ -105,9 +112,9 @@ def discard(
     if not reason.strip():
         raise typer.BadParameter("say why", param_hint="--reason")
     selection = _selection(dead, queue, type_name, group, everything=everything)
-    decision = Decision(who(by), reason)
+    decision = DecisionNote(who(by), reason)
     refused: dict[str, str] = {}
-    with Monitor.at(monitor_url, key_file) as monitor:
+    with MonitorClient.at(monitor_url, key_file) as monitor:
         if selection is None:
             discarded, refused = _each(dead or [], lambda one: monitor.discard(one, decision))
         else:
@@ -134,13 +141,13 @@ def _selection(
     group: str | None,
     *,
     everything: bool,
-) -> Selection | None:
-    """Which ones; None if they are given by their ids."""
+) -> DeadLetterSelection | None:
+    """Returns the selection of the options; None if ids are given."""
     if bool(dead) == (everything or group is not None):
         raise typer.BadParameter("give ids, or --all, or --group", param_hint="ID")
     if dead and (queue or type_name):
         raise typer.BadParameter("go with --all", param_hint="--queue and --type")
-    return None if dead else Selection(queue, type_name, group)
+    return None if dead else DeadLetterSelection(queue, type_name, group)
 
 
 def _each(dead: Sequence[str], do: Callable[[str], Any]) -> tuple[list[str], dict[str, str]]:
@@ -154,12 +161,12 @@ def _each(dead: Sequence[str], do: Callable[[str], Any]) -> tuple[list[str], dic
     return done, refused
 
 
-def _wait(monitor: Monitor, started: Sequence[str], timeout: float) -> dict[str, Outcome]:
-    """Those that came to an end within `timeout` seconds."""
+def _wait(monitor: MonitorClient, started: Sequence[str], timeout: float) -> dict[str, ReplayOutcome]:
+    """Waits up to `timeout` seconds; returns id → outcome of the replays that ended."""
     deadline = time.monotonic() + timeout
     pause = _FIRST_PAUSE
     waiting = list(started)
-    ended: dict[str, Outcome] = {}
+    ended: dict[str, ReplayOutcome] = {}
     while True:
         for first in range(0, len(waiting), MAX_BULK):
             for outcome in monitor.outcomes(waiting[first : first + MAX_BULK]):
@@ -175,7 +182,7 @@ def _wait(monitor: Monitor, started: Sequence[str], timeout: float) -> dict[str,
         pause = min(pause * 1.5, _LONGEST_PAUSE)
 
 
-def _outcome(outcome: Outcome | None, *, waited: bool) -> str:
+def _outcome(outcome: ReplayOutcome | None, *, waited: bool) -> str:
     if outcome is None:
         return "waiting" if waited else "replaying"
     if outcome.died_again:
@@ -184,7 +191,7 @@ def _outcome(outcome: Outcome | None, *, waited: bool) -> str:
 
 
 def _replay_report(
-    outcomes: dict[str, str], refused: dict[str, str], ended: dict[str, Outcome]
+    outcomes: dict[str, str], refused: dict[str, str], ended: dict[str, ReplayOutcome]
 ) -> dict[str, Any]:
     def row(one: str, outcome: str) -> dict[str, Any]:
         replaced = str(ended[one].replaced_by) if outcome == "dead_again" else None
@@ -193,7 +200,9 @@ def _replay_report(
     return {"replayed": [row(*each) for each in outcomes.items()], "refused": _as_rows(refused)}
 
 
-def _report_replays(outcomes: dict[str, str], refused: dict[str, str], ended: dict[str, Outcome]) -> None:
+def _report_replays(
+    outcomes: dict[str, str], refused: dict[str, str], ended: dict[str, ReplayOutcome]
+) -> None:
     if len(outcomes) > _TOLD_ONE_BY_ONE:
         counts = Counter(outcomes.values())
         note(", ".join(f"{count:,} {_WORDS.get(outcome, outcome)}" for outcome, count in counts.items()))
@@ -211,7 +220,7 @@ _WORDS: Final = {
 }
 
 
-def _in_words(one: str, outcome: str, ended: Outcome | None) -> str:
+def _in_words(one: str, outcome: str, ended: ReplayOutcome | None) -> str:
     text = f"{one} {_WORDS.get(outcome, outcome)}"
     if outcome == "waiting":
         return f"{text}: look later with `brandctl dead-letters show {one}`"

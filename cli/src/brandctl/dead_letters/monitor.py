@@ -1,4 +1,4 @@
-"""The monitor's HTTP API, as an operator's command uses it."""
+"""Client of the monitor's API about dead letters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ MAX_BULK: Final = 500
 
 
 class DeadLetter(BaseModel):
-    """One dead message as the API shows it; fields that only `show` needs stay in the raw answer."""
+    """A dead letter of the API's answer; fields that only `show` needs stay in the raw answer."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -31,7 +31,7 @@ class DeadLetter(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class DeadLetterPage:
     items: list[dict[str, JsonValue]]
     next: str | None
     matching: int
@@ -42,8 +42,8 @@ class Page:
         return [DeadLetter.model_validate(item) for item in self.items]
 
 
-class Outcome(BaseModel):
-    """How a dead letter stands, after it was sent again."""
+class ReplayOutcome(BaseModel):
+    """The state of a dead letter after its replay."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -57,8 +57,8 @@ class Outcome(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """Who decided something, as they call themselves, and why."""
+class DecisionNote:
+    """The name of the person who decides, and the reason."""
 
     by: str
     why: str | None
@@ -68,18 +68,18 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
-    """Which open dead letters; None means any."""
+class DeadLetterSelection:
+    """A filter of open dead letters; None matches any value."""
 
     queue: str | None = None
     type_name: str | None = None
     group: str | None = None
     count: int = 0
-    """How many there were when somebody looked."""
+    """How many matched when they were counted."""
     until: str | None = None
-    """When that was."""
+    """The time of the count; later ones are left out."""
 
-    def of(self, count: int, *, until: str) -> "Selection":
+    def of(self, count: int, *, until: str) -> "DeadLetterSelection":
         return replace(self, count=count, until=until)
 
     @property
@@ -93,22 +93,24 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """Some of a selection, done."""
+class DecidedChunk:
+    """The decided part of a selection."""
 
     ids: list[str]
     next: str | None
-    """Where to go on; None if no more of them are open."""
+    """The cursor of the next chunk; None if no more are open."""
 
 
-class Monitor(ServiceClient):
+class MonitorClient(ServiceClient):
     """A client; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "monitor"
 
-    def page(self, **filters: str | int | bool | None) -> Page:
+    def page(self, **filters: str | int | bool | None) -> DeadLetterPage:
         answer = self._call("GET", "", params=filters)
-        return Page(answer["items"], answer["next"], answer["matching"], answer["open"], answer["now"])
+        return DeadLetterPage(
+            answer["items"], answer["next"], answer["matching"], answer["open"], answer["now"]
+        )
 
     def summary(self, **filters: str | None) -> list[dict[str, Any]]:
         groups: list[dict[str, Any]] = self._call("GET", "/summary", params=filters)["groups"]
@@ -117,31 +119,35 @@ class Monitor(ServiceClient):
     def full(self, dead: str) -> dict[str, Any]:
         return self._call("GET", f"/{quote(dead, safe='')}")
 
-    def outcomes(self, dead: Sequence[str]) -> list[Outcome]:
-        """How these stand, at most `MAX_BULK`."""
+    def outcomes(self, dead: Sequence[str]) -> list[ReplayOutcome]:
+        """Returns the outcomes of these replays, at most `MAX_BULK`."""
         answer = self._call("POST", "/outcomes", json={"ids": list(dead)})
-        return [Outcome.model_validate(one) for one in answer["outcomes"]]
+        return [ReplayOutcome.model_validate(one) for one in answer["outcomes"]]
 
-    def replay(self, dead: str, decision: Decision) -> DeadLetter:
+    def replay(self, dead: str, decision: DecisionNote) -> DeadLetter:
         answer = self._call("POST", f"/{quote(dead, safe='')}/replay", json=decision.body())
         return DeadLetter.model_validate(answer)
 
-    def replay_many(self, selection: Selection, decision: Decision, after: str | None, limit: int) -> Piece:
-        """Replays selected open ones, oldest first, beginning after the one named."""
+    def replay_many(
+        self, selection: DeadLetterSelection, decision: DecisionNote, after: str | None, limit: int
+    ) -> DecidedChunk:
+        """Replays selected open dead letters, oldest first, beginning after the given one."""
         answer = self._many("/replay", selection, decision, after, limit)
-        return Piece([replay["id"] for replay in answer["replays"]], answer["next"])
+        return DecidedChunk([replay["id"] for replay in answer["replays"]], answer["next"])
 
-    def discard(self, dead: str, decision: Decision) -> DeadLetter:
+    def discard(self, dead: str, decision: DecisionNote) -> DeadLetter:
         answer = self._call("POST", f"/{quote(dead, safe='')}/discard", json=decision.body())
         return DeadLetter.model_validate(answer)
 
-    def discard_many(self, selection: Selection, decision: Decision, after: str | None, limit: int) -> Piece:
-        """Discards selected open ones, oldest first, beginning after the one named."""
+    def discard_many(
+        self, selection: DeadLetterSelection, decision: DecisionNote, after: str | None, limit: int
+    ) -> DecidedChunk:
+        """Discards selected open dead letters, oldest first, beginning after the given one."""
         answer = self._many("/discard", selection, decision, after, limit)
-        return Piece(answer["ids"], answer["next"])
+        return DecidedChunk(answer["ids"], answer["next"])
 
     def _many(
-        self, path: str, selection: Selection, decision: Decision, after: str | None, limit: int
+        self, path: str, selection: DeadLetterSelection, decision: DecisionNote, after: str | None, limit: int
     ) -> dict[str, Any]:
         place = {"after": after} if after else {}
         return self._call("POST", path, json=selection.body() | decision.body() | place | {"limit": limit})
@@ -150,4 +156,4 @@ class Monitor(ServiceClient):
         return self._ask(method, f"/v1/dead-letters{path}", **request)
 
 
-MonitorUrl = Annotated[str | None, Monitor.address_option()]
+MonitorUrl = Annotated[str | None, MonitorClient.address_option()]

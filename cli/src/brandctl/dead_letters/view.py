@@ -1,4 +1,4 @@
-"""Dead letters on a terminal: a few lines for each; tab-separated lines where the output goes elsewhere."""
+"""Dead letters as text: a few lines for each on a terminal, tab-separated lines elsewhere."""
 
 import json
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _FACTS: Final = (
     "payload_bytes",
 )  # fmt: skip
 _TOLD_ALREADY: Final = "failure-"
-"""Headers whose names begin so are what the facts and the stack are made of."""
+"""Prefix of headers that the facts and the stack already show."""
 
 
 def show_list(console: Console, letters: Sequence[DeadLetter]) -> None:
@@ -101,12 +101,12 @@ def _section(console: Console, title: str, text: str) -> None:
 
 def _write(console: Console, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     for row in (headings, *rows):
-        # Past the console, which would turn tabs into spaces.
+        # Not through the console: it turns tabs into spaces.
         console.file.write("\t".join(printable(cell) for cell in row) + "\n")
 
 
 def _line(console: Console, first: str, *rest: tuple[str, str]) -> None:
-    """One line of the terminal, cut at its edge: a table of so much would break its cells into pieces of a few letters."""
+    """Prints one line, cut at the terminal's edge; a table would break such long cells into small pieces."""
     line = Text(printable(first))
     for text, style in rest:
         line.append("  ").append(printable(text), style=style)

@@ -1,1 +1,1 @@
-"""What goes out through the gateway: what it costs, and with which accounts."""
+"""Commands about the gateway: accounts, providers and spending."""

@@ -1,4 +1,4 @@
-"""`brandctl accounts`: other people's sites and networks, where articles, posts and notifications of brands go."""
+"""`brandctl accounts`: accounts at the sites and networks that articles, posts and notifications go to."""
 
 import json
 import sys
@@ -11,8 +11,8 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile
 from brandctl.errors import CommandError, UsageError
-from brandctl.gateway.client import Gateway, GatewayUrl
-from brandctl.gateway.loopback import CameBack, Loopback, pasted
+from brandctl.gateway.client import GatewayClient, GatewayUrl
+from brandctl.gateway.loopback import LoopbackListener, SignInCallback, pasted
 from brandctl.social.client import SocialUrl
 from brandctl.social.parked import tell_parked
 from brandctl.tables import show_table
@@ -21,11 +21,11 @@ from brandctl.terminal import note, print_json, printable
 app = typer.Typer(
     name="accounts",
     no_args_is_help=True,
-    help=f"""Accounts of brands with others: where articles, posts and notifications go.
+    help=f"""Connects accounts at sites and networks, for articles, posts and notifications.
 
-What is secret is read from standard input or a file, kept encrypted by the gateway, and never shown again.
+Secrets are read from standard input or a file. The gateway stores them encrypted and never shows them again.
 
-{Gateway.help()}
+{GatewayClient.help()}
 
 For example:
 
@@ -55,7 +55,7 @@ SECRETS: Final = {
     "wordpress": "password",
     "x": "access",
 }
-"""What is secret of each kind, as the gateway calls it; empty: nothing is."""
+"""Kind → the gateway's name of its secret; empty: the kind has none."""
 USERS: Final = {"bluesky": "identifier", "smtp": "user", "wordpress": "user"}
 PLACES: Final = {
     "ghost": "https://blog.acme.example",
@@ -63,10 +63,10 @@ PLACES: Final = {
     "webhook": "https://hooks.acme.example/posts",
     "wordpress": "https://acme.example",
 }
-"""Kinds of which nobody but the user knows where they are, with an example."""
+"""Kinds that need an address from the user → an example."""
 MAY_HAVE_NONE: Final = frozenset({"smtp", "webhook"})
 NOT_ASKED: Final = frozenset({"indexnow", "webhook"})
-"""Kinds that take messages and no questions."""
+"""Kinds that accept messages but have no request to check them with."""
 LOGINS: Final = frozenset({"instagram", "linkedin", "threads", "x"})
 Kind = Annotated[
     Literal[
@@ -91,21 +91,19 @@ Kind = Annotated[
 LoginKind = Annotated[
     Literal["instagram", "linkedin", "threads", "x"], typer.Argument(metavar="instagram|linkedin|threads|x")
 ]
-Name = Annotated[str, typer.Argument(help="As `list` shows it.")]
-SecretFile = Annotated[
-    Path, typer.Option(help="File that holds what is secret; - is standard input.", allow_dash=True)
-]
+Name = Annotated[str, typer.Argument(help="Name of the account, as in `list`.")]
+SecretFile = Annotated[Path, typer.Option(help="File with the secret; - is standard input.", allow_dash=True)]
 
 
 @app.command("list")
 def list_accounts(
-    brand: Annotated[str | None, typer.Option(help="Those that this brand may use.")] = None,
+    brand: Annotated[str | None, typer.Option(help="Only those that this brand may use.")] = None,
     as_json: AsJson = False,
     gateway_url: GatewayUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Lists what is connected, and how it stands; exit code 1 if nothing is."""
-    with Gateway.at(gateway_url, key_file) as gateway:
+    """Lists connected accounts with their state; exit code 1 if there are none."""
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         found = gateway.call("GET", "/accounts", brand=brand)
     if as_json:
         print_json(found)
@@ -134,8 +132,8 @@ def list_accounts(
 def show(
     name: Name, as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None
 ) -> None:
-    """Shows an account: how it stands, what may be done with it, until when. Never what is secret."""
-    with Gateway.at(gateway_url, key_file) as gateway:
+    """Shows an account's state, permissions and expiry, but never its secret."""
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         found = gateway.call("GET", _path(name))
     _show(found, as_json=as_json)
 
@@ -144,47 +142,52 @@ def show(
 def connect(
     kind: Kind,
     name: Annotated[str | None, typer.Option(help="What it is called.", show_default="its kind")] = None,
-    brand: Annotated[
-        list[str] | None, typer.Option(help="A brand that may use it; several by several of them.")
-    ] = None,
+    brand: Annotated[list[str] | None, typer.Option(help="A brand that may use it; repeat for more.")] = None,
     all_brands: Annotated[
         bool,
         typer.Option("--all-brands", help="Every brand may use it, and so may operators' notifications."),
     ] = False,
     url: Annotated[str | None, typer.Option(help="Address of the site, server or receiver.")] = None,
-    user: Annotated[str | None, typer.Option(help="Who logs in there: a user's name or a handle.")] = None,
+    user: Annotated[str | None, typer.Option(help="User name or handle at the site.")] = None,
     setting: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Another setting: chat=@acme, per_minute=30."),
     ] = None,
     secret_file: SecretFile = _STDIN,
     no_secret: Annotated[
-        bool, typer.Option("--no-secret", help="There is none, or of a webhook: make one and show it once.")
+        bool,
+        typer.Option(
+            "--no-secret", help="The account has no secret; for a webhook: make one and show it once."
+        ),
     ] = False,
-    keep: Annotated[bool, typer.Option("--keep", help="Change brands and settings alone.")] = False,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Change only brands and settings; keep the secret.")
+    ] = False,
     token: Annotated[
-        bool, typer.Option("--token", help="Give an access token instead of logging in with the provider.")
+        bool, typer.Option("--token", help="Give an access token instead of logging in at the provider.")
     ] = False,
     paste: Annotated[
         bool,
-        typer.Option("--paste", help="Log in with a browser elsewhere, and paste the address it ends at."),
+        typer.Option(
+            "--paste", help="Log in with a browser elsewhere and paste the address that it ends at."
+        ),
     ] = False,
     port: Annotated[
-        int, typer.Option(help="Of this machine, where the browser comes back to; 0: any that is free.")
+        int, typer.Option(help="Port of this machine that the browser returns to; 0: any free port.")
     ] = 8976,
     redirect_uri: Annotated[
         str | None,
-        typer.Option(help="Where it is sent back to, with --paste, as registered with the provider."),
+        typer.Option(help="With --paste: the redirect address registered with the provider."),
     ] = None,
     as_json: AsJson = False,
     gateway_url: GatewayUrl = None,
     social_url: SocialUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Connects an account, or changes it: what is not named stays as it is. Then it is looked at.
+    """Connects an account, or changes the given options of one, and then checks it.
 
-    X, LinkedIn, Instagram and Threads are logged in with, by a browser, which comes back to http://127.0.0.1:8976/callback: register that
-    address with the provider. Instagram and Threads take https:// alone: give yours with --paste --redirect-uri.
+    X, LinkedIn, Instagram and Threads take a log-in by browser, which returns to http://127.0.0.1:8976/callback: register that
+    address with the provider. Instagram and Threads accept only https:// addresses: give yours with --paste --redirect-uri.
 
     For example:
 
@@ -194,18 +197,18 @@ def connect(
         brandctl accounts connect mastodon --keep --brand acme --brand other
     """
     name = name or kind
-    with Gateway.at(gateway_url, key_file) as gateway:
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         listed = gateway.call("GET", "/accounts")["items"]
         before = next((each for each in listed if each["name"] == name and each["kind"] == kind), None)
         brands = ["*"] if all_brands else (brand or (before["brands"] if before else []))
         if not brands:
-            raise UsageError("say which brands may use it: --brand acme, or --all-brands")
+            raise UsageError("no brand may use it: give --brand acme, or --all-brands")
         known = (
             {each: value for each, value in before["settings"].items() if value is not None} if before else {}
         )
         settings = known | _settings(url, setting or ())
         if kind in PLACES and "url" not in settings:
-            raise UsageError(f"say where it is: --url, such as {PLACES[kind]}")
+            raise UsageError(f"the address is missing: give --url, such as {PLACES[kind]}")
         body: dict[str, Any] = {"kind": kind, "brands": brands, "settings": settings}
         made = None
         if kind in LOGINS and not (token or keep):
@@ -219,7 +222,7 @@ def connect(
     if as_json:
         print_json(found | ({"secret": made} if made else {}))
     elif made:
-        # To standard output alone, and once.
+        # Only to standard output, and only once.
         typer.echo(printable(made))
         note("The signing secret is above; the receiver checks signatures with it. It is not shown again.")
     _tell(found, was_asked=was_asked)
@@ -231,8 +234,8 @@ def connect(
 def check(
     name: Name, as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None
 ) -> None:
-    """Looks at an account now; exit code 1 if it does not work."""
-    with Gateway.at(gateway_url, key_file) as gateway:
+    """Checks an account now; exit code 1 if it does not work."""
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         found, was_asked = _checked(gateway, name)
     if as_json:
         print_json(found)
@@ -243,8 +246,8 @@ def check(
 def disconnect(
     name: Name, as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None
 ) -> None:
-    """Forgets an account and its credentials. What was posted stays where it is."""
-    with Gateway.at(gateway_url, key_file) as gateway:
+    """Removes an account and its credentials. Published posts stay where they are."""
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         gateway.call("DELETE", _path(name))
     if as_json:
         print_json({"disconnected": name})
@@ -253,8 +256,8 @@ def disconnect(
 
 @app.command("erased")
 def list_erased(as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None) -> None:
-    """Lists accounts that went with an erased brand and can be given back for a week."""
-    with Gateway.at(gateway_url, key_file) as gateway:
+    """Lists accounts of erased brands, which can be restored for a week."""
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         items = gateway.call("GET", "/erasures")["items"]
     if as_json:
         print_json(items)
@@ -270,49 +273,49 @@ def list_erased(as_json: AsJson = False, gateway_url: GatewayUrl = None, key_fil
 
 @app.command()
 def restore(
-    erasure: Annotated[str, typer.Argument(metavar="ERASURE", help="Its id: `brandctl accounts erased`.")],
+    erasure: Annotated[str, typer.Argument(metavar="ERASURE", help="Id from `brandctl accounts erased`.")],
     as_json: AsJson = False,
     gateway_url: GatewayUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Gives back the accounts that an erasure took, for when the brand is not to be erased."""
-    with Gateway.at(gateway_url, key_file) as gateway:
+    """Restores the accounts that an erasure removed."""
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         done = gateway.call("POST", f"/erasures/{quote(erasure, safe='')}/restore")
     if as_json:
         print_json(done)
     restored, taken = done["restored"], done["name_taken"]
     note(f"connected again: {', '.join(restored) or 'none'}")
     if taken:
-        note(f"another account is called so now: {', '.join(taken)}; disconnect it, then restore again")
+        note(f"another account has this name now: {', '.join(taken)}; disconnect it, then restore again")
 
 
 @app.command()
 def rotate(
     name: Name, as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None
 ) -> None:
-    """Gives a webhook another signing secret, shown once. Until the next time, messages are signed with the one before, too."""
-    with Gateway.at(gateway_url, key_file) as gateway:
+    """Gives a webhook a new signing secret, shown once. Messages carry signatures by the new and the previous secret."""
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         made = gateway.call("POST", f"{_path(name)}/rotate")
     if as_json:
         print_json(made)
     else:
         typer.echo(printable(made["secret"]))
-    note("Give it to the receiver. Once he has it, rotating again ends the one before.")
+    note("Give it to the receiver. Then rotate again to end the previous secret.")
 
 
 @app.command("app")
 def set_app(
     kind: LoginKind,
     client_id: Annotated[
-        str | None, typer.Option(help="As the provider shows it; left out: shows what is known.")
+        str | None, typer.Option(help="Id at the provider; without it, the command shows the app.")
     ] = None,
     scope: Annotated[
         list[str] | None,
-        typer.Option(help="What is asked for; repeat for several.", show_default="what posting takes"),
+        typer.Option(help="A permission to request; repeat for more.", show_default="what posting takes"),
     ] = None,
     secret_file: SecretFile = _STDIN,
     no_secret: Annotated[
-        bool, typer.Option("--no-secret", help="The app has none: a public client.")
+        bool, typer.Option("--no-secret", help="The app is a public client without a secret.")
     ] = False,
     authorize_url: Annotated[str | None, typer.Option(hidden=True)] = None,
     token_url: Annotated[str | None, typer.Option(hidden=True)] = None,
@@ -320,7 +323,7 @@ def set_app(
     gateway_url: GatewayUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Says what a provider knows this installation by, once for each kind: its app's client id, and its secret on standard input.
+    """Sets the app that this installation is registered as at a provider: its client id, and its secret on standard input.
 
     For example:
 
@@ -330,8 +333,8 @@ def set_app(
     """
     if client_id is None:
         if scope or no_secret or secret_file != _STDIN:
-            raise UsageError("say the --client-id, too: an app is set as a whole")
-        with Gateway.at(gateway_url, key_file) as gateway:
+            raise UsageError("--client-id is missing: an app is set as a whole")
+        with GatewayClient.at(gateway_url, key_file) as gateway:
             _show_app(gateway.call("GET", f"/account-apps/{kind}"), as_json=as_json)
         return
     body: dict[str, Any] = {"client_id": client_id}
@@ -340,20 +343,20 @@ def set_app(
     body |= {"scopes": scope} if scope else {}
     body |= {"authorize_url": authorize_url} if authorize_url else {}
     body |= {"token_url": token_url} if token_url else {}
-    with Gateway.at(gateway_url, key_file) as gateway:
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         gateway.call("PUT", f"/account-apps/{kind}", body)
     if as_json:
         print_json({"kind": kind, "client_id": client_id})
-    note(f"{kind} is asked as {client_id}; now `brandctl accounts connect {kind}`")
+    note(f"the app {client_id} is set for {kind}; now `brandctl accounts connect {kind}`")
 
 
 def _show_app(found: dict[str, Any], *, as_json: bool) -> None:
-    """Raises CommandError: there is none."""
+    """Prints the app; raises CommandError if there is none."""
     if as_json:
         print_json(found)
     if found["client_id"] is None:
         raise CommandError(
-            f"{found['kind']} knows no app of ours: brandctl accounts app {found['kind']} --client-id ID"
+            f"no app is set for {found['kind']}: brandctl accounts app {found['kind']} --client-id ID"
         )
     if as_json:
         return
@@ -368,15 +371,21 @@ def _show_app(found: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _log_in(
-    gateway: Gateway, name: str, body: dict[str, Any], *, port: int, paste: bool, redirect_uri: str | None
+    gateway: GatewayClient,
+    name: str,
+    body: dict[str, Any],
+    *,
+    port: int,
+    paste: bool,
+    redirect_uri: str | None,
 ) -> None:
-    with Loopback(0 if redirect_uri else port) as loopback:
+    with LoopbackListener(0 if redirect_uri else port) as loopback:
         home = redirect_uri or loopback.redirect_uri
         begun = gateway.call("POST", f"{_path(name)}/authorizations", body | {"redirect_uri": home})
         note("Log in here, with a browser:")
         typer.echo(printable(begun["authorize_url"]), err=True)
         state: str = begun["state"]
-        back: CameBack = pasted(state) if paste else loopback.wait(state)
+        back: SignInCallback = pasted(state) if paste else loopback.wait(state)
     gateway.call("POST", f"{_path(name)}/authorizations/complete", {"code": back.code, "state": back.state})
 
 
@@ -385,12 +394,12 @@ def _settings(url: str | None, given: Sequence[str]) -> dict[str, Any]:
     for each in given:
         option, equals, text = each.partition("=")
         if not equals or not option:
-            raise UsageError(f"--set {each}: write NAME=VALUE, as in chat=@acme")
+            raise UsageError(f"--set {each}: write NAME=VALUE, such as chat=@acme")
         try:
             value = json.loads(text)
         except ValueError:
             value = text
-        # Numbers of chats and pages are names, not figures.
+        # Ids of chats and pages are texts, even if they are digits.
         settings[option] = text if isinstance(value, int) and option in {"chat", "organization"} else value
     return settings
 
@@ -398,9 +407,9 @@ def _settings(url: str | None, given: Sequence[str]) -> dict[str, Any]:
 def _credentials(kind: str, user: str | None, file: Path, *, no_secret: bool) -> dict[str, str]:
     if (user is None) != (kind not in USERS) and not (kind == "smtp" and no_secret):
         told = (
-            f"say who logs in, its {USERS[kind]}: --user"
+            f"the {USERS[kind]} is missing: give --user"
             if user is None
-            else f"{kind} knows no user: leave out --user"
+            else f"{kind} has no user: leave out --user"
         )
         raise UsageError(told)
     who = {} if user is None else {USERS[kind]: user}
@@ -409,7 +418,7 @@ def _credentials(kind: str, user: str | None, file: Path, *, no_secret: bool) ->
     if not no_secret:
         return who | {SECRETS[kind]: _read(file, SECRETS[kind])}
     if kind not in MAY_HAVE_NONE:
-        raise UsageError(f"{kind} cannot be connected without its {SECRETS[kind]}")
+        raise UsageError(f"{kind} needs its {SECRETS[kind]}: give it on standard input or with --secret-file")
     return who
 
 
@@ -424,7 +433,7 @@ def _read(file: Path, what: str) -> str:
     else:
         secret = sys.stdin.read().strip()
     if not secret:
-        raise UsageError(f"no {what} was given: hand it over on standard input or with --secret-file")
+        raise UsageError(f"no {what} was given: give it on standard input or with --secret-file")
     return secret
 
 
@@ -449,15 +458,15 @@ def _show(found: dict[str, Any], *, as_json: bool) -> None:
     show_table(("", ""), [(label, value) for label, value in told.items() if value])
 
 
-def _checked(gateway: Gateway, name: str) -> tuple[dict[str, Any], bool]:
-    """The account as it stands after a look at it, and whether its own side could be asked: if not, it stands as it stood."""
+def _checked(gateway: GatewayClient, name: str) -> tuple[dict[str, Any], bool]:
+    """Checks an account; returns it, and whether its site answered. Without an answer its state stays."""
     before = gateway.call("GET", _path(name))["checked_at"]
     found = gateway.call("POST", f"{_path(name)}/check")
     return found, found["checked_at"] != before
 
 
 def _tell(found: dict[str, Any], *, was_asked: bool) -> None:
-    """Raises CommandError: it does not work, or nobody knows."""
+    """Prints the result of a check; raises CommandError if the account does not work or its state is unknown."""
     who = f" as {found['label']}" if found["label"] else ""
     match found["state"]:
         case "ok" | "expiring" if not was_asked:
@@ -466,9 +475,7 @@ def _tell(found: dict[str, Any], *, was_asked: bool) -> None:
                 f"{found['name']} is connected{who}, but did not answer now; it did at {seen} UTC"
             )
         case "ok" if found["kind"] in NOT_ASKED:
-            note(
-                f"{found['name']} is connected; whether it is right shows when the first message is sent there"
-            )
+            note(f"{found['name']} is connected; the first message will show whether it works")
         case "ok":
             note(f"{found['name']} is connected{who}, and works")
         case "expiring":

@@ -1,4 +1,4 @@
-"""Waiting on this machine for a browser that comes back from a provider (RFC 8252, section 7.3), or having its address pasted."""
+"""Receives the result of a log-in at a provider: by a loopback listener (RFC 8252, section 7.3), or a pasted address."""
 
 import os
 import time
@@ -14,24 +14,24 @@ from brandctl.errors import CommandError, UsageError
 
 PATH: Final = "/callback"
 _WITHIN_SECONDS: Final = 600.0
-"""As long as the gateway keeps the log-in."""
+"""The gateway keeps a log-in for as long."""
 
 
 @dataclass(frozen=True, slots=True)
-class CameBack:
-    """What a provider sent along."""
+class SignInCallback:
+    """The code and the state that a provider sends with the redirect."""
 
     code: str
     state: str
 
 
-class Loopback:
+class LoopbackListener:
     """Listens on this machine alone; use it as a context manager.
 
-    In a container, `BRANDCTL_CALLBACK_HOST` says on which of its addresses. A port of 127.0.0.1 of the machine leads there.
+    In a container, `BRANDCTL_CALLBACK_HOST` names the address to listen on; a port of the machine's 127.0.0.1 leads there.
 
     Args:
-        port: 0 for any that is free.
+        port: 0: any free port.
 
     Raises:
         UsageError: the port is taken.
@@ -40,10 +40,10 @@ class Loopback:
     def __init__(self, port: int) -> None:
         try:
             host = os.environ.get("BRANDCTL_CALLBACK_HOST") or "127.0.0.1"
-            self._server = _Server((host, port), _Handler)
+            self._server = _CallbackServer((host, port), _CallbackHandler)
         except OSError as error:
             raise UsageError(
-                f"port {port} is taken: give another one with --port, as it is registered with the provider"
+                f"port {port} is taken: give another one with --port, as registered with the provider"
             ) from error
 
     @property
@@ -56,56 +56,56 @@ class Loopback:
     def __exit__(self, *_: object) -> None:
         self._server.server_close()
 
-    def wait(self, state: str) -> CameBack:
-        """What the browser brings back.
+    def wait(self, state: str) -> SignInCallback:
+        """Waits for the browser's redirect and returns its contents.
 
         Raises:
-            CommandError: the provider refused, or nobody came.
+            CommandError: the provider refused, or no browser came in time.
         """
         deadline = time.monotonic() + _WITHIN_SECONDS
         self._server.timeout = 1.0
         while self._server.query is None:
             if time.monotonic() > deadline:
-                raise CommandError("Nobody came back within ten minutes; begin again.")
+                raise CommandError("The browser did not return within ten minutes; run the command again.")
             self._server.handle_request()
         return read(self._server.query, state)
 
 
-def pasted(state: str) -> CameBack:
-    """What stands in the address that a browser ended at, which somebody pastes.
+def pasted(state: str) -> SignInCallback:
+    """Asks for the address that the browser ended at and returns its contents.
 
     Raises:
-        CommandError: it is no such address, or the provider refused.
+        CommandError: the address has no code, or the provider refused.
     """
     address = str(typer.prompt("The address that your browser was sent to", err=True)).strip()
     return read(urlsplit(address).query, state)
 
 
-def read(query: str, state: str) -> CameBack:
-    """What a query says.
+def read(query: str, state: str) -> SignInCallback:
+    """Parses the query of a redirect.
 
     Raises:
-        CommandError: the provider refused, it is of another log-in, or there is no code.
+        CommandError: the provider refused, the query belongs to another log-in, or has no code.
     """
     found = {name: values[0] for name, values in parse_qs(query).items()}
     if "error" in found:
         why = found.get("error_description") or found["error"]
         raise CommandError(f"The provider refused: {why[:300]}")
     if found.get("state") != state:
-        raise CommandError("This address is of another log-in: begin again, and use the newest one.")
-    if not found.get("code"):
         raise CommandError(
-            "There is no code in this address: paste the whole of it, with what is behind the ?."
+            "This address belongs to another log-in: run the command again and use the newest address."
         )
-    return CameBack(found["code"], state)
+    if not found.get("code"):
+        raise CommandError("This address has no code: paste all of it, including the part after the “?”.")
+    return SignInCallback(found["code"], state)
 
 
-class _Server(HTTPServer):
+class _CallbackServer(HTTPServer):
     query: str | None = None
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
+class _CallbackHandler(BaseHTTPRequestHandler):
+    server: _CallbackServer
 
     def do_GET(self) -> None:
         address = urlsplit(self.path)
@@ -120,10 +120,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
-        # The address has the code in it.
+        # The address contains the code.
         self.send_header("Referrer-Policy", "no-referrer")
         self.end_headers()
         self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
-        """Nothing: the address has the code in it."""
+        """Logs nothing, since the address contains the code."""

@@ -1,4 +1,4 @@
-"""`brandctl providers`: connecting those that the gateway asks, with keys that go in and never come out."""
+"""`brandctl providers`: search engines and models that the gateway pays, and their keys."""
 
 import sys
 from pathlib import Path
@@ -9,18 +9,18 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile
 from brandctl.errors import CommandError, UsageError
-from brandctl.gateway.client import Gateway, GatewayUrl
+from brandctl.gateway.client import GatewayClient, GatewayUrl
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
 
 app = typer.Typer(
     name="providers",
     no_args_is_help=True,
-    help=f"""Searches and models that the gateway may ask, and with which keys.
+    help=f"""Connects the search engines and models that the gateway may call, with their keys.
 
-A key is read from standard input or a file, and kept encrypted; nothing ever shows it again but its last four characters.
+A key is read from standard input or a file and stored encrypted; only its last four characters are shown again.
 
-{Gateway.help()}
+{GatewayClient.help()}
 
 For example:
 
@@ -37,8 +37,8 @@ Kind = Annotated[Literal["brave", "searxng", "model"], typer.Argument(metavar="b
 
 @app.command("list")
 def list_providers(as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None) -> None:
-    """Lists what is connected; exit code 1 if nothing is."""
-    with Gateway.at(gateway_url, key_file) as gateway:
+    """Lists the connected providers; exit code 1 if there are none."""
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         found = gateway.call("GET", "/providers")
     if as_json:
         print_json(found)
@@ -64,7 +64,7 @@ def list_providers(as_json: AsJson = False, gateway_url: GatewayUrl = None, key_
             ],
         )
     if not found["items"]:
-        raise CommandError("Nothing is connected: nothing leaves this machine.")
+        raise CommandError("No provider is connected: nothing leaves this machine.")
 
 
 @app.command()
@@ -72,33 +72,35 @@ def connect(
     kind: Kind,
     name: Annotated[str | None, typer.Option(help="What it is called.", show_default="its kind")] = None,
     url: Annotated[
-        str | None, typer.Option(help="Its address; a model's ends before /chat/completions.")
+        str | None,
+        typer.Option(help="Address of the provider; for a model, the part before /chat/completions."),
     ] = None,
     model: Annotated[str | None, typer.Option(help="The model, as its provider calls it.")] = None,
-    price: Annotated[str | None, typer.Option(help="Dollars for a search.")] = None,
-    read_price: Annotated[str | None, typer.Option(help="Dollars for a million tokens read.")] = None,
-    written_price: Annotated[str | None, typer.Option(help="Dollars for a million tokens written.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="Tokens that an answer may have.")] = None,
+    price: Annotated[str | None, typer.Option(help="Dollars per search.")] = None,
+    read_price: Annotated[str | None, typer.Option(help="Dollars per million tokens read.")] = None,
+    written_price: Annotated[str | None, typer.Option(help="Dollars per million tokens written.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="The most tokens of an answer.")] = None,
     max_tokens_field: Annotated[
-        str | None, typer.Option(help="What the provider calls that: max_tokens or max_completion_tokens.")
+        str | None,
+        typer.Option(help="The provider's name for that limit: max_tokens or max_completion_tokens."),
     ] = None,
     per_minute: Annotated[int | None, typer.Option(help="Requests a minute.")] = None,
     together: Annotated[
-        int | None, typer.Option(help="Of these, so many may come at the same moment.")
+        int | None, typer.Option(help="How many of these may come at the same moment.")
     ] = None,
     brand_per_minute: Annotated[int | None, typer.Option(help="Requests a minute for one brand.")] = None,
-    at_once: Annotated[int | None, typer.Option(help="Requests under way at a time.")] = None,
-    seconds: Annotated[float | None, typer.Option(help="That one answer may take.")] = None,
+    at_once: Annotated[int | None, typer.Option(help="The most requests at a time.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="The most seconds for an answer.")] = None,
     api_key_file: Annotated[
         Path, typer.Option(help="File that holds the provider's key; - is standard input.", allow_dash=True)
     ] = _STDIN,
     no_key: Annotated[bool, typer.Option("--no-key", help="It takes none.")] = False,
-    keep_key: Annotated[bool, typer.Option("--keep-key", help="Change settings alone.")] = False,
+    keep_key: Annotated[bool, typer.Option("--keep-key", help="Change only settings; keep the key.")] = False,
     as_json: AsJson = False,
     gateway_url: GatewayUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Connects a provider, or changes it: what is not named stays as it is. The next request uses it.
+    """Connects a provider, or changes the given options of one. The next request uses it.
 
     For example:
 
@@ -106,7 +108,7 @@ def connect(
         brandctl providers connect brave --keep-key --per-minute 600
     """
     if no_key and keep_key:
-        raise typer.BadParameter("give one of them", param_hint="--no-key and --keep-key")
+        raise typer.BadParameter("give only one of them", param_hint="--no-key and --keep-key")
     key = None if no_key or keep_key else _read_key(api_key_file)
     given = {
         "url": url,
@@ -123,7 +125,7 @@ def connect(
         "seconds": seconds,
     }
     name = name or kind
-    with Gateway.at(gateway_url, key_file) as gateway:
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         listed = gateway.call("GET", "/providers")["items"]
         before = next((each for each in listed if each["name"] == name and each["kind"] == kind), None)
         settings = (before["settings"] if before else {}) | {
@@ -140,13 +142,13 @@ def connect(
 
 @app.command()
 def disconnect(
-    name: Annotated[str, typer.Argument(help="As `list` shows it.")],
+    name: Annotated[str, typer.Argument(help="Name of the provider, as in `list`.")],
     as_json: AsJson = False,
     gateway_url: GatewayUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Forgets a provider and its key."""
-    with Gateway.at(gateway_url, key_file) as gateway:
+    """Removes a provider and its key."""
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         gateway.call("DELETE", f"/providers/{quote(name, safe='')}")
     if as_json:
         print_json({"disconnected": name})
@@ -155,8 +157,8 @@ def disconnect(
 
 @app.command()
 def rotate(as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None) -> None:
-    """Encrypts every key anew with the first of GATEWAY_KEYS, while requests go on. Then the others can be taken away."""
-    with Gateway.at(gateway_url, key_file) as gateway:
+    """Encrypts every stored key with the first of GATEWAY_KEYS, while requests go on. Then remove the others."""
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         answer = gateway.call("POST", "/providers/rotate")
     if as_json:
         print_json(answer)
@@ -175,7 +177,7 @@ def _read_key(file: Path) -> str:
         key = sys.stdin.read().strip()
     if not key:
         raise UsageError(
-            "no key was given: hand it over on standard input or with --api-key-file, or say --no-key or --keep-key"
+            "no key was given: give it on standard input or with --api-key-file, or add --no-key or --keep-key"
         )
     return key
 

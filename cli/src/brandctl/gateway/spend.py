@@ -1,4 +1,4 @@
-"""`brandctl spend`: what was spent and may be, the ledger, and the switch."""
+"""`brandctl spend`: spending, budgets, the ledger, and stopping."""
 
 from typing import Annotated, Any, Final
 from urllib.parse import quote
@@ -7,18 +7,18 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile
 from brandctl.errors import CommandError
-from brandctl.gateway.client import Gateway, GatewayUrl
+from brandctl.gateway.client import GatewayClient, GatewayUrl
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
 
 app = typer.Typer(
     name="spend",
-    help=f"""What was spent on searches and models, what may be, and stopping it.
+    help=f"""Shows and limits the spending on searches and models.
 
-Amounts are dollars; days and months are those of UTC. What a call may cost at most is set aside before it is made, and what
-it did cost is counted afterwards; where a cap has no room, work waits until the next day or month.
+Amounts are dollars; days and months are those of UTC. The most that a call may cost is set aside before the call, and its
+cost is counted afterwards. If a cap has no room, work waits until the next day or month.
 
-{Gateway.help()}
+{GatewayClient.help()}
 
 For example:
 
@@ -42,10 +42,10 @@ def spend(
     gateway_url: GatewayUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Without a command: what was spent today and this month, and what may be."""
+    """Without a command: shows the spending of today and this month, and the caps."""
     if context.invoked_subcommand is not None:
         return
-    with Gateway.at(gateway_url, key_file) as gateway:
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         _show(gateway.call("GET", "/spend", brand=brand), as_json=as_json)
 
 
@@ -57,8 +57,8 @@ def calls(
     gateway_url: GatewayUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """The ledger: every call that may have cost something, newest first."""
-    with Gateway.at(gateway_url, key_file) as gateway:
+    """Lists the ledger: every call that may have cost something, newest first."""
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         found = gateway.entries("/spend/calls", brand=brand, limit=limit)
     if as_json:
         print_json(found)
@@ -85,21 +85,23 @@ def calls(
 
 @app.command()
 def cap(
-    scope: Annotated[str, typer.Argument(metavar="BRAND", help="Slug of a brand; '*' is all together.")],
+    scope: Annotated[
+        str, typer.Argument(metavar="BRAND", help="Slug of a brand; '*' means all brands together.")
+    ],
     day: Annotated[str | None, typer.Option(help="Dollars a day.", show_default="as configured")] = None,
     month: Annotated[str | None, typer.Option(help="Dollars a month.", show_default="as configured")] = None,
     as_json: AsJson = False,
     gateway_url: GatewayUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Says how much a brand may spend; what is left out is as the gateway is configured.
+    """Sets how much a brand may spend; caps left out follow the gateway's configuration.
 
     For example:
 
         brandctl spend cap acme --day 5
         brandctl spend cap '*' --day 20 --month 200
     """
-    with Gateway.at(gateway_url, key_file) as gateway:
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         caps = f"/spend/caps/{quote(scope, safe='')}"
         _show(gateway.call("PUT", caps, {"day": day, "month": month}), as_json=as_json)
 
@@ -107,29 +109,29 @@ def cap(
 @app.command()
 def stop(
     brand: Brand = None,
-    why: Annotated[str, typer.Option(help="Told to whoever is refused.")] = "",
+    why: Annotated[str, typer.Option(help="Reason, which refused requests get.")] = "",
     as_json: AsJson = False,
     gateway_url: GatewayUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Spends nothing from now on. Work waits and goes on after `brandctl spend resume`; calls under way end."""
-    with Gateway.at(gateway_url, key_file) as gateway:
+    """Stops spending. Calls under way end; other work waits until `brandctl spend resume`."""
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         answer = gateway.call("POST", "/spend/stop", {"scope": brand or _ALL, "why": why})
     if as_json:
         print_json(answer)
-    note(f"spending {_of(brand)} is stopped; `brandctl spend resume` lets it go on")
+    note(f"spending {_of(brand)} is stopped; `brandctl spend resume` continues it")
 
 
 @app.command()
 def resume(
     brand: Brand = None, as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None
 ) -> None:
-    """Takes back `brandctl spend stop`."""
-    with Gateway.at(gateway_url, key_file) as gateway:
+    """Resumes spending after `brandctl spend stop`."""
+    with GatewayClient.at(gateway_url, key_file) as gateway:
         answer = gateway.call("POST", "/spend/resume", {"scope": brand or _ALL})
     if as_json:
         print_json(answer)
-    note(f"spending {_of(brand)} goes on")
+    note(f"spending {_of(brand)} continues")
 
 
 def _of(brand: str | None) -> str:
@@ -166,7 +168,7 @@ def _show(found: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _dollars(micros: int | None) -> str:
-    """Cents at least, and as many digits as there are."""
+    """Formats an amount with cents at least and all further digits."""
     if micros is None:
         return "no cap"
     whole, part = divmod(micros, _MICROS)

@@ -1,1 +1,1 @@
-"""Commands about keywords over all cycles, with what the services' databases know of each: no trace is needed."""
+"""Commands about the keywords of all cycles, from the services' databases, without traces."""

@@ -1,4 +1,4 @@
-"""What the services know of a keyword, as far as commands need it."""
+"""Clients of the APIs that know a keyword's history."""
 
 from http import HTTPStatus
 from typing import Any, Final
@@ -7,10 +7,10 @@ from brandctl.asking import ServiceClient, ServiceError
 from brandctl.listing import MOST_OF_A_PAGE
 
 MOST_LETTERS: Final = 1_000
-"""Dead letters of one keyword that are shown."""
+"""The most dead letters of one keyword."""
 
 
-class Keywords(ServiceClient):
+class KeywordsClient(ServiceClient):
     """A client of the orchestrator; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "orchestrator"
@@ -28,7 +28,7 @@ class Keywords(ServiceClient):
         return list(self._known(f"/v1/drafts/{content_id}/decisions").get("items", ()))
 
     def _known(self, path: str) -> dict[str, Any]:
-        """An empty object of what is not there yet, or not any more."""
+        """Sends a GET request; returns an empty object for 404 and 410."""
         try:
             return self._ask("GET", path)
         except ServiceError as error:
@@ -37,7 +37,7 @@ class Keywords(ServiceClient):
             raise
 
 
-class DeadLetters(ServiceClient):
+class DeadLettersClient(ServiceClient):
     """A client of the monitor; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "monitor"
@@ -45,7 +45,7 @@ class DeadLetters(ServiceClient):
     def of_keyword(
         self, correlation_id: str, keyword: str, content_id: str | None
     ) -> tuple[list[dict[str, Any]], bool]:
-        """Those of a cycle whose message names the keyword or its article, the latest first, and whether there are more than these.
+        """Returns a cycle's dead letters that name the keyword or its article, latest first, and whether there are more.
 
         At most `MOST_LETTERS` are read, page by page.
         """

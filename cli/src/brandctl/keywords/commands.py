@@ -1,4 +1,4 @@
-"""`brandctl keywords`: what became of a keyword, in whichever cycle it was."""
+"""`brandctl keywords`: the history of a keyword in all cycles."""
 
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -8,8 +8,8 @@ import typer
 from brandctl.access import AccessError
 from brandctl.asking import AsJson, KeyFile, ServiceError
 from brandctl.errors import CommandError
-from brandctl.keywords.clients import MOST_LETTERS, DeadLetters, Keywords
-from brandctl.keywords.story import Happening, tell
+from brandctl.keywords.clients import MOST_LETTERS, DeadLettersClient, KeywordsClient
+from brandctl.keywords.story import KeywordEvent, tell
 from brandctl.listing import Limit, Listing, OfBrand
 from brandctl.short_ids import is_id, shorten
 from brandctl.tables import show_table
@@ -18,9 +18,9 @@ from brandctl.terminal import note, out, print_json
 app = typer.Typer(
     name="keywords",
     no_args_is_help=True,
-    help=f"""Keywords over all cycles: find them, and read the story of one. No traces are needed for that.
+    help=f"""Lists the keywords of all cycles, and shows the history of one. It needs no traces.
 
-{Keywords.help()}
+{KeywordsClient.help()}
 
 For example:
 
@@ -28,10 +28,10 @@ For example:
     brandctl keywords show "cold brew" --brand acme
 """,
 )
-OrchestratorUrl = Annotated[str | None, Keywords.address_option()]
-MonitorUrl = Annotated[str | None, DeadLetters.address_option()]
+OrchestratorUrl = Annotated[str | None, KeywordsClient.address_option()]
+MonitorUrl = Annotated[str | None, DeadLettersClient.address_option()]
 MOST_CYCLES: Final = 10
-"""Cycles whose story `show` tells; the keyword may be in more."""
+"""The most cycles that `show` prints; the keyword may be in more."""
 
 _KEYWORDS: Final = Listing[dict[str, Any]](
     {
@@ -42,7 +42,7 @@ _KEYWORDS: Final = Listing[dict[str, Any]](
         "cycle": lambda each: str(each["cycle_id"]),
         "result": lambda each: str(each["published_url"] or each["reason"] or each["waits"] or ""),
     },
-    nothing="no such keyword in the cycles that are kept",
+    nothing="no such keyword in the stored cycles",
     colours={"completed": "green", "refused": "yellow", "needs_review": "yellow", "failed": "red"},
 )
 
@@ -51,51 +51,52 @@ _KEYWORDS: Final = Listing[dict[str, Any]](
 def list_keywords(
     brand: OfBrand = None,
     search: Annotated[
-        str | None, typer.Option(help="Those with this text in them.", show_default="all")
+        str | None, typer.Option(help="Only keywords that contain this text.", show_default="all")
     ] = None,
     state: Annotated[
-        str | None, typer.Option(help="Such as completed or failed.", show_default="in any state")
+        str | None,
+        typer.Option(help="Only this state, such as completed or failed.", show_default="in any state"),
     ] = None,
-    after: Annotated[str | None, typer.Option(help="Where the page before ended, as it says.")] = None,
+    after: Annotated[str | None, typer.Option(help="The cursor that the previous page printed.")] = None,
     limit: Limit = 50,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Lists keywords of all cycles that are kept, those of the latest cycle first.
+    """Lists the keywords of all stored cycles, latest cycle first.
 
     For example:
 
         brandctl keywords list --brand acme --search brew --state failed
     """
-    with Keywords.at(orchestrator_url, key_file) as keywords:
+    with KeywordsClient.at(orchestrator_url, key_file) as keywords:
         answer = keywords.page(brand=brand, q=search, state=state, after=after, limit=limit)
     _KEYWORDS.show(answer["items"], answer, as_json=as_json, more=answer["next"])
 
 
 @app.command()
 def show(
-    keyword: Annotated[str, typer.Argument(metavar="KEYWORD", help="As it was handed in.")],
+    keyword: Annotated[str, typer.Argument(metavar="KEYWORD", help="The keyword as submitted.")],
     brand: OfBrand = None,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     monitor_url: MonitorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Tells what happened to a keyword and when, from the databases: handed in by whom, its turn, research, writing, posts, its end.
+    """Shows the history of a keyword from the databases: submission, turn, research, writing, posts, end.
 
-    Retries, decisions and dead letters stand between them. A keyword that was handed in several times has a story for each cycle, the latest first. Exit code 1 if it is not known.
+    Retries, decisions and dead letters are included. A keyword of several cycles has a history for each, latest first. Exit code 1 if it is unknown.
 
     For example:
 
         brandctl keywords show "cold brew" --brand acme
     """
-    with Keywords.at(orchestrator_url, key_file) as keywords:
+    with KeywordsClient.at(orchestrator_url, key_file) as keywords:
         found = keywords.page(brand=brand, keyword=keyword, limit=MOST_CYCLES)
         items = found["items"]
         if not items:
             raise CommandError(
-                f"no cycle that is kept has the keyword {keyword!r}; brandctl keywords list --search finds others"
+                f"no stored cycle has the keyword {keyword!r}; brandctl keywords list --search finds others"
             )
         letters = _letters(items, monitor_url, key_file)
         stories = [
@@ -120,7 +121,7 @@ def show(
         note(f"There are more cycles with it; these are the latest {MOST_CYCLES}.")
 
 
-def _show_story(keyword: dict[str, Any], story: list[Happening]) -> None:
+def _show_story(keyword: dict[str, Any], story: list[KeywordEvent]) -> None:
     note(f"“{keyword['keyword']}” of {keyword['brand_slug']}, correlation_id {keyword['correlation_id']}")
     ids = [each.id for each in story if each.id is not None and is_id(each.id)]
     shown = shorten(ids) if out().is_terminal else {}
@@ -130,13 +131,15 @@ def _show_story(keyword: dict[str, Any], story: list[Happening]) -> None:
     )
 
 
-def _story(keywords: Keywords, item: dict[str, Any], letters: list[dict[str, Any]]) -> list[Happening]:
+def _story(
+    keywords: KeywordsClient, item: dict[str, Any], letters: list[dict[str, Any]]
+) -> list[KeywordEvent]:
     content_id = item["content_id"]
     if content_id is None:
         return tell(item, workflow={}, content={}, decisions=(), letters=letters)
     return tell(
         item,
-        # How an article was written that stood before is the story of another keyword.
+        # The writing of an earlier article belongs to another keyword's history.
         workflow={} if item["has_standing_article"] else keywords.workflow(content_id),
         content=keywords.content(content_id),
         decisions=keywords.decisions(content_id),
@@ -147,9 +150,9 @@ def _story(keywords: Keywords, item: dict[str, Any], letters: list[dict[str, Any
 def _letters(
     items: list[dict[str, Any]], monitor_url: str | None, key_file: Path | None
 ) -> list[list[dict[str, Any]]] | None:
-    """Of each keyword; None if the monitor cannot be asked, which is no reason to keep the rest back."""
+    """The dead letters of each keyword; None if the monitor cannot be reached, since the rest is still useful."""
     try:
-        with DeadLetters.at(monitor_url, key_file) as monitor:
+        with DeadLettersClient.at(monitor_url, key_file) as monitor:
             found = [
                 monitor.of_keyword(each["correlation_id"], each["keyword"], each["content_id"])
                 for each in items
@@ -163,7 +166,7 @@ def _letters(
 
 
 def _minute(moment: str | None, precision: str = "minutes") -> str:
-    """`2026-07-01 12:00`, or with seconds."""
+    """Formats a time as `2026-07-01 12:00`, or with seconds."""
     if moment is None:
         return ""
     return moment[: 16 if precision == "minutes" else 19].replace("T", " ")

@@ -1,4 +1,4 @@
-"""The story of one keyword: what happened to it and when, in the order of time. Pure: no I/O, no clock."""
+"""The history of one keyword: its events in the order of time. Pure: no I/O, no clock."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -10,23 +10,23 @@ ENDED: Final = frozenset({"completed", "refused", "rejected", "failed", "cancell
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
-    """Something that happened to a keyword."""
+class KeywordEvent:
+    """An event in a keyword's history."""
 
     at: str | None
-    """ISO 8601, UTC; None: the services keep no time of it."""
+    """ISO 8601, UTC; None: the services store no time."""
     what: str
     detail: str
     id: str | None = None
-    """Of what it is about, whole."""
+    """The whole id of the event's object."""
     id_of: str = "id"
-    """What has the id, as it is said before it."""
+    """The word before the id."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
     def told(self, shown: Mapping[str, str]) -> str:
-        """The detail, with the id as it is `shown`."""
+        """Returns the detail with the id in its `shown` form."""
         return _joined(self.detail, f"{self.id_of} {shown.get(self.id, self.id)}" if self.id else "")
 
 
@@ -37,18 +37,18 @@ def tell(
     content: Mapping[str, Any],
     decisions: Sequence[Mapping[str, Any]],
     letters: Sequence[Mapping[str, Any]],
-) -> list[Happening]:
-    """What the services' answers say of a keyword.
+) -> list[KeywordEvent]:
+    """Makes a keyword's history from the services' answers.
 
     Args:
         keyword: an item of `GET /v1/keywords`.
-        workflow: the answer about its writing; empty if there is none.
+        workflow: the answer about its workflow; empty if there is none.
         content: its article; empty if there is none.
-        decisions: what people decided about its article.
+        decisions: people's decisions about its article.
         letters: its dead letters.
 
     Returns:
-        What has a time, in the order of time; then what has none; at last how the keyword stands.
+        Events in the order of time, then events without a time, then the keyword's state.
     """
     happenings = [
         *_course(keyword),
@@ -56,10 +56,10 @@ def tell(
         *_article(content),
         *_further_targets(keyword),
         *(
-            Happening(each["at"], each["decision"], _joined(f"by {each['by']}", each["comment"]))
+            KeywordEvent(each["at"], each["decision"], _joined(f"by {each['by']}", each["comment"]))
             for each in decisions
         ),
-        *(Happening(each["failed_at"], "dead letter", _letter(each), each["id"]) for each in letters),
+        *(KeywordEvent(each["failed_at"], "dead letter", _letter(each), each["id"]) for each in letters),
         *_results(keyword),
     ]
     timed = sorted((each for each in happenings if each.at), key=lambda each: _moment(each.at))
@@ -67,10 +67,10 @@ def tell(
     return [*timed, *untimed, _last(keyword)]
 
 
-def _course(keyword: Mapping[str, Any]) -> Iterator[Happening]:
-    """How it went from one service to the next."""
+def _course(keyword: Mapping[str, Any]) -> Iterator[KeywordEvent]:
+    """The events of its way from service to service."""
     by = f"by {keyword['submitted_by']}" if keyword["submitted_by"] else ""
-    yield Happening(
+    yield KeywordEvent(
         keyword["accepted_at"],
         "handed in",
         _joined(by, f"priority {keyword['priority']}"),
@@ -84,61 +84,61 @@ def _course(keyword: Mapping[str, Any]) -> Iterator[Happening]:
         (times["writing_asked_at"], "sent to writers", ""),
     ):
         if at:
-            yield Happening(at, what, detail)
+            yield KeywordEvent(at, what, detail)
 
 
-def _last(keyword: Mapping[str, Any]) -> Happening:
-    """How it stands. What happened after its end, such as a post that a person approved, stands before it by its time."""
+def _last(keyword: Mapping[str, Any]) -> KeywordEvent:
+    """The event of its present state. Later events, such as an approved post, come before it by their time."""
     ended = keyword["state"] in ENDED
-    return Happening(
+    return KeywordEvent(
         keyword["times"]["ended_at"] or keyword["moved_at"] if ended else keyword["moved_at"],
         "ended" if ended else "now",
         _joined(keyword["state"], keyword.get("reason"), keyword.get("waits")),
     )
 
 
-def _writing(workflow: Mapping[str, Any]) -> Iterator[Happening]:
+def _writing(workflow: Mapping[str, Any]) -> Iterator[KeywordEvent]:
     for step in workflow.get("steps", ()):
         if step["finished_at"]:
             tokens = step.get("tokens")
             spent = f"{tokens['read']:,} tokens read, {tokens['written']:,} written" if tokens else ""
-            yield Happening(step["finished_at"], "step done", _joined(step["name"], spent))
+            yield KeywordEvent(step["finished_at"], "step done", _joined(step["name"], spent))
     if workflow.get("retried_at"):
-        yield Happening(
+        yield KeywordEvent(
             workflow["retried_at"], "retried", f"by {workflow['retried_by']}, {workflow['retries']} in all"
         )
     if workflow.get("cancelled_at"):
-        yield Happening(workflow["cancelled_at"], "cancelled", f"by {workflow['cancelled_by']}")
+        yield KeywordEvent(workflow["cancelled_at"], "cancelled", f"by {workflow['cancelled_by']}")
     if workflow.get("problem"):
-        yield Happening(workflow["last_sign_at"], "problem in writing", workflow["problem"])
+        yield KeywordEvent(workflow["last_sign_at"], "problem in writing", workflow["problem"])
 
 
-def _article(content: Mapping[str, Any]) -> Iterator[Happening]:
+def _article(content: Mapping[str, Any]) -> Iterator[KeywordEvent]:
     if not content:
         return
-    yield Happening(
+    yield KeywordEvent(
         content["created_at"],
         "article stored",
         f"“{content['title']}”, {content['word_count']} words",
         content["content_id"],
     )
     if sources := content["sources"]:
-        yield Happening(content["created_at"], "sources", "; ".join(_source(each) for each in sources))
+        yield KeywordEvent(content["created_at"], "sources", "; ".join(_source(each) for each in sources))
     if content.get("taken_down_at"):
-        yield Happening(content["taken_down_at"], "taken down", "; ".join(content["held_for"]))
+        yield KeywordEvent(content["taken_down_at"], "taken down", "; ".join(content["held_for"]))
 
 
-def _further_targets(keyword: Mapping[str, Any]) -> Iterator[Happening]:
+def _further_targets(keyword: Mapping[str, Any]) -> Iterator[KeywordEvent]:
     for each in keyword.get("placements", ()):
         detail = _joined(each["target"], each["state"], each["url"], each["reason"])
-        yield Happening(each["answered_at"] or each["asked_at"], "further target", detail)
+        yield KeywordEvent(each["answered_at"] or each["asked_at"], "further target", detail)
 
 
-def _results(keyword: Mapping[str, Any]) -> Iterator[Happening]:
+def _results(keyword: Mapping[str, Any]) -> Iterator[KeywordEvent]:
     if keyword.get("published_url"):
-        yield Happening(keyword["times"]["published_at"], "published", keyword["published_url"])
+        yield KeywordEvent(keyword["times"]["published_at"], "published", keyword["published_url"])
     for each in keyword.get("posts", ()):
-        yield Happening(each["posted_at"], "post", _joined(each["platform"], each["state"], each["url"]))
+        yield KeywordEvent(each["posted_at"], "post", _joined(each["platform"], each["state"], each["url"]))
 
 
 def _source(source: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""One user at the broker for each service, with what that service needs and no more."""
+"""One broker user for each service, with the permissions that it needs and no more."""
 
 from collections.abc import Callable, Mapping
 from urllib.parse import quote, unquote, urlsplit
@@ -11,7 +11,7 @@ from messaging.topology.users import Credentials
 def create(
     server: str, api: str, names: Mapping[str, str], password_of: Callable[[str], str]
 ) -> dict[str, str]:
-    """Makes the users, or renews them, on the vhost of `server`; returns the AMQP URL of each service.
+    """Makes or updates the users on the vhost of `server`; returns the AMQP URL of each service.
 
     Args:
         server: an administrator's AMQP URL.

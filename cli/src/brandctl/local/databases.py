@@ -1,7 +1,7 @@
-"""One database and two roles for each service, and no way from one to another.
+"""One database and two roles for each service, without access to other databases.
 
-The role named as the database owns it and is used by migrations alone; the service runs as the other one, which a migration
-lets in and which owns nothing.
+The role with the database's name owns it, and only migrations use it. The service runs as the other role, which owns
+nothing; a migration grants its permissions.
 """
 
 import asyncio
@@ -14,11 +14,11 @@ import asyncpg
 from chassis import Connection
 
 CONNECTIONS: Final = 50
-"""Of one role at most, so that no service can take those of the others."""
+"""The most connections of a role, so that no service can use up those of others."""
 
 
 class Database(NamedTuple):
-    """How the database of a service is reached."""
+    """The URLs of a service's database."""
 
     owner_url: str
     """For `python -m <service> migrate`."""
@@ -48,13 +48,13 @@ def url_of(server: str, name: str, role: str, password: str) -> str:
 def create(
     server: str, names: Sequence[str], password_of: Callable[[str], str], *, private: bool
 ) -> dict[str, Database]:
-    """Creates what is missing of databases and roles, and sets the roles' passwords; returns the databases by name.
+    """Creates missing databases and roles, and sets the roles' passwords; returns the databases by name.
 
     Args:
         server: an administrator's URL.
         names: plain lower-case identifiers; each is a database and the role that owns it.
         password_of: the password of a role.
-        private: the server is ours alone, so that its own databases can be closed to the roles too.
+        private: whether the server is ours alone; then its own databases are closed to the roles, too.
 
     Raises:
         asyncpg.PostgresError, OSError: the server refused or is away.
@@ -80,12 +80,12 @@ async def _create(
             for role in (name, runtime_role(name)):
                 await _make_role(connection, role, password_of(role))
             if name not in databases:
-                # Only an administrator who is no superuser must be a member to give a database away.
+                # An administrator without superuser rights must be a member to give a database away.
                 await connection.execute(f'grant "{name}" to current_user')
                 await connection.execute(
                     f'create database "{name}" owner "{name}" encoding \'UTF8\' template template0'
                 )
-            # Anybody may connect to a new database unless told otherwise.
+            # By default, every role may connect to a new database.
             await connection.execute(f'revoke all on database "{name}" from public')
         if private:
             await connection.execute("revoke all on database postgres from public")

@@ -1,4 +1,4 @@
-"""The folder of a local run: who holds it, what an earlier run left in it, and the secret of the checkout."""
+"""The folder of a local run: its lock, the remains of an earlier run, and the checkout's secret."""
 
 import base64
 import fcntl
@@ -19,25 +19,25 @@ from brandctl.local import postgres, processes
 _WHILE_UP: Final = ("demo.env", "endpoints.json", "service-key")
 
 
-class InUseError(RuntimeError):
+class FolderInUseError(RuntimeError):
     pass
 
 
 class LocalFolder:
-    """`.local/` of a checkout: `run/` for the nodes' data, `logs/`, and files that tell about the run."""
+    """`.local/` of a checkout: `run/` for the nodes' data, `logs/`, and files about the run."""
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
         self.run = self.root / "run"
         self.logs = self.root / "logs"
-        self._children: list[processes.Child] = []
+        self._children: list[processes.ChildProcess] = []
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Holds the folder for one run; the lock goes with the process, however that ends.
 
         Raises:
-            InUseError: another run holds it.
+            FolderInUseError: another run holds it.
         """
         self.root.mkdir(parents=True, exist_ok=True)
         with (self.root / "lock").open("a+") as lock:
@@ -46,7 +46,7 @@ class LocalFolder:
             except BlockingIOError:
                 lock.seek(0)
                 holder = lock.read().strip() or "unknown"
-                raise InUseError(
+                raise FolderInUseError(
                     f"another run holds {self.root} (process {holder}). Stop it first (Ctrl-C in its terminal, "
                     f"or: kill {holder}), or run from another checkout."
                 ) from None
@@ -66,19 +66,19 @@ class LocalFolder:
             log.unlink()
         return ended
 
-    def remember(self, *children: processes.Child) -> None:
-        """Writes the children down for `clean` of a later run."""
+    def remember(self, *children: processes.ChildProcess) -> None:
+        """Records the children for `clean` of a later run."""
         self._children += children
         processes.record(self._record, self._children)
 
     def forget(self) -> None:
-        """Everything remembered has ended: its data may go, and its addresses lead nowhere."""
+        """Removes data and addresses of the run, since all its processes have ended."""
         for name in (self._record.name, *_WHILE_UP):
             (self.root / name).unlink(missing_ok=True)
         shutil.rmtree(self.run, ignore_errors=True)
 
     def derive(self, purpose: str) -> str:
-        """A password for a purpose: the same in every run of this checkout, and of no other."""
+        """Returns a password for a purpose, the same in every run of this checkout and different in others."""
         path = self.root / "secret"
         if not path.exists():
             path.touch(mode=0o600)
@@ -86,7 +86,7 @@ class LocalFolder:
         return hmac.new(path.read_bytes(), purpose.encode(), hashlib.sha256).hexdigest()[:40]
 
     def gateway_keys(self) -> Path:
-        """The file with what keys of providers are encrypted with: made once, since without it they could not be read."""
+        """The file with the keys that encrypt providers' keys, made once: without it they cannot be decrypted."""
         path = self.root / "gateway-keys"
         if not path.exists():
             return self._write_private(
@@ -104,11 +104,11 @@ class LocalFolder:
 
     @property
     def settings(self) -> Path:
-        """Addresses and the service key of the run, for a shell to read in."""
+        """The file with addresses and service key of the run, for a shell to source."""
         return self.root / "demo.env"
 
     def announce(self, urls: Mapping[str, str], service_key: str) -> None:
-        """Tells shells (`demo.env`) and other commands (`endpoints.json`) where the services listen.
+        """Writes the services' addresses for shells (`demo.env`) and other commands (`endpoints.json`).
 
         The key is in files that only their owner can read, and goes with the run.
         """

@@ -1,4 +1,4 @@
-"""A small language model on this machine, for whoever has no other: a toy that the checks are tried on."""
+"""A small language model on this machine: a toy to try the checks on without an account."""
 
 import os
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ _PYTHON: Final = Path(".venv-model/bin/python")
 _SERVER: Final = Path("deploy/local/model/serve.py")
 _SETUP: Final = "deploy/local/setup-model.sh"
 ACCOUNT: Final = "model"
-"""Under which name the gateway knows it."""
+"""The gateway's name of the model."""
 NAME: Final = "smollm2-135m"
 _CONTEXT_TOKENS: Final = 2048
-"""Half of what `serve.py` has: an answer that is sent back for repair goes along with the question."""
+"""Half of the context of `serve.py`: a repair request holds both question and answer."""
 _ANSWER_SECONDS: Final = 600.0
-"""It has one thread, and on a busy machine a small share of one processor."""
+"""Long, because the model has one thread, which gets little of a busy processor."""
 READY_WITHIN_SECONDS: Final = 120.0
 PATIENCE: Final = {
     "MODEL_NAME": ACCOUNT,
@@ -27,20 +27,20 @@ PATIENCE: Final = {
     "MODEL_TIMEOUT_SECONDS": f"{_ANSWER_SECONDS + 60:.0f}",
     "WRITING_TIMEOUT_SECONDS": f"{2 * (_ANSWER_SECONDS + 60):.0f}",
 }
-"""What the orchestrator has to know of it."""
+"""Settings of the orchestrator for such a slow model."""
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
-    """One that has been started."""
+class LocalModel:
+    """A started model."""
 
-    child: processes.Child
+    child: processes.ChildProcess
     url: str
-    """As its clients want it: before `/chat/completions`."""
+    """The address for clients: the part before `/chat/completions`."""
 
     @property
     def account(self) -> dict[str, Any]:
-        """What the gateway has to know of it. Its prices are made up, so that there is something to count."""
+        """The gateway's settings of the model. The prices are made up, so that the ledger has amounts."""
         return {
             "kind": "model",
             "settings": {
@@ -54,10 +54,10 @@ class Model:
         }
 
     def wait(self, within: float = READY_WITHIN_SECONDS) -> None:
-        """Waits until it can be asked.
+        """Waits until the model answers.
 
         Raises:
-            StartError: it ended, or was not ready in time; the message carries the end of its log.
+            StartError: the model ended, or was not ready in time; the message carries the end of its log.
         """
         with httpx.Client(timeout=5, trust_env=False) as client:
             health = self.url.removesuffix("/v1") + "/health"
@@ -67,15 +67,15 @@ class Model:
         self.child.stop()
 
 
-def launch(checkout: Path, *, log: Path) -> Model:
-    """Starts it on a free port, without waiting for it.
+def launch(checkout: Path, *, log: Path) -> LocalModel:
+    """Starts the model on a free port, without waiting for it.
 
     Args:
-        checkout: the folder of the repository, where it is installed.
+        checkout: the folder of the repository, with the installed model.
         log: replaced if it is there.
 
     Raises:
-        StartError: it is not installed.
+        StartError: the model is not installed.
     """
     python, server = (checkout.resolve() / path for path in (_PYTHON, _SERVER))
     if not python.exists():
@@ -83,7 +83,7 @@ def launch(checkout: Path, *, log: Path) -> Model:
     port = ports.free_port()
     inherited = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     child = processes.start("model", [python, server, str(port)], log=log, env=inherited)
-    return Model(child, f"http://{ports.LOOPBACK}:{port}/v1")
+    return LocalModel(child, f"http://{ports.LOOPBACK}:{port}/v1")
 
 
 def _is_ready(client: httpx.Client, url: str) -> bool:

@@ -13,7 +13,7 @@ _RANGE: Final = range(20_000, 32_000)
 the moment a port is chosen here and the moment its server listens."""
 
 _CLAIMS: Final = deque[socket.socket](maxlen=256)
-"""The names below which this process has claimed ports lately. By the time the oldest is given up, its server listens."""
+"""Sockets with the names of the latest claimed ports. By the time the oldest is closed, its server listens."""
 
 
 class NoFreePortError(RuntimeError):
@@ -32,7 +32,7 @@ def is_free(port: int) -> bool:
 
 
 def free_port() -> int:
-    """A port nobody listens on and that this function has given to nobody else, here or in a process beside this one."""
+    """Returns a port without a listener that this function has not returned before, in this or another process."""
     for _ in range(200):
         port = secrets.choice(_RANGE)
         if _claim(port):
@@ -43,9 +43,9 @@ def free_port() -> int:
 
 
 def _claim(port: int) -> bool:
-    """Takes a name that only one process of the machine can have, and that goes with the process.
+    """Binds a name that only one process of the machine can have; it ends with the process.
 
-    Between the moment a port is chosen and the moment its server listens it looks free to everybody else.
+    A chosen port looks free to other processes until its server listens.
     """
     name = socket.socket(socket.AF_UNIX)
     try:
@@ -61,7 +61,7 @@ def _claim(port: int) -> bool:
 
 @atexit.register
 def _give_up_all() -> None:
-    """In order, or the interpreter would warn of each."""
+    """Closes the sockets; otherwise the interpreter warns of each."""
     while _CLAIMS:
         _CLAIMS.pop().close()
 

@@ -41,7 +41,7 @@ class NotInstalledError(RuntimeError):
 class PostgresNode:
     """A running server. `url` is its superuser on the database `postgres`."""
 
-    child: processes.Child
+    child: processes.ChildProcess
     port: int
     password: str
     folder: Path
@@ -55,19 +55,19 @@ class PostgresNode:
         """Waits until the server takes connections.
 
         Raises:
-            StartError: it ended, or took too long.
+            StartError: the server ended, or took too long.
         """
         pid_file, pid = self.folder / "postmaster.pid", self.child.process.pid
         self.child.wait_until(lambda: _says_ready(pid_file, pid), within=within)
 
     def stop(self, *, remove: bool = True) -> None:
-        """Ends the server by a fast shutdown and, unless told otherwise, removes its data."""
+        """Ends the server by a fast shutdown and, by default, removes its data."""
         self.child.stop(signal.SIGINT)
         if remove:
             discard(self.link)
 
     def start_again(self, *, log: Path) -> "PostgresNode":
-        """Starts a server that has ended over the data it left, on the same port, without waiting for it."""
+        """Starts an ended server again on its data and port, without waiting for it."""
         return replace(self, child=_start_server(self.folder, log))
 
     def make_standby(self, folder: Path, *, through: int) -> "PostgresNode":
@@ -75,7 +75,7 @@ class PostgresNode:
 
         Args:
             folder: where the copy goes; must not exist yet.
-            through: the port by which the standby reaches this server, that of a proxy for instance.
+            through: the port on which the standby reaches this server, such as a proxy's.
 
         Raises:
             StartError: the server could not be copied.
@@ -104,7 +104,7 @@ class PostgresNode:
         return replace(self, folder=data, link=folder).take_over(ports.free_port())
 
     def take_over(self, port: int) -> "PostgresNode":
-        """Listens on another port from its next start on, that of a server that is gone for instance."""
+        """Sets the port for the next start, such as the port of a server that is gone."""
         with (self.folder / "postgresql.conf").open("a") as conf:
             conf.write(f"port = '{port}'\n")
         return replace(self, port=port)
@@ -122,7 +122,7 @@ def launch(
 
     PostgreSQL refuses to run as root, so root gives the folder to the user `postgres` (or `nobody`). Where that user
     cannot reach the folder, below /root for instance, the data go to a private folder under /var/tmp and `folder`
-    becomes a link to it: nobody's home is opened up for it.
+    becomes a link to it; the permissions of home folders stay.
 
     Args:
         folder: where the data go.
@@ -148,7 +148,7 @@ def launch(
     return PostgresNode(child, port, password, data, folder)
 
 
-def _start_server(data: Path, log: Path) -> processes.Child:
+def _start_server(data: Path, log: Path) -> processes.ChildProcess:
     return processes.start(
         "PostgreSQL",
         [find_binaries() / "postgres", "-D", data],
@@ -174,7 +174,7 @@ def find_binaries() -> Path:
 
 
 def unprivileged_user() -> str:
-    """The user that PostgreSQL runs as when we are root."""
+    """Returns the user that PostgreSQL runs as if this process is root."""
     try:
         return pwd.getpwnam("postgres").pw_name
     except KeyError:
@@ -185,7 +185,7 @@ def discard(folder: Path) -> None:
     """Removes a data folder, following the link that `launch` may have left in its place."""
     if folder.is_symlink():
         target = folder.readlink()
-        # The link lies in a folder of ours, yet only a target that `launch` could have made is removed.
+        # Only a target that `launch` may have made is removed, although the link is in our folder.
         if target.parent == Path("/var/tmp") and target.name.startswith(_PREFIX):  # noqa: S108 - made by mkdtemp
             shutil.rmtree(target, ignore_errors=True)
         folder.unlink()
@@ -231,7 +231,7 @@ def _initialise(initdb: Path, data: Path, password: str, user: str | None) -> No
                 "--auth=scram-sha-256",
                 "--encoding=UTF8",
                 "--locale=C.UTF-8",
-                # Nothing of value is in it yet; a power cut during these two seconds means starting again.
+                # The data are new; after a power cut in these two seconds, the next run starts again.
                 "--no-sync",
             ],
             check=False,
@@ -247,9 +247,9 @@ def _initialise(initdb: Path, data: Path, password: str, user: str | None) -> No
 
 
 def _says_ready(pid_file: Path, pid: int) -> bool:
-    """Line 8 of `postmaster.pid` is the server's own word on whether it takes connections.
+    """Whether line 8 of `postmaster.pid` says that the server takes connections.
 
-    Line 1 says whose word it is: a server that was killed leaves its file behind.
+    Line 1 has the pid, because a killed server leaves its file behind.
     """
     try:
         lines = pid_file.read_text().splitlines()

@@ -24,7 +24,7 @@ class StartError(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Child:
+class ChildProcess:
     """A running child with its log file."""
 
     name: str
@@ -41,7 +41,7 @@ class Child:
         return "\n".join([line for line in text.splitlines() if line.strip()][-lines:])
 
     def wait_until(self, ready: Callable[[], bool], *, within: float) -> None:
-        """Waits for `ready`, looking every 50 ms.
+        """Waits for `ready`, calling it every 50 ms.
 
         Raises:
             StartError: the process ended first, or was not ready after so many seconds.
@@ -62,14 +62,14 @@ class Child:
     def stop(self, with_signal: signal.Signals | None = signal.SIGTERM, *, grace: float = 10.0) -> None:
         """Asks the process to end and, after `grace` seconds, ends it together with its group.
 
-        Without a signal it was asked before: a second one means "at once" to many programs.
+        Without a signal, an earlier call has sent it: to many programs a second one means "at once".
         """
         if self.running:
             if with_signal is not None:
                 self.process.send_signal(with_signal)
             with suppress(subprocess.TimeoutExpired):
                 self.process.wait(grace)
-        # Also what the child may have left behind in its own process group.
+        # Also other processes that the child has left in its process group.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
@@ -86,15 +86,15 @@ def start(
     env: Mapping[str, str],
     user: str | None = None,
     on_parent_death: signal.Signals = signal.SIGTERM,
-) -> Child:
+) -> ChildProcess:
     """Starts a child in a session of its own, with its output in `log`.
 
     Args:
-        name: what messages to people call it.
+        name: the name in messages.
         command: program and arguments.
         log: replaced if it is there.
         env: the whole environment of the child.
-        user: whom to become; only root may name one.
+        user: user to run as; only root may set one.
         on_parent_death: the signal the kernel sends the child when the parent is gone.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -107,14 +107,14 @@ def start(
             env=dict(env),
             # Ctrl-C in a terminal reaches the whole foreground group; the parent stops its children in order.
             start_new_session=True,
-            # A folder that any user may stand in, and that nobody removes.
+            # A folder that every user may enter and that is never removed.
             cwd="/",
         )
-    return Child(name, process, log)
+    return ChildProcess(name, process, log)
 
 
 # A parent that dies between the fork and the call that asks for the signal would never cause it. By the time the shell
-# runs, the signal is asked for: if the parent is the right one now, its death will be told.
+# runs, the signal is set: if the parent is the right one now, its death will send it.
 _ONLY_BELOW: Final = '[ "$PPID" = "$0" ] || exit 1; exec "$@"'
 
 
@@ -135,8 +135,8 @@ def as_user(user: str | None, on_parent_death: signal.Signals | None = None) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
-    """A process told apart from any later one with the same pid: by its start time and the boot it belongs to."""
+class ProcessIdentity:
+    """Identifies a process even if its pid is used again, by start time and boot id."""
 
     name: str
     pid: int
@@ -144,8 +144,8 @@ class Identity:
     boot: str
 
 
-def identify(name: str, pid: int) -> Identity | None:
-    """Who runs under the pid now, or None."""
+def identify(name: str, pid: int) -> ProcessIdentity | None:
+    """Returns the process with this pid, or None."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -153,11 +153,11 @@ def identify(name: str, pid: int) -> Identity | None:
     # The second field is the command in parentheses and may itself contain blanks and parentheses.
     fields = stat.rpartition(")")[2].split()
     state, started = fields[0], fields[19]
-    return None if state == "Z" else Identity(name, pid, started, _boot())
+    return None if state == "Z" else ProcessIdentity(name, pid, started, _boot())
 
 
-def record(path: Path, children: Sequence[Child]) -> None:
-    """Writes down who runs, for `end_recorded` of a later run."""
+def record(path: Path, children: Sequence[ChildProcess]) -> None:
+    """Records the running children, for `end_recorded` of a later run."""
     known = [identify(child.name, child.process.pid) for child in children]
     rows = [
         {"name": one.name, "pid": one.pid, "started": one.started, "boot": one.boot} for one in known if one
@@ -168,9 +168,9 @@ def record(path: Path, children: Sequence[Child]) -> None:
 
 
 def end_recorded(path: Path, *, grace: float = 5.0) -> list[str]:
-    """Ends what an earlier run recorded and left behind, and says what that was.
+    """Ends the recorded processes of an earlier run that still run; returns their names.
 
-    Only processes whose pid, start time and boot are the recorded ones: never a stranger with a reused pid.
+    A process must have the recorded pid, start time and boot; another process with a reused pid is left alone.
     """
     left = [one for one in _read(path) if identify(one.name, one.pid) == one]
     for how in (signal.SIGTERM, signal.SIGKILL):
@@ -185,10 +185,10 @@ def end_recorded(path: Path, *, grace: float = 5.0) -> list[str]:
     return [one.name for one in left]
 
 
-def _read(path: Path) -> list[Identity]:
+def _read(path: Path) -> list[ProcessIdentity]:
     try:
         rows = json.loads(path.read_text())
-        return [Identity(**row) for row in rows]
+        return [ProcessIdentity(**row) for row in rows]
     except (OSError, ValueError, TypeError):
         return []
 

@@ -33,18 +33,18 @@ class NotInstalledError(RuntimeError):
 class RabbitNode:
     """A running node. `url` is its administrator on the vhost `/`; the user guest does not exist."""
 
-    child: processes.Child
-    name_server: processes.Child
+    child: processes.ChildProcess
+    name_server: processes.ChildProcess
     port: int
     management_port: int | None
     password: str
     folder: Path
     environment: Mapping[str, str]
-    """Of the node, and of every tool that is to find it."""
+    """Environment of the node, and of every tool that has to find it."""
 
     @property
     def name(self) -> str:
-        """In its cluster, as Erlang writes it."""
+        """The Erlang name of the node in its cluster."""
         return self.environment["RABBITMQ_NODENAME"]
 
     @property
@@ -56,16 +56,16 @@ class RabbitNode:
 
     @property
     def management_url(self) -> str | None:
-        """Base of the HTTP API, with credentials, where the node was started with it."""
+        """Base URL of the HTTP API with credentials, if the node was started with it."""
         if self.management_port is None:
             return None
         return f"http://{USER}:{self.password}@{ports.LOOPBACK}:{self.management_port}"
 
     def wait(self, within: float = 60.0) -> None:
-        """Waits until the node speaks AMQP, and HTTP where asked for.
+        """Waits until the node speaks AMQP, and HTTP if it has the management API.
 
         Raises:
-            StartError: it ended, or took too long.
+            StartError: the node ended, or took too long.
         """
         self.child.wait_until(lambda: _speaks_amqp(self.port), within=within)
         if self.management_port is not None:
@@ -83,7 +83,7 @@ class RabbitNode:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def start_again(self, *, log: Path) -> "RabbitNode":
-        """Starts a node that has ended over the data it left, on the same ports, without waiting for it."""
+        """Starts an ended node again on its data and ports, without waiting for it."""
         return replace(self, child=_start_server(find_server(), log, self.environment))
 
     def control(self, *arguments: str) -> str:
@@ -128,8 +128,8 @@ def launch(
         management_port: a free one if not given.
         log: the node's log file; beside the folder if not given.
         settings: further lines of `rabbitmq.conf`, which win over those set here.
-        name: the node's, before the `@`; those of one cluster differ.
-        joins: a running node, of whose cluster the new one becomes a member; its password is that node's.
+        name: the part of the node's name before the `@`, different for each node of a cluster.
+        joins: a running node; the new one joins its cluster and gets its password.
 
     Raises:
         NotInstalledError: the server's programs are not there.
@@ -158,7 +158,7 @@ def launch(
     return RabbitNode(child, name_server, port, http, password, home, env)
 
 
-def _start_name_server(epmd: str, home: Path, env: Mapping[str, str]) -> processes.Child:
+def _start_name_server(epmd: str, home: Path, env: Mapping[str, str]) -> processes.ChildProcess:
     port = int(env["ERL_EPMD_PORT"])
     command = [epmd, "-port", str(port), "-address", ports.LOOPBACK]
     child = processes.start("epmd", command, log=home / "epmd.log", env=env)
@@ -166,7 +166,7 @@ def _start_name_server(epmd: str, home: Path, env: Mapping[str, str]) -> process
     return child
 
 
-def _start_server(script: Path, log: Path, env: Mapping[str, str]) -> processes.Child:
+def _start_server(script: Path, log: Path, env: Mapping[str, str]) -> processes.ChildProcess:
     return processes.start("RabbitMQ", [script], log=log, env=env)
 
 
@@ -224,7 +224,7 @@ def _environment(home: Path, *, name: str, dist_port: int, name_port: str) -> di
         "PATH": os.environ.get("PATH", os.defpath),
         "LC_ALL": "C.UTF-8",
         "HOME": str(home),
-        # Not the host's name: that one need not resolve, and this node never leaves the machine.
+        # Not the host's name, which need not resolve: this node is used on this machine only.
         "RABBITMQ_NODENAME": f"{name}@localhost",
         "RABBITMQ_MNESIA_BASE": str(home / "data"),
         "RABBITMQ_LOG_BASE": str(home / "log"),
@@ -234,7 +234,7 @@ def _environment(home: Path, *, name: str, dist_port: int, name_port: str) -> di
         "RABBITMQ_CONF_ENV_FILE": str(home / "rabbitmq-env.conf"),
         "RABBITMQ_ENABLED_PLUGINS_FILE": str(home / "enabled_plugins"),
         "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": _ERLANG_FLAGS,
-        # Makes the script become the Erlang machine instead of standing between it and our signals.
+        # The script replaces itself by the Erlang machine, which then gets our signals.
         "RUNNING_UNDER_SYSTEMD": "true",
         "ERL_EPMD_PORT": name_port,
         "ERL_EPMD_ADDRESS": ports.LOOPBACK,

@@ -18,11 +18,11 @@ import httpx
 from brandctl.local import ports, processes
 
 NAMES: Final = ("orchestrator", "research", "publisher", "social", "monitor")
-"""Those that take messages."""
+"""Services that consume messages."""
 PROCESSES: Final = (*NAMES, "gateway")
-"""All that have a database and an API."""
+"""Services with a database and an API."""
 WITH_KEY: Final = frozenset({"orchestrator", "research", "publisher", "social", "monitor", "gateway"})
-"""Those that check the service key or call others with it."""
+"""Services that check the service key or call others with it."""
 
 PAIRS: Final = (
     ("orchestrator", "research"),
@@ -38,7 +38,7 @@ PAIRS: Final = (
     ("monitor", "social"),
     ("monitor", "publisher"),
 )
-"""Who asks whom. Each pair has a key of its own, `ORCHESTRATOR_TO_RESEARCH_KEY`, which opens what the first reads of the second."""
+"""Pairs of caller and called service. Each has a key, such as `ORCHESTRATOR_TO_RESEARCH_KEY`, for the caller's requests."""
 
 READY_WITHIN_SECONDS: Final = 60.0
 """Start-up takes 1 to 3 seconds; a loaded machine may take much longer."""
@@ -47,8 +47,8 @@ _SHUTDOWN_GRACE_SECONDS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Addresses:
-    """Where each service listens, on the loopback interface."""
+class ServiceAddresses:
+    """The port of each service on the loopback interface."""
 
     port_of: Mapping[str, int]
 
@@ -61,10 +61,10 @@ class PortTakenError(RuntimeError):
 
 
 def choose_port(variable: str) -> int:
-    """The port an environment variable asks for, or a free one.
+    """Returns the port in an environment variable, or a free one.
 
     Raises:
-        PortTakenError: the one asked for is no port, or in use.
+        PortTakenError: the variable has no port number, or the port is in use.
     """
     wanted = os.environ.get(variable, "")
     if not wanted:
@@ -76,13 +76,13 @@ def choose_port(variable: str) -> int:
     return int(wanted)
 
 
-def choose_addresses() -> Addresses:
-    """`ORCHESTRATOR_PORT`, `RESEARCH_PORT` and so on where set, free ports otherwise."""
-    return Addresses({name: choose_port(f"{name.upper()}_PORT") for name in PROCESSES})
+def choose_addresses() -> ServiceAddresses:
+    """Returns the ports of `ORCHESTRATOR_PORT`, `RESEARCH_PORT` and so on, free ones if unset."""
+    return ServiceAddresses({name: choose_port(f"{name.upper()}_PORT") for name in PROCESSES})
 
 
 def pair_keys(service: str, service_key: str) -> dict[str, str]:
-    """The keys that a service shares with others, by variable; made of the service key, which cannot be made of them."""
+    """Variable → key that the service shares with another one; derived one-way from the service key."""
     return {
         "_TO_".join(pair).upper() + "_KEY": hmac.new(
             service_key.encode(), " to ".join(pair).encode(), hashlib.sha256
@@ -95,28 +95,28 @@ def pair_keys(service: str, service_key: str) -> dict[str, str]:
 def environment(
     service: str,
     *,
-    addresses: Addresses,
+    addresses: ServiceAddresses,
     rabbitmq_url: str | None,
     database_url: str,
     service_key: str,
     corpus: Path,
     gateway_keys: Path | None = None,
 ) -> dict[str, str]:
-    """The caller's environment with what this run decides laid over it.
+    """Returns the caller's environment, overlaid with this run's settings.
 
     Args:
         service: one of `PROCESSES`.
         addresses: where each listens.
         rabbitmq_url: the service's own; None for one that takes no messages.
         database_url: the service's own.
-        service_key: of whoever runs the system; services are given its hash, and each pair of them a key of its own.
+        service_key: the operator's key; services get its hash, and each pair of services a key of its own.
         corpus: the folder of documents.
-        gateway_keys: file with what the gateway encrypts providers' keys with, unless the caller's environment has some.
+        gateway_keys: file with the keys that encrypt providers' keys, unless the caller's environment has some.
     """
     inherited = _inherited()
     if service != "gateway":
         inherited = {name: value for name, value in inherited.items() if name not in _OF_THE_GATEWAY}
-    # The services talk to each other on this machine; a proxy of the company cannot reach them.
+    # Services call each other on this machine, which a company's proxy cannot reach.
     direct = ",".join(filter(None, [inherited.get("NO_PROXY"), ports.LOOPBACK, "localhost"]))
     settings = {
         "DATABASE_URL": database_url,
@@ -134,13 +134,13 @@ def environment(
     if rabbitmq_url is not None:
         settings["RABBITMQ_URL"] = rabbitmq_url
     if service in WITH_KEY:
-        # The service can tell the key by it, and not send it.
+        # The service can check the key with the hash, but not send it.
         settings["SERVICE_KEY"] = f"sha256:{hashlib.sha256(service_key.encode()).hexdigest()}"
     settings |= pair_keys(service, service_key)
     if service in {"orchestrator", "social"}:
         settings["PAGES_URL"] = addresses.url("publisher")
     if service == "orchestrator" and not inherited.get("MODEL_URL"):
-        # There is a model as soon as one is connected at the gateway.
+        # The model works as soon as one is connected at the gateway.
         settings["MODEL_URL"] = f"{addresses.url('gateway')}/v1"
     if service == "gateway" and gateway_keys and not inherited.keys() & {"GATEWAY_KEYS", "GATEWAY_KEYS_FILE"}:
         settings["GATEWAY_KEYS_FILE"] = str(gateway_keys)
@@ -154,11 +154,11 @@ def environment(
 _OF_THE_GATEWAY: Final = frozenset(
     {"BRAVE_API_KEY", "GATEWAY_KEYS", "GATEWAY_KEYS_FILE", "GATEWAY_MODEL_API_KEY"}
 )
-"""Keys of others, and what they are kept with."""
+"""Providers' keys, and the keys that encrypt them."""
 _NOT_INHERITED: Final = frozenset(
     {"DATABASE_URL", "POSTGRES_URL", "RABBITMQ_API_URL", "RABBITMQ_URL", "SERVICE_KEY"}
 )
-"""Addresses of administrators are none of a service's business, and of the rest each gets what it needs."""
+"""Variables that services do not inherit: administrators' addresses, and settings that each service gets separately."""
 
 
 def _inherited() -> dict[str, str]:
@@ -166,13 +166,13 @@ def _inherited() -> dict[str, str]:
 
 
 def migrate(migrations: Mapping[str, Mapping[str, str]]) -> None:
-    """Brings all databases up to date, side by side.
+    """Migrates all databases at the same time.
 
     Args:
         migrations: the variables that each service's migration needs beside those of the caller.
 
     Raises:
-        StartError: one could not be; the message carries what it said.
+        StartError: a migration failed; the message carries its output.
     """
     running = {
         name: subprocess.Popen(  # noqa: S603 - our own command line, no shell
@@ -191,16 +191,16 @@ def migrate(migrations: Mapping[str, Mapping[str, str]]) -> None:
         raise processes.StartError(f"{name} could not migrate its database:\n{said[name].strip()}")
 
 
-def start(name: str, env: Mapping[str, str], logs: Path) -> processes.Child:
+def start(name: str, env: Mapping[str, str], logs: Path) -> processes.ChildProcess:
     """Starts a service, without waiting for it."""
     return processes.start(name, [sys.executable, "-m", name], log=logs / f"{name}.log", env=env)
 
 
-def wait_until_ready(children: Sequence[processes.Child], addresses: Addresses) -> None:
-    """Waits until every service says that it can work.
+def wait_until_ready(children: Sequence[processes.ChildProcess], addresses: ServiceAddresses) -> None:
+    """Waits until every service reports that it is ready.
 
     Raises:
-        StartError: one ended, or was not ready in time; the message carries the end of its log.
+        StartError: a service ended, or was not ready in time; the message carries the end of its log.
     """
     deadline = time.monotonic() + READY_WITHIN_SECONDS
     with httpx.Client(timeout=5, trust_env=False) as client:
@@ -209,7 +209,7 @@ def wait_until_ready(children: Sequence[processes.Child], addresses: Addresses) 
             child.wait_until(ready, within=deadline - time.monotonic())
 
 
-def stop(children: Sequence[processes.Child]) -> None:
+def stop(children: Sequence[processes.ChildProcess]) -> None:
     """Stops all services at once, and waits for all."""
     for child in children:
         child.ask_to_stop()

@@ -1,1 +1,1 @@
-"""Who is told of what wants somebody's eye, what that is, and what was sent."""
+"""Commands about notifications: routes, open notifications, and the log."""

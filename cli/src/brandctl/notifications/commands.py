@@ -1,4 +1,4 @@
-"""`brandctl notifications`: who is told of what, what there is to tell, and what was sent."""
+"""`brandctl notifications`: routes, open notifications, and the log of sent messages."""
 
 from enum import StrEnum
 from typing import Annotated, Any, Final
@@ -14,7 +14,7 @@ from brandctl.short_ids import parse_id
 from brandctl.terminal import note, out, print_json, printable
 
 
-class Notifications(ServiceClient):
+class NotificationsClient(ServiceClient):
     """A client of the monitor; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "monitor"
@@ -29,9 +29,9 @@ class Notifications(ServiceClient):
 app = typer.Typer(
     name="notifications",
     no_args_is_help=True,
-    help=f"""Who is told of what wants somebody's eye, by Telegram, Slack, Discord, mail or a webhook.
+    help=f"""Sends notifications about problems and waiting work by Telegram, Slack, Discord, mail or webhook.
 
-{Notifications.help()}
+{NotificationsClient.help()}
 
 For example:
 
@@ -44,10 +44,10 @@ For example:
 )
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Of the route.")]
-MonitorUrl = Annotated[str | None, Notifications.address_option()]
+MonitorUrl = Annotated[str | None, NotificationsClient.address_option()]
 
 
-class Kind(StrEnum):
+class NotificationKindChoice(StrEnum):
     DEAD_LETTERS = "dead_letters"
     IN_DOUBT = "in_doubt"
     BUDGETS = "budgets"
@@ -58,14 +58,16 @@ class Kind(StrEnum):
     SERVICES = "services"
 
 
-class MessageState(StrEnum):
+class NotificationStateChoice(StrEnum):
     WAITING = "waiting"
     SENDING = "sending"
     SENT = "sent"
     FAILED = "failed"
 
 
-OfKind = Annotated[Kind | None, typer.Option("--kind", help="Of this kind alone.", show_default="all")]
+OfKind = Annotated[
+    NotificationKindChoice | None, typer.Option("--kind", help="Only this kind.", show_default="all")
+]
 
 
 def _when(moment: str | None) -> str:
@@ -83,7 +85,7 @@ _NOTICED: Final = Listing[dict[str, Any]](
         "what": lambda each: each["title"] + ("" if each["count"] is None else f" ({each['count']})"),
         "look at it with": lambda each: each["command"],
     },
-    nothing="nothing wants your eye",
+    nothing="no open notifications",
     colours={"critical": "red", "warning": "yellow", "acknowledged": "green", "resolved": "green"},
 )
 _ROUTES: Final = Listing[dict[str, Any]](
@@ -97,7 +99,7 @@ _ROUTES: Final = Listing[dict[str, Any]](
         "problem": lambda each: each["problem"] or "",
         "last sent": lambda each: _when(each["last_sent_at"]),
     },
-    nothing="nobody is told of anything: brandctl notifications set",
+    nothing="there are no routes, so no notification is sent: make one with brandctl notifications set",
     colours={"working": "green", "failing": "red"},
 )
 _LOG: Final = Listing[dict[str, Any]](
@@ -127,8 +129,8 @@ def list_notifications(
     monitor_url: MonitorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Lists what stands and wants somebody's eye, newest first."""
-    with Notifications.at(monitor_url, key_file) as monitor:
+    """Lists open notifications, newest first."""
+    with NotificationsClient.at(monitor_url, key_file) as monitor:
         found = monitor.call(
             "GET", "", open=None if everything else "true", kind=kind, brand=brand, before=after, limit=limit
         )
@@ -137,16 +139,16 @@ def list_notifications(
 
 @app.command()
 def acknowledge(
-    notification: Annotated[UUID, typer.Argument(metavar="ID", parser=parse_id, help="An id out of `list`.")],
+    notification: Annotated[UUID, typer.Argument(metavar="ID", parser=parse_id, help="An id from `list`.")],
     by: Annotated[
-        str | None, typer.Option(help="Who takes care of it.", show_default="the key's name")
+        str | None, typer.Option(help="The person who takes care of it.", show_default="the key's name")
     ] = None,
     as_json: AsJson = False,
     monitor_url: MonitorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Says that somebody takes care of it: nobody is told of it again, but that it is resolved."""
-    with Notifications.at(monitor_url, key_file) as monitor:
+    """Marks a notification as taken care of: only its resolution is sent from then on."""
+    with NotificationsClient.at(monitor_url, key_file) as monitor:
         done = monitor.call("POST", f"/{notification}/acknowledge", {} if by is None else {"by": by})
     if as_json:
         print_json(done)
@@ -155,8 +157,8 @@ def acknowledge(
 
 @app.command()
 def routes(as_json: AsJson = False, monitor_url: MonitorUrl = None, key_file: KeyFile = None) -> None:
-    """Lists who is told of what, and whether that works."""
-    with Notifications.at(monitor_url, key_file) as monitor:
+    """Lists the routes, and whether each works."""
+    with NotificationsClient.at(monitor_url, key_file) as monitor:
         found = monitor.call("GET", "/routes")
     _ROUTES.show(found["items"], found, as_json=as_json)
 
@@ -165,8 +167,8 @@ def routes(as_json: AsJson = False, monitor_url: MonitorUrl = None, key_file: Ke
 def show(
     name: Name, as_json: AsJson = False, monitor_url: MonitorUrl = None, key_file: KeyFile = None
 ) -> None:
-    """Shows how a route is set, and how it fares."""
-    with Notifications.at(monitor_url, key_file) as monitor:
+    """Shows the settings of a route, and whether it works."""
+    with NotificationsClient.at(monitor_url, key_file) as monitor:
         route = monitor.route("GET", name)
     _show(route, as_json=as_json)
 
@@ -174,34 +176,39 @@ def show(
 @app.command("set")
 def set_route(
     name: Name,
-    account: Annotated[str, typer.Option(help="The gateway's account that messages go out through.")],
+    account: Annotated[str, typer.Option(help="The gateway's account that sends the messages.")],
     to: Annotated[
         list[str] | None,
-        typer.Option(help="Address of mail, or another chat of the account; as often as you like."),
+        typer.Option(help="Mail address, or another chat of the account; repeat for more."),
     ] = None,
     brand: Annotated[
         str | None,
-        typer.Option(help="Told of this brand alone.", show_default="the operators', told of everything"),
+        typer.Option(help="Only about this brand.", show_default="all brands and the system"),
     ] = None,
     kind: Annotated[
-        list[Kind] | None, typer.Option(help="Told of this; as often as you like.", show_default="all")
+        list[NotificationKindChoice] | None,
+        typer.Option(help="Only this kind; repeat for more.", show_default="all"),
     ] = None,
     quiet: Annotated[
-        str | None, typer.Option(metavar="HH:MM-HH:MM", help="Hours in which only what is critical is sent.")
+        str | None,
+        typer.Option(metavar="HH:MM-HH:MM", help="Hours in which only critical notifications are sent."),
     ] = None,
     summary: Annotated[
         str | None,
-        typer.Option(metavar="'DAY HH:MM'", help="When the weekly summary comes.", show_default="never"),
+        typer.Option(metavar="'DAY HH:MM'", help="Time of the weekly summary.", show_default="never"),
     ] = None,
     time_zone: Annotated[str, typer.Option(help="Of both.")] = "UTC",
     group: Annotated[
-        int, typer.Option(min=0, max=86_400, help="What is noticed within so many seconds comes together.")
+        int,
+        typer.Option(
+            min=0, max=86_400, help="Seconds in which notifications are collected into one message."
+        ),
     ] = 60,
     as_json: AsJson = False,
     monitor_url: MonitorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Has somebody told, or told otherwise: what is left out is as by default.
+    """Makes or replaces a route for notifications; options left out take their defaults.
 
     For example:
 
@@ -218,7 +225,7 @@ def set_route(
         "summary": None if summary is None else _summary(summary, time_zone),
         "group_seconds": group,
     }
-    with Notifications.at(monitor_url, key_file) as monitor:
+    with NotificationsClient.at(monitor_url, key_file) as monitor:
         route = monitor.route("PUT", name, wanted)
     _show(route, as_json=as_json)
 
@@ -227,34 +234,34 @@ def set_route(
 def remove(
     name: Name, as_json: AsJson = False, monitor_url: MonitorUrl = None, key_file: KeyFile = None
 ) -> None:
-    """Has nobody told there any more; what was sent stays in the log."""
-    with Notifications.at(monitor_url, key_file) as monitor:
+    """Removes a route; its messages stay in the log."""
+    with NotificationsClient.at(monitor_url, key_file) as monitor:
         monitor.route("DELETE", name)
     if as_json:
         print_json({"removed": name})
-    note(f"nobody is told on route {printable(name)} any more")
+    note(f"the route {printable(name)} is removed")
 
 
 @app.command("test")
 def try_out(
     name: Name, as_json: AsJson = False, monitor_url: MonitorUrl = None, key_file: KeyFile = None
 ) -> None:
-    """Sends a test message, now; exit code 1 if it did not arrive."""
-    with Notifications.at(monitor_url, key_file) as monitor:
+    """Sends a test message now; exit code 1 if it does not arrive."""
+    with NotificationsClient.at(monitor_url, key_file) as monitor:
         message = monitor.route("POST", name, what="/test")
     if as_json:
         print_json(message)
     problem = "" if message["problem"] is None else printable(message["problem"])
-    if message["state"] != MessageState.SENT:
+    if message["state"] != NotificationStateChoice.SENT:
         raise CommandError(f"The test message did not arrive: {problem}")
     note(f"the test message was taken{f', but {problem}' if problem else ''}")
 
 
 @app.command()
 def log(
-    route: Annotated[str | None, typer.Option(help="Of this route alone.", show_default="all")] = None,
+    route: Annotated[str | None, typer.Option(help="Only this route.", show_default="all")] = None,
     state: Annotated[
-        MessageState | None, typer.Option(help="In this state alone.", show_default="all")
+        NotificationStateChoice | None, typer.Option(help="Only this state.", show_default="all")
     ] = None,
     after: AfterId = None,
     limit: Limit = 50,
@@ -262,8 +269,8 @@ def log(
     monitor_url: MonitorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Lists what was sent, waits or failed, newest first, of the last 90 days."""
-    with Notifications.at(monitor_url, key_file) as monitor:
+    """Lists messages of the last 90 days that were sent, wait or failed, newest first."""
+    with NotificationsClient.at(monitor_url, key_file) as monitor:
         found = monitor.call("GET", "/messages", route=route, state=state, before=after, limit=limit)
     _LOG.show(found["items"], found, as_json=as_json, more=found["next"])
 

@@ -1,1 +1,1 @@
-"""What the orchestrator is asked and told."""
+"""Commands that call the orchestrator."""

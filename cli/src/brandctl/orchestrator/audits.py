@@ -1,4 +1,4 @@
-"""`brandctl audits`: what about a brand wants somebody's eye."""
+"""`brandctl audits`: checks of a brand for outdated, broken or waiting articles."""
 
 from datetime import datetime
 from itertools import groupby
@@ -10,20 +10,20 @@ import typer
 from brandctl.asking import AsJson, KeyFile
 from brandctl.errors import CommandError
 from brandctl.listing import AfterId, Listing
-from brandctl.orchestrator.client import Audit, AuditNote, Orchestrator, OrchestratorUrl
+from brandctl.orchestrator.client import Audit, AuditSummary, OrchestratorClient, OrchestratorUrl
 from brandctl.short_ids import parse_id
 from brandctl.terminal import out, print_json, say
 
 app = typer.Typer(
     name="audits",
     no_args_is_help=True,
-    help=f"""What about a brand wants somebody's eye: looked for every Sunday at 6:00 UTC, and when asked for.
+    help=f"""Audits a brand every Sunday at 6:00 UTC and on demand, and lists what needs attention.
 
-Found are articles whose research is old, pages that do not answer, sources that are gone, near-duplicates among what is published, keywords without an article, drafts that have
-waited for a week, dead letters that hold a keyword, and schedules that are parked. When it is done is the brand's schedule
-weekly-audit: brandctl schedules set BRAND weekly-audit --cron "0 7 * * MON" --time-zone Europe/Berlin, or pause.
+An audit finds articles with old research, pages that do not answer, missing sources, near-duplicates, keywords without an article, drafts that
+have waited for a week, dead letters of keywords, and parked schedules. The brand's schedule weekly-audit sets its time:
+brandctl schedules set BRAND weekly-audit --cron "0 7 * * MON" --time-zone Europe/Berlin, or pause.
 
-{Orchestrator.help()}
+{OrchestratorClient.help()}
 
 For example:
 
@@ -47,12 +47,12 @@ _HEADINGS: Final = {
 }
 
 
-def _counted(audit: AuditNote) -> str:
+def _counted(audit: AuditSummary) -> str:
     counted = (f"{kind} {_count(audit, kind)}" for kind, count in audit.counts.items() if count)
     return ", ".join(counted) or "none"
 
 
-def _count(audit: AuditNote, kind: str) -> str:
+def _count(audit: AuditSummary, kind: str) -> str:
     return f"{audit.counts.get(kind, 0)}{'+' if kind in audit.cut else ''}"
 
 
@@ -60,14 +60,14 @@ def _moment(time: datetime) -> str:
     return time.isoformat(sep=" ", timespec="minutes")
 
 
-_AUDITS: Final = Listing[AuditNote](
+_AUDITS: Final = Listing[AuditSummary](
     {
         "id": lambda audit: str(audit.audit_id),
         "made": lambda audit: _moment(audit.made_at),
         "by": lambda audit: audit.made_by,
         "findings": _counted,
     },
-    nothing="it has not been looked over yet: brandctl audits run",
+    nothing="there is no audit yet: brandctl audits run BRAND",
 )
 
 
@@ -75,8 +75,8 @@ _AUDITS: Final = Listing[AuditNote](
 def run(
     brand: Brand, as_json: AsJson = False, orchestrator_url: OrchestratorUrl = None, key_file: KeyFile = None
 ) -> None:
-    """Looks a brand over now, and shows what is found. Again within a minute, it shows the same report."""
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    """Audits a brand now and shows the findings. A second call within a minute shows the same report."""
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         audit, answer = orchestrator.make_audit(brand)
     if as_json:
         print_json(answer)
@@ -88,13 +88,13 @@ def run(
 def list_audits(
     brand: Brand,
     after: AfterId = None,
-    limit: Annotated[int, typer.Option(min=1, max=50, help="So many, the latest.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=50, help="The most audits to list.")] = 20,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Lists the latest audits of a brand, and how much each found."""
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    """Lists the latest audits of a brand, with the number of findings of each."""
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         found, answer = orchestrator.audits(brand, after=after, limit=limit)
     _AUDITS.show(found, answer, as_json=as_json, more=answer.get("next"))
 
@@ -110,12 +110,12 @@ def show(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Shows an audit as a page to read: what was found, since when, and what to do."""
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    """Shows the findings of an audit as Markdown: what, since when, and what to do."""
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         if audit_id is None:
             latest, _ = orchestrator.audits(brand, limit=1)
             if not latest:
-                raise CommandError(f"'{brand}' has not been looked over yet: brandctl audits run {brand}")
+                raise CommandError(f"'{brand}' has no audit yet: brandctl audits run {brand}")
             audit_id = latest[0].audit_id
         audit, answer = orchestrator.audit(brand, audit_id)
     if as_json:
@@ -125,7 +125,7 @@ def show(
 
 
 def page(audit: Audit) -> str:
-    """Markdown."""
+    """Returns the audit as Markdown."""
     lines = [f"# Audit of {audit.brand_slug}, {_moment(audit.made_at)}, by {audit.made_by}"]
     if not audit.findings:
         lines += ["", "Nothing was found."]

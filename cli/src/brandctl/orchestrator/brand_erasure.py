@@ -1,4 +1,4 @@
-"""`brandctl brands erase`: a brand removed for good, from every service."""
+"""`brandctl brands erase`: erases a brand from every service."""
 
 import time
 from typing import Annotated, Any, Final
@@ -19,17 +19,17 @@ _LOOK_EVERY_SECONDS: Final = 1.0
 Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Its slug.")]
 Wait = Annotated[
     float,
-    typer.Option(min=0, help="For so many seconds until every service has answered.", metavar="SECONDS"),
+    typer.Option(min=0, help="The most seconds to wait for the answers of all services.", metavar="SECONDS"),
 ]
 
 
-class Erasures(ServiceClient):
+class ErasuresClient(ServiceClient):
     """A client of the orchestrator; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "orchestrator"
 
     def brand(self, slug: str) -> dict[str, Any] | None:
-        """None if there is none."""
+        """Returns the brand; None if there is none."""
         try:
             return self._ask("GET", f"/v1/brands/{quote(slug, safe='')}")
         except ServiceError as error:
@@ -52,24 +52,24 @@ def erase(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Erases a brand for good, from every service, and shows who has answered. Again, it shows how that goes. Needs the scope admin.
+    """Erases a brand for good, from every service; a second call shows the progress. Needs the scope admin.
 
-    Export it first: brandctl brands export. Its pages answer 410 from then on, and what comes late about it is dropped. The name is
-    free once every service has answered; one that is away does so when it is back.
+    Export it first: brandctl brands export. Its pages answer 410 from then on, and late messages about it are dropped. The name is
+    free once every service has answered; a service that is down answers when it is up again.
 
     For example:
 
         brandctl brands erase acme
     """
-    with Erasures.at(orchestrator_url, key_file) as erasures:
+    with ErasuresClient.at(orchestrator_url, key_file) as erasures:
         known = erasures.brand(brand)
         if known is not None and not yes:
             counters = known["agent"]["counters"]
             type_again(
                 brand,
                 f"This erases {known['name']} for good: {counters['generated']} articles, {counters['published']} of them published,"
-                f" {counters['posted']} posts, documents, schedules, keys. What is on sites and accounts of others stays there: to have"
-                " articles go from there, take them down first (brandctl drafts take-down).",
+                f" {counters['posted']} posts, documents, schedules, keys. Articles and posts on other sites and accounts stay: to remove"
+                " articles there, take them down first (brandctl drafts take-down).",
             )
         shown = erasures.erase(brand)
         until = time.monotonic() + wait
@@ -90,21 +90,19 @@ def erase(
         note(f"{brand} is {'erased' if shown['state'] == 'erased' else 'being erased'}")
     if shown["state"] != "erased":
         raise CommandError(
-            f"not every service has answered yet; those that are away do so when they are back: brandctl brands erase {brand}"
+            f"not every service has answered yet; the others answer when they are up again: brandctl brands erase {brand}"
         )
 
 
 def _show_elsewhere(receipts: list[dict[str, Any]]) -> None:
-    """What nobody but its owner can take away, by hand."""
+    """Prints the articles and posts on other sites, which only their owner can remove, by hand."""
     count = sum(each.get("elsewhere_count", 0) for each in receipts)
     if not count:
         return
     addresses = [address for each in receipts for address in each.get("elsewhere", ())]
     show_table(("still elsewhere",), [(address,) for address in addresses])
     more = f", {len(addresses)} of them with an address" if len(addresses) < count else ""
-    note(
-        f"{count} of its articles and posts are still on sites and accounts of others{more}: take them away there"
-    )
+    note(f"{count} of its articles and posts are still on other sites and accounts{more}: remove them there")
 
 
 def _told(removed: dict[str, int]) -> str:

@@ -1,4 +1,4 @@
-"""`brandctl brands export`: all that is known of a brand, as one file that people and programs can read."""
+"""`brandctl brands export`: all data of a brand in one zip file."""
 
 import json
 import re
@@ -16,19 +16,19 @@ import typer
 from brandctl.asking import AsJson, KeyFile, ServiceClient
 from brandctl.errors import UsageError
 from brandctl.orchestrator.client import OrchestratorUrl
-from brandctl.research.client import Research, ResearchUrl
+from brandctl.research.client import ResearchClient, ResearchUrl
 from brandctl.terminal import note, print_json
 
 _PAGE: Final = 50
 _MOST_DAYS: Final = 400
-"""That the publisher tells of."""
+"""The most days of views that the publisher reports."""
 _NO_NAME: Final = re.compile("[^a-z0-9-]")
 
 Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Its slug.")]
 To = Annotated[Path | None, typer.Option(help="The file to write.", show_default="the standard output")]
 
 
-class Exports(ServiceClient):
+class ExportClient(ServiceClient):
     """A client of the orchestrator; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "orchestrator"
@@ -37,19 +37,19 @@ class Exports(ServiceClient):
         return self._ask("GET", path, params=query)
 
     def all(self, path: str, **query: str) -> Iterator[dict[str, Any]]:
-        """Everything that is listed there, a page at a time."""
+        """Yields all items of a list, reading it page by page."""
         for page in self._pages(path, {"limit": _PAGE, **query}):
             yield from page["items"]
 
 
-class Sites(Exports):
-    """What the publisher knows of it."""
+class SiteExportClient(ExportClient):
+    """A client of the publisher for exports."""
 
     service = "publisher"
 
 
-class Posts(Exports):
-    """What social knows of it."""
+class PostsExportClient(ExportClient):
+    """A client of social for exports."""
 
     service = "social"
 
@@ -60,15 +60,15 @@ def export(
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     research_url: ResearchUrl = None,
-    publisher_url: Annotated[str | None, Sites.address_option()] = None,
-    social_url: Annotated[str | None, Posts.address_option()] = None,
+    publisher_url: Annotated[str | None, SiteExportClient.address_option()] = None,
+    social_url: Annotated[str | None, PostsExportClient.address_option()] = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Writes all that is known of a brand into a zip file: settings, keywords, joined and split subjects, articles with versions and decisions, schedules, posts, documents, measures.
+    """Writes all data of a brand into a zip file: settings, keywords, subjects, articles, schedules, posts, documents, measures.
 
-    Measures are views and clicks of the last 400 days, and how posts were received; they are left out, which is said, where it is not known
-    where publisher and social are. Articles are Markdown, with what is known of each version beside it as JSON. Of documents there is the list, not what is in them. No
-    key and no other secret is in it. `manifest.json` comes last: a file without it is not whole.
+    Measures are views and clicks of the last 400 days, and post metrics; without the addresses of publisher and social they are left out, with a
+    remark. Articles are Markdown, with versions and decisions as JSON. Documents are listed without their contents. The file has
+    no keys or other secrets. `manifest.json` comes last: a file without it is incomplete.
 
     For example:
 
@@ -76,10 +76,12 @@ def export(
         brandctl brands export acme --to acme.zip --json | jq .articles
     """
     if to is None and (as_json or sys.stdout.isatty()):
-        raise UsageError("say --to FILE, or send the output into one: brandctl brands export acme > acme.zip")
+        raise UsageError(
+            "give --to FILE, or redirect the output to a file: brandctl brands export acme > acme.zip"
+        )
     with (
-        Exports.at(orchestrator_url, key_file) as exports,
-        Research.at(research_url, key_file) as research,
+        ExportClient.at(orchestrator_url, key_file) as exports,
+        ResearchClient.at(research_url, key_file) as research,
         nullcontext(sys.stdout.buffer) if to is None else to.open("wb") as out,
         ExitStack() as stack,
     ):
@@ -88,8 +90,12 @@ def export(
             brand,
             exports,
             research,
-            stack.enter_context(sites) if (sites := _known(Sites, publisher_url, key_file)) else None,
-            stack.enter_context(posts) if (posts := _known(Posts, social_url, key_file)) else None,
+            stack.enter_context(sites)
+            if (sites := _known(SiteExportClient, publisher_url, key_file))
+            else None,
+            stack.enter_context(posts)
+            if (posts := _known(PostsExportClient, social_url, key_file))
+            else None,
         )
     if as_json:
         print_json(manifest)
@@ -98,16 +104,16 @@ def export(
             f"{brand}: {manifest['articles']} articles, {manifest['versions']} versions, {manifest['keywords']} keywords,"
             f" {manifest['posts']} posts, {manifest['schedules']} schedules, {manifest['documents']} documents"
         )
-    for what, service in (("measured", Sites.service), ("received", Posts.service)):
+    for what, service in (("measured", SiteExportClient.service), ("received", PostsExportClient.service)):
         if manifest[what] is None:
-            note(f"without what is {what}: say where {service} is, --{service}-url URL")
+            note(f"without what is {what}: give the address of {service}, --{service}-url URL")
 
 
-_Asked = TypeVar("_Asked", bound=Exports)
+_Asked = TypeVar("_Asked", bound=ExportClient)
 
 
 def _known(client: type[_Asked], url: str | None, key_file: Path | None) -> _Asked | None:
-    """None: nobody has said where it is."""
+    """A client of the service; None if its address is unknown."""
     try:
         return client.at(url, key_file)
     except UsageError:
@@ -117,12 +123,12 @@ def _known(client: type[_Asked], url: str | None, key_file: Path | None) -> _Ask
 def _write(
     out: IO[bytes],
     brand: str,
-    exports: Exports,
-    research: Research,
-    sites: Sites | None,
-    posts: Posts | None,
+    exports: ExportClient,
+    research: ResearchClient,
+    sites: SiteExportClient | None,
+    posts: PostsExportClient | None,
 ) -> dict[str, Any]:
-    """Nothing but the part in hand is held in memory, however much there is."""
+    """Writes the archive part by part, so that memory holds only one part."""
     path = f"/v1/brands/{quote(brand, safe='')}"
     counts: dict[str, int | None] = {}
     with ZipFile(out, "w", ZIP_DEFLATED) as archive:
@@ -142,8 +148,8 @@ def _write(
     return manifest
 
 
-def _keywords(archive: ZipFile, brand: str, exports: Exports) -> dict[str, int]:
-    """`keywords.jsonl`, each with its cycle and its posts."""
+def _keywords(archive: ZipFile, brand: str, exports: ExportClient) -> dict[str, int]:
+    """Writes `keywords.jsonl`: each keyword with its cycle and posts."""
     cycles, posts = 0, 0
 
     def told() -> Iterator[dict[str, Any]]:
@@ -158,14 +164,14 @@ def _keywords(archive: ZipFile, brand: str, exports: Exports) -> dict[str, int]:
     return {"cycles": cycles, "keywords": keywords, "posts": posts}
 
 
-def _articles(archive: ZipFile, path: str, exports: Exports) -> dict[str, int]:
-    """A folder for each, with a file of Markdown and one of facts for each of its versions."""
+def _articles(archive: ZipFile, path: str, exports: ExportClient) -> dict[str, int]:
+    """Writes a folder for each article, with Markdown and JSON files for each version."""
     articles, versions = 0, 0
     for draft in exports.all(f"{path}/content"):
         articles += 1
         content_id = draft["content_id"]
         address = exports.one(f"/v1/content/{content_id}")["slug"].removesuffix(f"-{content_id}")
-        # Whoever unpacks it gets names of ours, whatever the service says.
+        # Only safe characters, so that no answer can make the archive unpack elsewhere.
         folder = f"articles/{_NO_NAME.sub('_', f'{address}-{content_id}')}"
         decisions = exports.one(f"/v1/drafts/{content_id}/decisions")["items"]
         _json(archive, f"{folder}/article.json", {**draft, "decisions": decisions})
@@ -178,22 +184,22 @@ def _articles(archive: ZipFile, path: str, exports: Exports) -> dict[str, int]:
     return {"articles": articles, "versions": versions}
 
 
-def _measures(archive: ZipFile, path: str, sites: Sites) -> int:
-    """`measures.json`, of each day and channel, and `measured.jsonl`, of each article that was looked at or reached."""
+def _measures(archive: ZipFile, path: str, sites: SiteExportClient) -> int:
+    """Writes `measures.json` (by day and channel) and `measured.jsonl` (by article with views or clicks)."""
     days = str(_MOST_DAYS)
     whole = sites.one(f"{path}/measures", days=days, limit=1)
     _json(archive, "measures.json", {name: whole[name] for name in whole if name not in {"items", "next"}})
     return _lines(archive, "measured.jsonl", sites.all(f"{path}/measures", days=days))
 
 
-def _schedules(path: str, exports: Exports) -> Iterator[dict[str, Any]]:
-    """With the whole lists of their keywords."""
+def _schedules(path: str, exports: ExportClient) -> Iterator[dict[str, Any]]:
+    """Yields the schedules with all their keywords."""
     for schedule in exports.all(f"{path}/schedules"):
         yield exports.one(f"{path}/schedules/{schedule['name']}")
 
 
-def _subjects(archive: ZipFile, path: str, exports: Exports) -> dict[str, int]:
-    """`subject-decisions.jsonl`: the joins and splits that people have made and that hold. What is distinct stands with keywords and schedules."""
+def _subjects(archive: ZipFile, path: str, exports: ExportClient) -> dict[str, int]:
+    """Writes `subject-decisions.jsonl`: people's joins and splits that hold. Keywords and schedules say `distinct` themselves."""
     decisions = exports.all(f"{path}/subject-decisions")
     return {"subject_decisions": _lines(archive, "subject-decisions.jsonl", decisions)}
 
@@ -203,7 +209,7 @@ def _json(archive: ZipFile, name: str, document: dict[str, Any]) -> None:
 
 
 def _lines(archive: ZipFile, name: str, documents: Iterable[dict[str, Any]]) -> int:
-    """One document a line, as they come; how many."""
+    """Writes one JSON document a line; returns how many."""
     count = 0
     about = ZipInfo(name, datetime.now().astimezone().timetuple()[:6])
     about.compress_type = ZIP_DEFLATED

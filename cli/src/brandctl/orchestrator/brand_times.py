@@ -1,4 +1,4 @@
-"""Times as people type them: with an offset, or by the clocks of the brand that they are about."""
+"""Parses typed times: with an offset, or in the time zone of the brand."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,17 +12,17 @@ from brandctl.asking import ServiceClient
 from brandctl.errors import UsageError
 from brandctl.terminal import note
 
-HELP: Final = 'such as "2027-03-01 09:00", by the clocks of the brand, or 2027-03-01T09:00+01:00'
-"""For the help of an option that takes such a time."""
+HELP: Final = 'such as "2027-03-01 09:00" (in the time zone of the brand) or 2027-03-01T09:00+01:00'
+"""Text for the help of options that take such a time."""
 
 
-class BrandClocks(ServiceClient):
+class BrandTimesClient(ServiceClient):
     """A client of the orchestrator; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "orchestrator"
 
     def zone(self, slug: str) -> str:
-        """Name of the time zone of the brand's quiet hours; UTC for a brand that has none."""
+        """Returns the name of the time zone of the brand's quiet hours, UTC without them."""
         brand: dict[str, Any] = self._ask("GET", f"/v1/brands/{quote(slug, safe='')}")
         return str(brand["quiet_hours"]["time_zone"]) if brand.get("quiet_hours") else "UTC"
 
@@ -30,35 +30,35 @@ class BrandClocks(ServiceClient):
 def read_time(
     typed: str, find_brand: Callable[[], str], orchestrator_url: str | None, key_file: Path | None
 ) -> str:
-    """A time as the services take it: ISO 8601 with its offset.
+    """Returns the time in ISO 8601 with an offset, as the services accept it.
 
     Args:
         typed: "2027-03-01 09:00", or with an offset, as ISO 8601 has it.
-        find_brand: the slug of the brand whose clocks count if there is no offset.
-        orchestrator_url: of the orchestrator, which knows the brand's zone; None: where it is found.
-        key_file: holds the key for it; None: the key that is found.
+        find_brand: returns the slug of the brand that gives the time zone, if there is no offset.
+        orchestrator_url: address of the orchestrator, which knows the brand's zone; None: `find_access` finds it.
+        key_file: file with its key; None: `find_access` finds it.
 
     Raises:
-        UsageError: it is no time, or one that the clocks of the brand skip.
-        ServiceError: the orchestrator could not be asked.
+        UsageError: the text is no time, or the brand's clocks skip it.
+        ServiceError: the orchestrator cannot be reached or refuses.
     """
     return _with_offset(_parse(typed), lambda: _zone(find_brand(), orchestrator_url, key_file))
 
 
 def read_time_in(typed: str, zone: str) -> str:
-    """As `read_time`, by the clocks of a time zone."""
+    """As `read_time`, in a given time zone."""
     return _with_offset(_parse(typed), lambda: zone)
 
 
 def _parse(typed: str) -> datetime:
     with suppress(ValueError):
-        if ":" in typed:  # or it is a day alone
+        if ":" in typed:  # without one, the text is a day
             return datetime.fromisoformat(typed.strip())
     raise UsageError(f"'{typed}' is no time; write it {HELP}")
 
 
 def _zone(slug: str, orchestrator_url: str | None, key_file: Path | None) -> str:
-    with BrandClocks.at(orchestrator_url, key_file) as clocks:
+    with BrandTimesClient.at(orchestrator_url, key_file) as clocks:
         return clocks.zone(slug)
 
 
@@ -71,5 +71,5 @@ def _with_offset(moment: datetime, find_zone: Callable[[], str]) -> str:
         raise UsageError(
             f"the clocks of {name} skip {moment:%Y-%m-%d %H:%M}, when summer time begins; take a time an hour later"
         )
-    note(f"{moment:%Y-%m-%d %H:%M} is meant by the clocks of {name}: {zoned.isoformat(timespec='minutes')}")
+    note(f"{moment:%Y-%m-%d %H:%M} is in the time zone {name}: {zoned.isoformat(timespec='minutes')}")
     return zoned.isoformat()

@@ -1,4 +1,4 @@
-"""`brandctl brands`: what is set of a brand, how it fares, and what holds it up."""
+"""`brandctl brands`: settings, state and counters of brands."""
 
 import re
 from enum import StrEnum
@@ -11,16 +11,16 @@ import typer
 from brandctl.asking import AsJson, KeyFile, ServiceClient, ServiceError
 from brandctl.errors import UsageError
 from brandctl.listing import Limit, Listing
-from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl
+from brandctl.orchestrator.client import OrchestratorClient, OrchestratorUrl
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
 
 app = typer.Typer(
     name="brands",
     no_args_is_help=True,
-    help=f"""Brands: who writes and how, what is seen before it is published, how much a day, and when it is quiet.
+    help=f"""Makes, shows, pauses and sets brands: writer, approvals, targets, limits and quiet hours.
 
-{Orchestrator.help()}
+{OrchestratorClient.help()}
 
 For example:
 
@@ -39,28 +39,28 @@ _SETTINGS: Final = (
 Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Its slug.")]
 
 
-class Writer(StrEnum):
+class WriterChoice(StrEnum):
     EXTRACTIVE = "extractive"
     MODEL = "model"
 
 
-class Approval(StrEnum):
+class ApprovalChoice(StrEnum):
     EVERYTHING = "everything"
     FIRST = "first"
     NOTHING = "nothing"
 
 
-class PostsApproval(StrEnum):
+class PostApprovalChoice(StrEnum):
     EVERYTHING = "everything"
     NOTHING = "nothing"
 
 
 DEFAULT_UNREVIEWED: Final = 5
-"""As the orchestrator has it where nothing is said."""
+"""The orchestrator's default."""
 
 
-class Setting(StrEnum):
-    """What need not be set."""
+class BrandSetting(StrEnum):
+    """Settings that can be cleared."""
 
     DESCRIPTION = "description"
     CHANNELS = "channels"
@@ -82,17 +82,17 @@ class Setting(StrEnum):
     @property
     def cleared(self) -> Any:
         match self:
-            case Setting.DESCRIPTION | Setting.TONE | Setting.AUDIENCE:
+            case BrandSetting.DESCRIPTION | BrandSetting.TONE | BrandSetting.AUDIENCE:
                 return ""
-            case Setting.CHANNELS | Setting.FORBIDDEN_WORDS:
+            case BrandSetting.CHANNELS | BrandSetting.FORBIDDEN_WORDS:
                 return []
-            case Setting.MAX_UNREVIEWED_DRAFTS:
+            case BrandSetting.MAX_UNREVIEWED_DRAFTS:
                 return DEFAULT_UNREVIEWED
             case _:
                 return None
 
 
-class Brands(ServiceClient):
+class BrandsClient(ServiceClient):
     """A client of the orchestrator; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "orchestrator"
@@ -104,10 +104,10 @@ class Brands(ServiceClient):
         return self._ask("GET", _of(slug))
 
     def change(self, slug: str, changes: dict[str, Any]) -> dict[str, Any]:
-        """Makes the brand, or sets this much of it, unless somebody else does so at the same time.
+        """Makes the brand, or changes these settings, unless another request changes the brand at the same time.
 
         Raises:
-            UsageError: there is no such brand, and no name for it.
+            UsageError: the brand is new and has no name.
         """
         try:
             before = self._send("GET", _of(slug))
@@ -115,13 +115,13 @@ class Brands(ServiceClient):
             if error.status != httpx.codes.NOT_FOUND:
                 raise
             if "name" not in changes:
-                raise UsageError(f"there is no brand '{slug}' yet; say --name to make it") from error
+                raise UsageError(f"there is no brand '{slug}' yet; give --name to make it") from error
             return self._put(slug, changes, {"If-None-Match": "*"})
         policy = self._object(before)["policy"]
         return self._put(slug, policy | _within(policy, changes), {"If-Match": before.headers["ETag"]})
 
     def control(self, slug: str, action: str) -> dict[str, Any]:
-        """`action` is pause or resume."""
+        """Sends `action`, pause or resume."""
         return self._ask("POST", f"{_of(slug)}/{action}")
 
     def _put(self, slug: str, policy: dict[str, Any], condition: dict[str, str]) -> dict[str, Any]:
@@ -131,19 +131,19 @@ class Brands(ServiceClient):
             if error.status != httpx.codes.PRECONDITION_FAILED:
                 raise
             raise ServiceError(
-                f"somebody else has set '{slug}' just now, and nothing of yours was done: look at it with brandctl brands show {slug},"
-                " and say it again if it is still what you want",
+                f"another request has just changed '{slug}', so yours did nothing: look at it with brandctl brands show {slug},"
+                " and repeat your command if you still want the change",
                 error.status,
             ) from error
 
 
 def _within(policy: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """The changes, with what of quiet hours stays as it is."""
+    """Completes the changes with the parts of quiet hours that stay."""
     if not changes.get("quiet_hours"):
         return changes
     hours = {**(policy.get("quiet_hours") or {}), **changes["quiet_hours"]}
     if "begin" not in hours:
-        raise UsageError("--time-zone is that of quiet hours; say --quiet too, as in 22:00-07:00")
+        raise UsageError("--time-zone belongs to quiet hours; give --quiet, too, such as 22:00-07:00")
     return changes | {"quiet_hours": hours}
 
 
@@ -166,19 +166,19 @@ _BRANDS: Final = Listing[dict[str, Any]](
 
 @app.command(name="list")
 def list_brands(
-    after: Annotated[str | None, typer.Option(help="The last brand of the page before.")] = None,
+    after: Annotated[str | None, typer.Option(help="The last brand of the previous page.")] = None,
     limit: Limit = 50,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Lists brands by slug, with what holds each up.
+    """Lists brands by slug, each with the reason if it is held up.
 
     For example:
 
         brandctl brands list --json | jq -r '.items[] | select(.waits) | .slug'
     """
-    with Brands.at(orchestrator_url, key_file) as brands:
+    with BrandsClient.at(orchestrator_url, key_file) as brands:
         answer = brands.page(after=after, limit=limit)
     _BRANDS.show(answer["items"], answer, as_json=as_json, more=answer["next"])
 
@@ -190,46 +190,50 @@ def show(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Shows what is set of a brand, its counters, and what holds it up.
+    """Shows the settings and counters of a brand, and the reason if it is held up.
 
     For example:
 
         brandctl brands show acme --json | jq .agent.counters
     """
-    with Brands.at(orchestrator_url, key_file) as brands:
+    with BrandsClient.at(orchestrator_url, key_file) as brands:
         _show(brands.brand(brand), as_json=as_json)
 
 
 @app.command(name="set")
 def set_brand(
     brand: Brand,
-    name: Annotated[str | None, typer.Option(help="As readers see it; a new brand must have one.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name for readers; a new brand needs one.")] = None,
     description: Annotated[str | None, typer.Option(help="Shown on its site.")] = None,
-    language: Annotated[str | None, typer.Option(help="Of what is written: en, pt-BR.")] = None,
-    writer: Annotated[Writer | None, typer.Option(help="Quotations, or a language model.")] = None,
-    tone: Annotated[str | None, typer.Option(help="How what a model writes should read.")] = None,
-    audience: Annotated[str | None, typer.Option(help="For whom a model writes.")] = None,
-    words: Annotated[int | None, typer.Option(help="Of an article of a model.")] = None,
+    language: Annotated[
+        str | None, typer.Option(help="Language of the articles, such as en or pt-BR.")
+    ] = None,
+    writer: Annotated[
+        WriterChoice | None, typer.Option(help="extractive quotes sources; model uses a language model.")
+    ] = None,
+    tone: Annotated[str | None, typer.Option(help="Tone of a model's texts.")] = None,
+    audience: Annotated[str | None, typer.Option(help="Readers that a model writes for.")] = None,
+    words: Annotated[int | None, typer.Option(help="Words of a model's article.")] = None,
     forbid: Annotated[
-        list[str] | None, typer.Option(help="A word or phrase that it does without; repeat for all.")
+        list[str] | None, typer.Option(help="A word or phrase that a model avoids; repeat for all.")
     ] = None,
     approval: Annotated[
-        Approval | None, typer.Option(help="Which articles wait until a person has approved them.")
+        ApprovalChoice | None, typer.Option(help="Which articles wait for a person's approval.")
     ] = None,
-    target: Annotated[str | None, typer.Option(help="Where articles are published: site.")] = None,
+    target: Annotated[str | None, typer.Option(help="Target of articles, such as site.")] = None,
     targets: Annotated[
         str | None,
         typer.Option(metavar="FIRST,...", help="All targets; the first gives the canonical address."),
     ] = None,
     channel: Annotated[
-        list[str] | None, typer.Option(help="Where they are promoted, such as feed; repeat for all.")
+        list[str] | None, typer.Option(help="Channel of posts, such as feed; repeat for all.")
     ] = None,
     posts_approval: Annotated[
-        PostsApproval | None, typer.Option(help="Which posts wait until a person has approved them.")
+        PostApprovalChoice | None, typer.Option(help="Which posts wait for a person's approval.")
     ] = None,
     short_links: Annotated[
         bool | None,
-        typer.Option(help="Whether posts lead to articles by links that count who follows them."),
+        typer.Option(help="Whether posts have short links, which count clicks."),
     ] = None,
     articles_per_day: Annotated[
         int | None, typer.Option(min=1, help="So many keywords are begun in a day, evenly spread.")
@@ -238,29 +242,29 @@ def set_brand(
         int | None, typer.Option(min=1, help="After so long an audit calls research old.")
     ] = None,
     refresh_stale: Annotated[
-        int | None, typer.Option(min=1, help="So many of these are written anew in a week.")
+        int | None, typer.Option(min=1, help="The most of these to rewrite in a week.")
     ] = None,
     max_unreviewed_drafts: Annotated[
         int | None,
-        typer.Option(
-            min=1, max=100, help="With so many drafts that nobody has reviewed, nothing more is begun."
-        ),
+        typer.Option(min=1, max=100, help="So many unreviewed drafts pause the brand."),
     ] = None,
     quiet: Annotated[
         str | None,
-        typer.Option(metavar="FROM-TO", help="Nothing is begun by itself then, as in 22:00-07:00."),
+        typer.Option(metavar="FROM-TO", help="Hours in which no work begins, such as 22:00-07:00."),
     ] = None,
     time_zone: Annotated[
-        str | None, typer.Option(help="Whose clocks these are.", show_default="as before, or UTC")
+        str | None, typer.Option(help="Time zone of these hours.", show_default="as before, or UTC")
     ] = None,
-    clear: Annotated[list[Setting] | None, typer.Option(help="Have it as if never set; repeat.")] = None,
+    clear: Annotated[
+        list[BrandSetting] | None, typer.Option(help="A setting to reset to its default; repeat for more.")
+    ] = None,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Makes a brand, or changes what is named and leaves the rest as it is. A list that is named is replaced.
+    """Makes a brand, or changes the given settings of one. A given list replaces the previous one.
 
-    If somebody else sets the brand at the same time, nothing is done, and it is said.
+    If another request changes the brand at the same time, the command does nothing and says so.
 
     For example:
 
@@ -287,21 +291,21 @@ def set_brand(
         "quiet_hours": _quiet_hours(quiet, time_zone),
     }
     if target is not None and targets is not None:
-        raise UsageError("--target is the first of --targets: say one of the two")
+        raise UsageError("--target is the first of --targets: give only one of the two")
     changes: dict[str, Any] = {setting: value for setting, value in given.items() if value is not None}
     changes |= _targets(targets if target is None else target)
     for setting in clear or ():
         if setting.field in changes:
-            raise UsageError(f"--clear {setting}: you set it, too; say one of the two")
+            raise UsageError(f"--clear {setting}: the same command sets it; give only one of the two")
         changes[setting.field] = setting.cleared
     if not changes:
-        raise UsageError("say what is to change; brandctl brands set --help lists what there is")
-    with Brands.at(orchestrator_url, key_file) as brands:
+        raise UsageError("no setting is given; brandctl brands set --help lists them")
+    with BrandsClient.at(orchestrator_url, key_file) as brands:
         _show(brands.change(brand, changes), as_json=as_json)
 
 
 def _controlling(action: str, what_it_does: str) -> None:
-    """A command that does this to a brand and says how it stands then."""
+    """Adds a command that sends this action and prints the brand's new state."""
 
     @app.command(name=action, help=what_it_does)
     def command(
@@ -310,7 +314,7 @@ def _controlling(action: str, what_it_does: str) -> None:
         orchestrator_url: OrchestratorUrl = None,
         key_file: KeyFile = None,
     ) -> None:
-        with Brands.at(orchestrator_url, key_file) as brands:
+        with BrandsClient.at(orchestrator_url, key_file) as brands:
             brands.control(brand, action)
             found = brands.brand(brand)
         if as_json:
@@ -320,9 +324,9 @@ def _controlling(action: str, what_it_does: str) -> None:
 
 _controlling(
     "pause",
-    "Begins nothing more of it until it is resumed. What is under way goes on to its end; new keywords wait.",
+    "Pauses a brand: work under way continues to its end, new keywords wait until it is resumed.",
 )
-_controlling("resume", "Has a paused brand go on where it stood.")
+_controlling("resume", "Resumes a paused brand.")
 
 
 def _show(found: dict[str, Any], *, as_json: bool) -> None:
@@ -354,8 +358,8 @@ def _standing(found: dict[str, Any]) -> str:
     waits = found["agent"]["waits"]
     if waits:
         return f"{found['slug']}: nothing more is begun, {waits}"
-    if found["approval"] == Approval.EVERYTHING:
-        # Often nobody said so: it follows from a writer or a target.
+    if found["approval"] == ApprovalChoice.EVERYTHING:
+        # Often a default, which follows from the writer or the target.
         return (
             f"{found['slug']} goes on by itself; its articles wait until you approve them (brandctl drafts list),"
             " unless you set --approval nothing"
@@ -364,7 +368,7 @@ def _standing(found: dict[str, Any]) -> str:
 
 
 def _targets(targets: str | None) -> dict[str, Any]:
-    """The settings that name them: whoever names one alone has no others."""
+    """The settings for the typed targets; one name alone means no further targets."""
     if targets is None:
         return {}
     names = [name.strip() for name in targets.split(",")]
@@ -376,6 +380,6 @@ def _quiet_hours(quiet: str | None, time_zone: str | None) -> dict[str, str] | N
     if quiet is not None:
         found = re.fullmatch(r"(\d\d:\d\d)-(\d\d:\d\d)", quiet, re.ASCII)
         if found is None:
-            raise UsageError(f"--quiet {quiet}: say from when to when, as in 22:00-07:00")
+            raise UsageError(f"--quiet {quiet}: write begin and end, such as 22:00-07:00")
         hours |= {"begin": found[1], "end": found[2]}
     return hours or None

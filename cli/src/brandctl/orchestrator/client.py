@@ -1,4 +1,4 @@
-"""The orchestrator's HTTP API, as far as commands need it."""
+"""Client of the orchestrator's API."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from brandctl.asking import MAX_PAGE, ServiceClient
 
 FINAL_STATES: Final = frozenset({"completed", "refused", "needs_review", "rejected", "failed", "cancelled"})
 UNDER_WAY: Final = frozenset({"running", "paused"})
-"""States of cycles."""
+"""States of cycles that still go on."""
 WAITING: Final = "waiting"
-"""That of a cycle of which nothing happens before a person decides."""
+"""State of a cycle in which nothing happens before a person decides."""
 
 
-class Post(BaseModel):
+class KeywordPost(BaseModel):
     platform: str
     url: str
 
@@ -30,10 +30,10 @@ class KeywordProgress(BaseModel):
     state: str
     reason: str | None = None
     waits: str | None = None
-    """Why its article is not being written right now."""
+    """Why the writing of its article waits."""
     published_url: str | None = None
     has_standing_article: bool = False
-    posts: tuple[Post, ...] = ()
+    posts: tuple[KeywordPost, ...] = ()
 
     @property
     def ended(self) -> bool:
@@ -41,7 +41,7 @@ class KeywordProgress(BaseModel):
 
     @property
     def ended_well(self) -> bool:
-        """Published and posted, with an article that stands, or refused, rejected or held for a review with a reason."""
+        """Whether it ended well: published and posted, with an article already, or refused, rejected or held with a reason."""
         match self.state:
             case "completed":
                 return self.has_standing_article or (self.published_url is not None and bool(self.posts))
@@ -51,7 +51,7 @@ class KeywordProgress(BaseModel):
                 return False
 
 
-class Cycle(BaseModel):
+class CycleKeywords(BaseModel):
     cycle_id: str
     correlation_id: str
     keywords: tuple[KeywordProgress, ...]
@@ -62,8 +62,8 @@ class Cycle(BaseModel):
         return all(keyword.ended for keyword in self.keywords)
 
 
-class HeldUp(BaseModel):
-    """Why nothing more of a cycle is begun; `drafts`: so many that nobody has reviewed are the reason."""
+class CyclePause(BaseModel):
+    """Why a cycle begins nothing more; `drafts`: the number of unreviewed drafts, if they are the reason."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -71,7 +71,7 @@ class HeldUp(BaseModel):
     drafts: int | None = None
 
 
-class Progress(BaseModel):
+class CycleProgress(BaseModel):
     """How far a cycle is: `total` = `pending` + `processing` + `waiting` + `completed` + `failed`."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -82,7 +82,7 @@ class Progress(BaseModel):
     """running, paused, waiting, completed, failed or cancelled."""
     pending: int
     processing: int
-    # An orchestrator of the version before says nothing of what waits.
+    # An orchestrator of the previous version does not send it.
     waiting: int = 0
     completed: int
     failed: int
@@ -91,7 +91,7 @@ class Progress(BaseModel):
     not_sent: int
     drafts_waiting: int = 0
     posts_waiting: int = 0
-    held_up: HeldUp | None = None
+    held_up: CyclePause | None = None
     created_at: datetime
 
     @property
@@ -100,7 +100,7 @@ class Progress(BaseModel):
 
     @property
     def waits_for_a_person(self) -> bool:
-        """Whether nothing more happens before a person decides: all else has ended, or drafts keep the rest from being begun."""
+        """Whether a person must decide first: all else has ended, or unreviewed drafts hold up the rest."""
         if self.state == WAITING:
             return True
         nothing_in_hand = self.pending + self.processing <= self.not_sent
@@ -119,11 +119,11 @@ class KeywordsPage(BaseModel):
     next: int | None
 
 
-class _Cycles(BaseModel):
-    items: tuple[Progress, ...]
+class _CycleList(BaseModel):
+    items: tuple[CycleProgress, ...]
 
 
-class Measure(BaseModel):
+class QualityMeasure(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     name: str
@@ -139,14 +139,14 @@ class Measure(BaseModel):
         return ", ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
 
 
-class Score(BaseModel):
+class QualityScore(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     title: str
     keyword: str
     published_url: str | None
     held_for: tuple[str, ...]
-    measures: tuple[Measure, ...]
+    measures: tuple[QualityMeasure, ...]
 
 
 class Schedule(BaseModel):
@@ -165,7 +165,7 @@ class Schedule(BaseModel):
     next: tuple[datetime, ...]
 
 
-class Firing(BaseModel):
+class ScheduleRun(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     due_at: datetime
@@ -177,7 +177,7 @@ class Firing(BaseModel):
     failure: str | None
 
 
-class AuditNote(BaseModel):
+class AuditSummary(BaseModel):
     """An audit in a list."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -188,10 +188,10 @@ class AuditNote(BaseModel):
     made_at: datetime
     counts: dict[str, int]
     cut: tuple[str, ...]
-    """Kinds of which there are more than are told."""
+    """Kinds with more findings than the audit lists."""
 
 
-class Finding(BaseModel):
+class AuditFinding(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     kind: str
@@ -201,18 +201,18 @@ class Finding(BaseModel):
     advice: str
 
 
-class Audit(AuditNote):
-    findings: tuple[Finding, ...]
+class Audit(AuditSummary):
+    findings: tuple[AuditFinding, ...]
     notes: tuple[str, ...] = ()
-    """What could not be looked at, and why."""
+    """What the audit could not check, and why."""
 
 
-class _Audits(BaseModel):
-    items: tuple[AuditNote, ...]
+class _AuditList(BaseModel):
+    items: tuple[AuditSummary, ...]
 
 
-class _Firings(BaseModel):
-    items: tuple[Firing, ...]
+class _ScheduleRunList(BaseModel):
+    items: tuple[ScheduleRun, ...]
 
 
 class Subject(BaseModel):
@@ -224,35 +224,35 @@ class Subject(BaseModel):
     in_hand: bool
 
 
-class _Subjects(BaseModel):
+class _SubjectList(BaseModel):
     items: tuple[Subject, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Brand:
+class BrandForm:
     slug: str
     name: str
     description: str
     writer: str = "extractive"
 
 
-class _Submitted(BaseModel):
+class _SubmitAnswer(BaseModel):
     cycle_id: str
 
 
-class Orchestrator(ServiceClient):
+class OrchestratorClient(ServiceClient):
     """A client; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "orchestrator"
 
-    def put_brand(self, brand: Brand) -> None:
+    def put_brand(self, brand: BrandForm) -> None:
         body = {"name": brand.name, "description": brand.description, "writer": brand.writer}
         self._ask("PUT", _of(brand.slug), json=body)
 
     def submit(self, slug: str, keywords: Sequence[str]) -> str:
-        """Hands in the keywords; returns the id of their cycle."""
+        """Submits the keywords; returns the id of their cycle."""
         answer = self._ask("POST", f"{_of(slug)}/research", json={"keywords": list(keywords)})
-        return self._read(_Submitted, answer).cycle_id
+        return self._read(_SubmitAnswer, answer).cycle_id
 
     def submit_list(
         self,
@@ -265,7 +265,7 @@ class Orchestrator(ServiceClient):
         distinct: bool,
         key: str | None,
     ) -> dict[str, Any]:
-        """Hands in keywords as JSON, text or CSV; returns what is answered. The same `key` again begins no other cycle."""
+        """Submits keywords as JSON, text or CSV; returns the answer. The same `key` again begins no other cycle."""
         headers = {"Content-Type": media_type, **({"Idempotency-Key": key} if key else {})}
         answer = self._ask(
             "POST",
@@ -278,59 +278,59 @@ class Orchestrator(ServiceClient):
                 "distinct": "true" if distinct else None,
             },
         )
-        self._read(_Submitted, answer)
+        self._read(_SubmitAnswer, answer)
         return answer
 
-    def cycle(self, cycle_id: str) -> Cycle:
-        """With all its keywords."""
-        cycle = self._read(Cycle, self._ask("GET", f"/v1/cycles/{quote(cycle_id, safe='')}"))
+    def cycle(self, cycle_id: str) -> CycleKeywords:
+        """Returns a cycle with all its keywords."""
+        cycle = self._read(CycleKeywords, self._ask("GET", f"/v1/cycles/{quote(cycle_id, safe='')}"))
         while cycle.next is not None:
             page, _ = self.keywords(UUID(cycle.cycle_id), after=cycle.next)
             cycle = cycle.model_copy(update={"keywords": (*cycle.keywords, *page.items), "next": page.next})
         return cycle
 
-    def progress(self, cycle_id: UUID) -> tuple[Progress, dict[str, Any]]:
-        """How far a cycle is; also as it was answered."""
+    def progress(self, cycle_id: UUID) -> tuple[CycleProgress, dict[str, Any]]:
+        """Returns the progress of a cycle, and the raw answer."""
         answer = self._ask("GET", f"/v1/cycles/{cycle_id}")
-        return self._read(Progress, answer), answer
+        return self._read(CycleProgress, answer), answer
 
     def cycles(
         self, *, brand: str | None, state: str | None, after: UUID | None, limit: int
-    ) -> tuple[tuple[Progress, ...], dict[str, Any]]:
-        """The latest cycles; also as they were answered."""
+    ) -> tuple[tuple[CycleProgress, ...], dict[str, Any]]:
+        """Returns the latest cycles, and the raw answer."""
         wanted = {"brand": brand, "state": state, "after": after}
         answer = self._entries("/v1/cycles", wanted, limit=limit)
-        return self._read(_Cycles, answer).items, answer
+        return self._read(_CycleList, answer).items, answer
 
     def keywords(
         self, cycle_id: UUID, *, state: str | None = None, after: int = 0, limit: int = MAX_PAGE
     ) -> tuple[KeywordsPage, dict[str, Any]]:
-        """A page of the keywords of a cycle; also as it was answered."""
+        """Returns a page of a cycle's keywords, and the raw answer."""
         wanted = {"state": state, "after": after, "limit": limit}
         answer = self._ask("GET", f"/v1/cycles/{cycle_id}/keywords", params=wanted)
         return self._read(KeywordsPage, answer), answer
 
-    def control(self, cycle_id: UUID, action: str) -> tuple[Progress, dict[str, Any]]:
-        """Pauses, resumes or cancels a cycle, and says how far it is; also as it was answered."""
+    def control(self, cycle_id: UUID, action: str) -> tuple[CycleProgress, dict[str, Any]]:
+        """Pauses, resumes or cancels a cycle; returns its progress and the raw answer."""
         answer = self._ask("POST", f"/v1/cycles/{cycle_id}/{action}")
-        return self._read(Progress, answer), answer
+        return self._read(CycleProgress, answer), answer
 
-    def score(self, content_id: UUID) -> tuple[Score, dict[str, Any]]:
-        """What was measured of an article; also as it was answered."""
+    def score(self, content_id: UUID) -> tuple[QualityScore, dict[str, Any]]:
+        """Returns the quality measures of an article, and the raw answer."""
         answer = self._ask("GET", f"/v1/content/{content_id}/score")
-        return self._read(Score, answer), answer
+        return self._read(QualityScore, answer), answer
 
     def placements(self, content_id: UUID) -> dict[str, Any]:
-        """At which targets an article is."""
+        """Returns the publications of an article."""
         return self._ask("GET", f"/v1/content/{content_id}/placements")
 
     def place(self, content_id: UUID, target: str, *, overwrite: bool) -> dict[str, Any]:
-        """Has one target brought up to date with it."""
+        """Publishes the article again at one target."""
         path = f"/v1/content/{content_id}/placements/{quote(target, safe='')}"
         return self._ask("POST", path, json={"overwrite": overwrite})
 
     def schedules(self, slug: str) -> Iterator[tuple[Schedule, dict[str, Any]]]:
-        """Those of a brand, page after page; each also as it was answered."""
+        """Yields a brand's schedules page by page, each with its raw answer."""
         for page in self._pages(f"{_of(slug)}/schedules", {}):
             yield from ((self._read(Schedule, item), item) for item in page["items"])
 
@@ -343,54 +343,54 @@ class Orchestrator(ServiceClient):
         return self._read(Schedule, answer), answer
 
     def change_schedule(self, slug: str, name: str, change: str) -> tuple[Schedule, dict[str, Any]]:
-        """`change` is pause or resume."""
+        """Sends `change`, pause or resume."""
         answer = self._ask("POST", f"{_schedule(slug, name)}/{change}")
         return self._read(Schedule, answer), answer
 
     def remove_schedule(self, slug: str, name: str) -> None:
         self._ask("DELETE", _schedule(slug, name))
 
-    def firings(self, slug: str, name: str) -> tuple[tuple[Firing, ...], dict[str, Any]]:
-        """The latest."""
+    def firings(self, slug: str, name: str) -> tuple[tuple[ScheduleRun, ...], dict[str, Any]]:
+        """Returns the latest runs of a schedule."""
         answer = self._ask("GET", f"{_schedule(slug, name)}/firings")
-        return self._read(_Firings, answer).items, answer
+        return self._read(_ScheduleRunList, answer).items, answer
 
     def subjects(
         self, slug: str, *, keyword: str | None, after: str | None, limit: int
     ) -> tuple[tuple[Subject, ...], dict[str, Any]]:
-        """Those that have an article or are in hand, or the one that `keyword` names; also as they were answered."""
+        """Returns a brand's subjects with an article or work in hand, or the one of `keyword`, and the raw answer."""
         wanted = {"keyword": keyword, "after": after, "limit": limit}
         answer = self._ask("GET", f"{_of(slug)}/subjects", params=wanted)
-        return self._read(_Subjects, answer).items, answer
+        return self._read(_SubjectList, answer).items, answer
 
     def subject_decisions(self, slug: str) -> Iterator[dict[str, Any]]:
-        """The joins and splits that hold, the latest first."""
+        """Yields the joins and splits that hold, latest first."""
         for page in self._pages(f"{_of(slug)}/subject-decisions", {}):
             yield from page["items"]
 
     def decide_subject(self, slug: str, decision: dict[str, Any]) -> dict[str, Any]:
-        """Joins two subjects or splits one; `changed` says whether they were otherwise."""
+        """Joins two subjects or splits one; `changed` says whether that changed anything."""
         return self._ask("POST", f"{_of(slug)}/subject-decisions", json=decision)
 
     def make_audit(self, slug: str) -> tuple[Audit, dict[str, Any]]:
-        """Looks the brand over; also as it was answered."""
+        """Audits the brand; returns the audit and the raw answer."""
         answer = self._ask("POST", f"{_of(slug)}/audits")
         return self._read(Audit, answer), answer
 
     def audits(
         self, slug: str, *, limit: int, after: UUID | None = None
-    ) -> tuple[tuple[AuditNote, ...], dict[str, Any]]:
-        """The latest; also as they were answered."""
+    ) -> tuple[tuple[AuditSummary, ...], dict[str, Any]]:
+        """Returns the latest audits, and the raw answer."""
         wanted = {"after": after, "limit": limit}
         answer = self._ask("GET", f"{_of(slug)}/audits", params=wanted)
-        return self._read(_Audits, answer).items, answer
+        return self._read(_AuditList, answer).items, answer
 
     def audit(self, slug: str, audit_id: UUID) -> tuple[Audit, dict[str, Any]]:
         answer = self._ask("GET", f"{_of(slug)}/audits/{audit_id}")
         return self._read(Audit, answer), answer
 
 
-OrchestratorUrl = Annotated[str | None, Orchestrator.address_option()]
+OrchestratorUrl = Annotated[str | None, OrchestratorClient.address_option()]
 
 
 def _of(slug: str) -> str:

@@ -1,4 +1,4 @@
-"""`brandctl content`: which articles there are, what was measured of one, why a draft waits, and where the article is."""
+"""`brandctl content`: articles, their quality measures and their publications."""
 
 from typing import Annotated, Any, Final
 from uuid import UUID
@@ -7,8 +7,8 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile
 from brandctl.listing import AfterId, Limit, Listing, OfBrand
-from brandctl.orchestrator.articles import Articles
-from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl, Score
+from brandctl.orchestrator.articles import ArticlesClient
+from brandctl.orchestrator.client import OrchestratorClient, OrchestratorUrl, QualityScore
 from brandctl.short_ids import parse_id
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
@@ -16,9 +16,9 @@ from brandctl.terminal import note, print_json
 app = typer.Typer(
     name="content",
     no_args_is_help=True,
-    help=f"""The articles of all cycles: find them, see how good they are as far as that can be counted, and at which targets.
+    help=f"""Lists the articles of all cycles, shows their quality measures, and publishes them again at their targets.
 
-{Orchestrator.help()}
+{OrchestratorClient.help()}
 
 For example:
 
@@ -42,7 +42,7 @@ _ARTICLES: Final = Listing[dict[str, Any]](
         "title": lambda each: str(each["title"]),
         "address": lambda each: str(each["published_url"] or ""),
     },
-    nothing="no such article; brandctl keywords list --search finds keywords whose article is not written",
+    nothing="no such article; brandctl keywords list --search finds keywords without an article",
     colours={"published": "green", "waiting": "yellow", "rejected": "red", "taken_down": "red"},
 )
 
@@ -58,7 +58,7 @@ def list_articles(
     search: Annotated[
         str | None,
         typer.Option(
-            help="Those whose title or keyword has all of these words, or words that begin so.",
+            help="Only articles with all of these words, or beginnings of words, in title or keyword.",
             show_default="all",
         ),
     ] = None,
@@ -68,13 +68,13 @@ def list_articles(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Lists articles of all cycles, the latest first: drafts that wait and pages that were taken down, too.
+    """Lists articles of all cycles, latest first, including waiting drafts and pages that were taken down.
 
     For example:
 
         brandctl content list --brand acme --search "cold brew"
     """
-    with Articles.at(orchestrator_url, key_file) as articles:
+    with ArticlesClient.at(orchestrator_url, key_file) as articles:
         answer = articles.page(
             brand=brand, q=search, after=None if after is None else str(after), limit=limit
         )
@@ -88,13 +88,13 @@ def score(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Shows each measure of an article, its bound, and whether it holds; and why the article waits, if it does.
+    """Shows the quality measures of an article with their bounds, and why the article waits, if it does.
 
     For example:
 
         brandctl content score 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --json | jq '.measures[] | select(.holds | not)'
     """
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         found, answer = orchestrator.score(content_id)
     if as_json:
         print_json(answer)
@@ -113,36 +113,36 @@ def targets(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Shows where an article is: at its home, and what each further target of its brand answered.
+    """Shows the publications of an article: at its home and at each further target.
 
     For example:
 
         brandctl content targets 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --json | jq '.items[] | select(.state == "failed")'
     """
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         _show_places(orchestrator.placements(content_id), as_json=as_json)
 
 
 @app.command()
 def publish(
     content_id: ContentId,
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="One of its brand's.")],
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="A target of its brand.")],
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Also what somebody has changed at the target.")
+        bool, typer.Option("--overwrite", help="Overwrite changes that were made at the target.")
     ] = False,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Has one target brought up to date with an article: one that failed, or that its brand has only since then.
+    """Publishes an article again at one target: one that failed, or one that the brand added later.
 
-    The others are left alone, and so is what is there as it should be. Of an article that was taken down, it is taken away there.
+    Other targets stay as they are, and so does an up-to-date publication. An article that was taken down is removed at the target.
 
     For example:
 
         brandctl content publish 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f company-blog --overwrite
     """
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         _show_places(orchestrator.place(content_id, target, overwrite=overwrite), as_json=as_json)
 
 
@@ -157,7 +157,7 @@ def _show_places(places: dict[str, Any], *, as_json: bool) -> None:
     show_table(("target", "state", "address", "reason"), [home, *others])
 
 
-def _state(found: Score) -> str:
+def _state(found: QualityScore) -> str:
     if found.held_for:
         return f"needs a review: {'; '.join(found.held_for)}"
     if not found.measures:

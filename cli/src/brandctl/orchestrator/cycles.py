@@ -1,4 +1,4 @@
-"""`brandctl cycles`: the batches of keywords, what became of each, and holding them back."""
+"""`brandctl cycles`: progress of cycles and their keywords; pause, resume and cancel."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Final
@@ -8,7 +8,7 @@ import typer
 
 from brandctl.asking import MAX_PAGE, AsJson, KeyFile
 from brandctl.listing import AfterId, Listing, OfBrand
-from brandctl.orchestrator.client import KeywordProgress, Orchestrator, OrchestratorUrl, Progress
+from brandctl.orchestrator.client import CycleProgress, KeywordProgress, OrchestratorClient, OrchestratorUrl
 from brandctl.orchestrator.watching import told, what_to_look_at
 from brandctl.short_ids import parse_id
 from brandctl.tables import show_table
@@ -17,9 +17,9 @@ from brandctl.terminal import note, print_json
 app = typer.Typer(
     name="cycles",
     no_args_is_help=True,
-    help=f"""Batches of keywords: how far they are, what became of each keyword; pause, resume and cancel them.
+    help=f"""Shows the progress of cycles and their keywords; pauses, resumes and cancels cycles.
 
-{Orchestrator.help()}
+{OrchestratorClient.help()}
 
 For example:
 
@@ -38,7 +38,7 @@ _COLOURS: Final = {
     "failed": "red",
     "cancelled": "red",
 }
-_CYCLES: Final = Listing[Progress](
+_CYCLES: Final = Listing[CycleProgress](
     {
         "id": lambda cycle: str(cycle.cycle_id),
         "brand": lambda cycle: cycle.brand_slug,
@@ -52,7 +52,7 @@ _CYCLES: Final = Listing[Progress](
         "of": lambda cycle: str(cycle.total),
         "begun": lambda cycle: f"{cycle.created_at:%Y-%m-%d %H:%M}",
     },
-    nothing="no such cycle; hand in keywords with brandctl submit",
+    nothing="no such cycle; submit keywords with brandctl submit",
     colours=_COLOURS,
 )
 
@@ -74,13 +74,13 @@ def list_cycles(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Lists cycles, the latest first.
+    """Lists cycles, latest first.
 
     For example:
 
         brandctl cycles list --brand acme
     """
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         found, answer = orchestrator.cycles(brand=brand, state=state, after=after, limit=limit)
     _CYCLES.show(found, answer, as_json=as_json, more=answer.get("next"))
     _note_what_waits(found)
@@ -90,20 +90,21 @@ def list_cycles(
 def show(
     cycle_id: CycleId,
     state: Annotated[
-        str | None, typer.Option(help="Keywords in this state, such as failed.", show_default="in any state")
+        str | None,
+        typer.Option(help="Only keywords in this state, such as failed.", show_default="in any state"),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many keywords.")] = 200,
+    limit: Annotated[int, typer.Option(min=1, help="The most keywords to show.")] = 200,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Shows how far a cycle is, and its keywords with what became of each.
+    """Shows the progress of a cycle, and its keywords with their results.
 
     For example:
 
         brandctl cycles show 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --state failed --json | jq -r '.keywords[].keyword'
     """
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         progress, answer = orchestrator.progress(cycle_id)
         keywords, told_keywords, more = _keywords(orchestrator, cycle_id, state, limit)
     if as_json:
@@ -121,7 +122,7 @@ def show(
 
 
 def _controlling(action: str, what_it_does: str) -> None:
-    """A command that does this to a cycle and says how far it is then."""
+    """Adds a command that sends this action and prints the cycle's progress."""
 
     @app.command(name=action, help=what_it_does)
     def command(
@@ -130,7 +131,7 @@ def _controlling(action: str, what_it_does: str) -> None:
         orchestrator_url: OrchestratorUrl = None,
         key_file: KeyFile = None,
     ) -> None:
-        with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+        with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
             progress, answer = orchestrator.control(cycle_id, action)
         if as_json:
             print_json(answer)
@@ -139,21 +140,21 @@ def _controlling(action: str, what_it_does: str) -> None:
 
 _controlling(
     "pause",
-    "Sends none of its keywords to research or to the writers until it is resumed. What is under way goes on to its end.",
+    "Pauses a cycle: work under way continues to its end, other keywords wait until it is resumed.",
 )
-_controlling("resume", "Has a paused cycle go on where it stood.")
+_controlling("resume", "Resumes a paused cycle.")
 _controlling(
     "cancel",
-    "Ends for good what is not being written yet. What is being written, published or promoted goes on to its end.",
+    "Cancels the keywords that are not being written yet, for good. Others continue to their end.",
 )
 
 
-def _how_far(progress: Progress) -> str:
+def _how_far(progress: CycleProgress) -> str:
     return f"{progress.brand_slug}, {progress.state}: {told(progress)}; {progress.not_sent} not sent yet"
 
 
-def _note_what_waits(cycles: Sequence[Progress]) -> None:
-    """What keeps them from going on, and how to look at it."""
+def _note_what_waits(cycles: Sequence[CycleProgress]) -> None:
+    """Prints why cycles wait, and the commands that show it."""
     held = {
         f"{each.brand_slug}, held up: {each.held_up.reason}"
         for each in cycles
@@ -164,9 +165,9 @@ def _note_what_waits(cycles: Sequence[Progress]) -> None:
 
 
 def _keywords(
-    orchestrator: Orchestrator, cycle_id: UUID, state: str | None, limit: int
+    orchestrator: OrchestratorClient, cycle_id: UUID, state: str | None, limit: int
 ) -> tuple[list[KeywordProgress], list[Any], int | None]:
-    """So many keywords, read and as they were answered, and where they go on."""
+    """Returns up to `limit` keywords, their raw answers, and the cursor of the rest."""
     found: list[KeywordProgress] = []
     answered: list[Any] = []
     after: int | None = 0
@@ -181,6 +182,6 @@ def _keywords(
 
 
 def _result(keyword: KeywordProgress) -> str:
-    # Of an article that is another keyword's, the reason says whose, and where it is.
+    # If another keyword has the article, the reason says which, and where the article is.
     own = None if keyword.has_standing_article else keyword.published_url
     return own or keyword.reason or keyword.waits or ""

@@ -24,13 +24,13 @@ FIELDS: Final = ("Version", "Title", "Description", "Address", "Key point")
 
 
 class DraftFileError(CommandError):
-    """The file is no draft; the message says in which line."""
+    """The file is no valid draft; the message names the line."""
 
 
 @dataclass(frozen=True, slots=True)
 class DraftFile:
     version: int
-    """The one that is changed."""
+    """The version that was edited."""
     title: str
     description: str
     address: str
@@ -39,7 +39,7 @@ class DraftFile:
 
     @classmethod
     def of(cls, version: dict[str, Any]) -> Self:
-        """From the orchestrator's answer about a version."""
+        """Makes the draft from the orchestrator's answer about a version."""
         return cls(
             version=int(version["version"]),
             title=version["title"],
@@ -51,10 +51,10 @@ class DraftFile:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """What a person has left in the file.
+        """Parses the edited file.
 
         Raises:
-            DraftFileError: a line before the text is no field, one is missing or stands twice, or there is no text.
+            DraftFileError: a line before the text is no field, a field is missing or repeated, or there is no text.
         """
         head, _, body = text.replace("\r\n", "\n").lstrip("\n").partition("\n\n")
         found: dict[str, list[str]] = {name: [] for name in FIELDS}
@@ -62,14 +62,16 @@ class DraftFile:
             name, colon, value = line.partition(":")
             if not colon or name.strip() not in found:
                 raise DraftFileError(
-                    f"line {number} is no field: {line[:60]!r}; before the first blank line stand {', '.join(FIELDS)}"
+                    f"line {number} is no field: {line[:60]!r}; the lines before the first blank line are {', '.join(FIELDS)}"
                 )
             found[name.strip()].append(value.strip())
         for name in FIELDS[:-1]:
             if len(found[name]) != 1:
-                raise DraftFileError(f"{name}: stands {len(found[name])} times, and must stand once")
+                raise DraftFileError(f"{name}: found {len(found[name])} times; write it once")
         if not found["Version"][0].isdecimal():
-            raise DraftFileError(f"Version: must be the number that it was: {found['Version'][0][:20]!r}")
+            raise DraftFileError(
+                f"Version: {found['Version'][0][:20]!r} is no number; restore the original one"
+            )
         if not body.strip():
             raise DraftFileError("there is no text below the fields: leave one blank line between them")
         return cls(
@@ -101,14 +103,14 @@ class DraftFile:
 
 
 class EditorError(CommandError):
-    """The editor cannot be run, or ended in an error."""
+    """The editor cannot be started, or ended with an error."""
 
 
 def edited(text: str) -> Path | None:
-    """A file with what a person made of the text; None if that is what it was.
+    """Opens the text in the editor; returns the file with the edited text, None if nothing changed.
 
     Raises:
-        EditorError: there is no editor, or it failed; nothing is kept then that the person has not written.
+        EditorError: there is no editor, or it failed; an unchanged file is removed then.
     """
     command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "editor")
     with tempfile.NamedTemporaryFile(

@@ -1,4 +1,4 @@
-"""`brandctl drafts`: what waits for a person, and what the person decides."""
+"""`brandctl drafts`: drafts that wait for a person, and the decisions about them."""
 
 import shlex
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ from brandctl.decisions import decide_each
 from brandctl.errors import CommandError, UsageError
 from brandctl.listing import MOST_OF_A_PAGE, AfterId, Limit, Listing, OfBrand
 from brandctl.orchestrator import brand_times
-from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl
+from brandctl.orchestrator.client import OrchestratorClient, OrchestratorUrl
 from brandctl.orchestrator.draft_file import DraftFile, DraftFileError, edited
 from brandctl.short_ids import parse_id
 from brandctl.terminal import note, out, print_json, printable
@@ -24,9 +24,9 @@ from brandctl.terminal import note, out, print_json, printable
 app = typer.Typer(
     name="drafts",
     no_args_is_help=True,
-    help=f"""What waits for a person, and what the person decides.
+    help=f"""Lists drafts that wait for a person; approves, edits, returns, rejects and removes them.
 
-{Orchestrator.help()}
+{OrchestratorClient.help()}
 
 For example:
 
@@ -69,14 +69,14 @@ _DRAFTS: Final = Listing[dict[str, Any]](
 )
 
 ContentId = Annotated[
-    UUID, typer.Argument(metavar="ID", parser=parse_id, help="`content_id`, as `list` and cycles show it.")
+    UUID, typer.Argument(metavar="ID", parser=parse_id, help="`content_id`, as in `list` and cycles.")
 ]
 Version = Annotated[
-    int | None, typer.Option(min=1, help="The version that you looked at.", show_default="the newest")
+    int | None, typer.Option(min=1, help="The version that you reviewed.", show_default="the newest")
 ]
 
 
-class State(StrEnum):
+class DraftStateChoice(StrEnum):
     WAITING = "waiting"
     SCHEDULED = "scheduled"
     RETURNED = "returned"
@@ -86,7 +86,7 @@ class State(StrEnum):
     TAKEN_DOWN = "taken_down"
 
 
-class Drafts(ServiceClient):
+class DraftsClient(ServiceClient):
     """A client of the orchestrator; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "orchestrator"
@@ -117,8 +117,8 @@ class Drafts(ServiceClient):
 def list_drafts(
     brand: OfBrand = None,
     state: Annotated[
-        State | None,
-        typer.Option(help="In this state alone.", show_default="all about which something is open"),
+        DraftStateChoice | None,
+        typer.Option(help="Only this state.", show_default="all that need a decision or a rewrite"),
     ] = None,
     after: AfterId = None,
     limit: Limit = 50,
@@ -126,13 +126,13 @@ def list_drafts(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Lists what waits for a person, is written again, or is offered as a correction.
+    """Lists drafts that wait for a person, are being rewritten, or correct a published article.
 
     For example:
 
         brandctl drafts list --brand acme --json | jq -r '.items[].content_id'
     """
-    with Drafts.at(orchestrator_url, key_file) as drafts:
+    with DraftsClient.at(orchestrator_url, key_file) as drafts:
         answer = drafts.page(brand=brand, state=state, after=after, limit=limit)
     _DRAFTS.show(answer["items"], answer, as_json=as_json, more=answer["next"])
 
@@ -145,13 +145,13 @@ def show(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Shows a version of a draft, what its measures say, and what was decided last.
+    """Shows a version of a draft, its quality measures, and the last decision.
 
     For example:
 
         brandctl drafts show 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f | less
     """
-    with Drafts.at(orchestrator_url, key_file) as drafts:
+    with DraftsClient.at(orchestrator_url, key_file) as drafts:
         draft = drafts.draft(content_id)
         found = drafts.version(content_id, version or draft["version"])
     if as_json:
@@ -177,13 +177,13 @@ def diff(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Shows what is different between two versions.
+    """Shows the differences between two versions.
 
     For example:
 
         brandctl drafts diff 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --from 1 --to 3
     """
-    with Drafts.at(orchestrator_url, key_file) as drafts:
+    with DraftsClient.at(orchestrator_url, key_file) as drafts:
         newest = second or int(drafts.draft(content_id)["version"])
         answer = drafts.difference(content_id, first or max(newest - 1, 1), newest)
     if as_json:
@@ -193,7 +193,7 @@ def diff(
     if not answer["diff"]:
         note(f"nothing differs between versions {answer['first']} and {answer['second']}")
     if answer["is_cut"]:
-        note("there is more, which is too long to be compared")
+        note("the rest is too long to compare")
 
 
 @app.command()
@@ -208,27 +208,32 @@ def approve(
         str | None, typer.Option("--brand", help="With --all: slug of the brand whose drafts these are.")
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="All drafts of the brand that wait, in the versions listed first.")
+        bool,
+        typer.Option(
+            "--all", help="All waiting drafts of the brand, in the versions that the command lists first."
+        ),
     ] = False,
     yes: Yes = False,
     version: Version = None,
     despite_newer: Annotated[
         bool,
-        typer.Option("--despite-newer", help="Also if there is a newer one, or while it is written again."),
+        typer.Option(
+            "--despite-newer", help="Approve even if there is a newer version, or during a rewrite."
+        ),
     ] = False,
     at: Annotated[
         str | None,
         typer.Option(
-            help=f"Not before a time {brand_times.HELP}; said again, it is moved.", show_default="now"
+            help=f"Not before this time, {brand_times.HELP}; a second approval moves it.", show_default="now"
         ),
     ] = None,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Has exactly these versions published, now or at a time, whatever is written afterwards.
+    """Approves exactly these versions, to be published now or at a time.
 
-    Of several drafts, those that cannot be approved are named, and the others are; the exit code is 1 then.
+    If some of several drafts cannot be approved, the command names them, approves the others, and exits with code 1.
 
     For example:
 
@@ -239,8 +244,8 @@ def approve(
     if bool(content_ids) == everything or everything is not (brand is not None):
         raise UsageError("give the ids of drafts, or --all with --brand BRAND")
     if version is not None and (everything or len(content_ids or ()) > 1):
-        raise UsageError("--version is of one draft; leave it out, and the newest versions are approved")
-    with Drafts.at(orchestrator_url, key_file) as drafts:
+        raise UsageError("--version goes with one draft only; without it, the newest versions are approved")
+    with DraftsClient.at(orchestrator_url, key_file) as drafts:
         wanted = _waiting(drafts, brand, yes=yes) if brand else dict.fromkeys(content_ids or (), version)
 
         def decide(content_id: UUID) -> dict[str, Any]:
@@ -262,32 +267,32 @@ def unschedule(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Calls off what was to be published at a time: the draft waits again.
+    """Cancels the time of a draft: the draft waits again.
 
     For example:
 
         brandctl drafts unschedule 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
     """
-    with Drafts.at(orchestrator_url, key_file) as drafts:
+    with DraftsClient.at(orchestrator_url, key_file) as drafts:
         _decided(drafts.decide(content_id, "unschedule"), as_json=as_json)
 
 
 @app.command(name="return")
 def send_back(
     content_id: ContentId,
-    comment: Annotated[str, typer.Option("--comment", "-m", help="What is to be different.")],
+    comment: Annotated[str, typer.Option("--comment", "-m", help="What the model should change.")],
     version: Version = None,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Has a model write a draft again, and tells it the comment. Digests cannot be sent back: edit or reject them.
+    """Returns a draft to the model, which rewrites it by the comment. Digests cannot be returned: edit or reject them.
 
     For example:
 
         brandctl drafts return 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f -m "Say how long it keeps."
     """
-    with Drafts.at(orchestrator_url, key_file) as drafts:
+    with DraftsClient.at(orchestrator_url, key_file) as drafts:
         seen = version or drafts.draft(content_id)["version"]
         _decided(drafts.decide(content_id, "return", version=seen, comment=comment), as_json=as_json)
 
@@ -295,19 +300,19 @@ def send_back(
 @app.command()
 def reject(
     content_id: ContentId,
-    reason: Annotated[str, typer.Option("--reason", "-m", help="Kept, and shown with its keyword.")],
+    reason: Annotated[str, typer.Option("--reason", "-m", help="Reason, stored and shown with its keyword.")],
     version: Version = None,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Ends a draft and its keyword, for good; of an approved article, drops the correction that waits.
+    """Rejects a draft for good and ends its keyword; for an approved article, drops only the waiting correction.
 
     For example:
 
         brandctl drafts reject 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --reason "We do not sell that any more."
     """
-    with Drafts.at(orchestrator_url, key_file) as drafts:
+    with DraftsClient.at(orchestrator_url, key_file) as drafts:
         seen = version or drafts.draft(content_id)["version"]
         _decided(drafts.decide(content_id, "reject", version=seen, reason=reason), as_json=as_json)
 
@@ -316,19 +321,19 @@ def reject(
 def take_down(
     content_id: ContentId,
     reason: Annotated[
-        str, typer.Option("--reason", "-m", help="Kept, and shown with its keyword and posts.")
+        str, typer.Option("--reason", "-m", help="Reason, stored and shown with its keyword and posts.")
     ],
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Has a page no longer be shown: its address answers 410, and no feed or site map names it. `approve` brings it back.
+    """Takes a page down: its address answers 410, and feeds and site map omit it. `approve` brings it back.
 
     For example:
 
         brandctl drafts take-down 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --reason "The recipe is wrong."
     """
-    with Drafts.at(orchestrator_url, key_file) as drafts:
+    with DraftsClient.at(orchestrator_url, key_file) as drafts:
         _decided(drafts.decide(content_id, "take-down", reason=reason), as_json=as_json)
 
 
@@ -337,9 +342,7 @@ def delete(
     content_id: ContentId,
     reason: Annotated[
         str,
-        typer.Option(
-            "--reason", "-m", help="Kept, with who deleted it and when; and shown with its keyword."
-        ),
+        typer.Option("--reason", "-m", help="Reason, stored with name and time, and shown with its keyword."),
     ],
     yes: Yes = False,
     as_json: AsJson = False,
@@ -352,7 +355,7 @@ def delete(
 
         brandctl drafts delete 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --reason "It was about a person."
     """
-    with Drafts.at(orchestrator_url, key_file) as drafts:
+    with DraftsClient.at(orchestrator_url, key_file) as drafts:
         if not yes:
             draft = drafts.draft(content_id)
             confirm(f"Delete “{draft['title']}” of {draft['brand_slug']}, with all its versions, for good?")
@@ -368,28 +371,28 @@ def delete(
 @app.command()
 def looked(
     brand: Annotated[
-        str | None, typer.Argument(metavar="[BRAND]", help="Slug of a brand: all that waits of it.")
+        str | None, typer.Argument(metavar="[BRAND]", help="Slug of a brand: all its waiting drafts.")
     ] = None,
     draft: Annotated[UUID | None, typer.Option(metavar="ID", help="This draft alone.")] = None,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Says that a person has seen what waits, though nothing is decided: the brand goes on.
+    """Marks waiting drafts as reviewed without a decision: the brand continues.
 
     For example:
 
         brandctl drafts looked acme
         brandctl drafts looked --draft 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
     """
-    with Drafts.at(orchestrator_url, key_file) as drafts:
+    with DraftsClient.at(orchestrator_url, key_file) as drafts:
         if brand is not None and draft is None:
             answer, seen = drafts.looked(brand), f"what waits of {printable(brand)}"
         elif draft is not None and brand is None:
             answer = drafts.mark_reviewed(draft)
             seen = f"“{printable(answer['title'])}” of {printable(answer['brand_slug'])}"
         else:
-            raise UsageError("say a brand, or a draft by --draft; not both")
+            raise UsageError("give either a brand, or a draft with --draft")
     if as_json:
         print_json(answer)
     else:
@@ -402,23 +405,23 @@ def edit(
     file: Annotated[
         Path | None,
         typer.Option(
-            exists=True, dir_okay=False, help="Send this file, which an earlier edit left; no editor."
+            exists=True, dir_okay=False, help="Send this file of an earlier edit, without an editor."
         ),
     ] = None,
-    comment: Annotated[str, typer.Option("--comment", "-m", help="Why; kept with the version.")] = "",
+    comment: Annotated[str, typer.Option("--comment", "-m", help="Reason, stored with the version.")] = "",
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Opens the newest version in $VISUAL or $EDITOR, and keeps what you make of it as the next one, which waits to be approved.
+    """Opens the newest version in $VISUAL or $EDITOR and stores the result as the next version, which waits for approval.
 
-    Nothing is sent if nothing changed. What cannot be kept stays in a file, and it is said where.
+    An unchanged text is not sent. If the service refuses the text, it stays in a file that the command names.
 
     For example:
 
         brandctl drafts edit 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
     """
-    with Drafts.at(orchestrator_url, key_file) as drafts:
+    with DraftsClient.at(orchestrator_url, key_file) as drafts:
         kept = file
         if kept is None:
             newest = drafts.draft(content_id)["version"]
@@ -439,12 +442,12 @@ def edit(
     _decided(answer, as_json=as_json)
 
 
-def _waiting(drafts: Drafts, brand: str, *, yes: bool) -> dict[UUID, int | None]:
-    """The version of each draft of the brand that waits, as it is listed; a person has agreed to approve them."""
+def _waiting(drafts: DraftsClient, brand: str, *, yes: bool) -> dict[UUID, int | None]:
+    """Lists a brand's waiting drafts and asks for confirmation; returns id → version."""
     found: list[dict[str, Any]] = []
     after: str | None = None
     while True:
-        page = drafts.page(brand=brand, state=State.WAITING, after=after, limit=MOST_OF_A_PAGE)
+        page = drafts.page(brand=brand, state=DraftStateChoice.WAITING, after=after, limit=MOST_OF_A_PAGE)
         found += page["items"]
         after = page["next"]
         if after is None:

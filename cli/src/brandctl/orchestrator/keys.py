@@ -1,4 +1,4 @@
-"""`brandctl keys`: who may ask the orchestrator, and for what."""
+"""`brandctl keys`: API keys of the orchestrator."""
 
 import re
 from collections.abc import Iterator
@@ -13,16 +13,16 @@ from pydantic import BaseModel, ConfigDict
 from brandctl.asking import AsJson, KeyFile, ServiceClient
 from brandctl.errors import CommandError, UsageError
 from brandctl.listing import Listing
-from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl
+from brandctl.orchestrator.client import OrchestratorClient, OrchestratorUrl
 from brandctl.short_ids import parse_reference
 from brandctl.terminal import note, print_json, printable
 
 app = typer.Typer(
     name="keys",
     no_args_is_help=True,
-    help=f"""API keys of the orchestrator: make, list, rotate and revoke them. It takes the service key, or a key with the scope admin.
+    help=f"""Makes, lists, rotates and revokes API keys of the orchestrator. It needs the service key, or a key with the scope admin.
 
-{Orchestrator.help()}
+{OrchestratorClient.help()}
 
 For example:
 
@@ -35,7 +35,7 @@ For example:
 _UNITS: Final = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 
 
-class Scope(StrEnum):
+class ScopeChoice(StrEnum):
     READ = "read"
     SUBMIT = "submit"
     REVIEW = "review"
@@ -43,7 +43,7 @@ class Scope(StrEnum):
     ADMIN = "admin"
 
 
-class Key(BaseModel):
+class ApiKey(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     key_id: str
@@ -64,50 +64,48 @@ class Key(BaseModel):
         return "expired" if self.is_expired else "open"
 
 
-class _NewKey(BaseModel):
+class _NewApiKey(BaseModel):
     key: str
-    about: Key
+    about: ApiKey
 
 
-class _Keys(ServiceClient):
+class _ApiKeysClient(ServiceClient):
     service = "orchestrator"
 
-    def create(self, wanted: dict[str, Any]) -> tuple[_NewKey, dict[str, Any]]:
+    def create(self, wanted: dict[str, Any]) -> tuple[_NewApiKey, dict[str, Any]]:
         answer = self._ask("POST", "/v1/keys", json=wanted)
-        return self._read(_NewKey, answer), answer
+        return self._read(_NewApiKey, answer), answer
 
-    def all(self) -> Iterator[tuple[Key, dict[str, Any]]]:
-        """Page after page; each also as it was answered."""
+    def all(self) -> Iterator[tuple[ApiKey, dict[str, Any]]]:
+        """Yields all keys page by page, each with its raw answer."""
         for page in self._pages("/v1/keys", {"limit": 200}):
-            yield from ((self._read(Key, item), item) for item in page["items"])
+            yield from ((self._read(ApiKey, item), item) for item in page["items"])
 
-    def named(self, name: str) -> Key:
-        """The one with that id, or that name and not revoked."""
+    def named(self, name: str) -> ApiKey:
+        """Returns the key with that id, or the unrevoked key of that name."""
         for key, _ in self.all():
             if name == key.key_id or (name == key.name and key.revoked_at is None):
                 return key
-        raise CommandError(
-            f"there is no key {name} that is not revoked; brandctl keys list shows what there is"
-        )
+        raise CommandError(f"there is no key {name} that is not revoked; brandctl keys list lists the keys")
 
-    def rotate(self, key: Key, grace: timedelta) -> tuple[_NewKey, dict[str, Any]]:
+    def rotate(self, key: ApiKey, grace: timedelta) -> tuple[_NewApiKey, dict[str, Any]]:
         wanted = {"grace_seconds": int(grace.total_seconds())}
         answer = self._ask("POST", f"{_of(key)}/rotate", json=wanted)
-        return self._read(_NewKey, answer), answer
+        return self._read(_NewApiKey, answer), answer
 
-    def limit(self, key: Key, per_minute: int | None) -> tuple[Key, dict[str, Any]]:
+    def limit(self, key: ApiKey, per_minute: int | None) -> tuple[ApiKey, dict[str, Any]]:
         answer = self._ask("PATCH", _of(key), json={"per_minute": per_minute})
-        return self._read(Key, answer), answer
+        return self._read(ApiKey, answer), answer
 
-    def revoke(self, key: Key) -> None:
+    def revoke(self, key: ApiKey) -> None:
         self._ask("DELETE", _of(key))
 
 
-def _of(key: Key) -> str:
+def _of(key: ApiKey) -> str:
     return f"/v1/keys/{quote(key.key_id, safe='')}"
 
 
-_KEYS: Final = Listing[Key](
+_KEYS: Final = Listing[ApiKey](
     {
         "id": lambda key: key.key_id,
         "name": lambda key: key.name,
@@ -122,31 +120,34 @@ _KEYS: Final = Listing[Key](
     colours={"open": "green", "expired": "yellow", "revoked": "red"},
 )
 
-Name = Annotated[str, typer.Argument(metavar="NAME", parser=parse_reference, help="Of the key, or its id.")]
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", parser=parse_reference, help="Name of the key, or its id.")
+]
 
 
 @app.command()
 def create(
-    name: Annotated[str, typer.Argument(help="Whose it is: what is done with it is done in this name.")],
+    name: Annotated[str, typer.Argument(help="Name of the owner; the audit log shows it.")],
     scope: Annotated[
-        list[Scope], typer.Option(help="What it opens, none includes another; say it for each.")
+        list[ScopeChoice], typer.Option(help="A scope of the key; none includes another; repeat for more.")
     ],
     brand: Annotated[
         list[str] | None,
-        typer.Option(help="For this brand alone, as if there were no other; say it for each."),
+        typer.Option(help="Only for this brand; other brands stay invisible; repeat for more."),
     ] = None,
     expires: Annotated[
-        str | None, typer.Option(help="A day (2027-01-31), or how long from now (90d).", show_default="never")
+        str | None,
+        typer.Option(help="A day (2027-01-31), or a duration from now (90d).", show_default="never"),
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option(min=1, help="Requests in a minute.", show_default="as the most generous scope has it"),
+        typer.Option(min=1, help="Requests in a minute.", show_default="the highest limit of its scopes"),
     ] = None,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Makes a key and prints it: once, and never again.
+    """Makes a key and prints it, this once.
 
     For example:
 
@@ -159,20 +160,18 @@ def create(
         wanted["expires_at"] = _moment(expires).isoformat()
     if limit is not None:
         wanted["per_minute"] = limit
-    with _Keys.at(orchestrator_url, key_file) as keys:
+    with _ApiKeysClient.at(orchestrator_url, key_file) as keys:
         made, answer = keys.create(wanted)
     _show(made, answer, as_json=as_json)
-    note(
-        f"Send it as “Authorization: Bearer …”. It is shown here alone; {made.about.key_id} is what it is called by."
-    )
+    note(f"Send it as “Authorization: Bearer …”. It is not shown again; its id is {made.about.key_id}.")
 
 
 @app.command(name="list")
 def list_keys(
     as_json: AsJson = False, orchestrator_url: OrchestratorUrl = None, key_file: KeyFile = None
 ) -> None:
-    """Lists keys, what they open, and when they were used last; those that were revoked, too."""
-    with _Keys.at(orchestrator_url, key_file) as keys:
+    """Lists all keys, revoked ones included, with scopes and last use."""
+    with _ApiKeysClient.at(orchestrator_url, key_file) as keys:
         found = list(keys.all())
     answers = {"items": [answer for _, answer in found]}
     _KEYS.show([key for key, _ in found], answers, as_json=as_json)
@@ -182,27 +181,27 @@ def list_keys(
 def rotate(
     name: Name,
     grace: Annotated[
-        str, typer.Option(help="How long the key it has now opens beside the new one: 30m, 24h, 7d or 0.")
+        str, typer.Option(help="How long the old secret stays valid: 30m, 24h, 7d or 0.")
     ] = "24h",
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Gives it another secret and prints the key: once, and never again. Rotating again meanwhile ends the oldest at once.
+    """Gives a key a new secret and prints it, this once. A second rotation ends the oldest secret at once.
 
     For example:
 
         brandctl keys rotate newsroom --grace 24h > newsroom.key
     """
     span = _span(grace, option="--grace")
-    with _Keys.at(orchestrator_url, key_file) as keys:
+    with _ApiKeysClient.at(orchestrator_url, key_file) as keys:
         made, answer = keys.rotate(keys.named(name), span)
     _show(made, answer, as_json=as_json)
     until = made.about.former_until
     note(
-        f"The one before opens until {until:%Y-%m-%d %H:%M} UTC."
+        f"The old secret is valid until {until:%Y-%m-%d %H:%M} UTC."
         if until
-        else "The one before opens nothing any more."
+        else "The old secret is not valid any more."
     )
 
 
@@ -215,20 +214,20 @@ def limit_key(
             metavar="[N]",
             min=1,
             help="Requests in a minute.",
-            show_default="as the most generous scope has it",
+            show_default="the highest limit of its scopes",
         ),
     ] = None,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Changes how often a key may be used. What it has been used for in the running minute counts.
+    """Sets how many requests a minute a key may make; requests of the present minute count.
 
     For example:
 
         brandctl keys limit newsroom 1200
     """
-    with _Keys.at(orchestrator_url, key_file) as keys:
+    with _ApiKeysClient.at(orchestrator_url, key_file) as keys:
         key, answer = keys.limit(keys.named(name), per_minute)
     if as_json:
         print_json(answer)
@@ -242,8 +241,8 @@ def revoke(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Ends a key for good: from the next request on it opens nothing. Its name is free again."""
-    with _Keys.at(orchestrator_url, key_file) as keys:
+    """Revokes a key for good, from the next request on. Its name is free again."""
+    with _ApiKeysClient.at(orchestrator_url, key_file) as keys:
         key = keys.named(name)
         keys.revoke(key)
     if as_json:
@@ -251,7 +250,7 @@ def revoke(
     note(f"{key.name} ({key.key_id}) is revoked")
 
 
-def _show(made: _NewKey, answer: dict[str, Any], *, as_json: bool) -> None:
+def _show(made: _NewApiKey, answer: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         print_json(answer)
     else:
@@ -261,7 +260,7 @@ def _show(made: _NewKey, answer: dict[str, Any], *, as_json: bool) -> None:
 def _span(text: str, *, option: str) -> timedelta:
     found = re.fullmatch(r"(\d{1,5})([mhd])|0", text, re.ASCII)
     if found is None:
-        raise UsageError(f"{option} {text}: say how long, as in 30m, 24h or 7d")
+        raise UsageError(f"{option} {text}: write a duration such as 30m, 24h or 7d")
     return int(found[1]) * _UNITS[found[2]] if found[1] else timedelta()
 
 
@@ -273,6 +272,6 @@ def _moment(text: str) -> datetime:
             return datetime.now(UTC) + _span(text, option="--expires")
         except (UsageError, OverflowError):
             raise UsageError(
-                f"--expires {text}: say a day, as in 2027-01-31, or how long, as in 90d"
+                f"--expires {text}: write a day such as 2027-01-31, or a duration such as 90d"
             ) from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Files of keywords: one a line, or a table as spreadsheets save it."""
+"""Files of keywords: one a line, or a CSV table."""
 
 import csv
 import io
@@ -16,24 +16,24 @@ _YES_OR_NO: Final = {"": None, "yes": True, "no": False}
 
 
 class ListedKeyword(NamedTuple):
-    """A keyword of a file, and what its row says of it; None where it says nothing."""
+    """A keyword of a file with the values of its row; None for an empty cell."""
 
     keyword: str
     priority: str | None = None
     is_distinct: bool | None = None
 
 
-class Priority(StrEnum):
+class PriorityChoice(StrEnum):
     HIGH = "high"
     NORMAL = "normal"
     LOW = "low"
 
 
 def read_file(file: str) -> bytes:
-    """The bytes of a file; `-` is standard input.
+    """Returns the bytes of a file; `-` is standard input.
 
     Raises:
-        UsageError: it cannot be read.
+        UsageError: the file cannot be read.
     """
     try:
         return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
@@ -42,12 +42,12 @@ def read_file(file: str) -> bytes:
 
 
 def is_table(file: str, *, as_csv: bool) -> bool:
-    """Whether the file holds a table: its name says so, or the person who gives it."""
+    """Whether the file is a table: by its suffix, or by the option `--csv`."""
     return as_csv or file.lower().endswith(".csv")
 
 
 def read_keywords(file: str, *, as_csv: bool) -> list[ListedKeyword]:
-    """The keywords of a file. Empty rows are left out.
+    """Returns the keywords of a file, without empty rows.
 
     Raises:
         UsageError: the file cannot be read, is not UTF-8, or is a table with other columns or values; the message names the
@@ -97,9 +97,9 @@ def _cells(file: str, line: int, columns: Sequence[str], row: Sequence[str]) -> 
         )
     cells = dict(zip(columns, (cell.strip() for cell in row), strict=True))
     priority = cells.get("priority", "")
-    if priority and priority.casefold() not in set(Priority):
+    if priority and priority.casefold() not in set(PriorityChoice):
         raise UsageError(
-            f"{file}, line {line}: the priority '{priority}' is unknown; write {', '.join(Priority)}, or leave the cell empty"
+            f"{file}, line {line}: the priority '{priority}' is unknown; write {', '.join(PriorityChoice)}, or leave the cell empty"
         )
     if (distinct := cells.get("distinct", "")).casefold() not in _YES_OR_NO:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""`brandctl schedules`: what a brand does by the clock."""
+"""`brandctl schedules`: rules that submit keywords at set times."""
 
 from datetime import datetime
 from typing import Annotated, Any, Final
@@ -8,7 +8,7 @@ import typer
 from brandctl.asking import AsJson, KeyFile
 from brandctl.listing import Listing
 from brandctl.orchestrator import brand_times
-from brandctl.orchestrator.client import Firing, Orchestrator, OrchestratorUrl, Schedule
+from brandctl.orchestrator.client import OrchestratorClient, OrchestratorUrl, Schedule, ScheduleRun
 from brandctl.orchestrator.keyword_files import ListedKeyword, read_keywords
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
@@ -16,11 +16,11 @@ from brandctl.terminal import note, print_json
 app = typer.Typer(
     name="schedules",
     no_args_is_help=True,
-    help=f"""Keywords that are handed in by the clock, weekly, n a day, or once.
+    help=f"""Sets schedules, which submit keywords at set times: weekly, some a day, or once.
 
-Each due time begins one cycle, whatever runs or crashes. Times that go by while nothing runs are caught up once.
+Each due time begins one cycle, even after a crash. Times that pass while the system is down are caught up once.
 
-{Orchestrator.help()}
+{OrchestratorClient.help()}
 
 For example:
 
@@ -32,7 +32,7 @@ For example:
 )
 
 Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Slug of the brand.")]
-Name = Annotated[str, typer.Argument(metavar="NAME", help="What the schedule is called.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the schedule.")]
 
 
 def _when(schedule: Schedule) -> str:
@@ -59,10 +59,10 @@ _SCHEDULES: Final = Listing[Schedule](
         "keywords": _keywords,
         "next": lambda schedule: _moment(schedule.next[0]) if schedule.next else "-",
     },
-    nothing="there is none; make one with brandctl schedules set",
+    nothing="there is no schedule; make one with brandctl schedules set",
     colours={"active": "green", "paused": "yellow", "parked": "red", "ended": "dim"},
 )
-_FIRINGS: Final = Listing[Firing](
+_FIRINGS: Final = Listing[ScheduleRun](
     {
         "due": lambda firing: _moment(firing.due_at),
         "fired": lambda firing: _moment(firing.at),
@@ -89,35 +89,34 @@ def set_schedule(
         ),
     ] = None,
     as_csv: Annotated[
-        bool, typer.Option("--csv", help="The list is a table, whatever it is called.")
+        bool, typer.Option("--csv", help="The list is a table, even without the suffix .csv.")
     ] = False,
     cron: Annotated[
         str | None, typer.Option(help="Minute, hour, day of the month, month, day of the week.")
     ] = None,
-    at: Annotated[str | None, typer.Option(help=f"Once, at a time {brand_times.HELP}.")] = None,
+    at: Annotated[str | None, typer.Option(help=f"Once, at this time, {brand_times.HELP}.")] = None,
     time_zone: Annotated[
         str | None,
         typer.Option(
-            help="Whose clocks --cron goes by, and --at where it has no offset.",
-            show_default="UTC; of --at the brand's",
+            help="Time zone of --cron, and of --at without an offset.",
+            show_default="UTC; for --at the brand's",
         ),
     ] = None,
     take: Annotated[
-        int | None, typer.Option(min=1, help="So many keywords at a time, until the list is used up.")
+        int | None,
+        typer.Option(min=1, help="How many keywords to submit at a time, until the list is used up."),
     ] = None,
     priority: Annotated[str, typer.Option(help="high, normal or low.")] = "normal",
-    refresh: Annotated[
-        bool, typer.Option("--refresh", help="Write articles that stand on them anew.")
-    ] = False,
+    refresh: Annotated[bool, typer.Option("--refresh", help="Rewrite existing articles about them.")] = False,
     distinct: Annotated[
         bool,
-        typer.Option("--distinct", help="They are subjects of their own, whatever they fold with."),
+        typer.Option("--distinct", help="Each keyword is a subject of its own, even if it equals another."),
     ] = False,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Makes a schedule, or replaces the one of this name. The same again changes nothing.
+    """Makes a schedule, or replaces the one of this name. Repeating the command changes nothing.
 
     For example:
 
@@ -146,7 +145,7 @@ def set_schedule(
         "priority": priority,
         "refresh": refresh or None,
     }
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         schedule, answer = orchestrator.put_schedule(
             brand, name, {key: value for key, value in wanted.items() if value is not None}
         )
@@ -160,8 +159,8 @@ def list_schedules(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Lists the schedules of a brand, with their state and the next firing."""
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    """Lists the schedules of a brand, with state and next time."""
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         found = list(orchestrator.schedules(brand))
     _SCHEDULES.show([each for each, _ in found], [answer for _, answer in found], as_json=as_json)
 
@@ -174,8 +173,8 @@ def show(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Shows a schedule with its next three firings."""
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    """Shows a schedule with its next three times."""
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         _show(*orchestrator.schedule(brand, name), as_json=as_json)
 
 
@@ -187,14 +186,14 @@ def firings(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Shows what became of the latest due times: the cycle or audit that each began, or why it was given up."""
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    """Lists the latest due times of a schedule: the cycle or audit that each began, or why it failed."""
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         found, answer = orchestrator.firings(brand, name)
     _FIRINGS.show(found, answer, as_json=as_json)
 
 
 def _changing(change: str, what_it_does: str) -> None:
-    """A command that changes one schedule and says how it stands then."""
+    """Adds a command that changes a schedule and prints its new state."""
 
     @app.command(name=change, help=what_it_does)
     def command(
@@ -204,15 +203,15 @@ def _changing(change: str, what_it_does: str) -> None:
         orchestrator_url: OrchestratorUrl = None,
         key_file: KeyFile = None,
     ) -> None:
-        with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+        with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
             schedule, answer = orchestrator.change_schedule(brand, name, change)
         if as_json:
             print_json(answer)
         note(_told(schedule))
 
 
-_changing("pause", "Keeps a schedule from firing until it is resumed.")
-_changing("resume", "Lets a paused schedule go on with its next time, and one that is parked try again now.")
+_changing("pause", "Pauses a schedule until it is resumed.")
+_changing("resume", "Resumes a paused schedule at its next time, and retries a parked one now.")
 
 
 @app.command()
@@ -223,8 +222,8 @@ def remove(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Removes a schedule. What it has begun goes on."""
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    """Removes a schedule. Cycles that it began continue."""
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         orchestrator.remove_schedule(brand, name)
     if as_json:
         print_json({"removed": name})

@@ -1,4 +1,4 @@
-"""`brandctl subjects`: which keywords are one subject, and a person's word on that."""
+"""`brandctl subjects`: keywords that share a subject, and people's joins and splits."""
 
 from typing import Annotated, Any, Final
 
@@ -6,18 +6,18 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile
 from brandctl.listing import Limit, Listing
-from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl, Subject
+from brandctl.orchestrator.client import OrchestratorClient, OrchestratorUrl, Subject
 from brandctl.terminal import note, print_json, printable
 
 app = typer.Typer(
     name="subjects",
     no_args_is_help=True,
-    help=f"""Which keywords are one subject: a brand gets one article on each.
+    help=f"""Lists, joins and splits subjects: keywords that mean the same; a brand has one article for each subject.
 
-Keywords are folded where they say the same word for word. Where that is wrong, a person splits a keyword off; where two are one all the
-same, a person joins them. Both hold under all later rules.
+Keywords with the same words share a subject. If that is wrong, split one off; if two others mean the same, join
+them. Both decisions hold under all later rules.
 
-{Orchestrator.help()}
+{OrchestratorClient.help()}
 
 For example:
 
@@ -37,7 +37,7 @@ _SUBJECTS: Final = Listing[Subject](
         "in hand": lambda subject: "yes" if subject.in_hand else "",
         "key": lambda subject: subject.key,
     },
-    nothing="no article, and nothing in hand",
+    nothing="the brand has no article and no work in hand",
 )
 _DECISIONS: Final = Listing[dict[str, Any]](
     {
@@ -47,7 +47,7 @@ _DECISIONS: Final = Listing[dict[str, Any]](
         "by": lambda each: each["decided_by"],
         "at": lambda each: each["decided_at"][:16],
     },
-    nothing="nobody has joined or split any",
+    nothing="there are no joins and no splits",
 )
 
 
@@ -55,19 +55,17 @@ _DECISIONS: Final = Listing[dict[str, Any]](
 def list_subjects(
     brand: Brand,
     keyword: Annotated[
-        str | None, typer.Option(help="The one that this keyword names.", show_default="all")
+        str | None, typer.Option(help="Only the subject of this keyword.", show_default="all")
     ] = None,
-    decisions: Annotated[
-        bool, typer.Option("--decisions", help="List what was joined and split instead.")
-    ] = False,
-    after: Annotated[str | None, typer.Option(help="The last key of the page before.")] = None,
+    decisions: Annotated[bool, typer.Option("--decisions", help="List joins and splits instead.")] = False,
+    after: Annotated[str | None, typer.Option(help="The last key of the previous page.")] = None,
     limit: Limit = 50,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Lists the subjects of a brand, with the keywords on each, or what was joined and split."""
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    """Lists the subjects of a brand with their keywords, or the joins and splits."""
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         if decisions:
             decided = list(orchestrator.subject_decisions(brand))
             _DECISIONS.show(decided, {"items": decided}, as_json=as_json)
@@ -80,13 +78,13 @@ def list_subjects(
 def join(
     brand: Brand,
     keyword: Keyword,
-    other: Annotated[str, typer.Argument(metavar="OTHER", help="The keyword whose subject it is.")],
+    other: Annotated[str, typer.Argument(metavar="OTHER", help="A keyword of the other subject.")],
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Makes the subjects of two keywords one; every article that stands is kept. The same again changes nothing."""
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    """Joins the subjects of two keywords; existing articles stay. Repeating the command changes nothing."""
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         answer = orchestrator.decide_subject(brand, {"kind": "join", "keyword": keyword, "other": other})
     _show(answer, f"{answer.get('keyword')} and {answer.get('other')} are one subject", as_json=as_json)
 
@@ -99,8 +97,8 @@ def split(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Gives a keyword a subject to itself, or takes a join of it back. The same again changes nothing."""
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    """Gives a keyword a subject of its own, or undoes its join. Repeating the command changes nothing."""
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         answer = orchestrator.decide_subject(brand, {"kind": "split", "keyword": keyword})
     _show(answer, f"{answer.get('keyword')} is a subject of its own", as_json=as_json)
 

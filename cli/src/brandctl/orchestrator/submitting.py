@@ -1,4 +1,4 @@
-"""`brandctl submit`: keywords in."""
+"""`brandctl submit`: submits keywords."""
 
 import json
 from contextlib import suppress
@@ -9,8 +9,8 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile, ServiceError
 from brandctl.errors import UsageError
-from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl
-from brandctl.orchestrator.keyword_files import Priority, is_table, read_file
+from brandctl.orchestrator.client import OrchestratorClient, OrchestratorUrl
+from brandctl.orchestrator.keyword_files import PriorityChoice, is_table, read_file
 from brandctl.orchestrator.watching import follow, went_well
 from brandctl.terminal import note, print_json, printable
 
@@ -22,7 +22,8 @@ _CSV = "text/csv; charset=utf-8"
 def submit(
     brand: Annotated[str, typer.Argument(metavar="BRAND", help="Slug of the brand.")],
     keywords: Annotated[
-        list[str] | None, typer.Argument(metavar="[KEYWORD]...", help="Quote those of several words.")
+        list[str] | None,
+        typer.Argument(metavar="[KEYWORD]...", help="Keywords; quote those of several words."),
     ] = None,
     file: Annotated[
         str | None,
@@ -32,36 +33,36 @@ def submit(
         ),
     ] = None,
     as_csv: Annotated[
-        bool, typer.Option("--csv", help="The list is a table, whatever it is called.")
+        bool, typer.Option("--csv", help="The list is a table, even without the suffix .csv.")
     ] = False,
     priority: Annotated[
-        Priority | None,
-        typer.Option(help="Those of a higher one go first in their brand.", show_default="normal"),
+        PriorityChoice | None,
+        typer.Option(help="high, normal or low: higher ones go first in their brand.", show_default="normal"),
     ] = None,
     refresh: Annotated[
         bool,
         typer.Option(
-            "--refresh", help="Write articles that stand on them anew, at their addresses, from new research."
+            "--refresh", help="Rewrite existing articles about them, at their addresses, from new research."
         ),
     ] = False,
     distinct: Annotated[
         bool,
         typer.Option(
             "--distinct",
-            help="They are subjects of their own: write them even if they fold with one that is there.",
+            help="Each keyword is a subject of its own, even if it equals an existing one.",
         ),
     ] = False,
     key: Annotated[
-        str | None, typer.Option(help="Name of this request: said again, it begins no other cycle.")
+        str | None, typer.Option(help="Name of this request; a second request of that name begins no cycle.")
     ] = None,
     wait: Annotated[
-        bool, typer.Option("--wait", help="Watch them until they have ended or wait for you.")
+        bool, typer.Option("--wait", help="Watch the keywords until they have ended or wait for you.")
     ] = False,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Hands in keywords for a brand, up to 10,000 at a time, and prints the id of their cycle.
+    """Submits up to 10,000 keywords for a brand, and prints the id of their cycle.
 
     Exit codes: 0 accepted (with --wait: and ended as completed, or what is left waits for a person), 1 refused, failed or cancelled,
     2 wrong usage.
@@ -75,13 +76,13 @@ def submit(
         sort keywords.txt | brandctl submit acme --file - --priority low
     """
     if bool(keywords) == (file is not None):
-        raise UsageError("say the keywords, or give a list of them by --file; not both")
+        raise UsageError("give either keywords, or a list of them with --file; not both")
     if file is None:
         body, media_type = json.dumps({"keywords": keywords}).encode(), _JSON
     else:
         body = read_file(file)
         media_type = _CSV if is_table(file, as_csv=as_csv) else _TEXT
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         answer = orchestrator.submit_list(
             brand, body, media_type, priority=priority, refresh=refresh, distinct=distinct, key=key
         )
@@ -99,9 +100,9 @@ def submit(
             note(f"watch them: brandctl watch {cycle_id}")
 
 
-def _note_what_holds_up(orchestrator: Orchestrator, cycle_id: UUID) -> None:
-    """Says why nothing is begun for now: quiet hours, a pause, drafts that wait for review."""
-    # A key may hand in keywords and read nothing; they are accepted all the same.
+def _note_what_holds_up(orchestrator: OrchestratorClient, cycle_id: UUID) -> None:
+    """Prints why nothing begins for now: quiet hours, a pause, unreviewed drafts."""
+    # A key may lack the scope read; the keywords are accepted all the same.
     with suppress(ServiceError):
         progress, _ = orchestrator.progress(cycle_id)
         if progress.held_up is not None:

@@ -1,4 +1,4 @@
-"""`brandctl watch`: how far a cycle is, until it has ended."""
+"""`brandctl watch`: the progress of a cycle until it has ended."""
 
 import shlex
 import time
@@ -13,13 +13,13 @@ from rich.table import Table
 from rich.text import Text
 
 from brandctl.asking import AsJson, KeyFile, ServiceError
-from brandctl.orchestrator.client import HeldUp, Orchestrator, OrchestratorUrl, Progress
+from brandctl.orchestrator.client import CyclePause, CycleProgress, OrchestratorClient, OrchestratorUrl
 from brandctl.short_ids import parse_id
 from brandctl.terminal import note, out, print_json, printable, say
 
 POLL_SECONDS: Final = 1.0
 PATIENCE_SECONDS: Final = 60.0
-"""For a service that answered before: it may be being restarted."""
+"""How long to retry a service that answered before: it may be restarting."""
 
 
 def watch(
@@ -30,9 +30,9 @@ def watch(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Shows how far a cycle is until it has ended or waits for you: a line that moves on a terminal, a line per change anywhere else.
+    """Shows the progress of a cycle until it has ended or waits for you: one live line on a terminal, a line per change elsewhere.
 
-    With --json, the cycle as it is then; how far it is goes to standard error.
+    With --json, standard output gets the cycle at the end, and standard error the progress.
 
     Exit codes: 0 it ended as completed, or what is left waits for a person; 1 it ended as failed or cancelled; 2 wrong usage.
 
@@ -40,7 +40,7 @@ def watch(
 
         brandctl watch 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
     """
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
         ended = follow(orchestrator, cycle_id, beside=as_json)
         if as_json:
             print_json(orchestrator.progress(cycle_id)[1])
@@ -48,21 +48,21 @@ def watch(
         raise typer.Exit(1)
 
 
-def went_well(progress: Progress) -> bool:
-    """Whether a cycle that `follow` returns is completed, or waits for a person with all that is left of it."""
+def went_well(progress: CycleProgress) -> bool:
+    """Whether a cycle that `follow` returns has completed, or waits only for a person."""
     return progress.state == "completed" or progress.waits_for_a_person
 
 
-def follow(orchestrator: Orchestrator, cycle_id: UUID, *, beside: bool = False) -> Progress:
+def follow(orchestrator: OrchestratorClient, cycle_id: UUID, *, beside: bool = False) -> CycleProgress:
     """Shows the progress of a cycle until it has ended, or until all that is left waits for a person.
 
-    It is shown on standard error if it is `beside` another result.
+    The progress goes to standard error if it is shown `beside` another result.
 
     Raises:
-        ServiceError: the orchestrator does not know it, or has been away for a minute.
+        ServiceError: the orchestrator does not know the cycle, or has been unreachable for a minute.
     """
     progress, _ = orchestrator.progress(cycle_id)
-    with _Shown(Console(stderr=True, highlight=False) if beside else out()) as shown:
+    with _ProgressDisplay(Console(stderr=True, highlight=False) if beside else out()) as shown:
         while True:
             shown.update(progress)
             if progress.ended or progress.waits_for_a_person:
@@ -79,7 +79,7 @@ def follow(orchestrator: Orchestrator, cycle_id: UUID, *, beside: bool = False) 
     return progress
 
 
-def told(progress: Progress) -> str:
+def told(progress: CycleProgress) -> str:
     """`67 %, 1 pending, 0 processing, 2 completed, 0 failed of 3; held up: 5 drafts wait for review`."""
     waiting = f" {progress.waiting} waiting," if progress.waiting else ""
     how_far = (
@@ -89,8 +89,8 @@ def told(progress: Progress) -> str:
     return "; ".join((how_far, *_what_waits(progress)))
 
 
-def what_to_look_at(progress: Progress) -> list[str]:
-    """What waits for a person, each with the command that shows it; for standard error."""
+def what_to_look_at(progress: CycleProgress) -> list[str]:
+    """Returns lines about what waits for a person, each with the command that shows it."""
     brand = shlex.quote(printable(progress.brand_slug))
     lines = []
     if progress.held_up is not None and progress.held_up.drafts is not None:
@@ -109,7 +109,7 @@ def what_to_look_at(progress: Progress) -> list[str]:
     return lines
 
 
-def _what_waits(progress: Progress) -> list[str]:
+def _what_waits(progress: CycleProgress) -> list[str]:
     parts = []
     if progress.drafts_waiting:
         parts.append(f"{_counted(progress.drafts_waiting, 'draft waits', 'drafts wait')} for you")
@@ -120,7 +120,7 @@ def _what_waits(progress: Progress) -> list[str]:
     return parts
 
 
-def _held_up(held_up: HeldUp) -> str:
+def _held_up(held_up: CyclePause) -> str:
     if held_up.drafts is None:
         return f"held up: {held_up.reason}"
     return f"held up: {_counted(held_up.drafts, 'draft waits', 'drafts wait')} for review"
@@ -130,7 +130,7 @@ def _counted(count: int, one: str, several: str) -> str:
     return f"{count} {one if count == 1 else several}"
 
 
-def _patiently(orchestrator: Orchestrator, cycle_id: UUID) -> Progress:
+def _patiently(orchestrator: OrchestratorClient, cycle_id: UUID) -> CycleProgress:
     until = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
@@ -141,7 +141,7 @@ def _patiently(orchestrator: Orchestrator, cycle_id: UUID) -> Progress:
         time.sleep(POLL_SECONDS)
 
 
-class _Shown:
+class _ProgressDisplay:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._live = Live(console=self._console, refresh_per_second=4, transient=True)
@@ -155,7 +155,7 @@ class _Shown:
     def __exit__(self, *_: object) -> None:
         self._live.stop()
 
-    def update(self, progress: Progress) -> None:
+    def update(self, progress: CycleProgress) -> None:
         line = f"{progress.brand_slug} {progress.state}: {told(progress)}"
         if self._console.is_terminal:
             moving = Table.grid(padding=(0, 1))

@@ -1,4 +1,4 @@
-"""`brandctl workflows`: how the writing of each article goes, and what to do about one that does not."""
+"""`brandctl workflows`: the writing of each article; retry and cancel."""
 
 from enum import StrEnum
 from typing import Annotated, Any, Final
@@ -8,7 +8,7 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile, ServiceClient
 from brandctl.listing import AfterId, Limit, Listing, OfBrand
-from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl
+from brandctl.orchestrator.client import OrchestratorClient, OrchestratorUrl
 from brandctl.short_ids import parse_id
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
@@ -16,9 +16,9 @@ from brandctl.terminal import note, print_json
 app = typer.Typer(
     name="workflows",
     no_args_is_help=True,
-    help=f"""How the writing of each article goes; and writing one again, or giving it up.
+    help=f"""Shows the writing of each article, step by step; retries or cancels it.
 
-{Orchestrator.help()}
+{OrchestratorClient.help()}
 
 For example:
 
@@ -39,11 +39,11 @@ _COLOURS: Final = {
 }
 
 ContentId = Annotated[
-    UUID, typer.Argument(metavar="ID", parser=parse_id, help="`content_id`, as `list` and cycles show it.")
+    UUID, typer.Argument(metavar="ID", parser=parse_id, help="`content_id`, as in `list` and cycles.")
 ]
 
 
-class State(StrEnum):
+class WorkflowStateChoice(StrEnum):
     WAITING = "waiting"
     RUNNING = "running"
     STUCK = "stuck"
@@ -53,7 +53,7 @@ class State(StrEnum):
     CANCELLED = "cancelled"
 
 
-class Workflows(ServiceClient):
+class WorkflowsClient(ServiceClient):
     """A client of the orchestrator; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "orchestrator"
@@ -72,7 +72,7 @@ class Workflows(ServiceClient):
 
 
 def _moment(stamp: str | None) -> str:
-    """To the second, in UTC."""
+    """Formats a time to the second, in UTC."""
     return "" if stamp is None else stamp.replace("T", " ")[:19]
 
 
@@ -94,20 +94,22 @@ _WORKFLOWS: Final = Listing[dict[str, Any]](
 @app.command(name="list")
 def list_workflows(
     brand: OfBrand = None,
-    state: Annotated[State | None, typer.Option(help="In this state alone.", show_default="all")] = None,
+    state: Annotated[
+        WorkflowStateChoice | None, typer.Option(help="Only this state.", show_default="all")
+    ] = None,
     after: AfterId = None,
     limit: Limit = 50,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Lists how the writing of articles goes, in the order in which they were begun.
+    """Lists the workflows of articles, oldest first.
 
     For example:
 
         brandctl workflows list --state stuck --json | jq -r '.items[].content_id'
     """
-    with Workflows.at(orchestrator_url, key_file) as workflows:
+    with WorkflowsClient.at(orchestrator_url, key_file) as workflows:
         answer = workflows.page(brand=brand, state=state, after=after, limit=limit)
     nothing = f"none is {state}" if state else ""
     _WORKFLOWS.show(answer["items"], answer, as_json=as_json, more=answer["next"], nothing=nothing)
@@ -120,13 +122,13 @@ def show(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Shows the steps of an article's writing, what each took, and where its result can be read.
+    """Shows the steps of an article's workflow, their costs, and where to read their results.
 
     For example:
 
         brandctl workflows show 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --json | jq '.steps[] | select(.tokens)'
     """
-    with Workflows.at(orchestrator_url, key_file) as workflows:
+    with WorkflowsClient.at(orchestrator_url, key_file) as workflows:
         found = workflows.workflow(content_id)
     if as_json:
         print_json(found)
@@ -154,19 +156,19 @@ def show(
 def retry(
     content_id: ContentId,
     anew: Annotated[
-        bool, typer.Option("--anew", help="From the beginning: a model is asked, and paid, again.")
+        bool, typer.Option("--anew", help="Start from the beginning: the model is paid again.")
     ] = False,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Has an article written that failed or is stuck, behind the last result that is stored. What is under way is left alone.
+    """Retries a failed or stuck article after its last stored step. A workflow under way is left alone.
 
     For example:
 
         brandctl workflows list --state stuck --json | jq -r '.items[].content_id' | xargs -n 1 brandctl workflows retry
     """
-    with Workflows.at(orchestrator_url, key_file) as workflows:
+    with WorkflowsClient.at(orchestrator_url, key_file) as workflows:
         _done(workflows.retry(content_id, anew=anew), "it is under way already", as_json=as_json)
 
 
@@ -177,13 +179,13 @@ def cancel(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Gives up an article that is not written yet, for good; its keyword ends as cancelled.
+    """Cancels an article that is not written yet, for good; its keyword ends as cancelled.
 
     For example:
 
         brandctl workflows cancel 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
     """
-    with Workflows.at(orchestrator_url, key_file) as workflows:
+    with WorkflowsClient.at(orchestrator_url, key_file) as workflows:
         _done(workflows.cancel(content_id), "it was cancelled already", as_json=as_json)
 
 

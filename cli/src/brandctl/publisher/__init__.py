@@ -1,1 +1,1 @@
-"""Commands that ask the publisher: how a brand's site looks and where it is found, and how articles are at other targets."""
+"""Commands about a brand's site and its targets, which call the publisher."""

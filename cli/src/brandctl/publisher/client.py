@@ -1,4 +1,4 @@
-"""The publisher's HTTP API, as far as operators need it."""
+"""Client of the publisher's API for operators."""
 
 from typing import IO, Annotated, Any
 from urllib.parse import quote
@@ -9,7 +9,7 @@ import httpx
 from brandctl.asking import ServiceClient, ServiceError
 
 
-class Sites(ServiceClient):
+class SitesClient(ServiceClient):
     """A client of the publisher; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "publisher"
@@ -21,7 +21,7 @@ class Sites(ServiceClient):
         return self._ask("PATCH", _site(brand), json=changes)
 
     def export(self, brand: str, to: IO[bytes], address: str | None) -> None:
-        """Writes the archive as it comes. Pictures that nobody has asked for yet are drawn for it, which takes its time."""
+        """Streams the archive into a file. The publisher draws missing pictures for it, which takes time."""
         params = {} if address is None else {"address": address}
         try:
             with self._http.stream("GET", f"{self._url}{_site(brand)}/export", params=params) as response:
@@ -31,7 +31,7 @@ class Sites(ServiceClient):
                 for part in response.iter_bytes():
                     to.write(part)
         except httpx.HTTPError as error:
-            raise ServiceError(f"the site of {brand} could not be exported to its end: {error}") from error
+            raise ServiceError(f"the site of {brand} was not exported completely: {error}") from error
 
     def newsletter(self, brand: str, article: str) -> str:
         path = f"{_brand(brand)}/articles/{quote(article, safe='')}/newsletter"
@@ -61,7 +61,7 @@ class Sites(ServiceClient):
         return self._ask("GET", _target(brand, target))
 
     def set_target(self, brand: str, target: str, settings: dict[str, Any]) -> dict[str, Any]:
-        """As it is from now on; what is left out takes its default."""
+        """Replaces the settings; those left out take their defaults."""
         return self._ask("PUT", _target(brand, target), json=settings)
 
     def reset_target(self, brand: str, target: str) -> None:
@@ -95,4 +95,4 @@ def _target(brand: str, target: str) -> str:
     return f"{_brand(brand)}/targets/{quote(target, safe='')}"
 
 
-PublisherUrl = Annotated[str | None, Sites.address_option()]
+PublisherUrl = Annotated[str | None, SitesClient.address_option()]

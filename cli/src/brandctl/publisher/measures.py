@@ -1,4 +1,4 @@
-"""`brandctl measures`: how often a brand's articles were looked at, and from which posts readers came."""
+"""`brandctl measures`: views of a brand's articles, and clicks from its posts."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -10,8 +10,8 @@ import typer
 from brandctl.asking import AsJson, KeyFile, ServiceError
 from brandctl.errors import UsageError
 from brandctl.listing import Limit, Listing
-from brandctl.publisher.client import PublisherUrl, Sites
-from brandctl.social.client import Posts
+from brandctl.publisher.client import PublisherUrl, SitesClient
+from brandctl.social.client import PostsClient
 from brandctl.terminal import note
 
 _NO_POST: Final = "no post"
@@ -30,34 +30,34 @@ _NAMED: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
     "address": lambda article: article["url"] or "gone",
 }
 _MOST_POSTS: Final = 200
-"""On a page of social's."""
+"""The most posts on a page of social's answer."""
 
 
 def measures(
     brand: Annotated[str, typer.Argument(metavar="BRAND", help="Its slug.")],
-    days: Annotated[int, typer.Option(min=1, max=400, help="So many, the last included.")] = 30,
+    days: Annotated[int, typer.Option(min=1, max=400, help="Number of days, including the last one.")] = 30,
     last: Annotated[
         str | None, typer.Option(metavar="DATE", help="The last day.", show_default="today")
     ] = None,
-    after: Annotated[str | None, typer.Option(help="As the page before says.")] = None,
+    after: Annotated[str | None, typer.Option(help="The cursor that the previous page printed.")] = None,
     limit: Limit = 50,
     as_json: AsJson = False,
     publisher_url: PublisherUrl = None,
-    social_url: Annotated[str | None, Posts.address_option()] = None,
+    social_url: Annotated[str | None, PostsClient.address_option()] = None,
     key_file: KeyFile = None,
 ) -> None:
-    """How often a brand's articles were looked at, and how often short links in its posts were followed, most first.
+    """Lists the views of a brand's articles and the clicks on short links in its posts, most first.
 
-    Without robots, cookies and addresses. Links are short where the brand wants that: brandctl brands set BRAND --short-links. Likes,
-    shares and replies, as they stand now, where it wants those: brandctl posts set-rules BRAND CHANNEL --reach.
+    Robots do not count; no cookies or IP addresses are used. brandctl brands set BRAND --short-links turns short links on;
+    brandctl posts set-rules BRAND CHANNEL --reach adds the present likes, shares and replies.
     """
-    with Sites.at(publisher_url, key_file) as sites:
+    with SitesClient.at(publisher_url, key_file) as sites:
         told = sites.measures(brand, days=days, last=last, after=after, limit=limit)
     received = _received(brand, told["items"], social_url, key_file)
     for article in told["items"]:
         article["reach"] = received.get(article["content_id"], {})
     columns = {**_COUNTED, **(_RECEIVED if received else {}), **_NAMED}
-    listing = Listing[dict[str, Any]](columns, nothing="nobody was counted in this time")
+    listing = Listing[dict[str, Any]](columns, nothing="no views and no clicks in this time")
     listing.show(told["items"], told, as_json=as_json, more=told["next"])
     came = _said({each["channel"] or _NO_POST: each["clicks"] for each in told["channels"]})
     note(
@@ -68,11 +68,11 @@ def measures(
 def _received(
     brand: str, articles: list[dict[str, Any]], social_url: str | None, key_file: Path | None
 ) -> dict[str, dict[str, int]]:
-    """Likes, shares and replies of all posts about an article, by its id; those that nobody was asked about are not in it."""
+    """Article id → likes, shares and replies of its posts; articles without post metrics are missing."""
     found: dict[str, Counter[str]] = {}
     asked = [each["content_id"] for each in articles]
     try:
-        with Posts.at(social_url, key_file) as posts:
+        with PostsClient.at(social_url, key_file) as posts:
             after: int | None = None
             while asked:
                 answer = posts.reach(brand, asked, after=after, limit=_MOST_POSTS)
@@ -84,9 +84,9 @@ def _received(
                 if after is None:
                     break
     except UsageError:
-        pass  # nobody has said where social is: views and clicks are the publisher's alone
+        pass  # without social's address there are only the publisher's views and clicks
     except ServiceError as error:
-        note(f"how posts were received is not known: {error}")
+        note(f"post metrics are left out: {error}")
     return {article: dict(counts) for article, counts in found.items()}
 
 

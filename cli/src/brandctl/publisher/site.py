@@ -1,4 +1,4 @@
-"""`brandctl site`: what a brand decides about its site."""
+"""`brandctl site`: the settings of a brand's site."""
 
 import re
 import shutil
@@ -13,16 +13,16 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile
 from brandctl.errors import CommandError, UsageError
-from brandctl.publisher.client import PublisherUrl, Sites
+from brandctl.publisher.client import PublisherUrl, SitesClient
 from brandctl.tables import show_table
 from brandctl.terminal import note, out, print_json, printable
 
 app = typer.Typer(
     name="site",
     no_args_is_help=True,
-    help=f"""How a brand's site looks, and where it is found.
+    help=f"""Sets a brand's site, its look and its address; exports it and counts its views.
 
-{Sites.help()}
+{SitesClient.help()}
 
 For example:
 
@@ -33,19 +33,19 @@ For example:
 )
 
 _FILE: Final = re.compile(r"[a-z0-9-]+(?:/[a-z0-9_-][a-z0-9._-]*)+")
-"""Names that the publisher gives: whatever answers, nothing is written elsewhere than into the folder."""
+"""File names that are accepted, so that no answer can write outside the folder."""
 
 Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Its slug.")]
 
 
-class Typefaces(StrEnum):
+class TypefacesChoice(StrEnum):
     SERIF = "serif"
     SANS = "sans"
     MIXED = "mixed"
 
 
-class Setting(StrEnum):
-    """What can be taken back."""
+class SiteSetting(StrEnum):
+    """Settings that can be cleared."""
 
     ACCENT = "accent"
     TYPEFACES = "typefaces"
@@ -58,8 +58,8 @@ class Setting(StrEnum):
 def show(
     brand: Brand, as_json: AsJson = False, publisher_url: PublisherUrl = None, key_file: KeyFile = None
 ) -> None:
-    """What is decided, and where the site is found."""
-    with Sites.at(publisher_url, key_file) as sites:
+    """Shows the settings of a site, and its address."""
+    with SitesClient.at(publisher_url, key_file) as sites:
         _show(sites.site(brand), as_json=as_json)
 
 
@@ -70,23 +70,25 @@ def decide(
         str | None, typer.Option(metavar="#RRGGBB", help="Colour of links, tags and covers.")
     ] = None,
     typefaces: Annotated[
-        Typefaces | None, typer.Option(help="With serifs, without, or headings without.")
+        TypefacesChoice | None, typer.Option(help="serif, sans or mixed (headings without serifs).")
     ] = None,
     tag: Annotated[
         list[str] | None,
-        typer.Option(help="A subject; articles about it have a page of their own. Repeat for all."),
+        typer.Option(help="A subject with a page for its articles; repeat for all."),
     ] = None,
-    author: Annotated[str | None, typer.Option(help="Named above articles, with a page.")] = None,
+    author: Annotated[str | None, typer.Option(help="Name above articles, with a page of its own.")] = None,
     about: Annotated[str | None, typer.Option(help="Some sentences about the author.")] = None,
     address: Annotated[
-        str | None, typer.Option(help="An origin of its own, such as https://blog.acme.example.")
+        str | None, typer.Option(help="The site's own origin, such as https://blog.acme.example.")
     ] = None,
-    clear: Annotated[list[Setting] | None, typer.Option(help="Have it as if never set; repeat.")] = None,
+    clear: Annotated[
+        list[SiteSetting] | None, typer.Option(help="A setting to reset to its default; repeat for more.")
+    ] = None,
     as_json: AsJson = False,
     publisher_url: PublisherUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Changes what is named and leaves the rest as it is. Tags that are named replace those of before."""
+    """Changes the given settings of a site; given tags replace all previous tags."""
     given: dict[str, Any] = {
         "accent": accent,
         "typefaces": typefaces,
@@ -97,14 +99,14 @@ def decide(
     if author is not None:
         changes["author"] = {"name": author, "about": about or ""}
     elif about is not None:
-        raise UsageError("--about is about the author: name the --author, too")
+        raise UsageError("--about needs --author: give the author's name, too")
     for setting in clear or ():
         if setting.value in changes:
-            raise UsageError(f"--clear {setting}: you set it, too; say one of the two")
+            raise UsageError(f"--clear {setting}: the same command sets it; give only one of the two")
         changes[setting.value] = None
     if not changes:
-        raise UsageError("say what is to change; brandctl site set --help lists what there is")
-    with Sites.at(publisher_url, key_file) as sites:
+        raise UsageError("no setting is given; brandctl site set --help lists them")
+    with SitesClient.at(publisher_url, key_file) as sites:
         _show(sites.decide(brand, changes), as_json=as_json)
 
 
@@ -112,27 +114,30 @@ def decide(
 def export(
     brand: Brand,
     to: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="New or empty; or the name of an archive, site.zip.")
+        Path,
+        typer.Argument(
+            metavar="FOLDER", help="A new or empty folder, or the name of an archive such as site.zip."
+        ),
     ],
     address: Annotated[
         str | None,
         typer.Option(
-            help="Where the files will be found, such as https://example.org/news, for canonical addresses, feeds and the site map.",
-            show_default="where the site is now",
+            help="Future address of the files, such as https://example.org/news, for canonical addresses, feeds and the site map.",
+            show_default="the site's present address",
         ),
     ] = None,
     as_json: AsJson = False,
     publisher_url: PublisherUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """The whole site as files that link to each other: to be opened from the folder, or put on any host.
+    """Exports the whole site as files that link to each other, to open from a folder or to put on any host.
 
-    Pages, lists, tags, feeds, site map and covers are there; the search, which needs the publisher, is not.
+    Pages, lists, tags, feeds, site map and covers are included; the search is not, since it needs the publisher.
     """
     is_archive = to.suffix == ".zip"
     if not is_archive and to.exists() and not (to.is_dir() and not any(to.iterdir())):
-        raise UsageError(f"{to} is there and not an empty folder: name another, or empty it")
-    with Sites.at(publisher_url, key_file) as sites, TemporaryFile() as archive:
+        raise UsageError(f"{to} exists and is not an empty folder: give another one, or empty it")
+    with SitesClient.at(publisher_url, key_file) as sites, TemporaryFile() as archive:
         sites.export(brand, archive, address)
         with _opened(archive) as files:
             names = [name for name in files.namelist() if _FILE.fullmatch(name)]
@@ -152,11 +157,11 @@ def _opened(archive: IO[bytes]) -> ZipFile:
     try:
         return ZipFile(archive)
     except BadZipFile as error:
-        raise CommandError("what came is no archive; is that the publisher's address?") from error
+        raise CommandError("the answer is no archive: check the publisher's address") from error
 
 
 def _unpack(files: ZipFile, names: list[str], to: Path) -> None:
-    """Without the folder that is named like the brand."""
+    """Unpacks the files without the top folder, which has the brand's name."""
     for name in names:
         path = to.joinpath(*name.split("/")[1:])
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -167,18 +172,22 @@ def _unpack(files: ZipFile, names: list[str], to: Path) -> None:
 @app.command(name="newsletter")
 def newsletter(
     brand: Brand,
-    article: Annotated[str, typer.Argument(metavar="ARTICLE", help="The last part of its address.")],
+    article: Annotated[
+        str, typer.Argument(metavar="ARTICLE", help="The last part of the article's address.")
+    ],
     to: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", dir_okay=False, writable=True, help="Else standard output."),
+        typer.Option(
+            metavar="FILE", dir_okay=False, writable=True, help="File to write; else standard output."
+        ),
     ] = None,
     publisher_url: PublisherUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """An article as HTML that mail programs show: styles at each element, whole addresses, nothing that tells who has read it."""
+    """Writes an article as HTML for mail programs: inline styles, absolute addresses, no tracking."""
     if to is None and sys.stdout.isatty():
-        raise UsageError("say --to FILE, or send the output into one")
-    with Sites.at(publisher_url, key_file) as sites:
+        raise UsageError("give --to FILE, or redirect the output to a file")
+    with SitesClient.at(publisher_url, key_file) as sites:
         document = sites.newsletter(brand, article)
     if to is None:
         sys.stdout.write(document)
@@ -189,13 +198,13 @@ def newsletter(
 @app.command(name="views")
 def views(
     brand: Brand,
-    days: Annotated[int, typer.Option(min=1, max=400, help="So many, of which today is the last.")] = 30,
+    days: Annotated[int, typer.Option(min=1, max=400, help="Number of days, including today.")] = 30,
     as_json: AsJson = False,
     publisher_url: PublisherUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """How often its pages were looked at, most first: without robots, cookies and addresses, and without what caches answered."""
-    with Sites.at(publisher_url, key_file) as sites:
+    """Lists the views of a site's pages, most first. Robots and answers from caches do not count."""
+    with SitesClient.at(publisher_url, key_file) as sites:
         told = sites.views(brand, days)
     if as_json:
         print_json(told)
@@ -218,16 +227,16 @@ def indexnow(
     publisher_url: PublisherUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Whether search engines are told of addresses that change (IndexNow), and how that goes.
+    """Shows or sets whether search engines are notified of changed addresses (IndexNow), and the latest results.
 
-    Only of a site with a public address, and once `brandctl accounts connect indexnow` lets it out.
+    This needs a site with a public address, and `brandctl accounts connect indexnow`.
 
     For example:
 
         brandctl accounts connect indexnow --all-brands
         brandctl site indexnow acme --on
     """
-    with Sites.at(publisher_url, key_file) as sites:
+    with SitesClient.at(publisher_url, key_file) as sites:
         if on is not None:
             sites.turn_indexnow(brand, on=on)
         found = sites.indexnow(brand)
@@ -235,7 +244,7 @@ def indexnow(
         print_json(found)
         return
     if not found["is_on"]:
-        note(f"{brand}: engines are told of nothing")
+        note(f"{brand}: search engines are not notified")
         return
     rows = [
         ("key", found["key_url"] or "-"),
@@ -260,15 +269,15 @@ def logo(
     publisher_url: PublisherUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """The logo at the top of its pages and on its covers: shows where it is, or gives the brand one. Covers are drawn anew with it.
+    """Shows or sets the logo of the site's pages and covers. A new logo redraws the covers.
 
     For example:
 
         brandctl site logo acme --set logo.png
     """
     if file is not None and remove:
-        raise UsageError("--set and --remove: say one of the two")
-    with Sites.at(publisher_url, key_file) as sites:
+        raise UsageError("--set and --remove: give only one of the two")
+    with SitesClient.at(publisher_url, key_file) as sites:
         if remove:
             sites.remove_logo(brand)
             found = None
@@ -287,8 +296,8 @@ def logo(
 def reset(
     brand: Brand, as_json: AsJson = False, publisher_url: PublisherUrl = None, key_file: KeyFile = None
 ) -> None:
-    """Has the site be as it comes; an address of its own leads nowhere from then on. Pages and logo stay."""
-    with Sites.at(publisher_url, key_file) as sites:
+    """Resets a site to the defaults. Its own address stops working; pages and logo stay."""
+    with SitesClient.at(publisher_url, key_file) as sites:
         sites.reset(brand)
         _show(sites.site(brand), as_json=as_json)
 

@@ -1,4 +1,4 @@
-"""`brandctl targets`: how a brand wants its articles on other people's sites and as files, and what is where."""
+"""`brandctl targets`: settings of a brand's targets, and its publications there."""
 
 from enum import StrEnum
 from typing import Annotated, Any, Final
@@ -8,18 +8,18 @@ import typer
 from brandctl.asking import AsJson, KeyFile
 from brandctl.errors import UsageError
 from brandctl.listing import Limit, Listing
-from brandctl.publisher.client import PublisherUrl, Sites
+from brandctl.publisher.client import PublisherUrl, SitesClient
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
 
 app = typer.Typer(
     name="targets",
     no_args_is_help=True,
-    help=f"""How a brand wants its articles at its targets: other people's sites, files, receivers of webhooks. And what is where.
+    help=f"""Sets how a brand's articles appear at its targets (sites, files, webhooks), and lists its publications.
 
-Which targets a brand has, and which of them is the home of its articles, is said with brandctl brands set BRAND --targets.
+brandctl brands set BRAND --targets sets a brand's targets and its home.
 
-{Sites.help()}
+{SitesClient.help()}
 
 For example:
 
@@ -31,11 +31,12 @@ For example:
 
 Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Its slug.")]
 Target = Annotated[
-    str, typer.Argument(metavar="TARGET", help="As the brand calls it: files, an account, or its kind.")
+    str,
+    typer.Argument(metavar="TARGET", help="The brand's name of the target: files, an account, or its kind."),
 ]
 
 
-class Kind(StrEnum):
+class TargetKindChoice(StrEnum):
     WORDPRESS = "wordpress"
     GHOST = "ghost"
     DEVTO = "devto"
@@ -43,15 +44,15 @@ class Kind(StrEnum):
     WEBHOOK = "webhook"
 
 
-class Profile(StrEnum):
+class TargetProfileChoice(StrEnum):
     HUGO = "hugo"
     ASTRO = "astro"
     JEKYLL = "jekyll"
     ELEVENTY = "eleventy"
 
 
-class Setting(StrEnum):
-    """What can be taken back."""
+class TargetSetting(StrEnum):
+    """Settings that can be cleared."""
 
     KIND = "kind"
     ACCOUNT = "account"
@@ -69,8 +70,8 @@ class Setting(StrEnum):
 def list_targets(
     brand: Brand, as_json: AsJson = False, publisher_url: PublisherUrl = None, key_file: KeyFile = None
 ) -> None:
-    """Lists the targets for which a brand has said something."""
-    with Sites.at(publisher_url, key_file) as sites:
+    """Lists the targets with settings of a brand."""
+    with SitesClient.at(publisher_url, key_file) as sites:
         answer = sites.targets(brand)
     _TARGETS.show(answer["items"], answer, as_json=as_json)
 
@@ -83,8 +84,8 @@ def show(
     publisher_url: PublisherUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Shows how a brand wants its articles at a target."""
-    with Sites.at(publisher_url, key_file) as sites:
+    """Shows a brand's settings of a target."""
+    with SitesClient.at(publisher_url, key_file) as sites:
         _show(sites.target(brand, target), as_json=as_json)
 
 
@@ -93,44 +94,52 @@ def decide(
     brand: Brand,
     target: Target,
     kind: Annotated[
-        Kind | None, typer.Option(help="What it is.", show_default="what it is called like, or its account's")
+        TargetKindChoice | None,
+        typer.Option(help="Kind of the target.", show_default="by its name or its account"),
     ] = None,
     account: Annotated[
-        str | None, typer.Option(help="Of the gateway, as `brandctl accounts list` shows it.")
+        str | None, typer.Option(help="The gateway's account, as in `brandctl accounts list`.")
     ] = None,
     category: Annotated[
-        list[str] | None, typer.Option(help="By name; repeat for several. Of Ghost, the first comes first.")
+        list[str] | None,
+        typer.Option(help="Name of a category; repeat for more. At Ghost, the first is the primary one."),
     ] = None,
     tag: Annotated[
-        list[str] | None, typer.Option(help="By name; repeat for several.", show_default="the keyword")
+        list[str] | None, typer.Option(help="Name of a tag; repeat for more.", show_default="the keyword")
     ] = None,
     author: Annotated[
         str | None, typer.Option(help="User name at WordPress, slug or mail address at Ghost.")
     ] = None,
     cover: Annotated[
-        bool | None, typer.Option("--cover/--no-cover", help="Whether the article's picture goes along.")
+        bool | None, typer.Option("--cover/--no-cover", help="Whether to send the article's cover, too.")
     ] = None,
     address: Annotated[
         str | None,
-        typer.Option(help="Of files and webhooks: where readers find an article, with {slug} in it."),
+        typer.Option(help="For files and webhooks: address of an article for readers, with {slug} in it."),
     ] = None,
     folder: Annotated[
-        str | None, typer.Option(help="Of files: below PUBLISH_FOLDER.", show_default="the brand's slug")
+        str | None,
+        typer.Option(help="For files: folder below PUBLISH_FOLDER.", show_default="the brand's slug"),
     ] = None,
     profile: Annotated[
-        Profile | None, typer.Option(help="Of files: whose names and front matter.", show_default="hugo")
+        TargetProfileChoice | None,
+        typer.Option(
+            help="For files: the site generator that sets names and front matter.", show_default="hugo"
+        ),
     ] = None,
     git: Annotated[
-        bool | None, typer.Option("--git/--no-git", help="Of files: each change is a commit; none is pushed.")
+        bool | None, typer.Option("--git/--no-git", help="For files: commit each change, without a push.")
     ] = None,
-    clear: Annotated[list[Setting] | None, typer.Option(help="Have it as if never set; repeat.")] = None,
+    clear: Annotated[
+        list[TargetSetting] | None, typer.Option(help="A setting to reset to its default; repeat for more.")
+    ] = None,
     as_json: AsJson = False,
     publisher_url: PublisherUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Changes what is named and leaves the rest as it is; holds for what is written from now on. Categories that are named replace those of before.
+    """Changes the given settings of a target, for articles published from then on. Given categories replace all previous ones.
 
-    What is at the target already gets it with brandctl content publish ID TARGET.
+    brandctl content publish ID TARGET applies them to a published article.
     """
     given: dict[str, Any] = {
         "kind": kind,
@@ -147,10 +156,10 @@ def decide(
     changes = {name: value for name, value in given.items() if value is not None}
     for setting in clear or ():
         if setting.value in changes:
-            raise UsageError(f"--clear {setting}: you set it, too; say one of the two")
+            raise UsageError(f"--clear {setting}: the same command sets it; give only one of the two")
     if not changes and not clear:
-        raise UsageError("say what is to change; brandctl targets set --help lists what there is")
-    with Sites.at(publisher_url, key_file) as sites:
+        raise UsageError("no setting is given; brandctl targets set --help lists them")
+    with SitesClient.at(publisher_url, key_file) as sites:
         before = next((each for each in sites.targets(brand)["items"] if each["target"] == target), None)
         kept = {} if before is None else before["settings"]
         wanted = {name: value for name, value in kept.items() if name not in set(clear or ())}
@@ -165,38 +174,36 @@ def reset(
     publisher_url: PublisherUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Takes back what is set of a target. What is there stays, and the brand keeps the target."""
-    with Sites.at(publisher_url, key_file) as sites:
+    """Removes all settings of a target. Its articles stay, and the brand keeps the target."""
+    with SitesClient.at(publisher_url, key_file) as sites:
         sites.reset_target(brand, target)
     if as_json:
         print_json({"brand": brand, "target": target})
-    note(f"{brand}: nothing is set of {target} any more")
+    note(f"{brand}: the settings of {target} are removed")
 
 
 @app.command()
 def articles(
     brand: Brand,
-    after: Annotated[
-        int | None, typer.Option(help="Where the page before says that this one begins.")
-    ] = None,
+    after: Annotated[int | None, typer.Option(help="The cursor that the previous page printed.")] = None,
     limit: Limit = 50,
     as_json: AsJson = False,
     publisher_url: PublisherUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Lists what of a brand is at which target beside the built-in site, and what failed, in the order in which it was begun.
+    """Lists a brand's publications at targets other than the built-in site, with failures, oldest first.
 
     For example:
 
         brandctl targets articles acme --json | jq '.items[] | select(.state == "failed")'
     """
-    with Sites.at(publisher_url, key_file) as sites:
+    with SitesClient.at(publisher_url, key_file) as sites:
         answer = sites.publications(brand, after=after, limit=limit)
     _ARTICLES.show(answer["items"], answer, as_json=as_json, more=answer["next"])
 
 
 def _said(settings: dict[str, Any]) -> dict[str, str]:
-    """What was decided, as people read it."""
+    """The settings as texts for people."""
     told: dict[str, str] = {}
     for name, value in settings.items():
         match value:
@@ -218,7 +225,7 @@ _TARGETS: Final = Listing[dict[str, Any]](
             f"{name}: {value}" for name, value in _said(each["settings"]).items()
         ),
     },
-    nothing="nothing is set: articles are at each target as is usual there",
+    nothing="no target has settings: the defaults apply",
 )
 _ARTICLES: Final = Listing[dict[str, Any]](
     {
@@ -229,7 +236,7 @@ _ARTICLES: Final = Listing[dict[str, Any]](
         "address": lambda each: each["url"] or "",
         "why": lambda each: ": ".join(filter(None, [each["reason"], each["detail"]])),
     },
-    nothing="nothing of it is elsewhere than on the built-in site",
+    nothing="the brand has publications only on the built-in site",
     colours={"published": "green", "writing": "yellow", "failed": "red"},
 )
 
@@ -239,4 +246,4 @@ def _show(found: dict[str, Any], *, as_json: bool) -> None:
         print_json(found)
         return
     show_table(("setting", "value"), [*_said(found["settings"]).items()])
-    note(f"so it is from now on at {found['target']}")
+    note(f"the settings of {found['target']} apply from now on")

@@ -1,1 +1,1 @@
-"""`brandctl receipts`: effects on other people's servers."""
+"""`brandctl receipts`: effects on outside servers."""

@@ -1,4 +1,4 @@
-"""`brandctl receipts`: effects on other people's servers, and what is said of those that are in doubt."""
+"""`brandctl receipts`: effects on outside servers, and decisions about those in doubt."""
 
 from enum import StrEnum
 from typing import Annotated, Any, Final
@@ -15,14 +15,14 @@ from brandctl.short_ids import parse_id
 from brandctl.terminal import note, out, print_json, printable
 
 
-class Service(StrEnum):
-    """Those that have receipts."""
+class ReceiptServiceChoice(StrEnum):
+    """Services that keep receipts."""
 
     PUBLISHER = "publisher"
     SOCIAL = "social"
 
 
-class _Client(ServiceClient):
+class _ReceiptsClient(ServiceClient):
     service = "social"
 
     def page(self, **query: str | int | None) -> dict[str, Any]:
@@ -31,7 +31,7 @@ class _Client(ServiceClient):
         except ServiceError as error:
             if error.status != httpx.codes.NOT_FOUND:
                 raise
-            return {"items": [], "next": None}  # of a version without receipts
+            return {"items": [], "next": None}  # its version has no receipts
 
     def receipt(self, receipt_id: UUID) -> dict[str, Any]:
         return self._ask("GET", f"/v1/receipts/{receipt_id}")
@@ -40,22 +40,25 @@ class _Client(ServiceClient):
         return self._ask("POST", f"/v1/receipts/{receipt_id}/{what}", json=body)
 
 
-class _Publisher(_Client):
+class _PublisherReceiptsClient(_ReceiptsClient):
     service = "publisher"
 
 
-_CLIENTS: Final[dict[Service, type[_Client]]] = {Service.PUBLISHER: _Publisher, Service.SOCIAL: _Client}
+_CLIENTS: Final[dict[ReceiptServiceChoice, type[_ReceiptsClient]]] = {
+    ReceiptServiceChoice.PUBLISHER: _PublisherReceiptsClient,
+    ReceiptServiceChoice.SOCIAL: _ReceiptsClient,
+}
 
 app = typer.Typer(
     name="receipts",
     no_args_is_help=True,
-    help="""Posts and publications on other people's servers: what is under way, and what may or may not have arrived.
+    help="""Lists posts and publications on outside servers that are under way or in doubt, and settles those in doubt.
 
-What is in doubt is not sent again by itself. Look at the account: if it is there, confirm it with its address; if it is not,
-have it repeated.
+An effect in doubt is not sent again without a decision. Look at the account: if it is there, confirm it with its address;
+if it is not, repeat it.
 
-Each command asks publisher and social, whose addresses it finds through --publisher-url or PUBLISHER_URL and --social-url or
-SOCIAL_URL, and the key through SERVICE_KEY or --key-file; beside a local run, `.local/endpoints.json` tells all of it.
+Each command calls publisher and social. Their addresses come from --publisher-url or PUBLISHER_URL and --social-url or
+SOCIAL_URL, and the key from SERVICE_KEY or --key-file; beside a local run, `.local/endpoints.json` holds all of it.
 
 Exit codes: 0 done, 1 nothing found or something failed, 2 wrong usage.
 
@@ -68,15 +71,15 @@ For example:
 """,
 )
 
-ReceiptId = Annotated[
-    UUID, typer.Argument(metavar="ID", parser=parse_id, help="`receipt_id`, as `list` shows it.")
+ReceiptId = Annotated[UUID, typer.Argument(metavar="ID", parser=parse_id, help="`receipt_id`, as in `list`.")]
+Of = Annotated[
+    ReceiptServiceChoice | None, typer.Option("--service", help="Whose.", show_default="all that have any")
 ]
-Of = Annotated[Service | None, typer.Option("--service", help="Whose.", show_default="all that have any")]
-PublisherUrl = Annotated[str | None, _Publisher.address_option()]
-SocialUrl = Annotated[str | None, _Client.address_option()]
+PublisherUrl = Annotated[str | None, _PublisherReceiptsClient.address_option()]
+SocialUrl = Annotated[str | None, _ReceiptsClient.address_option()]
 
 
-class State(StrEnum):
+class ReceiptStateChoice(StrEnum):
     READY = "ready"
     ARMED = "armed"
     UNKNOWN = "unknown"
@@ -103,10 +106,10 @@ _RECEIPTS: Final = Listing[dict[str, Any]](
 def list_receipts(
     brand: OfBrand = None,
     state: Annotated[
-        State | None, typer.Option(help="In this state alone.", show_default="all but confirmed")
+        ReceiptStateChoice | None, typer.Option(help="Only this state.", show_default="all but confirmed")
     ] = None,
     before: Annotated[
-        int | None, typer.Option(help="Where the page before says that this one begins; with --service.")
+        int | None, typer.Option(help="With --service: the cursor that the previous page printed.")
     ] = None,
     limit: Limit = 50,
     service: Of = None,
@@ -115,19 +118,19 @@ def list_receipts(
     social_url: SocialUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Lists effects on other people's servers, the newest first; a service that cannot be asked is told of, with exit code 1.
+    """Lists effects on outside servers, newest first; exit code 1 if a service cannot be reached.
 
     For example:
 
         brandctl receipts list --state in_doubt --json | jq -r '.items[].receipt_id'
     """
     if before is not None and service is None:
-        raise UsageError("--before goes on with the list of one service: say which, with --service")
-    urls = {Service.PUBLISHER: publisher_url, Service.SOCIAL: social_url}
+        raise UsageError("--before continues the list of one service: give --service, too")
+    urls = {ReceiptServiceChoice.PUBLISHER: publisher_url, ReceiptServiceChoice.SOCIAL: social_url}
     found: list[dict[str, Any]] = []
     more: dict[str, int] = {}
     away: list[str] = []
-    for each in [service] if service else Service:
+    for each in [service] if service else ReceiptServiceChoice:
         try:
             with _CLIENTS[each].at(urls[each], key_file) as client:
                 page = client.page(brand=brand, state=state, before=before, limit=limit)
@@ -152,7 +155,7 @@ def show(
     social_url: SocialUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Shows one with all that was tried for it.
+    """Shows a receipt with all its attempts.
 
     For example:
 
@@ -178,17 +181,19 @@ def show(
 @app.command(name="confirm")
 def confirm_receipt(
     receipt_id: ReceiptId,
-    url: Annotated[str | None, typer.Option(help="Where it can be seen.")] = None,
+    url: Annotated[str | None, typer.Option(help="Address of the post or page.")] = None,
     remote: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="What else its answer would have told, such as id=112233."),
+        typer.Option(
+            metavar="NAME=VALUE", help="A field of the answer that did not arrive, such as id=112233."
+        ),
     ] = None,
     as_json: AsJson = False,
     publisher_url: PublisherUrl = None,
     social_url: SocialUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Says of what is in doubt that it is there: it is not sent again, and what follows it goes on.
+    """Confirms that an effect in doubt happened: it is not sent again, and the following steps continue.
 
     For example:
 
@@ -198,7 +203,7 @@ def confirm_receipt(
     if url is not None:
         told["url"] = url
     if not told or not all(told.values()):
-        raise UsageError("say where it is: --url, or --remote id=… where it has no address")
+        raise UsageError("the address is missing: give --url, or --remote id=… if it has none")
     with _owner(receipt_id, publisher_url, social_url, key_file) as client:
         _decided(client.decide(receipt_id, "confirm", remote=told), as_json=as_json)
 
@@ -212,7 +217,7 @@ def repeat(
     social_url: SocialUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Has what is in doubt sent again. Look at the account first: if it is there all the same, there will be two.
+    """Sends an effect in doubt again. Look at the account first: if the post is there after all, there will be two.
 
     For example:
 
@@ -225,15 +230,17 @@ def repeat(
         _decided(client.decide(receipt_id, "repeat"), as_json=as_json)
 
 
-def _owner(receipt_id: UUID, publisher_url: str | None, social_url: str | None, key_file: Any) -> _Client:
-    """The one that knows the receipt.
+def _owner(
+    receipt_id: UUID, publisher_url: str | None, social_url: str | None, key_file: Any
+) -> _ReceiptsClient:
+    """Returns the client of the service that has the receipt.
 
     Raises:
-        ServiceError: none does, or one that might cannot be asked.
+        ServiceError: no service has it, or one cannot be reached.
     """
-    urls = {Service.PUBLISHER: publisher_url, Service.SOCIAL: social_url}
+    urls = {ReceiptServiceChoice.PUBLISHER: publisher_url, ReceiptServiceChoice.SOCIAL: social_url}
     unknown: ServiceError | None = None
-    for each in Service:
+    for each in ReceiptServiceChoice:
         client = _CLIENTS[each].at(urls[each], key_file)
         try:
             client.receipt(receipt_id)

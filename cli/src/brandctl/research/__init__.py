@@ -1,1 +1,1 @@
-"""What is said to research: where it looks for a brand, and which documents it reads."""
+"""Commands about research: its sources for a brand, and its documents."""

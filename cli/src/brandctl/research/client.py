@@ -1,4 +1,4 @@
-"""The research service's HTTP API: documents, and where it looks for a brand."""
+"""Client of research's API: documents and a brand's sources."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -12,8 +12,8 @@ from brandctl.asking import ServiceClient
 _PAGE: Final = 200
 
 
-class Document(BaseModel):
-    """A file of the folder, or a document of a brand. `path` is the name that a brand's document was given."""
+class DocumentAnswer(BaseModel):
+    """A file of the folder, or a document of a brand, for which `path` is its name."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -27,30 +27,30 @@ class Document(BaseModel):
     since: datetime = Field(validation_alias=AliasChoices("since", "uploaded_at"))
     licence: str | None = None
     own: bool | None = None
-    """None of a file of the folder."""
+    """Whether the brand wrote it; None for a file of the folder."""
 
 
-class _Page(BaseModel):
-    items: tuple[Document, ...]
+class _DocumentPage(BaseModel):
+    items: tuple[DocumentAnswer, ...]
     counts: dict[str, int] = {}
 
 
-class Research(ServiceClient):
+class ResearchClient(ServiceClient):
     """A client; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "research"
 
     waiting = 0
-    """Documents that are still to be read."""
+    """Documents that research has not read yet."""
 
-    def documents(self, brand: str | None, state: str | None) -> Iterator[Document]:
-        """Those of a brand, or without one the folder's, page after page. `waiting` is up to date behind the first of them."""
+    def documents(self, brand: str | None, state: str | None) -> Iterator[DocumentAnswer]:
+        """Yields a brand's documents, or without a brand the folder's, page by page. The first page sets `waiting`."""
         for answer in self._pages(_documents_of(brand), {"limit": _PAGE, "state": state}):
-            page = self._read(_Page, answer)
+            page = self._read(_DocumentPage, answer)
             self.waiting = page.counts.get("waiting", 0)
             yield from page.items
 
-    def add(self, brand: str, name: str, content: bytes, about: dict[str, Any]) -> Document:
+    def add(self, brand: str, name: str, content: bytes, about: dict[str, Any]) -> DocumentAnswer:
         answer = self._ask(
             "POST",
             _documents_of(brand),
@@ -58,7 +58,7 @@ class Research(ServiceClient):
             content=content,
             headers={"Content-Type": "application/octet-stream"},
         )
-        return self._read(Document, answer)
+        return self._read(DocumentAnswer, answer)
 
     def remove(self, brand: str, document: int) -> None:
         self._ask("DELETE", f"{_documents_of(brand)}/{document}")
@@ -73,7 +73,7 @@ class Research(ServiceClient):
         return self._ask("PUT", f"{_of(brand)}/sources", json=sources)
 
 
-ResearchUrl = Annotated[str | None, Research.address_option()]
+ResearchUrl = Annotated[str | None, ResearchClient.address_option()]
 
 
 def _documents_of(brand: str | None) -> str:

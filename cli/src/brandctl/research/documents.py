@@ -1,4 +1,4 @@
-"""`brandctl documents`: what research reads, the folder's files and the documents of brands, and what it gave up."""
+"""`brandctl documents`: the folder's files and the brands' documents that research reads or has set aside."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -10,18 +10,18 @@ import typer
 from brandctl.asking import AsJson, KeyFile, ServiceError
 from brandctl.errors import CommandError
 from brandctl.listing import Listing
-from brandctl.research.client import Document, Research, ResearchUrl
+from brandctl.research.client import DocumentAnswer, ResearchClient, ResearchUrl
 from brandctl.terminal import note, print_json
 
 app = typer.Typer(
     name="documents",
     no_args_is_help=True,
-    help=f"""The documents that research reads: files of its folder and, with --brand, what a brand has uploaded.
+    help=f"""Lists, uploads and removes the documents that research reads: its folder's files and, with --brand, a brand's own.
 
 A document is set aside when reading it took too much time or memory, or ended the process that read it. It is not read
 again until it changes or is released.
 
-{Research.help()}
+{ResearchClient.help()}
 
 For example:
 
@@ -36,12 +36,12 @@ For example:
 _Thing = TypeVar("_Thing")
 
 
-def _rights(document: Document) -> str:
-    """Whose it is, and under which licence."""
+def _rights(document: DocumentAnswer) -> str:
+    """The owner of a document, and its licence."""
     return ", ".join(filter(None, ("own" if document.own else "", document.licence or "")))
 
 
-_FILES: Final = Listing[Document](
+_FILES: Final = Listing[DocumentAnswer](
     {
         "id": lambda document: str(document.id),
         "state": lambda document: document.state,
@@ -69,7 +69,7 @@ _READABLE: Final = {
     ".txt",
     ".xhtml",
 }
-"""What research takes, by the ends of names."""
+"""Suffixes of files that research can read."""
 
 Brand = Annotated[str, typer.Option(help="Slug of the brand whose documents these are.")]
 BrandOrFolder = Annotated[
@@ -84,7 +84,7 @@ def add(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="PDF, HTML, Markdown, reStructuredText, AsciiDoc, text; of a folder all of these in it and below.",
+            help="PDF, HTML, Markdown, reStructuredText, AsciiDoc or text files, or a folder with such files.",
         ),
     ],
     brand: Brand,
@@ -92,19 +92,19 @@ def add(
         bool | None, typer.Option("--own/--not-own", help="The brand wrote it itself.", show_default="no")
     ] = None,
     licence: Annotated[
-        str | None, typer.Option(help="Under which it may be used.", show_default="as it says itself")
+        str | None, typer.Option(help="Licence of the document.", show_default="as it says itself")
     ] = None,
     title: Annotated[
-        str | None, typer.Option(help="By which articles name it.", show_default="as it says itself")
+        str | None, typer.Option(help="Title that articles give it.", show_default="as it says itself")
     ] = None,
     url: Annotated[
-        str | None, typer.Option(help="Where readers of articles find it.", show_default="as it says itself")
+        str | None, typer.Option(help="Address for readers of articles.", show_default="as it says itself")
     ] = None,
     as_json: AsJson = False,
     research_url: ResearchUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Uploads documents for a brand, which are searched for no other. The same bytes twice are one document.
+    """Uploads documents that research searches for this brand only. The same bytes twice are one document.
 
     For example:
 
@@ -114,9 +114,9 @@ def add(
     """
     files = [file for each in files for file in _files_of(each)]
     if len(files) > 1 and (title or url):
-        raise typer.BadParameter("say it of one file at a time", param_hint="--title and --url")
+        raise typer.BadParameter("give it with one file at a time", param_hint="--title and --url")
     about: dict[str, Any] = {"own": own, "licence": licence, "title": title, "url": url}
-    with Research.at(research_url, key_file) as research:
+    with ResearchClient.at(research_url, key_file) as research:
 
         def upload(file: Path) -> tuple[int, str]:
             try:
@@ -133,7 +133,7 @@ def add(
 
 
 def _files_of(path: Path) -> list[Path]:
-    """The file, or the files of the folder that research can read, by path; hidden ones are left out.
+    """Returns the file, or the folder's readable files by path, without hidden ones.
 
     Raises:
         CommandError: the folder has none.
@@ -157,19 +157,19 @@ def _files_of(path: Path) -> list[Path]:
 
 @app.command()
 def remove(
-    documents: Annotated[list[int], typer.Argument(metavar="ID...", help="Ids of `list --brand`.")],
+    documents: Annotated[list[int], typer.Argument(metavar="ID...", help="Ids from `list --brand`.")],
     brand: Brand,
     as_json: AsJson = False,
     research_url: ResearchUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Removes documents of a brand, and what was read of them. Articles that were written with them stay.
+    """Removes documents of a brand from research. Articles that quote them stay.
 
     For example:
 
         brandctl documents remove 17 --brand acme
     """
-    with Research.at(research_url, key_file) as research:
+    with ResearchClient.at(research_url, key_file) as research:
 
         def forget(document: int) -> tuple[int, str]:
             research.remove(brand, document)
@@ -181,13 +181,13 @@ def remove(
 @app.command("list")
 def list_documents(
     brand: BrandOrFolder = None,
-    set_aside: Annotated[bool, typer.Option("--set-aside", help="Only those that were given up.")] = False,
+    set_aside: Annotated[bool, typer.Option("--set-aside", help="Only those that are set aside.")] = False,
     skipped: Annotated[bool, typer.Option("--skipped", help="Only those without text to search.")] = False,
     as_json: AsJson = False,
     research_url: ResearchUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Lists the folder's files by path, or a brand's documents as they came, with what is wrong; exit code 1 if none.
+    """Lists the folder's files by path, or a brand's documents by upload, with their problems; exit code 1 if none.
 
     For example:
 
@@ -195,12 +195,12 @@ def list_documents(
         brandctl documents list --brand acme --json | jq -r '.items[].path'
     """
     if set_aside and skipped:
-        raise typer.BadParameter("give one of them", param_hint="--set-aside and --skipped")
+        raise typer.BadParameter("give only one of them", param_hint="--set-aside and --skipped")
     state = "set_aside" if set_aside else "skipped" if skipped else None
-    with Research.at(research_url, key_file) as research:
+    with ResearchClient.at(research_url, key_file) as research:
         found = list(research.documents(brand, state))
     if research.waiting > 0:
-        note(f"Reading goes on: {research.waiting} files are still to be read.")
+        note(f"Research is still reading: {research.waiting} files are left.")
     listing, unsaid = (_FILES, {"licence", "own"}) if brand is None else (_OF_BRAND, set())
     told = {"items": [document.model_dump(mode="json", exclude=unsaid) for document in found]}
     if found or as_json:
@@ -219,7 +219,7 @@ def release(
     research_url: ResearchUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Has documents read again that were set aside or skipped. Do it once the cause is gone.
+    """Makes research read documents again that it set aside or skipped. Do it once the cause is gone.
 
     For example:
 
@@ -228,14 +228,14 @@ def release(
     """
     if everything == bool(documents):
         raise typer.BadParameter("give ids, or --all", param_hint="ID")
-    with Research.at(research_url, key_file) as research:
+    with ResearchClient.at(research_url, key_file) as research:
         wanted = (
             [each.id for each in research.documents(brand, "set_aside")] if everything else documents or []
         )
 
         def let_go(document: int) -> tuple[int, str]:
             research.release(brand, document)
-            return document, f"{document} released: it is read at the next look, which begins now"
+            return document, f"{document} released: research reads it now"
 
         if wanted:
             _each(dict.fromkeys(wanted), let_go, as_json=as_json)
@@ -244,7 +244,7 @@ def release(
 
 
 def _each(things: Iterable[_Thing], do: Callable[[_Thing], tuple[int, str]], *, as_json: bool) -> None:
-    """Says what came of each, and tells the ids of documents; exit code 1 if one was refused, after the others."""
+    """Calls `do` for each and prints the result; exits with code 1 at the end if one was refused."""
     done: list[int] = []
     refused: dict[str, str] = {}
     for each in things:

@@ -1,4 +1,4 @@
-"""`brandctl sources`: where research looks for a brand."""
+"""`brandctl sources`: the places that research searches for a brand."""
 
 from enum import StrEnum
 from typing import Annotated, Any, Final
@@ -6,17 +6,17 @@ from typing import Annotated, Any, Final
 import typer
 
 from brandctl.asking import AsJson, KeyFile
-from brandctl.research.client import Research, ResearchUrl
+from brandctl.research.client import ResearchClient, ResearchUrl
 from brandctl.terminal import out, print_json, printable
 
 app = typer.Typer(
     name="sources",
     no_args_is_help=True,
-    help=f"""Where research looks for a brand: the folder of documents, addresses, feeds, the web.
+    help=f"""Sets the places that research searches for a brand: the folder of documents, addresses, feeds, the web.
 
-A brand of which nothing was set has the folder alone. What is read of the web comes through the gateway.
+Without settings, a brand has only the folder. Requests to the web go through the gateway.
 
-{Research.help()}
+{ResearchClient.help()}
 
 For example:
 
@@ -31,8 +31,8 @@ _LISTS: Final = ("urls", "feeds", "blocked_hosts", "preferred_hosts", "own_hosts
 Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Slug of the brand.")]
 
 
-class Freshness(StrEnum):
-    """How old pages may be at most."""
+class FreshnessChoice(StrEnum):
+    """The greatest age of pages."""
 
     DAY = "day"
     WEEK = "week"
@@ -45,13 +45,13 @@ class Freshness(StrEnum):
 def show(
     brand: Brand, as_json: AsJson = False, research_url: ResearchUrl = None, key_file: KeyFile = None
 ) -> None:
-    """Says where research looks for a brand.
+    """Shows the places that research searches for a brand.
 
     For example:
 
         brandctl sources show daily-grind
     """
-    with Research.at(research_url, key_file) as research:
+    with ResearchClient.at(research_url, key_file) as research:
         _show(research.sources(brand), as_json=as_json)
 
 
@@ -65,30 +65,30 @@ def set_sources(
         bool | None, typer.Option("--web/--no-web", help="Search the web; each search may cost money.")
     ] = None,
     language: Annotated[
-        str | None, typer.Option(help="Of the pages that are searched for: en, pt-BR; “any”.")
+        str | None, typer.Option(help="Language of the pages, such as en or pt-BR; “any” for all.")
     ] = None,
-    freshness: Annotated[Freshness | None, typer.Option(help="How old they may be.")] = None,
+    freshness: Annotated[FreshnessChoice | None, typer.Option(help="The greatest age of the pages.")] = None,
     queries: Annotated[int | None, typer.Option(min=1, max=3, help="Searches for one keyword.")] = None,
     propose: Annotated[
         bool | None,
         typer.Option(
             "--propose/--no-propose",
-            help="Have a model propose all but the first of them; one call of it for each keyword.",
+            help="A model proposes all searches but the first, with one call for each keyword.",
         ),
     ] = None,
     url: Annotated[
-        list[str] | None, typer.Option(help="A page that is read for every keyword; repeat for more.")
+        list[str] | None, typer.Option(help="A page to read for every keyword; repeat for more.")
     ] = None,
     feed: Annotated[list[str] | None, typer.Option(help="A feed; repeat for more.")] = None,
     block: Annotated[
-        list[str] | None, typer.Option(help="A host nothing is read of, nor of those below it; repeat.")
+        list[str] | None, typer.Option(help="A host to skip, with its subdomains; repeat for more.")
     ] = None,
     prefer: Annotated[
         list[str] | None, typer.Option(help="A host whose pages come first; repeat for more.")
     ] = None,
     own: Annotated[
         list[str] | None,
-        typer.Option(help="A host of the brand's own, whose paragraphs a digest may print; repeat for more."),
+        typer.Option(help="The brand's own host: digests may print its paragraphs; repeat for more."),
     ] = None,
     clear: Annotated[
         list[str] | None, typer.Option(help=f"A list to empty: {', '.join(_LISTS)}; repeat for more.")
@@ -97,7 +97,7 @@ def set_sources(
     research_url: ResearchUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Changes what is named, and leaves the rest as it is. A list that is named is replaced by what is given.
+    """Changes the given settings of research for a brand. A given list replaces the previous one.
 
     For example:
 
@@ -109,7 +109,8 @@ def set_sources(
     for name in clear or []:
         if name not in _LISTS or name in given:
             raise typer.BadParameter(
-                f"{name}: must be one of {', '.join(_LISTS)}, and not be given too", param_hint="--clear"
+                f"{name}: must be one of {', '.join(_LISTS)}, and not be set by the same command",
+                param_hint="--clear",
             )
         given[name] = []
     if folder is not None:
@@ -122,8 +123,8 @@ def set_sources(
             "--no-web goes with none of --language, --freshness, --queries and --propose"
         )
     if not given and not how and web is None:
-        raise typer.BadParameter("say what is to change; `brandctl sources set --help` lists what there is")
-    with Research.at(research_url, key_file) as research:
+        raise typer.BadParameter("no setting is given; `brandctl sources set --help` lists them")
+    with ResearchClient.at(research_url, key_file) as research:
         before = research.sources(brand)
         searching = before.get("web")
         if web is False:

@@ -1,1 +1,1 @@
-"""Commands that ask social: posts that a person sees before they go out."""
+"""Commands about posts, which call social."""

@@ -1,4 +1,4 @@
-"""Social's API about posts, and what its commands share."""
+"""Client of social's API about posts, and helpers of its commands."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -9,7 +9,7 @@ import typer
 from brandctl.asking import ServiceClient
 
 
-class Posts(ServiceClient):
+class PostsClient(ServiceClient):
     """A client of social; use it as a context manager. Every method may raise `ServiceError`."""
 
     service = "social"
@@ -40,7 +40,7 @@ class Posts(ServiceClient):
         return self._ask("POST", f"/v1/posts/{post_id}/{what}", json=body)
 
 
-SocialUrl = Annotated[str | None, Posts.address_option()]
+SocialUrl = Annotated[str | None, PostsClient.address_option()]
 Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Its slug.")]
 
 

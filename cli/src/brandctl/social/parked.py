@@ -1,22 +1,22 @@
-"""Posts that failed because their account took none: which these are, and how they go on once it is connected again."""
+"""Posts that failed because their account was not connected, and how to retry them once it is connected again."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from brandctl.errors import CommandError
-from brandctl.social.client import Posts
+from brandctl.social.client import PostsClient
 from brandctl.terminal import note
 
 _PAGE: Final = 200
 _SHOWN: Final = 5
 _REASONS: Final = frozenset({"needs_reconnecting", "not_connected", "channel_not_connected"})
-"""Of failures that a connection mends."""
+"""Reasons of failures that a new connection mends."""
 _TAKE_ARTICLES: Final = frozenset({"devto", "ghost", "webhook", "wordpress"})
 
 
-def parked(posts: Posts, account: str, kind: str) -> Iterator[dict[str, Any]]:
-    """Posts that failed since an account took none, or was not there. Raises ServiceError."""
+def parked(posts: PostsClient, account: str, kind: str) -> Iterator[dict[str, Any]]:
+    """Yields posts that failed because an account accepted none or was missing. Raises ServiceError."""
     after: int | None = None
     while True:
         page = posts.page(state="failed", after=after, limit=_PAGE)
@@ -35,23 +35,23 @@ def parked(posts: Posts, account: str, kind: str) -> Iterator[dict[str, Any]]:
 def tell_parked(
     account: Mapping[str, Any], social_url: str | None, key_file: Path | None, *, was_refused: bool
 ) -> None:
-    """Says which posts of an account that works again wait for somebody, and with which command they go on.
+    """Prints the failed posts of an account that works again, and the command that retries them.
 
     Args:
-        account: as the gateway has it.
-        social_url: where social is, if that was said.
-        key_file: of the key that social is asked with.
-        was_refused: whether it took nothing before; then the command is told where social cannot be asked, too.
+        account: the gateway's answer about it.
+        social_url: the address of social, if given.
+        key_file: the file with the key for social, if given.
+        was_refused: whether the account accepted nothing before; then the command is printed even if social cannot be reached.
     """
     name, kind = account["name"], account["kind"]
     retry = f"brandctl posts retry --account {name}"
     try:
-        with Posts.at(social_url, key_file) as posts:
+        with PostsClient.at(social_url, key_file) as posts:
             found = list(parked(posts, name, kind))
             doubtful = [each for each in posts.page(state="in_doubt")["items"] if each["account"] == name]
     except CommandError:
         if was_refused:
-            note(f"Posts that failed meanwhile go on with: {retry}")
+            note(f"Retry posts that failed meanwhile: {retry}")
     else:
         if found:
             titles = ", ".join(f"“{post['title']}”" for post in found[:_SHOWN])

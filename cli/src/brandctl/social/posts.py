@@ -1,4 +1,4 @@
-"""`brandctl posts`: posts that wait for a person, and what the person decides; posts elsewhere, and what became of them."""
+"""`brandctl posts`: waiting posts and the decisions about them, and the state of sent posts."""
 
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -13,7 +13,7 @@ from brandctl.errors import UsageError
 from brandctl.listing import Limit, Listing, OfBrand
 from brandctl.orchestrator import brand_times
 from brandctl.short_ids import parse_id
-from brandctl.social.client import Posts, SocialUrl, moment
+from brandctl.social.client import PostsClient, SocialUrl, moment
 from brandctl.social.parked import parked
 from brandctl.social.reach import reach
 from brandctl.social.rules import remove_rules, rules, set_rules
@@ -22,9 +22,9 @@ from brandctl.terminal import note, out, print_json, printable
 app = typer.Typer(
     name="posts",
     no_args_is_help=True,
-    help=f"""Posts of brands that see them before they go out, and what is decided about them.
+    help=f"""Lists posts, and approves, edits, rejects and retries them.
 
-{Posts.help()}
+{PostsClient.help()}
 
 For example:
 
@@ -34,13 +34,13 @@ For example:
 """,
 )
 
-PostId = Annotated[UUID, typer.Argument(metavar="ID", parser=parse_id, help="`post_id`, as `list` shows it.")]
+PostId = Annotated[UUID, typer.Argument(metavar="ID", parser=parse_id, help="`post_id`, as in `list`.")]
 Version = Annotated[
-    int | None, typer.Option(min=1, help="The version that you looked at.", show_default="the newest")
+    int | None, typer.Option(min=1, help="The version that you reviewed.", show_default="the newest")
 ]
 
 
-class State(StrEnum):
+class PostStateChoice(StrEnum):
     WAITING = "waiting"
     SCHEDULED = "scheduled"
     SENDING = "sending"
@@ -85,27 +85,25 @@ _POSTS: Final = Listing[dict[str, Any]](
 def list_posts(
     brand: OfBrand = None,
     state: Annotated[
-        State | None,
+        PostStateChoice | None,
         typer.Option(
-            help="In this state alone.", show_default="those that wait, have a time, are sent or in doubt"
+            help="Only this state.", show_default="those that wait, have a time, are sent or in doubt"
         ),
     ] = None,
-    after: Annotated[
-        int | None, typer.Option(help="Where the page before says that this one begins.")
-    ] = None,
+    after: Annotated[int | None, typer.Option(help="The cursor that the previous page printed.")] = None,
     limit: Limit = 50,
     as_json: AsJson = False,
     social_url: SocialUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Lists posts that wait for a person, are to be posted at a time, or go to other platforms: their state, why, and where they are.
+    """Lists posts that wait, are scheduled, or went to a platform, with state, reason and address.
 
     For example:
 
         brandctl posts list --brand acme --json | jq -r '.items[].post_id'
         brandctl posts list --state failed
     """
-    with Posts.at(social_url, key_file) as posts:
+    with PostsClient.at(social_url, key_file) as posts:
         answer = posts.page(brand=brand, state=state, after=after, limit=limit)
     _POSTS.show(answer["items"], answer, as_json=as_json, more=answer["next"])
 
@@ -114,13 +112,13 @@ def list_posts(
 def show(
     post_id: PostId, as_json: AsJson = False, social_url: SocialUrl = None, key_file: KeyFile = None
 ) -> None:
-    """Shows what a post says, how long that is on its channel, and what was decided last.
+    """Shows the text of a post, its length on its channel, and the last decision.
 
     For example:
 
         brandctl posts show 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
     """
-    with Posts.at(social_url, key_file) as posts:
+    with PostsClient.at(social_url, key_file) as posts:
         post = posts.post(post_id)
     if as_json:
         print_json(post)
@@ -144,16 +142,16 @@ def approve(
     at: Annotated[
         str | None,
         typer.Option(
-            help=f"Not before a time {brand_times.HELP}; said again, it is moved.",
+            help=f"Not before this time, {brand_times.HELP}; a second approval moves it.",
             show_default="the next free slot of its account, or now if that has none",
         ),
     ] = None,
-    now: Annotated[bool, typer.Option("--now", help="Without waiting for a slot.")] = False,
+    now: Annotated[bool, typer.Option("--now", help="Send it now, without a slot.")] = False,
     as_json: AsJson = False,
     social_url: SocialUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Posts exactly these versions: in the next free slot of their account, at a time, or now. The answer says when.
+    """Approves exactly these versions, for the next free slot of their account, a time, or now. The answer says when.
 
     For example:
 
@@ -161,10 +159,10 @@ def approve(
         brandctl posts approve 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --now
     """
     if now and at is not None:
-        raise UsageError("say either --at TIME or --now")
+        raise UsageError("give either --at TIME or --now, not both")
     if version is not None and len(post_ids) > 1:
-        raise UsageError("--version is of one post; leave it out, and the newest versions are approved")
-    with Posts.at(social_url, key_file) as posts:
+        raise UsageError("--version goes with one post only; without it, the newest versions are approved")
+    with PostsClient.at(social_url, key_file) as posts:
 
         def decide(post_id: UUID) -> dict[str, Any]:
             post = posts.post(post_id)
@@ -180,13 +178,13 @@ def approve(
 def unschedule(
     post_id: PostId, as_json: AsJson = False, social_url: SocialUrl = None, key_file: KeyFile = None
 ) -> None:
-    """Calls off what was to be posted at a time: the post waits again.
+    """Cancels the time of a post: the post waits again.
 
     For example:
 
         brandctl posts unschedule 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
     """
-    with Posts.at(social_url, key_file) as posts:
+    with PostsClient.at(social_url, key_file) as posts:
         _decided(posts.decide(post_id, "unschedule"), as_json=as_json)
 
 
@@ -195,24 +193,24 @@ def edit(
     post_id: PostId,
     text: Annotated[str | None, typer.Option(help="What it is to say.")] = None,
     file: Annotated[
-        typer.FileText | None, typer.Option(help="The same from a file; - is standard input.")
+        typer.FileText | None, typer.Option(help="File with the new text; - is standard input.")
     ] = None,
     version: Version = None,
-    comment: Annotated[str, typer.Option("--comment", "-m", help="Why; kept with the decision.")] = "",
+    comment: Annotated[str, typer.Option("--comment", "-m", help="Reason, stored with the decision.")] = "",
     as_json: AsJson = False,
     social_url: SocialUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Has a post say something else, within the rules of its channel; it waits to be approved.
+    """Replaces the text of a post, within the rules of its channel; the post then waits for approval.
 
     For example:
 
         brandctl posts edit 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --text "Twelve hours, and no longer."
     """
     if (text is None) == (file is None):
-        raise UsageError("say what the post is to say: either --text or --file")
+        raise UsageError("the new text is missing: give either --text or --file")
     wanted = text if file is None else file.read()
-    with Posts.at(social_url, key_file) as posts:
+    with PostsClient.at(social_url, key_file) as posts:
         seen = version or posts.post(post_id)["version"]
         _decided(posts.decide(post_id, "edit", version=seen, text=wanted, comment=comment), as_json=as_json)
 
@@ -220,19 +218,19 @@ def edit(
 @app.command()
 def reject(
     post_id: PostId,
-    reason: Annotated[str, typer.Option("--reason", "-m", help="Kept, and shown with its keyword.")],
+    reason: Annotated[str, typer.Option("--reason", "-m", help="Reason, stored and shown with its keyword.")],
     version: Version = None,
     as_json: AsJson = False,
     social_url: SocialUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Has nothing posted about the article on this channel, for good.
+    """Rejects a post: this channel never gets a post about the article.
 
     For example:
 
         brandctl posts reject 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --reason "Not our tone."
     """
-    with Posts.at(social_url, key_file) as posts:
+    with PostsClient.at(social_url, key_file) as posts:
         seen = version or posts.post(post_id)["version"]
         _decided(posts.decide(post_id, "reject", version=seen, reason=reason), as_json=as_json)
 
@@ -245,7 +243,7 @@ _DECISIONS: Final = Listing[dict[str, Any]](
         "by": lambda each: each["by"],
         "comment": lambda each: each["comment"],
     },
-    nothing="nobody has decided anything yet",
+    nothing="there are no decisions yet",
 )
 
 
@@ -253,13 +251,13 @@ _DECISIONS: Final = Listing[dict[str, Any]](
 def decisions(
     post_id: PostId, as_json: AsJson = False, social_url: SocialUrl = None, key_file: KeyFile = None
 ) -> None:
-    """Lists who decided what about a post, the latest first.
+    """Lists the decisions about a post, latest first.
 
     For example:
 
         brandctl posts decisions 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
     """
-    with Posts.at(social_url, key_file) as posts:
+    with PostsClient.at(social_url, key_file) as posts:
         answer = posts.decisions(post_id)
     _DECISIONS.show(answer["items"], answer, as_json=as_json)
 
@@ -270,13 +268,14 @@ def retry(
         UUID | None, typer.Argument(metavar="[ID]", help="`post_id`, as `list` shows it.")
     ] = None,
     account: Annotated[
-        str | None, typer.Option(help="All that failed since this account took none, or was not connected.")
+        str | None,
+        typer.Option(help="All posts that failed because this account accepted none or was not connected."),
     ] = None,
     as_json: AsJson = False,
     social_url: SocialUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Tries once more to send a post that has failed on another platform, it alone; or those of an account that is connected again.
+    """Retries a post that failed on a platform, or all failed posts of an account that is connected again.
 
     For example:
 
@@ -284,13 +283,13 @@ def retry(
         brandctl posts retry --account acme-mastodon
     """
     if (post_id is None) == (account is None):
-        raise UsageError("say which: either the ID of a post or --account NAME")
-    with Posts.at(social_url, key_file) as posts:
+        raise UsageError("give either the ID of a post or --account NAME")
+    with PostsClient.at(social_url, key_file) as posts:
         if post_id is not None:
             _decided(posts.decide(post_id, "retry"), as_json=as_json)
             return
         assert account is not None
-        # All of them first: what is tried again is on no later page.
+        # Read all pages first: a retried post is on no later page.
         retried = [
             posts.decide(UUID(each["post_id"]), "retry") for each in list(parked(posts, account, account))
         ]
@@ -300,7 +299,7 @@ def retry(
     for post in retried:
         note(_told(post))
     if not retried:
-        note(f"no post failed since {account} took none")
+        note(f"no post failed because {account} was not connected")
 
 
 for command in (rules, set_rules, remove_rules, reach):

@@ -1,4 +1,4 @@
-"""`brandctl posts reach`: how posts elsewhere were received."""
+"""`brandctl posts reach`: post metrics."""
 
 from typing import Annotated, Any, Final
 
@@ -6,7 +6,7 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile
 from brandctl.listing import Limit, Listing
-from brandctl.social.client import Brand, Posts, SocialUrl, moment
+from brandctl.social.client import Brand, PostsClient, SocialUrl, moment
 
 _REACH: Final = Listing[dict[str, Any]](
     {
@@ -18,27 +18,25 @@ _REACH: Final = Listing[dict[str, Any]](
         "where": lambda post: post["post_url"] or "",
         "why not": lambda post: post["detail"],
     },
-    nothing="no post was asked about; brandctl posts set-rules BRAND CHANNEL --reach has it so, a day after a post",
+    nothing="no post has metrics; brandctl posts set-rules BRAND CHANNEL --reach turns them on, a day after a post",
 )
 
 
 def reach(
     brand: Brand,
-    after: Annotated[
-        int | None, typer.Option(help="Where the page before says that this one begins.")
-    ] = None,
+    after: Annotated[int | None, typer.Option(help="The cursor that the previous page printed.")] = None,
     limit: Limit = 50,
     as_json: AsJson = False,
     social_url: SocialUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Lists how a brand's posts elsewhere were received, the newest first, as the platforms told it last.
+    """Lists the latest likes, shares, replies and views of a brand's posts, newest post first.
 
     For example:
 
         brandctl posts reach acme
     """
-    with Posts.at(social_url, key_file) as posts:
+    with PostsClient.at(social_url, key_file) as posts:
         answer = posts.reach(brand, [], after=after, limit=limit)
     _REACH.show(answer["items"], answer, as_json=as_json, more=answer["next"])
 

@@ -1,1 +1,1 @@
-"""Traces of chains, as Jaeger has them."""
+"""Traces of chains, from Jaeger."""

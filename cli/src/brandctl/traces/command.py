@@ -1,4 +1,4 @@
-"""`brandctl trace`: what became of a request, from the call to the last post, as Jaeger has recorded it."""
+"""`brandctl trace`: the trace of a request in Jaeger, from the call to the last post."""
 
 import shlex
 import sys
@@ -16,7 +16,15 @@ from brandctl.asking import AsJson
 from brandctl.errors import CommandError
 from brandctl.short_ids import parse_reference
 from brandctl.terminal import print_json, say
-from brandctl.traces.jaeger import MAX_TRACES, Jaeger, JaegerError, Links, Search, Span, Summary
+from brandctl.traces.jaeger import (
+    MAX_TRACES,
+    JaegerClient,
+    JaegerError,
+    Span,
+    TraceFilter,
+    TraceSummary,
+    TraceUrls,
+)
 from brandctl.traces.tree import branch, duration, trees
 from envelope.brand import CATALOGUE, SERVICES
 
@@ -32,18 +40,18 @@ _CLOCKS_DIFFER: Final = timedelta(minutes=5)
 _TIMED_UUID: Final = 7
 _UNBROKEN: Final = 1_000
 _SPANS_SHOWN: Final = 2_000
-"""More than these are summed up: nobody reads so many, and Jaeger needs its time to send them."""
+"""With more spans, the command prints a summary: Jaeger takes long to send them, and people cannot read them."""
 _SLOWEST: Final = 5
 _FAILED: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """Traces, and the keyword whose branches of them are wanted; None: all of them."""
+class _TraceSearch:
+    """Traces, and the keyword of the branches to show; None: all branches."""
 
-    searches: Sequence[Search]
-    """Each of which finds some of them."""
-    summaries: Sequence[Summary]
+    searches: Sequence[TraceFilter]
+    """Searches that find some of the traces each."""
+    summaries: Sequence[TraceSummary]
     keyword: str | None
 
 
@@ -57,7 +65,7 @@ def trace(
         ),
     ] = None,
     keyword: Annotated[
-        str | None, typer.Option(help="Only the branch of this keyword; without ID, in whichever request.")
+        str | None, typer.Option(help="Only the branch of this keyword; without ID, in any request.")
     ] = None,
     jaeger_url: Annotated[
         str | None, typer.Option(envvar="JAEGER_URL", help="Address of Jaeger.", show_default="this machine")
@@ -67,20 +75,18 @@ def trace(
         typer.Option(
             "--jaeger-public-url",
             envvar="JAEGER_PUBLIC_URL",
-            help="Where a browser finds it: what links begin with.",
+            help="Address of Jaeger for browsers, used in links.",
             show_default="the same",
         ),
     ] = None,
-    hours: Annotated[
-        float, typer.Option(min=0.1, help="How far to look back, where the id does not tell its time.")
-    ] = 48,
+    hours: Annotated[float, typer.Option(min=0.1, help="How far to look back if the id has no time.")] = 48,
     as_json: AsJson = False,
 ) -> None:
     """Shows the chain of a request as a tree with durations, and links to it in Jaeger.
 
-    A correlation_id is found in log lines, messages, dead letters and the answers of the API. A request of many keywords
-    is summed up: --keyword shows one of them. Exit code 1 if Jaeger has nothing about it, or does not answer; the link is
-    printed all the same.
+    Log lines, messages, dead letters and API answers have the correlation_id. A request with many keywords gets a
+    summary; --keyword shows one of them. Exit code 1 if Jaeger has no trace of it, or does not answer; the link is
+    printed anyway.
 
     For example:
 
@@ -90,14 +96,14 @@ def trace(
     """
     if not identity and not keyword:
         raise typer.BadParameter("give an id, or --keyword", param_hint="ID")
-    # Lines are for the terminal to break; in a file or a pipe they stay whole.
+    # Only a terminal breaks lines; in a file or a pipe they stay whole.
     out = Console(stderr=as_json, highlight=False, width=None if sys.stdout.isatty() else _UNBROKEN)
     since, until = _period(identity, timedelta(hours=hours), datetime.now(UTC))
     url = find_jaeger(jaeger_url)
-    links = Links(public_url or url)
-    asked = Search(_CHAINS_BEGIN_AT, _wanted(identity, keyword), since, until)
+    links = TraceUrls(public_url or url)
+    asked = TraceFilter(_CHAINS_BEGIN_AT, _wanted(identity, keyword), since, until)
     try:
-        with Jaeger(url) as jaeger:
+        with JaegerClient(url) as jaeger:
             found = _find(jaeger, asked, identity, keyword)
             if as_json and found is not None:
                 print_json(_told(jaeger, found, links))
@@ -116,17 +122,19 @@ def trace(
 
 
 def _without_traces(keyword: str | None) -> str:
-    """How to get the story from the services themselves."""
+    """Returns the command that shows the history without traces."""
     named = KEYWORD_TO_FILL_IN if keyword is None else shlex.quote(keyword)
-    return f"Without traces, the services' databases tell it: brandctl keywords show {named}"
+    return f"The services' databases have the history, too: brandctl keywords show {named}"
 
 
 def _wanted(identity: str | None, keyword: str | None) -> dict[str, str]:
     return {name: value for name, value in ((CHAIN, identity), (KEYWORD, keyword)) if value}
 
 
-def _find(jaeger: Jaeger, asked: Search, identity: str | None, keyword: str | None) -> _Found | None:
-    """The traces of whatever has this id, the likeliest first: every search takes its time."""
+def _find(
+    jaeger: JaegerClient, asked: TraceFilter, identity: str | None, keyword: str | None
+) -> _TraceSearch | None:
+    """Finds the traces of an id; tries the likeliest searches first, since each takes time."""
     if found := _search(jaeger, asked, (_CHAINS_BEGIN_AT, _REPLAYS_BEGIN_AT), keyword):
         return found
     if identity is None:
@@ -137,30 +145,32 @@ def _find(jaeger: Jaeger, asked: Search, identity: str | None, keyword: str | No
             for span in spans:
                 if span.attributes.get(attribute) == identity and (chain := span.attributes.get(CHAIN)):
                     mine = keyword or (span.attributes.get(KEYWORD) if attribute == CONTENT else None)
-                    # It may have begun long before this part of it.
+                    # The chain may have begun long before this part of it.
                     since = min(asked.since, _made_at(chain) or asked.since)
                     of_chain = replace(asked, attributes=_wanted(chain, mine), since=since)
                     return _search(jaeger, of_chain, (_CHAINS_BEGIN_AT, _REPLAYS_BEGIN_AT), mine)
-    # A chain of somebody else's begins wherever their message came in.
+    # A chain that another system began starts where its message came in.
     for service in SERVICES:
         if found := _search(jaeger, asked, (service,), keyword):
             return found
     return None
 
 
-def _search(jaeger: Jaeger, asked: Search, services: Sequence[str], keyword: str | None) -> _Found | None:
-    searches: list[Search] = []
-    summaries: dict[str, Summary] = {}
+def _search(
+    jaeger: JaegerClient, asked: TraceFilter, services: Sequence[str], keyword: str | None
+) -> _TraceSearch | None:
+    searches: list[TraceFilter] = []
+    summaries: dict[str, TraceSummary] = {}
     for service in services:
         search = replace(asked, service=service)
         if found := jaeger.summaries(search):
             searches.append(search)
             summaries |= {summary.trace_id: summary for summary in found}
-    return _Found(searches, list(summaries.values()), keyword) if searches else None
+    return _TraceSearch(searches, list(summaries.values()), keyword) if searches else None
 
 
-def _told(jaeger: Jaeger, found: _Found, links: Links) -> dict[str, Any]:
-    """Its traces, and their spans unless they are too many to be read."""
+def _told(jaeger: JaegerClient, found: _TraceSearch, links: TraceUrls) -> dict[str, Any]:
+    """The JSON of the traces, with spans unless there are too many."""
     traces = [
         {
             "trace_id": each.trace_id,
@@ -175,16 +185,18 @@ def _told(jaeger: Jaeger, found: _Found, links: Links) -> dict[str, Any]:
     return {"search": links.search(found.searches[0]), "traces": traces, "spans": spans}
 
 
-def _are_too_many(found: _Found) -> bool:
+def _are_too_many(found: _TraceSearch) -> bool:
     return sum(summary.span_count for summary in found.summaries) > _SPANS_SHOWN
 
 
-def _spans(jaeger: Jaeger, found: _Found) -> list[Span]:
+def _spans(jaeger: JaegerClient, found: _TraceSearch) -> list[Span]:
     spans = list({span.span_id: span for search in found.searches for span in jaeger.spans(search)}.values())
     return spans if found.keyword is None else branch(spans, KEYWORD, found.keyword)
 
 
-def _show(jaeger: Jaeger, found: _Found, links: Links, out: Console, identity: str | None) -> None:
+def _show(
+    jaeger: JaegerClient, found: _TraceSearch, links: TraceUrls, out: Console, identity: str | None
+) -> None:
     if _are_too_many(found):
         _sum_up(jaeger, found.summaries, links, out, identity)
         return
@@ -196,7 +208,11 @@ def _show(jaeger: Jaeger, found: _Found, links: Links, out: Console, identity: s
 
 
 def _sum_up(
-    jaeger: Jaeger, summaries: Sequence[Summary], links: Links, out: Console, identity: str | None
+    jaeger: JaegerClient,
+    summaries: Sequence[TraceSummary],
+    links: TraceUrls,
+    out: Console,
+    identity: str | None,
 ) -> None:
     began = min(summary.min_start_time_unix_nano for summary in summaries)
     ended = max(summary.max_end_time_unix_nano for summary in summaries)
@@ -214,7 +230,7 @@ def _sum_up(
     )
     known: dict[str, str] = {}
 
-    def line(summary: Summary) -> str:
+    def line(summary: TraceSummary) -> str:
         if summary.trace_id not in known:
             known[summary.trace_id] = (
                 _subject(jaeger.spans_of(summary.trace_id)) or summary.root_operation_name
@@ -236,13 +252,13 @@ def _subject(spans: Sequence[Span]) -> str | None:
 
 
 def _period(identity: str | None, look_back: timedelta, now: datetime) -> tuple[datetime, datetime]:
-    """When to look: since the id was made, where it tells."""
+    """Returns the time range to search: since the id's time, if it has one."""
     since = _made_at(identity or "") or now - look_back
     return min(since, now), now + _CLOCKS_DIFFER
 
 
 def _made_at(identity: str) -> datetime | None:
-    """Ids that are made here begin with the time they were made at; other clocks may be ahead of it."""
+    """The time in a UUIDv7, minus a margin for clocks that are ahead."""
     uuid = _uuid(identity)
     if uuid is None or uuid.version != _TIMED_UUID:
         return None

@@ -1,4 +1,4 @@
-"""Spans as Jaeger's HTTP API gives them: `/api/v3`, whose answers are OTLP in JSON (Jaeger 2.19 and later)."""
+"""Client of Jaeger's HTTP API: `/api/v3`, whose answers are OTLP in JSON (Jaeger 2.19 and later)."""
 
 import base64
 import json
@@ -17,13 +17,13 @@ from pydantic.alias_generators import to_camel
 from brandctl.errors import CommandError
 
 MAX_TRACES: Final = 2_000
-"""As many are searched for: twice the keywords of one request. Jaeger refuses to look for more than it can keep."""
+"""The most traces of a search: twice the keywords of a request. Jaeger refuses limits above its storage."""
 _HEXADECIMAL: Final = re.compile(r"[0-9a-fA-F]{16}|[0-9a-fA-F]{32}")
 _FAILED: Final = {2, "2", "STATUS_CODE_ERROR"}
 
 
 class JaegerError(CommandError):
-    """It cannot be reached, or does not answer as expected."""
+    """Jaeger cannot be reached, or does not answer as expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +39,14 @@ class Span:
     began: int
     ended: int
     error: str | None
-    """What kind of error it ended with; empty if nobody said which; None if it did not."""
+    """Type of the error that it ended with; empty if unknown; None without an error."""
     attributes: Mapping[str, str]
-    """Those whose values are texts."""
+    """The attributes with text values."""
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
-    """Traces with a span that has all these attributes, of one service: some stores find nothing without its name."""
+class TraceFilter:
+    """Finds traces of a service with a span that has all these attributes. Some stores need the service's name."""
 
     service: str
     attributes: Mapping[str, str]
@@ -95,11 +95,11 @@ class _Traces(_Json):
     resource_spans: list[_ResourceSpans] = []
 
 
-class _Answer(_Json):
+class _TraceAnswer(_Json):
     result: _Traces = Field(default_factory=_Traces)
 
 
-class Summary(_Json):
+class TraceSummary(_Json):
     """A trace without its spans. Times are nanoseconds since 1970."""
 
     trace_id: str
@@ -111,24 +111,24 @@ class Summary(_Json):
 
     @property
     def duration(self) -> int:
-        """Nanoseconds."""
+        """The duration in nanoseconds."""
         return self.max_end_time_unix_nano - self.min_start_time_unix_nano
 
 
-class _Summaries(_Json):
-    summaries: list[Summary] = []
+class _TraceSummaryList(_Json):
+    summaries: list[TraceSummary] = []
 
 
-_AnswerT = TypeVar("_AnswerT", _Answer, _Summaries)
+_AnswerT = TypeVar("_AnswerT", _TraceAnswer, _TraceSummaryList)
 
 
-class Jaeger:
-    """A client; use it as a context manager. What asks may raise `JaegerError`."""
+class JaegerClient:
+    """A client; use it as a context manager. Methods that send requests may raise `JaegerError`."""
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
         try:
-            # A proxy of the company cannot reach this machine's own addresses.
+            # A company's proxy cannot reach this machine's own addresses.
             local = httpx.URL(self._url).host in {"127.0.0.1", "::1", "localhost"}
             self._http = httpx.Client(timeout=30, trust_env=not local)
         except httpx.InvalidURL as error:
@@ -142,17 +142,17 @@ class Jaeger:
     ) -> None:
         self._http.close()
 
-    def summaries(self, search: Search) -> list[Summary]:
-        """The traces it finds, at most `MAX_TRACES`; none if there are none."""
-        return self._ask("/trace-summaries", _query(search), _Summaries).summaries
+    def summaries(self, search: TraceFilter) -> list[TraceSummary]:
+        """Returns the traces of a search, at most `MAX_TRACES`."""
+        return self._ask("/trace-summaries", _query(search), _TraceSummaryList).summaries
 
-    def spans(self, search: Search) -> list[Span]:
-        """All spans of the traces it finds, in order of time."""
-        return _in_order(self._ask("/traces", _query(search), _Answer))
+    def spans(self, search: TraceFilter) -> list[Span]:
+        """Returns all spans of a search's traces, in order of time."""
+        return _in_order(self._ask("/traces", _query(search), _TraceAnswer))
 
     def spans_of(self, trace_id: str) -> list[Span]:
-        """All spans of one trace, in order of time; none if it is not there (any more)."""
-        return _in_order(self._ask(f"/traces/{trace_id}", {}, _Answer))
+        """Returns all spans of a trace, in order of time; none if Jaeger does not have it."""
+        return _in_order(self._ask(f"/traces/{trace_id}", {}, _TraceAnswer))
 
     def _ask(self, path: str, query: Mapping[str, str | int], shape: type[_AnswerT]) -> _AnswerT:
         try:
@@ -167,17 +167,17 @@ class Jaeger:
             return shape.model_validate_json(response.content)
         except ValidationError as error:
             raise JaegerError(
-                f"{self._url} does not answer like Jaeger 2.19 or later; is the address right?"
+                f"{self._url} does not answer like Jaeger 2.19 or later: check the address"
             ) from error
 
 
-class Links:
-    """Pages for people, under the address that a browser finds Jaeger at."""
+class TraceUrls:
+    """Makes links to Jaeger's pages, under its address for browsers."""
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
 
-    def search(self, search: Search) -> str:
+    def search(self, search: TraceFilter) -> str:
         query = {
             "service": search.service,
             "tags": json.dumps(dict(search.attributes)),
@@ -192,7 +192,7 @@ class Links:
         return f"{self._url}/trace/{trace_id}"
 
 
-def _query(search: Search) -> dict[str, str | int]:
+def _query(search: TraceFilter) -> dict[str, str | int]:
     return {
         "query.serviceName": search.service,
         "query.attributes": json.dumps(dict(search.attributes)),
@@ -205,7 +205,7 @@ def _query(search: Search) -> dict[str, str | int]:
 def _says_there_are_none(response: httpx.Response) -> bool:
     """Whether a 404 is an answer of the API: `{"error": {"httpCode": 404, …}}`, sent as text/plain.
 
-    Anything else that knows no such page answers 404 too.
+    Any other server without such a page answers 404, too.
     """
     try:
         return int(response.json()["error"]["httpCode"]) == httpx.codes.NOT_FOUND
@@ -213,12 +213,12 @@ def _says_there_are_none(response: httpx.Response) -> bool:
         return False
 
 
-def _in_order(answer: _Answer) -> list[Span]:
+def _in_order(answer: _TraceAnswer) -> list[Span]:
     found = {span.span_id: span for span in _spans(answer)}
     return sorted(found.values(), key=lambda span: span.began)
 
 
-def _spans(answer: _Answer) -> Iterator[Span]:
+def _spans(answer: _TraceAnswer) -> Iterator[Span]:
     for group in answer.result.resource_spans:
         service = _texts(group.resource.attributes).get("service.name", "?")
         for scope in group.scope_spans:
@@ -242,7 +242,7 @@ def _span(service: str, span: _Span) -> Span:
 
 
 def _hexadecimal(identity: str) -> str:
-    """OTLP in JSON has ids in hexadecimal, but plain protobuf in JSON has them in base64, and both are about."""
+    """Returns an id in hexadecimal: OTLP in JSON uses hexadecimal, plain protobuf in JSON base64; both occur."""
     if not identity or _HEXADECIMAL.fullmatch(identity):
         return identity.lower()
     try:

@@ -14,9 +14,9 @@ _COLOURS: Final = dict(zip(SERVICES, ("cyan", "green", "magenta", "blue", "yello
 
 
 def trees(spans: Sequence[Span], keyword: str) -> list[Tree]:
-    """The spans of one trace under their parents, in order of time; one tree for each whose parent is not among them.
+    """Returns trees of a trace's spans in order of time; a span without its parent among them begins a tree.
 
-    `keyword` is the attribute that tells branches apart: its value stands where a branch begins.
+    `keyword` is the attribute that distinguishes branches; the first span of a branch shows its value.
     """
     began = min((span.began for span in spans), default=0)
     known = {span.span_id: span for span in spans}
@@ -39,11 +39,11 @@ def trees(spans: Sequence[Span], keyword: str) -> list[Tree]:
 
 
 def branch(spans: Sequence[Span], attribute: str, value: str) -> list[Span]:
-    """The spans with this attribute, all below them, and what leads to them."""
+    """Returns the spans with this attribute, their descendants and their ancestors."""
     by_id = {span.span_id: span for span in spans}
     wanted = {span.span_id for span in spans if span.attributes.get(attribute) == value}
     ways = [(span, _way_to(span, by_id)) for span in spans]
-    # A span that says otherwise begins another branch, though it may hang below the same request.
+    # A span with another value begins another branch, even below the same request.
     below = {
         span.span_id
         for span, way in ways

@@ -14,8 +14,8 @@ OWNER = {
 }
 
 
-class Admin:
-    """The pages behind /ghost, as a browser asks them."""
+class AdminSession:
+    """A session at the admin pages of Ghost."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -37,7 +37,7 @@ class Admin:
 
 
 def main(url: str, credentials: str) -> None:
-    admin = Admin(url)
+    admin = AdminSession(url)
     if not admin.ask("GET", "/authentication/setup/")["setup"][0]["status"]:
         admin.ask("POST", "/authentication/setup/", {"setup": [OWNER]})
     admin.ask("POST", "/session/", {"username": OWNER["email"], "password": OWNER["password"]})

@@ -14,8 +14,8 @@ OUT_OF_BAND = "urn:ietf:wg:oauth:2.0:oob"
 SCOPES = "read write"
 
 
-class Staying(urllib.request.HTTPRedirectHandler):
-    """The code is in the address that is redirected to."""
+class NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Stops at redirects, since the redirect's address has the code."""
 
     def redirect_request(self, *_: object) -> None:
         return None
@@ -56,8 +56,8 @@ def main(url: str, folder: Path) -> None:
 
 
 def ask(url: str, path: str, **form: str) -> tuple[Message, str]:
-    """Headers and body, whatever the status."""
-    opener = urllib.request.build_opener(Staying, urllib.request.ProxyHandler({}))
+    """Returns headers and body, with any status."""
+    opener = urllib.request.build_opener(NoRedirects, urllib.request.ProxyHandler({}))
     request = urllib.request.Request(url + path, urlencode(form).encode() if form else None)  # noqa: S310
     try:
         with opener.open(request, timeout=30) as answer:

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from chassis import KeyedSettings, ServiceKey
 from envelope import DomainMessage
 from messaging import Database, Service, ServiceSettings, Transaction, on_batch, on_each
-from orders.receipts import Receipts
+from orders.receipts import ReceiptSender
 from shop.catalogue import CATALOGUE, ChargeCard, PaymentDeclined, PaymentTaken, SendReceipt
 
 END = """update orders set state = ended.state from unnest($1::uuid[], $2::text[]) as ended (order_id, state)
@@ -27,7 +27,7 @@ class OrderForm(BaseModel):
 def build(settings: Settings) -> Service:
     service = Service("orders", settings, CATALOGUE)
     mail_server = service.dependency("mail server", outages=(ConnectionRefusedError,))
-    receipts = Receipts(service.database, settings.smtp_server, mail_server)
+    receipts = ReceiptSender(service.database, settings.smtp_server, mail_server)
     service.serve(http_api(service.database, ServiceKey(settings.service_key)))
     service.consume("orders-events", on_batch(payments_ended, PaymentTaken, PaymentDeclined))
     service.consume("orders-commands", on_each(receipts.send, SendReceipt))
@@ -39,7 +39,7 @@ def http_api(database: Database, service_key: ServiceKey) -> FastAPI:
 
     @api.put("/orders/{order_id}", status_code=202)
     async def place(order_id: UUID, form: OrderForm) -> None:
-        """The caller chooses the id: whoever hears no answer may send the order again."""
+        """Places an order. The caller chooses the id, so that it may send the order again without an answer."""
         async with database.transaction() as tx:
             insert = "insert into orders values ($1, $2, $3) on conflict do nothing returning order_id"
             if await tx.connection.fetchval(insert, order_id, form.email, form.cents):

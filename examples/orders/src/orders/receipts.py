@@ -1,4 +1,4 @@
-"""A mail must not go out twice, although it cannot be rolled back and mail servers recognise no copies."""
+"""Sends each receipt once, although a mail cannot be rolled back and mail servers recognise no copies."""
 
 import asyncio
 import smtplib
@@ -14,7 +14,7 @@ LOOK = """select confirmed_at, armed_at < now() - interval '2 minutes' as abando
 where order_id = $1"""
 
 
-class Receipts:
+class ReceiptSender:
     def __init__(self, database: Database, smtp_server: str, mail_server: Dependency) -> None:
         self.database, self.smtp_server, self.mail_server = database, smtp_server, mail_server
 

@@ -1,4 +1,4 @@
-"""Every message of the shop, once: what it carries, who sends it, who takes it."""
+"""All messages of the shop: payload, producer and consumer of each."""
 
 from uuid import UUID
 

@@ -1,1 +1,1 @@
-"""Runs the shop for a demonstration and for its tests: servers, processes, and somebody who takes the mail."""
+"""Runs the shop for its demonstration and its tests: servers, processes, and a mail server."""

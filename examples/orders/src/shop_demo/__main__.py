@@ -1,4 +1,4 @@
-"""`make example`: places orders, kills a service in the middle, and shows what became of each of them."""
+"""`make example`: places orders, kills a service in the middle, and shows the result of each."""
 
 import asyncio
 import sys
@@ -20,7 +20,7 @@ from chassis import Connection
 from chassis.testing import eventually
 from messaging.testing import Broker
 from shop_demo.mailbox import Mailbox
-from shop_demo.processes import NAMES, Customer, Shop, declare_topology
+from shop_demo.processes import NAMES, Customer, ShopProcesses, declare_topology
 
 _ORDINARY: Final = 50
 
@@ -43,7 +43,7 @@ def main() -> None:
     sys.exit(not right)
 
 
-def _bring_up(cleanup: ExitStack) -> tuple[Shop, Mailbox, str, str]:
+def _bring_up(cleanup: ExitStack) -> tuple[ShopProcesses, Mailbox, str, str]:
     say("Starting a RabbitMQ and a PostgreSQL of our own")
     folder = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="shop-")))
     folder.chmod(0o711)  # PostgreSQL does not run as root and must be able to pass through
@@ -55,7 +55,7 @@ def _bring_up(cleanup: ExitStack) -> tuple[Shop, Mailbox, str, str]:
     made = databases.create(database.url, NAMES, lambda role: f"{role}-{database.password}", private=True)
     urls = {name: each.runtime_url for name, each in made.items()}
     mailbox = cleanup.enter_context(Mailbox().open())
-    shop = Shop(broker.url, urls, mailbox.address, folder)
+    shop = ShopProcesses(broker.url, urls, mailbox.address, folder)
     say("python -m orders migrate; python -m payments migrate")
     services.migrate({name: each.migration for name, each in made.items()})
     broker.wait()
@@ -79,7 +79,7 @@ class Orders:
         return [*self.ordinary, self.busy]
 
 
-async def _demonstrate(shop: Shop, mailbox: Mailbox, rabbitmq_url: str, payments_url: str) -> bool:
+async def _demonstrate(shop: ShopProcesses, mailbox: Mailbox, rabbitmq_url: str, payments_url: str) -> bool:
     payments = await asyncpg.connect(payments_url)
     try:
         async with shop.customer() as customer, Broker.connected(rabbitmq_url) as broker:
@@ -97,7 +97,7 @@ async def _demonstrate(shop: Shop, mailbox: Mailbox, rabbitmq_url: str, payments
     return right
 
 
-async def _trade(shop: Shop, customer: Customer, payments: Connection) -> Orders:
+async def _trade(shop: ShopProcesses, customer: Customer, payments: Connection) -> Orders:
     busy, declined = await customer.place("busy-once"), await customer.place("expired")
     impossible = await customer.place(cents=5_000_000)
     ordinary = await asyncio.gather(*(customer.place() for _ in range(_ORDINARY)))

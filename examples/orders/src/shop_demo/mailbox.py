@@ -1,4 +1,4 @@
-"""A mail server that keeps what it is given."""
+"""A mail server that stores the mails it receives."""
 
 import socketserver
 import threading
@@ -9,7 +9,7 @@ from email.message import EmailMessage
 
 
 class Mailbox(socketserver.ThreadingTCPServer):
-    """Speaks as much SMTP (RFC 5321) as a client needs that has one mail to deliver."""
+    """Speaks the part of SMTP (RFC 5321) that a client needs to deliver one mail."""
 
     daemon_threads = True
 

@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 import httpx
 
 from brandctl.local import ports, services
-from brandctl.local.processes import Child
+from brandctl.local.processes import ChildProcess
 
 NAMES: Final = ("orders", "payments")
 CATALOGUE: Final = "shop.catalogue"
@@ -20,14 +20,14 @@ _KEY: Final = "a-key-for-this-machine-only"
 
 
 def declare_topology(rabbitmq_url: str, environment: Mapping[str, str] | None = None) -> None:
-    """As an operator does it, once for each new version of the catalogue."""
+    """Declares the topology, as an operator does once for each version of the catalogue."""
     command = [sys.executable, "-m", "messaging", "topology", CATALOGUE]
     environment = {**os.environ, **(environment or {}), "RABBITMQ_URL": rabbitmq_url}
     subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - our own command
 
 
-class Shop:
-    """Both services on a broker and databases that are there; what is started here ends with `stop`."""
+class ShopProcesses:
+    """Runs both services on an existing broker and databases; `stop` ends them."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class Shop:
         logs: Path,
         free_port: Callable[[], int] = ports.free_port,
     ) -> None:
-        self._addresses = services.Addresses({name: free_port() for name in NAMES})
+        self._addresses = services.ServiceAddresses({name: free_port() for name in NAMES})
         self._environments = {
             name: {
                 **os.environ,
@@ -51,7 +51,7 @@ class Shop:
         }
         self._environments["orders"]["SERVICE_KEY"] = _KEY  # which alone has an API
         self._logs = logs
-        self._children: dict[str, Child] = {}
+        self._children: dict[str, ChildProcess] = {}
 
     def start(self, *names: str) -> None:
         """Starts services and waits until they are ready."""

@@ -80,9 +80,7 @@ async def test_accounts_are_connected_listed_checked_and_disconnected(
     assert (code, told) == (0, "mastodon is connected as @acme, and works\n")
     code, told = await operator.run("connect", "webhook", "--all-brands", "--url", other.url, "--no-secret")
     assert (code, told.startswith("whsec_")) == (0, True), told
-    assert told.endswith(
-        "webhook is connected; whether it is right shows when the first message is sent there\n"
-    )
+    assert told.endswith("webhook is connected; the first message will show whether it works\n")
     shown = told
     _, listed = await operator.run("list")
     assert "mastodon\tmastodon\tacme\t@acme\tok\t" in listed

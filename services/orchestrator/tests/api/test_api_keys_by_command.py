@@ -91,7 +91,7 @@ def test_a_key_from_its_making_to_its_end(brandctl: Any, live_api: httpx.Client)
     rotated = brandctl("keys", "rotate", "newsroom", "--grace", "30m")
     newer = ApiKey.read(rotated.out.strip())
     assert newer is not None
-    assert (newer.id, "The one before opens until 20" in rotated.err) == (key.id, True)
+    assert (newer.id, "The old secret is valid until 20" in rotated.err) == (key.id, True)
     bearers = [{"Authorization": f"Bearer {each.written()}"} for each in (key, newer)]
     url = live_api.build_request("GET", "/v1/brands/acme").url
     assert [httpx.get(url, headers=each).status_code for each in bearers] == [200, 200]
@@ -121,7 +121,10 @@ def test_a_key_from_its_making_to_its_end(brandctl: Any, live_api: httpx.Client)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("create", "x", "--scope", "read", "--expires", "soon"), "say a day, as in 2027-01-31, or how long"),
+        (
+            ("create", "x", "--scope", "read", "--expires", "soon"),
+            "write a day such as 2027-01-31, or a duration",
+        ),
         (("rotate", "x", "--grace", "1w"), "--grace 1w: say how long, as in 30m"),
         (("create", "x", "--scope", "write"), "'write' is not one of 'read'"),
     ],

@@ -215,7 +215,7 @@ def test_targets_are_set_shown_and_asked_again(draft: UUID, brandctl: Any, live_
     assert alone.code == 0, alone.err
     assert live_api.get("/v1/brands/acme").json()["targets"] == ["company-blog"]
     both = brandctl("brands", "set", "acme", "--target", "site", "--targets", "site")
-    assert (both.code, "say one of the two" in both.err) == (2, True)
+    assert (both.code, "give only one of the two" in both.err) == (2, True)
 
 
 def test_several_drafts_are_approved_at_once_and_what_cannot_be_is_named(

@@ -200,4 +200,4 @@ async def test_an_article_is_told_with_its_views_its_clicks_by_channel_and_how_i
     for beside in ({}, {"SOCIAL_URL": "http://127.0.0.1:1"}):
         alone = await replace(brandctl, variables=known | beside)("measures", BRAND)
         assert (alone.code, alone.out.splitlines()[0].count("likes")) == (0, 0)
-        assert ("how posts were received is not known" in alone.err) is bool(beside)
+        assert ("post metrics are left out" in alone.err) is bool(beside)

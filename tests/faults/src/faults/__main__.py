@@ -20,11 +20,11 @@ from rich.markup import escape
 
 from faults import scenarios
 from faults.judging import report
-from faults.judging.results import Result
+from faults.judging.results import ScenarioResult
 from faults.playing import scenario
 from faults.playing.scenario import Scenario
 from faults.scenarios import random_faults
-from faults.surroundings.servers import Servers
+from faults.surroundings.servers import ServerAddresses
 
 _LOGS: Final = Path("build") / "faults"
 _WIDTH: Final = 120
@@ -131,9 +131,11 @@ def _simulate(schedules: int, seed: int) -> NoReturn:
     os.execv(sys.executable, [*command, "--jobs", str(jobs)])
 
 
-async def _play_all(console: Console, wanted: Sequence[Scenario], seed: int, *, fast: bool) -> list[Result]:
+async def _play_all(
+    console: Console, wanted: Sequence[Scenario], seed: int, *, fast: bool
+) -> list[ScenarioResult]:
     started = time.monotonic()
-    results: list[Result] = []
+    results: list[ScenarioResult] = []
     task = asyncio.current_task()
     assert task is not None
     # In order, so that nodes and their data go too.
@@ -142,7 +144,7 @@ async def _play_all(console: Console, wanted: Sequence[Scenario], seed: int, *, 
         folder = Path(name)
         # PostgreSQL does not run as root and must get to its data.
         folder.chmod(0o711)  # noqa: ASYNC240
-        async with Servers.launched(folder / "shared") as servers:
+        async with ServerAddresses.launched(folder / "shared") as servers:
             for number, each in enumerate(wanted, 1):
                 console.print(f"{number:3}/{len(wanted)}  {escape(each.name)} …")
                 place = folder / str(number)
@@ -156,7 +158,7 @@ async def _play_all(console: Console, wanted: Sequence[Scenario], seed: int, *, 
     return results
 
 
-def _keep(place: Path, result: Result) -> None:
+def _keep(place: Path, result: ScenarioResult) -> None:
     """The traces of a failure stay; the others go with the folder."""
     kept = _LOGS / result.fault.replace(" ", "-").replace("/", "-")
     shutil.rmtree(kept, ignore_errors=True)

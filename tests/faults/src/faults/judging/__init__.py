@@ -1,1 +1,1 @@
-"""What was told, what was seen, what is wrong about it, and the report."""
+"""History, observation, the checks of both, and the report."""

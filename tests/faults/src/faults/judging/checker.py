@@ -1,6 +1,6 @@
-"""The nine invariants: pure functions from what was told and what was seen to what is wrong.
+"""The nine invariants: pure functions from history and observation to violations.
 
-Numbers are those that the README of this folder lists. An empty result is the only good one.
+The README of this folder lists their numbers. Only an empty result is good.
 """
 
 from collections import Counter, defaultdict
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
-from faults.judging.history import History
-from faults.judging.observation import Effect, Observation, OutboxChange
+from faults.judging.history import CommandHistory
+from faults.judging.observation import HandlerEffect, OutboxChange, RunObservation
 from faults.workers.behaviours import ANY, EFFECT
 from messaging.flow.policy import QueuePolicy
 from messaging.topology import RETURNS
@@ -29,8 +29,8 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """What a run promised, against which it is judged."""
+class RunExpectations:
+    """What the checker expects of a run."""
 
     policy: QueuePolicy
     bound_queues: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class Terms:
     """Faults that must have happened."""
 
 
-def check(history: History, seen: Observation, terms: Terms) -> list[Violation]:
+def check(history: CommandHistory, seen: RunObservation, terms: RunExpectations) -> list[Violation]:
     """Everything that is wrong."""
     return [
         *accepted_commands_end_once(history, seen),
@@ -57,17 +57,17 @@ def check(history: History, seen: Observation, terms: Terms) -> list[Violation]:
     ]
 
 
-def lost(history: History, seen: Observation) -> set[str]:
+def lost(history: CommandHistory, seen: RunObservation) -> set[str]:
     """Accepted commands without any end."""
     return history.accepted - _ends(history, seen).keys()
 
 
-def duplicated(seen: Observation) -> int:
+def duplicated(seen: RunObservation) -> int:
     """Effects beyond the first of each command."""
     return sum(count - 1 for count in Counter(effect.command for effect in seen.effects).values())
 
 
-def _ends(history: History, seen: Observation) -> dict[str, list[str]]:
+def _ends(history: CommandHistory, seen: RunObservation) -> dict[str, list[str]]:
     """Command → its ends: `effect`, the reason of an open dead letter, or `discarded`."""
     ends: dict[str, list[str]] = defaultdict(list)
     for effect in seen.effects:
@@ -82,7 +82,7 @@ def _ends(history: History, seen: Observation) -> dict[str, list[str]]:
 # -- 1, 2, 3: conservation ---------------------------------------------------------------------------------------------
 
 
-def accepted_commands_end_once(history: History, seen: Observation) -> Iterator[Violation]:
+def accepted_commands_end_once(history: CommandHistory, seen: RunObservation) -> Iterator[Violation]:
     """1: exactly one of effect, open dead letter, discard; and the one that the command asked for."""
     ends = _ends(history, seen)
     yield from _some(1, "accepted and then lost", lost(history, seen))
@@ -98,14 +98,14 @@ def accepted_commands_end_once(history: History, seen: Observation) -> Iterator[
             yield Violation(1, f"{keyword!r} ({command_id}) should end as {wanted}, not as {other[0]}")
 
 
-def effects_were_submitted(history: History, seen: Observation) -> Iterator[Violation]:
+def effects_were_submitted(history: CommandHistory, seen: RunObservation) -> Iterator[Violation]:
     """2: effects ⊆ submitted, dead letters too."""
     yield from _some(
         2, "an end without a command", sorted(_ends(history, seen).keys() - history.commands.keys())
     )
 
 
-def doubtful_commands_end_at_most_once(history: History, seen: Observation) -> Iterator[Violation]:
+def doubtful_commands_end_at_most_once(history: CommandHistory, seen: RunObservation) -> Iterator[Violation]:
     """3: `info` ⇒ no end or one."""
     ends = _ends(history, seen)
     many = (
@@ -119,7 +119,7 @@ def doubtful_commands_end_at_most_once(history: History, seen: Observation) -> I
 # -- 4: one writer at a time -------------------------------------------------------------------------------------------
 
 
-def decisions_are_in_sequence(seen: Observation) -> Iterator[Violation]:
+def decisions_are_in_sequence(seen: RunObservation) -> Iterator[Violation]:
     """4: the decisions of a brand are numbered 1, 2, 3 … without a gap and without a number given twice."""
     for brand, effects in _by_brand(seen).items():
         numbers = sorted(effect.number for effect in effects)
@@ -128,7 +128,7 @@ def decisions_are_in_sequence(seen: Observation) -> Iterator[Violation]:
             yield Violation(4, f"decisions of {brand!r} are out of sequence around number {wrong[0]}")
 
 
-def no_two_writers_at_once(seen: Observation) -> Iterator[Violation]:
+def no_two_writers_at_once(seen: RunObservation) -> Iterator[Violation]:
     """4: while one transaction decides for a brand, no other does."""
     for brand, effects in _by_brand(seen).items():
         turns: dict[tuple[datetime, str], datetime] = {}
@@ -141,7 +141,7 @@ def no_two_writers_at_once(seen: Observation) -> Iterator[Violation]:
 
 
 def leases_are_respected(changes: Sequence[OutboxChange]) -> Iterator[Violation]:
-    """4: an outbox row under a lease is taken out or given back by nobody but the holder of the lease."""
+    """4: only the holder of a lease takes out or gives back the outbox row."""
     holder: dict[str, str] = {}
     for change in changes:
         if change.lease_after is not None:
@@ -158,7 +158,7 @@ def leases_are_respected(changes: Sequence[OutboxChange]) -> Iterator[Violation]
 # -- 5: what is sent arrives -------------------------------------------------------------------------------------------
 
 
-def what_effects_send_arrives(seen: Observation, bound_queues: Iterable[str]) -> Iterator[Violation]:
+def what_effects_send_arrives(seen: RunObservation, bound_queues: Iterable[str]) -> Iterator[Violation]:
     """5: every effect's outgoing message reached every bound queue."""
     effects = {effect.command for effect in seen.effects}
     for queue in bound_queues:
@@ -170,7 +170,7 @@ def what_effects_send_arrives(seen: Observation, bound_queues: Iterable[str]) ->
 
 
 def attempts_keep_to_the_policy(
-    history: History, seen: Observation, policy: QueuePolicy
+    history: CommandHistory, seen: RunObservation, policy: QueuePolicy
 ) -> Iterator[Violation]:
     """6: no more attempts than the policy gives, and none counted against a message that did nothing wrong."""
     for command_id, attempts in attempts_made(seen).items():
@@ -183,7 +183,7 @@ def attempts_keep_to_the_policy(
             )
 
 
-def attempts_made(seen: Observation) -> dict[str, int]:
+def attempts_made(seen: RunObservation) -> dict[str, int]:
     """Command → attempts, for those with more than one or a dead letter; 1 for any other."""
     made: dict[str, int] = defaultdict(lambda: 1)
     for change in seen.outbox:
@@ -217,7 +217,9 @@ def _is_retry(change: OutboxChange) -> bool:
 # -- 7, 8, 9 -----------------------------------------------------------------------------------------------------------
 
 
-def replays_keep_the_conversation_and_end(history: History, seen: Observation) -> Iterator[Violation]:
+def replays_keep_the_conversation_and_end(
+    history: CommandHistory, seen: RunObservation
+) -> Iterator[Violation]:
     """7: a replay belongs to the chain of what it replays, ends, and tells the monitor if it was handled."""
     effects = {effect.command: effect for effect in seen.effects}
     letters = {letter.command: letter for letter in seen.letters}
@@ -237,7 +239,7 @@ def replays_keep_the_conversation_and_end(history: History, seen: Observation) -
             yield Violation(7, f"nobody was told that the replay {replay.id} was handled")
 
 
-def nothing_is_left_over(seen: Observation) -> Iterator[Violation]:
+def nothing_is_left_over(seen: RunObservation) -> Iterator[Violation]:
     """8: queues, outbox and crash markers are empty."""
     for queue, count in seen.leftovers.queues.items():
         if count:
@@ -248,15 +250,15 @@ def nothing_is_left_over(seen: Observation) -> Iterator[Violation]:
         yield Violation(8, f"{seen.leftovers.markers} crash markers left")
 
 
-def every_fault_fired(history: History, faults: Iterable[str]) -> Iterator[Violation]:
+def every_fault_fired(history: CommandHistory, faults: Iterable[str]) -> Iterator[Violation]:
     """9: what never happened proves nothing."""
     for fault in faults:
         if not history.faults[fault]:
             yield Violation(9, f"the fault {fault!r} never happened")
 
 
-def _by_brand(seen: Observation) -> dict[str, list[Effect]]:
-    brands: dict[str, list[Effect]] = defaultdict(list)
+def _by_brand(seen: RunObservation) -> dict[str, list[HandlerEffect]]:
+    brands: dict[str, list[HandlerEffect]] = defaultdict(list)
     for effect in seen.effects:
         brands[effect.brand].append(effect)
     return brands

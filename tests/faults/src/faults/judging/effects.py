@@ -1,4 +1,4 @@
-"""What became of effects on other people's servers, by what those show: which is twice there, which is neither there nor asked about."""
+"""Judges effects on outside servers by what these show: duplicates, and missing ones without a question to a person."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,8 +22,8 @@ MOMENTS: Final = (BEFORE, WITHIN, TAKEN, ANSWERED, LOOKING)
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """Where something may go wrong on the way of a post or an article."""
+class FailurePoint:
+    """A point at which the sending of a post or an article may fail."""
 
     place: str
     step: str
@@ -39,14 +39,14 @@ class Point:
 
 
 @dataclass(eq=False)
-class Post:
-    """A post or an article that was asked for, and what became of it."""
+class EffectRecord:
+    """A requested post or article, and its result."""
 
     place: str
     brand: str
     post_id: UUID
     event_id: UUID
-    point: Point | None = None
+    point: FailurePoint | None = None
     fault: str = ""
     """What was to happen to it there."""
     struck: bool = False
@@ -63,8 +63,8 @@ class Post:
         return any(count > 1 for count in self.seen.values())
 
 
-def judge(posts: Iterable[Post]) -> Iterator[Violation]:
-    """All of it once where it counts as done; nothing of it twice, ever; and somebody is asked where it is not done."""
+def judge(posts: Iterable[EffectRecord]) -> Iterator[Violation]:
+    """Checks that a finished effect exists once, nothing exists twice, and an unfinished one is a question to a person."""
     for post in posts:
         where = "" if post.point is None else f", {post.point.step}, {post.point.moment}"
         told = f"{post.place}{where} ({post.fault}): {dict(post.seen)} are there, and it is {post.state or 'not known'}"
@@ -80,8 +80,8 @@ def judge(posts: Iterable[Post]) -> Iterator[Violation]:
 
 
 @dataclass(slots=True)
-class Count:
-    """Of injected faults, by what the other side showed in the end."""
+class EffectCounts:
+    """Counts of injected faults, by the result at the outside server."""
 
     injected: int = 0
     one: int = 0
@@ -91,7 +91,7 @@ class Count:
     wrong: int = 0
     """Whatever else is a violation."""
 
-    def add(self, post: Post) -> None:
+    def add(self, post: EffectRecord) -> None:
         self.injected += 1
         there = bool(post.seen)
         match post.state:
@@ -107,16 +107,16 @@ class Count:
                 self.wrong += 1
 
 
-def tally(posts: Iterable[Post]) -> Mapping[Point, Count]:
+def tally(posts: Iterable[EffectRecord]) -> Mapping[FailurePoint, EffectCounts]:
     """Of those that were struck."""
-    counts: dict[Point, Count] = defaultdict(Count)
+    counts: dict[FailurePoint, EffectCounts] = defaultdict(EffectCounts)
     for post in posts:
         if post.struck and post.point is not None:
             counts[post.point].add(post)
     return counts
 
 
-def shown(fault: str, points: Sequence[Point], posts: Sequence[Post]) -> Table:
+def shown(fault: str, points: Sequence[FailurePoint], posts: Sequence[EffectRecord]) -> Table:
     """A line for each place and step: how often at each moment, and what the other side showed."""
     counts = tally(posts)
     table = Table(
@@ -126,11 +126,11 @@ def shown(fault: str, points: Sequence[Point], posts: Sequence[Post]) -> Table:
         table.add_column(name)
     for name in (*MOMENTS, "one", "one, in doubt", "none, in doubt", "two", "else"):
         table.add_column(name, justify="right")
-    lines: dict[tuple[str, str, str], dict[str, Point]] = defaultdict(dict)
+    lines: dict[tuple[str, str, str], dict[str, FailurePoint]] = defaultdict(dict)
     for point in points:
         lines[point.place, point.step, point.request][point.moment] = point
     for (place, step, request), at in lines.items():
-        found = {moment: counts.get(point, Count()) for moment, point in at.items()}
+        found = {moment: counts.get(point, EffectCounts()) for moment, point in at.items()}
         sums = [
             sum(getattr(count, name) for count in found.values())
             for name in ("one", "one_in_doubt", "none_in_doubt", "two", "wrong")
@@ -141,7 +141,7 @@ def shown(fault: str, points: Sequence[Point], posts: Sequence[Post]) -> Table:
     return table
 
 
-def doubts(posts: Sequence[Post]) -> Mapping[str, tuple[int, int]]:
+def doubts(posts: Sequence[EffectRecord]) -> Mapping[str, tuple[int, int]]:
     """By place: how many ended in doubt, of how many that were struck."""
     struck = Counter(post.place for post in posts if post.struck)
     doubtful = Counter(post.place for post in posts if post.struck and post.state == "in_doubt")

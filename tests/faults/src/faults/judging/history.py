@@ -1,4 +1,4 @@
-"""What the client did, told in order, in a file that no part of the system under test can reach."""
+"""The client's history in order, in a file that the system under test cannot reach."""
 
 import json
 import time
@@ -12,7 +12,7 @@ from faults.workers.behaviours import EFFECT
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class SubmittedCommand:
     """One command as it was submitted."""
 
     id: str
@@ -29,15 +29,15 @@ class Command:
     """The command whose dead letter this one replays."""
 
 
-class History:
-    """Append-only: `invoke`, then `ok` or `info` per command; faults; what an operator discarded.
+class CommandHistory:
+    """Append-only: `invoke`, then `ok` or `info` per command; faults; discarded dead letters.
 
     `ok` says that the broker confirmed the command. A timeout, a lost confirm or a lost connection is `info`: the
     command may have arrived. There is no `fail`, because a client can never know that.
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        self.commands: dict[str, Command] = {}
+        self.commands: dict[str, SubmittedCommand] = {}
         self.accepted: set[str] = set()
         self.discarded: set[str] = set()
         self.faults: Counter[str] = Counter()
@@ -53,10 +53,10 @@ class History:
 
     @property
     def in_doubt(self) -> set[str]:
-        """Commands invoked of which nobody knows whether they arrived."""
+        """Invoked commands that may or may not have arrived."""
         return self.commands.keys() - self.accepted
 
-    def invoke(self, command: Command) -> None:
+    def invoke(self, command: SubmittedCommand) -> None:
         self._tell("invoke", **asdict(command))
 
     def ok(self, command_id: str) -> None:
@@ -91,7 +91,7 @@ class History:
         match entry["op"]:
             case "invoke":
                 facts = {name: value for name, value in entry.items() if name not in {"op", "at"}}
-                self.commands.setdefault(entry["id"], Command(**facts))
+                self.commands.setdefault(entry["id"], SubmittedCommand(**facts))
             case "ok":
                 self.accepted.add(entry["id"])
             case "discard":

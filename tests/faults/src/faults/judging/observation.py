@@ -1,4 +1,4 @@
-"""What became of it all, as seen from outside after everything has come to rest. Plain data."""
+"""The state of everything after a run, observed from outside. Plain data."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -7,8 +7,8 @@ from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
-    """A row that a handler wrote in its transaction. Nothing but correct delivery keeps it from being there twice."""
+class HandlerEffect:
+    """A row that a handler wrote in its transaction. Only correct delivery prevents duplicates."""
 
     command: str
     correlation_id: str | None
@@ -22,8 +22,8 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
-    """One death; copies of the same death are one."""
+class DeadLetterCopy:
+    """A dead letter; copies of the same one count once."""
 
     identity: str
     command: str
@@ -35,7 +35,7 @@ class Letter:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class QueueArrival:
     """A message that a queue received."""
 
     queue: str
@@ -51,7 +51,7 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class OutboxChange:
-    """One change of one outbox row, in the order in which they happened, noted by a trigger."""
+    """A change of an outbox row, recorded by a trigger in order."""
 
     kind: str
     """`insert`, `claim`, `give_back` or `delete`."""
@@ -71,7 +71,7 @@ class OutboxChange:
 
 @dataclass(frozen=True, slots=True)
 class Leftovers:
-    """What should be nothing once everything has come to rest and the workers have stopped."""
+    """Counts that must be 0 after the work has ended and the workers have stopped."""
 
     queues: Mapping[str, int] = field(default_factory=dict)
     """Queue → messages in it; what a worker never acknowledged is back in its queue by then."""
@@ -80,10 +80,10 @@ class Leftovers:
 
 
 @dataclass(frozen=True, slots=True)
-class Observation:
-    effects: tuple[Effect, ...] = ()
-    letters: tuple[Letter, ...] = ()
-    arrivals: tuple[Arrival, ...] = ()
+class RunObservation:
+    effects: tuple[HandlerEffect, ...] = ()
+    letters: tuple[DeadLetterCopy, ...] = ()
+    arrivals: tuple[QueueArrival, ...] = ()
     outbox: tuple[OutboxChange, ...] = ()
     leftovers: Leftovers = field(default_factory=Leftovers)
     logged: Mapping[str, int] = field(default_factory=dict)

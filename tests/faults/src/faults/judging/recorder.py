@@ -1,4 +1,4 @@
-"""Sees from outside what happened: the probes' effects, every change of the outbox, and what queues received."""
+"""Records from outside: the probes' effects, every change of the outbox, and the messages of queues."""
 
 import asyncio
 import hashlib
@@ -13,7 +13,7 @@ from aio_pika.abc import AbstractChannel, AbstractIncomingMessage
 from chassis.database.pool import Pool
 from envelope import DeadLetterResolved, EnvelopeHead
 from envelope.brand import CATALOGUE, EVENTS, EVENTS_QUEUE
-from faults.judging.observation import Arrival, Effect, Leftovers, Letter, OutboxChange
+from faults.judging.observation import DeadLetterCopy, HandlerEffect, Leftovers, OutboxChange, QueueArrival
 from messaging.flow import dead_letters
 from messaging.flow.dead_letters import DeadLetter
 from messaging.topology import dead_letter_queue
@@ -128,18 +128,18 @@ def identity_of(body: bytes) -> str:
         return f"body:{hashlib.sha256(body).hexdigest()[:24]}"
 
 
-async def arrivals(url: str, queues: Sequence[str]) -> list[Arrival]:
+async def arrivals(url: str, queues: Sequence[str]) -> list[QueueArrival]:
     """Empties queues of messages and says what was in them."""
     return [_arrival(queue, message.body) for queue in queues for message in await empty(url, queue)]
 
 
-def _arrival(queue: str, body: bytes) -> Arrival:
+def _arrival(queue: str, body: bytes) -> QueueArrival:
     try:
         head = EnvelopeHead.model_validate_json(body)
     except ValueError:
-        return Arrival(queue, identity_of(body), None, "", None)
+        return QueueArrival(queue, identity_of(body), None, "", None)
     resolved = head.payload if head.type == _RESOLVED else {}
-    return Arrival(
+    return QueueArrival(
         queue=queue,
         event_id=str(head.event_id),
         causation_id=str(head.causation_id) if head.causation_id else None,
@@ -150,9 +150,9 @@ def _arrival(queue: str, body: bytes) -> Arrival:
     )
 
 
-async def letters(url: str, queues: Collection[str]) -> dict[str, tuple[Letter, DeadLetter]]:
+async def letters(url: str, queues: Collection[str]) -> dict[str, tuple[DeadLetterCopy, DeadLetter]]:
     """Empties the dead-letter queues of work queues. By identity: copies of one death are one, as in the monitor."""
-    found: dict[str, tuple[Letter, DeadLetter]] = {}
+    found: dict[str, tuple[DeadLetterCopy, DeadLetter]] = {}
     for queue in queues:
         decode = dead_letters.decoder(queue)
         for message in await empty(url, dead_letter_queue(queue)):
@@ -164,8 +164,8 @@ async def letters(url: str, queues: Collection[str]) -> dict[str, tuple[Letter, 
     return found
 
 
-def _letter(identity: str, letter: DeadLetter) -> Letter:
-    return Letter(
+def _letter(identity: str, letter: DeadLetter) -> DeadLetterCopy:
+    return DeadLetterCopy(
         identity=identity,
         command=identity_of(letter.body),
         queue=letter.queue,
@@ -176,10 +176,10 @@ def _letter(identity: str, letter: DeadLetter) -> Letter:
     )
 
 
-async def effects(database: Pool) -> list[Effect]:
+async def effects(database: Pool) -> list[HandlerEffect]:
     rows = await database.fetch("select * from effects")
     return [
-        Effect(
+        HandlerEffect(
             command=str(row["event_id"]),
             correlation_id=row["correlation_id"],
             brand=row["brand"],

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from faults.judging.results import Result
+from faults.judging.results import ScenarioResult
 
 FIELDS: Final = (
     "fault",
@@ -36,14 +36,14 @@ _COLUMNS: Final = {
 _SHOWN: Final = 12
 
 
-def write(path: Path, results: Sequence[Result]) -> None:
+def write(path: Path, results: Sequence[ScenarioResult]) -> None:
     """One object per scenario played, with `FIELDS`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = [{name: getattr(each, name) for name in FIELDS} for each in results if each.skipped is None]
     path.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
 
 
-def line(result: Result) -> str:
+def line(result: ScenarioResult) -> str:
     """How one scenario ended, in a line of rich markup."""
     if result.skipped is not None:
         return f"[yellow]skipped[/]  {escape(result.fault)}: {escape(result.skipped)}"
@@ -51,7 +51,7 @@ def line(result: Result) -> str:
     return f"{verdict}  {escape(result.fault)} ({result.seconds:.1f} s)"
 
 
-def table(results: Sequence[Result]) -> Table:
+def table(results: Sequence[ScenarioResult]) -> Table:
     made = Table(title="What was broken, and what became of the work", box=box.SIMPLE)
     made.add_column("fault", no_wrap=True)
     for heading in _COLUMNS.values():
@@ -68,7 +68,7 @@ def table(results: Sequence[Result]) -> Table:
     return made
 
 
-def show(console: Console, results: Sequence[Result]) -> None:
+def show(console: Console, results: Sequence[ScenarioResult]) -> None:
     console.print(table(results))
     for result in results:
         if result.skipped is not None:

@@ -1,4 +1,4 @@
-"""What came of scenarios that were played."""
+"""Results of played scenarios."""
 
 from dataclasses import dataclass, field
 
@@ -6,8 +6,8 @@ from faults.judging.checker import Violation
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a scenario found that judges for itself, because it drives other services than the probes."""
+class ScenarioOutcome:
+    """The verdict of a scenario that judges itself, because it drives other services than the probes."""
 
     submitted: int
     effects: int
@@ -20,7 +20,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ScenarioResult:
     """One line of the report."""
 
     fault: str

@@ -19,7 +19,7 @@ _RESET: Final = struct.pack("ii", 1, 0)
 
 @dataclass
 class MailServer:
-    """`share`: of connections, and of mails, that are reset by chance; those that were, are counted in `struck`."""
+    """Resets the fraction `share` of connections and mails by chance, and counts them in `struck`."""
 
     chance: random.Random
     share: float

@@ -1,4 +1,4 @@
-"""Two monitors, the gateway and channels that note what comes: what a scenario of notifications plays with."""
+"""The harness of scenarios about notifications: two monitors, the gateway and recording channels."""
 
 import json
 import time
@@ -24,9 +24,9 @@ from fakes.channels.telegram import FakeTelegram
 from fakes.channels.webhook import FakeWebhook
 from faults.playing.mail_server import MailServer, taking_mail
 from faults.playing.places import KEY
-from faults.playing.world import World
+from faults.playing.world import FaultHarness
 from faults.surroundings import processes
-from faults.surroundings.processes import Worker
+from faults.surroundings.processes import WorkerProcess
 from faults.workers.notifying import HOLDS, SPARED
 from messaging import Database, DeadLetter, Reason
 from messaging.broker.publisher import Publisher
@@ -48,8 +48,8 @@ def silence_of(route: str) -> str:
 
 
 @dataclass
-class Told:
-    """What a route has had."""
+class RouteDeliveries:
+    """The notifications that a route received."""
 
     unknown: int = 0
     """Calls that did what they were to do and were not answered well, and kills, which may have struck in the midst of one."""
@@ -57,15 +57,15 @@ class Told:
     """When, in seconds since 1970; what tells a message from another, if the channel has that; all of its words."""
 
     def of(self, matter: str) -> list[float]:
-        """When it was told of."""
+        """Times at which a matter was notified."""
         return [moment for moment, _, words in self.received if matter in words]
 
 
 @dataclass(frozen=True)
-class Seen:
+class NotificationCounts:
     matters: Mapping[str, float]
     """When each began."""
-    routes: Mapping[str, Told]
+    routes: Mapping[str, RouteDeliveries]
     kills: Counter[str]
     struck: int
     calls: int
@@ -75,10 +75,12 @@ class Seen:
     """Messages of the calm route that a killed process had in hand."""
 
 
-class Monitors:
-    """Two replicas of the monitor, a gateway, and channels that note when something comes."""
+class MonitorReplicas:
+    """Two replicas of the monitor, a gateway, and channels that record what they receive."""
 
-    def __init__(self, world: World, url: str, environment: Mapping[str, str], mail: MailServer) -> None:
+    def __init__(
+        self, world: FaultHarness, url: str, environment: Mapping[str, str], mail: MailServer
+    ) -> None:
         self.fakes: dict[str, Fake] = {}
         self._world = world
         self._url = url
@@ -86,7 +88,7 @@ class Monitors:
         self._mail = mail
         self._holds = world.folder / "holds"
         self._holds.mkdir()
-        self._replicas: list[Worker] = []
+        self._replicas: list[WorkerProcess] = []
         self._matters: dict[str, float] = {}
         self._received: dict[str, list[tuple[float, str, str]]] = {}
         self._before: Counter[str] = Counter()
@@ -117,7 +119,7 @@ class Monitors:
                 to = {"to": ["ops@example.org"]} if name == "mail" else {}
                 (await api.put(f"/v1/notifications/routes/{name}", json=route | to)).raise_for_status()
 
-    async def _started(self) -> Worker:
+    async def _started(self) -> WorkerProcess:
         name = f"monitor-{len(self._world.workers)}"
         return await _started(
             self._world, name, "faults.workers.notifying", {**self._environment, HOLDS: str(self._holds)}
@@ -166,18 +168,18 @@ class Monitors:
         killed = self._holds / "killed"
         return [line.split()[0] for line in killed.read_text().splitlines()] if killed.exists() else []
 
-    def _told(self) -> dict[str, Told]:
+    def _told(self) -> dict[str, RouteDeliveries]:
         kills = len(self._kills())
         told = {
-            name: Told(
+            name: RouteDeliveries(
                 kills + sum(each.fired for each in fake.faults.planned if each.kind in _DONE_ALL_THE_SAME),
                 self._received[name],
             )
             for name, fake in self.fakes.items()
         }
-        return told | {"mail": Told(kills + self._mail.struck["reset_after"], self._mail.taken)}
+        return told | {"mail": RouteDeliveries(kills + self._mail.struck["reset_after"], self._mail.taken)}
 
-    async def seen(self) -> Seen:
+    async def seen(self) -> NotificationCounts:
         connection = await asyncpg.connect(self._url)
         left_lying = await connection.fetchval(
             "select coalesce(sum(attempts - 1), 0) from notification_messages where route = $1", CALM
@@ -185,7 +187,7 @@ class Monitors:
         await connection.close()
         struck = sum(each.fired for fake in self.fakes.values() for each in fake.faults.planned)
         calls = sum(len(fake.requests) - self._before[name] for name, fake in self.fakes.items())
-        return Seen(
+        return NotificationCounts(
             matters=self._matters,
             routes=self._told(),
             kills=Counter(self._kills()),
@@ -270,7 +272,7 @@ def _account(fake: Any) -> tuple[str, dict[str, Any], dict[str, str]]:
 
 
 @asynccontextmanager
-async def monitors_playing(world: World) -> AsyncIterator[Monitors]:
+async def monitors_playing(world: FaultHarness) -> AsyncIterator[MonitorReplicas]:
     url, gateway_url = [await world.servers.create_database(name) for name in ("monitor", "gateway")]
     async with AsyncExitStack() as cleanup:
         mail = await cleanup.enter_async_context(taking_mail(world.rng, _MAIL_RESET))
@@ -291,7 +293,7 @@ async def monitors_playing(world: World) -> AsyncIterator[Monitors]:
             "GATEWAY_URL": address,
             "MUTATION": world.mutation,
         }
-        play = Monitors(world, url, environment, mail)
+        play = MonitorReplicas(world, url, environment, mail)
         async with httpx.AsyncClient(
             base_url=address, headers={"X-Service-Key": KEY}, trust_env=False, timeout=20
         ) as api:
@@ -318,7 +320,9 @@ async def _connect(
     assert answer.is_success, f"{name}: {answer.text}"
 
 
-async def _started(world: World, name: str, program: str, environment: Mapping[str, str]) -> Worker:
+async def _started(
+    world: FaultHarness, name: str, program: str, environment: Mapping[str, str]
+) -> WorkerProcess:
     values = {"SERVICE_KEY": KEY, "SHUTDOWN_GRACE_SECONDS": "5", **environment}
     worker = processes.start(name, program, values, world.folder, world.history)
     world.workers.append(worker)

@@ -1,4 +1,4 @@
-"""Faults of other people's servers for single requests, by what these say of themselves."""
+"""Faults of outside servers for single requests, by the requests' addresses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,8 +10,8 @@ _HEADER = "prefer"
 
 
 @dataclass(slots=True)
-class Orders(Faults):
-    """`by_address`: what is to befall a request, the first time that it comes; see `faults.workers.outside.address`."""
+class FaultsByAddress(Faults):
+    """Strikes a request with the fault in `by_address`, the first time only; see `faults.workers.outside.address`."""
 
     by_address: dict[str, Fault] = field(default_factory=dict)
     struck: set[str] = field(default_factory=set)
@@ -31,6 +31,6 @@ class Orders(Faults):
 
 
 def named(request: Request) -> Mapping[str, str] | None:
-    """Whose it is, what for, and its number: `post`, `doing`, `number`, `step`; None: it belongs to no post."""
+    """Splits an address into `post`, `doing`, `number` and `step`; None if it belongs to no post."""
     parts = request.headers.get(_HEADER, "").split("/", 3)
     return dict(zip(("post", "doing", "number", "step"), parts, strict=True)) if len(parts) == 4 else None

@@ -1,4 +1,4 @@
-"""Other people's servers, a gateway before them, and a worker that sends posts and articles there: what a scenario of outside effects plays with."""
+"""The harness of scenarios about outside effects: outside servers, a gateway, and a worker that sends to them."""
 
 import asyncio
 import re
@@ -21,12 +21,12 @@ from chassis.testing import eventually
 from envelope import DomainMessage, encode, new_event_id
 from envelope.brand.payloads import ContentPublish, PostSend
 from fakes import Fake, serving
-from faults.judging.effects import Post
-from faults.playing.orders import Orders
-from faults.playing.places import FILES, KEY, PLACES, Place, connect
-from faults.playing.world import World
+from faults.judging.effects import EffectRecord
+from faults.playing.orders import FaultsByAddress
+from faults.playing.places import FILES, KEY, PLACES, EffectPlace, connect
+from faults.playing.world import FaultHarness
 from faults.surroundings import processes
-from faults.surroundings.processes import Worker
+from faults.surroundings.processes import WorkerProcess
 from faults.workers.outside import account_of, mark_of
 from messaging.testing import Broker
 
@@ -44,19 +44,19 @@ _numbers = count(1)
 
 
 @dataclass(frozen=True)
-class Neighbourhood:
-    """The other sides of one brand, with accounts of its own there."""
+class BrandServers:
+    """The outside servers of one brand, with its own accounts."""
 
     brand: str
     fakes: Mapping[str, Fake]
-    orders: Mapping[str, Orders] = field(default_factory=dict)
+    orders: Mapping[str, FaultsByAddress] = field(default_factory=dict)
 
 
-class Outside:
+class EffectServices:
     """One gateway and one worker at a time, with queues and databases of their own."""
 
     def __init__(
-        self, world: World, name: str, broker: Broker, urls: tuple[str, str, str], step_seconds: float
+        self, world: FaultHarness, name: str, broker: Broker, urls: tuple[str, str, str], step_seconds: float
     ) -> None:
         self.world = world
         self.step_seconds = step_seconds
@@ -69,15 +69,15 @@ class Outside:
         for folder in (self.holds, self.site):
             folder.mkdir(parents=True)
         self._gateway_keys = Fernet.generate_key().decode()
-        self.gateway: Worker
-        self.worker: Worker
+        self.gateway: WorkerProcess
+        self.worker: WorkerProcess
         self._database: asyncpg.Pool
         self._cleanup = AsyncExitStack()
         self._started = 0
 
     @classmethod
     @asynccontextmanager
-    async def playing(cls, world: World, name: str, *, step_seconds: float) -> AsyncIterator[Self]:
+    async def playing(cls, world: FaultHarness, name: str, *, step_seconds: float) -> AsyncIterator[Self]:
         """With a gateway and a worker that are ready."""
         servers = world.servers
         async with AsyncExitStack() as cleanup:
@@ -95,7 +95,7 @@ class Outside:
             outside.gateway, outside.worker = await outside._started_both()
             yield outside
 
-    async def _started_both(self) -> tuple[Worker, Worker]:
+    async def _started_both(self) -> tuple[WorkerProcess, WorkerProcess]:
         gateway = self._start_gateway()
         worker = self._start_worker(gateway)
         await asyncio.gather(gateway.ready(), worker.ready())
@@ -103,17 +103,17 @@ class Outside:
 
     # -- processes -------------------------------------------------------------------------------------------------------
 
-    async def started_gateway(self, port: int | None = None) -> Worker:
+    async def started_gateway(self, port: int | None = None) -> WorkerProcess:
         gateway = self._start_gateway(port)
         await gateway.ready()
         return gateway
 
-    async def started_worker(self) -> Worker:
+    async def started_worker(self) -> WorkerProcess:
         worker = self._start_worker(self.gateway)
         await worker.ready()
         return worker
 
-    def _start_gateway(self, port: int | None = None) -> Worker:
+    def _start_gateway(self, port: int | None = None) -> WorkerProcess:
         environment = {
             "DATABASE_URL": self._gateway_database_url,
             "GATEWAY_KEYS": self._gateway_keys,
@@ -121,7 +121,7 @@ class Outside:
         }
         return self._start("gateway", environment, port)
 
-    def _start_worker(self, gateway: Worker) -> Worker:
+    def _start_worker(self, gateway: WorkerProcess) -> WorkerProcess:
         url = self._rabbitmq_url
         environment = {
             "DATABASE_URL": self._database_url,
@@ -137,7 +137,7 @@ class Outside:
         }
         return self._start(_PROGRAM, environment)
 
-    def _start(self, program: str, environment: Mapping[str, str], port: int | None = None) -> Worker:
+    def _start(self, program: str, environment: Mapping[str, str], port: int | None = None) -> WorkerProcess:
         self._started += 1
         name = f"{self._name}-{program.rpartition('.')[2]}-{self._started}"
         values = {
@@ -157,18 +157,18 @@ class Outside:
 
     # -- other sides -----------------------------------------------------------------------------------------------------
 
-    async def neighbourhood(self) -> Neighbourhood:
+    async def neighbourhood(self) -> BrandServers:
         """New other sides, with all accounts connected for a brand of its own; they last as long as all."""
         brand = f"acme{next(_numbers)}"
         fakes: dict[str, Fake] = {}
-        orders: dict[str, Orders] = {}
+        orders: dict[str, FaultsByAddress] = {}
         async with self.api() as api:
 
-            async def settle(place: Place) -> None:
+            async def settle(place: EffectPlace) -> None:
                 fake = await self._cleanup.enter_async_context(serving(place.fake()))
                 fake.set_clock(timedelta(minutes=self.world.rng.choice(_CLOCKS)))
                 fakes[place.channel] = fake
-                orders[place.channel] = fake.faults = Orders()
+                orders[place.channel] = fake.faults = FaultsByAddress()
                 await connect(api, place, fake, name=account_of(place.channel, brand), brand=brand)
 
             for place in PLACES:
@@ -179,15 +179,15 @@ class Outside:
             FILES,
             _FILES_SETTINGS,
         )
-        return Neighbourhood(brand, fakes, orders)
+        return BrandServers(brand, fakes, orders)
 
     # -- posts and articles ----------------------------------------------------------------------------------------------
 
-    async def ask_for(self, posts: Iterable[Post]) -> None:
+    async def ask_for(self, posts: Iterable[EffectRecord]) -> None:
         for post in posts:
             await (self._ask_for_article(post) if post.place in _ARTICLES else self._ask_for_post(post))
 
-    async def _ask_for_post(self, post: Post) -> None:
+    async def _ask_for_post(self, post: EffectRecord) -> None:
         payload = PostSend(
             brand_slug=post.brand, content_id=post.post_id, post_id=post.post_id, channel=post.place
         )
@@ -201,7 +201,7 @@ class Outside:
         )
         await self._broker.publish("commands", "social-commands", encode(message), type="post.send")
 
-    async def _ask_for_article(self, post: Post) -> None:
+    async def _ask_for_article(self, post: EffectRecord) -> None:
         payload = ContentPublish(
             brand_slug=post.brand, content_id=post.post_id, target=target_of(post.place, post.brand)
         )
@@ -217,35 +217,35 @@ class Outside:
 
     # -- where they stand still ------------------------------------------------------------------------------------------
 
-    def hold(self, post: Post, moment: str, step: str) -> None:
-        """Has whoever sends it stand still there."""
+    def hold(self, post: EffectRecord, moment: str, step: str) -> None:
+        """Makes the worker that sends the post stop at this point."""
         order = self.holds / str(post.post_id)
         order.with_suffix(".new").write_text(f"{moment} {step}")
         order.with_suffix(".new").rename(order)
 
-    def is_held(self, post: Post) -> bool:
-        """Whether somebody stands still there, or did."""
+    def is_held(self, post: EffectRecord) -> bool:
+        """Whether a worker has stopped at this point."""
         return self._has(post, "reached")
 
-    def goes_on(self, post: Post) -> bool:
-        """Whether whoever stood there is about to send it."""
+    def goes_on(self, post: EffectRecord) -> bool:
+        """Whether the worker that stopped there is about to continue."""
         return self._has(post, "going")
 
-    def has_passed(self, post: Post) -> bool:
-        """Whether whoever stood there is through with that step, however it ended for him."""
+    def has_passed(self, post: EffectRecord) -> bool:
+        """Whether the worker that stopped there has ended the step, well or not."""
         return self._has(post, "passed")
 
-    def _has(self, post: Post, mark: str) -> bool:
+    def _has(self, post: EffectRecord, mark: str) -> bool:
         return (self.holds / f"{post.post_id}.{mark}").exists()
 
-    def free(self, posts: Iterable[Post]) -> None:
+    def free(self, posts: Iterable[EffectRecord]) -> None:
         for post in posts:
             (self.holds / str(post.post_id)).unlink(missing_ok=True)
             (self.holds / f"{post.post_id}.free").touch()
 
     # -- how they end ----------------------------------------------------------------------------------------------------
 
-    async def those_ended(self, posts: Sequence[Post]) -> set[UUID]:
+    async def those_ended(self, posts: Sequence[EffectRecord]) -> set[UUID]:
         """Events that were handled, or are dead letters."""
         events = [post.event_id for post in posts]
         rows = await self._database.fetch(
@@ -253,34 +253,36 @@ class Outside:
         )
         return {UUID(int=row["event_id"].int) for row in rows}
 
-    async def all_ended(self, posts: Sequence[Post]) -> bool:
+    async def all_ended(self, posts: Sequence[EffectRecord]) -> bool:
         return len(await self.those_ended(posts)) == len(posts)
 
-    async def ended(self, posts: Sequence[Post], *, patience: float = 90.0) -> None:
+    async def ended(self, posts: Sequence[EffectRecord], *, patience: float = 90.0) -> None:
         """Waits as long as ever more of them end; `patience`: seconds in which none does."""
         before = 0
         while before < len(posts):
             before = await eventually(partial(self._more_ended, posts, before), within=patience)
 
-    async def _more_ended(self, posts: Sequence[Post], before: int) -> int:
+    async def _more_ended(self, posts: Sequence[EffectRecord], before: int) -> int:
         """How many have, if these are more than before; 0: they are not."""
         now = len(await self.those_ended(posts))
         return now if now > before else 0
 
-    async def all_begun_again(self, posts: Sequence[Post], brand: str, fences: Mapping[UUID, int]) -> bool:
-        """Whether somebody else has taken each of them up."""
+    async def all_begun_again(
+        self, posts: Sequence[EffectRecord], brand: str, fences: Mapping[UUID, int]
+    ) -> bool:
+        """Whether another worker has claimed each of them."""
         now = await self.fences(posts, brand)
         return all(now.get(post.post_id, 0) > fences.get(post.post_id, 0) for post in posts)
 
-    async def fences(self, posts: Sequence[Post], brand: str) -> dict[UUID, int]:
+    async def fences(self, posts: Sequence[EffectRecord], brand: str) -> dict[UUID, int]:
         """Of each that has a receipt; of an article, those of all its effects together."""
         return {post_id: fence for post_id, fence, _ in await self._receipts(posts, brand)}
 
-    async def in_hand(self, posts: Sequence[Post], brand: str) -> set[UUID]:
-        """Those of which a step is being sent, or looked up, right now."""
+    async def in_hand(self, posts: Sequence[EffectRecord], brand: str) -> set[UUID]:
+        """Posts with a step that is being sent or looked up now."""
         return {post_id for post_id, _, held in await self._receipts(posts, brand) if held}
 
-    async def _receipts(self, posts: Sequence[Post], brand: str) -> list[tuple[UUID, int, bool]]:
+    async def _receipts(self, posts: Sequence[EffectRecord], brand: str) -> list[tuple[UUID, int, bool]]:
         """By post: the sum of its fences, and whether one of its receipts is held."""
         rows = await self._database.fetch(
             """
@@ -295,8 +297,8 @@ class Outside:
         found = [(UUID(int=row["post_id"].int), int(row["fence"]), bool(row["held"])) for row in rows]
         return [each for each in found if each[0] in wanted]
 
-    async def look_at(self, posts: Sequence[Post], there: Neighbourhood) -> None:
-        """What the other sides show of each post, and what its receipt or its publication says."""
+    async def look_at(self, posts: Sequence[EffectRecord], there: BrandServers) -> None:
+        """Reads each post at the outside servers, and its receipt or publication."""
         ids = [post.post_id for post in posts]
         rows = await self._database.fetch(
             """
@@ -334,9 +336,9 @@ def target_of(place: str, brand: str) -> str:
     return place if place == FILES else account_of(place, brand)
 
 
-def new_post(place: str, brand: str) -> Post:
+def new_post(place: str, brand: str) -> EffectRecord:
     """Not asked for yet."""
-    return Post(place, brand, uuid4(), new_event_id())
+    return EffectRecord(place, brand, uuid4(), new_event_id())
 
 
 def _by_mark(fake: Fake) -> dict[str, Counter[str]]:
@@ -348,5 +350,5 @@ def _by_mark(fake: Fake) -> dict[str, Counter[str]]:
     return found
 
 
-def _url(worker: Worker) -> str:
+def _url(worker: WorkerProcess) -> str:
     return f"http://127.0.0.1:{worker.port}"

@@ -1,4 +1,4 @@
-"""Where posts and articles go: channels and kinds of site, played here, and how the account of each is connected."""
+"""Channels and kinds of sites that fakes play here, and how to connect their accounts."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,8 +29,8 @@ _UNLIMITED: Final = {"per_minute": 100_000, "together": 1000, "at_once": 100}
 
 
 @dataclass(frozen=True)
-class Place:
-    """One of them."""
+class EffectPlace:
+    """A channel or a kind of site."""
 
     channel: str
     fake: Callable[[], Fake]
@@ -47,66 +47,66 @@ def _access(fake: Any) -> dict[str, str]:
 
 
 PLACES: Final = (
-    Place(
+    EffectPlace(
         "mastodon",
         FakeMastodon,
         lambda mastodon: {"token": mastodon.token},
         lambda mastodon: {"url": mastodon.url},
     ),
-    Place(
+    EffectPlace(
         "bluesky",
         FakeBluesky,
         lambda bluesky: {"identifier": bluesky.handle, "password": bluesky.password},
         lambda bluesky: {"url": bluesky.url},
     ),
-    Place(
+    EffectPlace(
         "webhook",
         FakeWebhook,
         lambda webhook: {"secret": webhook.secret},
         lambda webhook: {"url": f"{webhook.url}/hook"},
     ),
-    Place(
+    EffectPlace(
         "x",
         lambda: FakeX(compares=False),
         _access,
         lambda x: {"api_url": x.url, "price": "0", "price_with_link": "0"},
     ),
-    Place(
+    EffectPlace(
         "linkedin",
         lambda: FakeLinkedIn(compares=False),
         _access,
         lambda linkedin: {"api_url": linkedin.url, "organization": linkedin.author.rpartition(":")[2]},
     ),
-    Place("instagram", lambda: FakeInstagram(polls=0), _access),
-    Place("threads", lambda: FakeThreads(polls=0), _access),
-    Place(
+    EffectPlace("instagram", lambda: FakeInstagram(polls=0), _access),
+    EffectPlace("threads", lambda: FakeThreads(polls=0), _access),
+    EffectPlace(
         "telegram",
         FakeTelegram,
         lambda telegram: {"token": telegram.token},
         lambda telegram: {"api_url": telegram.url, "chat": telegram.chat},
     ),
-    Place(
+    EffectPlace(
         "discord",
         FakeDiscord,
         lambda discord: {"url": f"https://discord.com/api/webhooks/{discord.webhook}/{discord.token}"},
     ),
-    Place("slack", FakeSlack, lambda slack: {"url": f"https://hooks.slack.com/services/{slack.path}"}),
-    Place(
+    EffectPlace("slack", FakeSlack, lambda slack: {"url": f"https://hooks.slack.com/services/{slack.path}"}),
+    EffectPlace(
         "wordpress",
         FakeWordPress,
         lambda wordpress: {"user": wordpress.user, "password": wordpress.password},
         lambda wordpress: {"url": wordpress.url},
         takes_articles=True,
     ),
-    Place(
+    EffectPlace(
         "ghost",
         FakeGhost,
         lambda ghost: {"key": ghost.key},
         lambda ghost: {"url": ghost.url},
         takes_articles=True,
     ),
-    Place("devto", FakeDevTo, lambda devto: {"key": devto.key}, takes_articles=True),
-    Place(
+    EffectPlace("devto", FakeDevTo, lambda devto: {"key": devto.key}, takes_articles=True),
+    EffectPlace(
         "receiver",
         lambda: FakeReceiver(SECRET),
         lambda receiver: {"secret": receiver.secret},
@@ -119,7 +119,7 @@ PLACES: Final = (
 
 
 async def connect(
-    api: httpx.AsyncClient, place: Place, fake: Fake, *, name: str | None = None, brand: str = "acme"
+    api: httpx.AsyncClient, place: EffectPlace, fake: Fake, *, name: str | None = None, brand: str = "acme"
 ) -> None:
     name = name or place.channel
     body = {

@@ -15,8 +15,8 @@ import asyncpg
 import httpx
 
 from brandctl.local import databases, processes, services
-from faults.playing.stack import AUDIT, AUDITED, CORPUS, KEY, PATIENCE, Stack
-from faults.playing.world import World
+from faults.playing.stack import AUDIT, AUDITED, CORPUS, KEY, PATIENCE, ServiceStack
+from faults.playing.world import FaultHarness
 
 _FORMER: Final = "FORMER_RELEASE"
 _CATALOGUE: Final = "envelope.brand"
@@ -50,7 +50,7 @@ def _python_of(checkout: Path) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class InstalledRelease:
     """An installed version."""
 
     name: str
@@ -96,15 +96,15 @@ class Release:
 
 
 @dataclass
-class ReleasedStack(Stack):
-    """As `Stack`, with the release that each service is started from."""
+class ReleasedStack(ServiceStack):
+    """A `ServiceStack` that starts each service from a given release."""
 
-    release: Release = field(kw_only=True)
+    release: InstalledRelease = field(kw_only=True)
     password: str = field(default_factory=lambda: secrets.token_urlsafe(24))
 
     @classmethod
     @asynccontextmanager
-    async def released(cls, world: World, release: Release) -> AsyncIterator[Self]:
+    async def released(cls, world: FaultHarness, release: InstalledRelease) -> AsyncIterator[Self]:
         """All services of a release, set up as an installation is."""
         stack = cls(world, services.choose_addresses(), {}, release=release)
         await stack._make_vhost()
@@ -122,8 +122,8 @@ class ReleasedStack(Stack):
         finally:
             await asyncio.to_thread(services.stop, list(stack.children.values()))
 
-    async def set_up(self, release: Release) -> None:
-        """What is done before the services of a release start; safe while those of another work."""
+    async def set_up(self, release: InstalledRelease) -> None:
+        """Prepares the start of a release's services; safe while another release's services run."""
         self.release = release
         names = {"SERVER": self.world.servers.postgres_url, "NAMES": " ".join(services.NAMES)}
         await release.run("-c", _MAKE_DATABASES, environment={**names, "PASSWORD": self.password})
@@ -138,13 +138,13 @@ class ReleasedStack(Stack):
         passwords = {f"{name.upper()}_BROKER_PASSWORD": self.password for name in services.NAMES}
         await release.run("-m", "messaging", "users", _CATALOGUE, environment=self._broker() | passwords)
 
-    async def move_queues(self, release: Release, *arguments: str) -> None:
+    async def move_queues(self, release: InstalledRelease, *arguments: str) -> None:
         said = await release.run(
             "-m", "messaging", "topology", _CATALOGUE, *arguments, environment=self._broker()
         )
         self.world.history.note("topology", release=release.name, arguments=arguments, said=said.splitlines())
 
-    async def replace_all(self, release: Release) -> None:
+    async def replace_all(self, release: InstalledRelease) -> None:
         """One service after another is stopped in order and started from another release."""
         self.release = release
         for name in services.NAMES:

@@ -9,28 +9,32 @@ from typing import Final
 from brandctl.local import processes, services
 from chassis.testing import eventually
 from faults.playing.stack import CORPUS, KEY
-from faults.playing.world import World
+from faults.playing.world import FaultHarness
 
 KILLED: Final = "orchestrator killed"
 
 
-class Replicas:
+class OrchestratorReplicas:
     """Two orchestrators on one database.
 
     Attributes:
         urls: where their APIs answer.
     """
 
-    def __init__(self, world: World, environments: Sequence[dict[str, str]], urls: Sequence[str]) -> None:
+    def __init__(
+        self, world: FaultHarness, environments: Sequence[dict[str, str]], urls: Sequence[str]
+    ) -> None:
         self.urls = urls
         self._world = world
         self._environments = environments
-        self._children: list[processes.Child] = []
+        self._children: list[processes.ChildProcess] = []
         self._next = 0
 
     @classmethod
     @asynccontextmanager
-    async def running(cls, world: World, database_url: str, **variables: str) -> AsyncIterator["Replicas"]:
+    async def running(
+        cls, world: FaultHarness, database_url: str, **variables: str
+    ) -> AsyncIterator["OrchestratorReplicas"]:
         """`variables` are set for both of them."""
         both = [services.choose_addresses() for _ in range(2)]
         environments = [
@@ -54,7 +58,7 @@ class Replicas:
             await asyncio.to_thread(services.stop, replicas._children)
 
     async def kill_and_start(self) -> None:
-        """The one that was not killed the last time, once it works; the other goes on meanwhile."""
+        """Kills the replica that was not killed last time and starts it again; the other one keeps running."""
         number, self._next = self._next, 1 - self._next
         process = self._children[number].process
         await self.at_work(number)
@@ -71,7 +75,7 @@ class Replicas:
         self._children[number] = self._start(number)
         await self.at_work(number)
 
-    def _start(self, number: int) -> processes.Child:
+    def _start(self, number: int) -> processes.ChildProcess:
         logs = self._world.folder / f"orchestrator-{number}-{time.monotonic_ns()}"
         return services.start("orchestrator", self._environments[number], logs)
 

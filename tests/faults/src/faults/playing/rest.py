@@ -1,12 +1,12 @@
-"""Whether everything has come to rest: figures that stop changing when the work is done."""
+"""Detects the end of work: figures that then stop changing."""
 
 import asyncio
 from collections.abc import Collection, Sequence
 
 from chassis.database.pool import Pool
 from faults.judging import recorder
-from faults.judging.history import History
-from faults.surroundings.processes import Worker
+from faults.judging.history import CommandHistory
+from faults.surroundings.processes import WorkerProcess
 from messaging.topology import dead_letter_queue
 
 Figures = dict[str, int]
@@ -16,11 +16,11 @@ async def figures(
     url: str,
     database: Pool,
     queues: Sequence[str],
-    workers: Sequence[Worker],
-    history: History,
+    workers: Sequence[WorkerProcess],
+    history: CommandHistory,
     taken: Collection[str],
 ) -> Figures:
-    """How things stand; `taken` are commands whose dead letters were taken off their queue."""
+    """Counts the open work; `taken` are commands whose dead letters were taken off their queue."""
     # Asked before the queues: what is in nobody's hand then is among what waits.
     in_hand = sum(await asyncio.gather(*(worker.in_hand() for worker in workers)))
     depths = await recorder.depths(url, [*queues, *map(dead_letter_queue, queues)])
@@ -38,5 +38,5 @@ async def figures(
 
 
 def at_rest(now: Figures) -> bool:
-    """Whether nothing is left to do; what has not ended must be among the dead letters."""
+    """Whether all work has ended, in an effect or a dead letter."""
     return now["waiting"] == now["in hand"] == now["outbox"] == 0 and now["open"] <= now["dead"]

@@ -10,13 +10,13 @@ from typing import Final
 from brandctl.local.processes import StartError
 from faults.judging import checker
 from faults.judging.checker import Violation
-from faults.judging.history import History
-from faults.judging.observation import Observation
-from faults.judging.results import Outcome, Result
-from faults.playing.world import World
-from faults.surroundings.servers import Servers
+from faults.judging.history import CommandHistory
+from faults.judging.observation import RunObservation
+from faults.judging.results import ScenarioOutcome, ScenarioResult
+from faults.playing.world import FaultHarness
+from faults.surroundings.servers import ServerAddresses
 
-Play = Callable[[World], Awaitable[Outcome | None]]
+Play = Callable[[FaultHarness], Awaitable[ScenarioOutcome | None]]
 
 _BUDGET_SECONDS: Final = 180.0
 
@@ -81,14 +81,14 @@ def scenario(
 
 async def play(
     wanted: Scenario,
-    servers: Servers,
+    servers: ServerAddresses,
     folder: Path,
     *,
     seed: int = 0,
     fast: bool = False,
     mutation: str = "",
     patience: float | None = None,
-) -> Result:
+) -> ScenarioResult:
     """Plays a scenario in a fresh world and judges what became of everything.
 
     Args:
@@ -101,30 +101,32 @@ async def play(
         patience: seconds without change after which rest is no longer expected.
     """
     if reason := wanted.impossible():
-        return Result(wanted.name, 0, skipped=reason)
+        return ScenarioResult(wanted.name, 0, skipped=reason)
     started = time.monotonic()
     try:
         if not wanted.own_nodes:
             return await _play(wanted, servers, folder, seed, fast, mutation, patience)
-        async with Servers.launched(folder / "nodes", disk=wanted.disk, clustered=wanted.clustered) as own:
+        async with ServerAddresses.launched(
+            folder / "nodes", disk=wanted.disk, clustered=wanted.clustered
+        ) as own:
             return await _play(wanted, own, folder, seed, fast, mutation, patience)
     except Exception as error:  # noqa: BLE001  (what surrounds one scenario must not end the others either)
         violation = Violation(0, f"could not be set up or cleared away: {error!r}")
-        return Result(wanted.name, 0, violations=(violation,), seconds=time.monotonic() - started)
+        return ScenarioResult(wanted.name, 0, violations=(violation,), seconds=time.monotonic() - started)
 
 
 async def _play(
     wanted: Scenario,
-    servers: Servers,
+    servers: ServerAddresses,
     folder: Path,
     seed: int,
     fast: bool,
     mutation: str,
     patience: float | None,
-) -> Result:
+) -> ScenarioResult:
     started = time.monotonic()
     folder.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240
-    async with World.made(servers, folder, seed=seed, fast=fast, mutation=mutation) as world:
+    async with FaultHarness.made(servers, folder, seed=seed, fast=fast, mutation=mutation) as world:
         if patience is not None:
             world.patience = patience
         budget = asyncio.timeout(wanted.budget)
@@ -140,7 +142,7 @@ async def _play(
             told = f"not done within {wanted.budget:.0f} s" if budget.expired() else repr(error)
             if isinstance(error, AssertionError | StartError):
                 told = str(error)
-            return Result(
+            return ScenarioResult(
                 wanted.name,
                 fired=sum(world.history.faults[name] for name in wanted.faults),
                 submitted=len(world.history.commands),
@@ -150,12 +152,14 @@ async def _play(
         return _judge(wanted, world, seen, seconds, time.monotonic() - started)
 
 
-def _judge(wanted: Scenario, world: World, seen: Observation, to_heal: float, seconds: float) -> Result:
-    history: History = world.history
+def _judge(
+    wanted: Scenario, world: FaultHarness, seen: RunObservation, to_heal: float, seconds: float
+) -> ScenarioResult:
+    history: CommandHistory = world.history
     violations = checker.check(history, seen, world.terms(wanted.faults))
     violations += _misbehaviour(world)
     violations += [Violation(0, demand.what) for demand in world.demands if not demand.met(seen)]
-    return Result(
+    return ScenarioResult(
         fault=wanted.name,
         fired=sum(history.faults[name] for name in wanted.faults),
         submitted=len(history.commands),
@@ -170,7 +174,7 @@ def _judge(wanted: Scenario, world: World, seen: Observation, to_heal: float, se
     )
 
 
-def _misbehaviour(world: World) -> Iterator[Violation]:
+def _misbehaviour(world: FaultHarness) -> Iterator[Violation]:
     for worker in world.workers:
         if worker.exit_code is not None and worker.exit_code > 0:
             yield Violation(0, f"{worker.name} ended by itself with code {worker.exit_code}")
@@ -178,11 +182,11 @@ def _misbehaviour(world: World) -> Iterator[Violation]:
             yield Violation(0, f"{worker.name} did not stop when asked to")
 
 
-def _own_judgement(wanted: Scenario, outcome: Outcome, seconds: float) -> Result:
+def _own_judgement(wanted: Scenario, outcome: ScenarioOutcome, seconds: float) -> ScenarioResult:
     violations = outcome.violations
     if not outcome.fired:
         violations = (*violations, Violation(9, "the fault never happened"))
-    return Result(
+    return ScenarioResult(
         fault=wanted.name,
         fired=outcome.fired,
         submitted=outcome.submitted,

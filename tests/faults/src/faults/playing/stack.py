@@ -1,4 +1,4 @@
-"""The five real services as processes under a steady load of keywords, and what became of each keyword.
+"""The five real services as processes under a steady load of keywords, and the result of each keyword.
 
 Triggers put into their databases from outside copy every page, post and research that is written into tables without
 any unique constraint; the services know nothing of them.
@@ -20,8 +20,8 @@ import httpx
 from brandctl.local import processes, services
 from chassis.testing import eventually
 from faults.judging.checker import Violation
-from faults.judging.results import Outcome
-from faults.playing.world import OUTAGES, World
+from faults.judging.results import ScenarioOutcome
+from faults.playing.world import OUTAGES, FaultHarness
 
 CORPUS: Final = Path(__file__).parents[5] / "deploy" / "demo" / "corpus"
 KEY: Final = "a-key-for-tests-only"
@@ -55,8 +55,8 @@ Keyword = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What the audits and the monitor have, per keyword how often."""
+class PipelineCounts:
+    """Counts of audits and dead letters by keyword."""
 
     pages: Counter[Keyword]
     posts: Counter[Keyword]
@@ -75,13 +75,13 @@ class Seen:
 
 
 @dataclass
-class Stack:
+class ServiceStack:
     """The services, the keywords that were submitted to them, and their audits."""
 
-    world: World
-    addresses: services.Addresses
+    world: FaultHarness
+    addresses: services.ServiceAddresses
     environments: dict[str, dict[str, str]]
-    children: dict[str, processes.Child] = field(default_factory=dict)
+    children: dict[str, processes.ChildProcess] = field(default_factory=dict)
     accepted: dict[str, Keyword] = field(default_factory=dict)
     """By correlation_id."""
     in_doubt: set[Keyword] = field(default_factory=set)
@@ -92,7 +92,7 @@ class Stack:
     @asynccontextmanager
     async def running(
         cls,
-        world: World,
+        world: FaultHarness,
         *,
         corpus: Path = CORPUS,
         audit: str = AUDIT,
@@ -139,7 +139,7 @@ class Stack:
         self.world.history.fault(f"{name} killed")
 
     def freeze(self, name: str) -> None:
-        """SIGSTOP: it stands still until `thaw`."""
+        """Stops the service by SIGSTOP until `thaw`."""
         self.children[name].process.send_signal(signal.SIGSTOP)
 
     def thaw(self, name: str) -> None:
@@ -226,19 +226,19 @@ class Stack:
             answer.raise_for_status()
             return {item["correlation_id"] for item in answer.json()["items"]}
 
-    async def seen(self) -> Seen:
+    async def seen(self) -> PipelineCounts:
         posts = await self.audit("social")
         # A page is there before its post.
         pages = await self.audit("publisher")
         keyword_of = {page["content"]: (page["brand"], page["keyword"]) for page in pages}
-        return Seen(
+        return PipelineCounts(
             pages=Counter((page["brand"], page["keyword"]) for page in pages),
             posts=Counter(keyword_of.get(post["content"], ("", "")) for post in posts),
             research=Counter((each["brand"], each["keyword"]) for each in await self.audit("research")),
             dead=await self.dead(),
         )
 
-    async def outcome(self, faults: tuple[str, ...], *, within: float = 100.0) -> Outcome:
+    async def outcome(self, faults: tuple[str, ...], *, within: float = 100.0) -> ScenarioOutcome:
         """Waits until every accepted keyword has a post or a dead letter, and judges."""
         healed = time.monotonic()
         await self.ready()
@@ -256,7 +256,7 @@ class Stack:
         seconds = time.monotonic() - healed
         seen = await self.seen()
         missing = [fault for fault in faults if not self.world.history.faults[fault]]
-        return Outcome(
+        return ScenarioOutcome(
             submitted=len(self.accepted) + len(self.in_doubt),
             effects=seen.posts.total(),
             dead_letters=len(seen.dead),
@@ -271,7 +271,9 @@ class Stack:
         )
 
 
-def judge(accepted: Mapping[str, Keyword], in_doubt: Collection[Keyword], seen: Seen) -> list[Violation]:
+def judge(
+    accepted: Mapping[str, Keyword], in_doubt: Collection[Keyword], seen: PipelineCounts
+) -> list[Violation]:
     """Each accepted keyword has one page and one post, or an open dead letter; nothing else is there, nothing twice."""
     violations = []
     for chain, keyword in accepted.items():

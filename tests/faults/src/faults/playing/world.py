@@ -1,4 +1,4 @@
-"""What a scenario plays in: a vhost and a database of its own, worker processes, fault proxies, and the history of it all."""
+"""The harness of a scenario: its own vhost and database, worker processes, fault proxies, and the history."""
 
 import asyncio
 import random
@@ -15,18 +15,18 @@ import asyncpg
 from chassis.database.pool import Pool
 from chassis.testing import TcpProxy, eventually
 from faults.judging import recorder
-from faults.judging.checker import Terms
-from faults.judging.history import Command, History
-from faults.judging.observation import Observation
+from faults.judging.checker import RunExpectations
+from faults.judging.history import CommandHistory, SubmittedCommand
+from faults.judging.observation import RunObservation
 from faults.playing import rest
 from faults.surroundings import processes
-from faults.surroundings.cluster import Balancer
-from faults.surroundings.processes import Worker
-from faults.surroundings.servers import Servers
+from faults.surroundings.cluster import ConnectionBalancer
+from faults.surroundings.processes import WorkerProcess
+from faults.surroundings.servers import ServerAddresses
 from faults.workers import worker as worker_program
 from faults.workers.worker import WorkerSettings
 from faults.workload import commands
-from faults.workload.sender import Sender, Sending
+from faults.workload.sender import CommandSender, EncodedCommand
 from messaging import QueuePolicy
 from messaging.errors import BROKER_ERRORS
 from messaging.flow.dead_letters import DeadLetter
@@ -44,7 +44,7 @@ _POLL_SECONDS: Final = 0.2
 KeptT = TypeVar("KeptT")
 Mix = int | Mapping[str, int]
 """How many `ok` commands, or behaviour → how many."""
-Change = Callable[[Sending], Sending]
+Change = Callable[[EncodedCommand], EncodedCommand]
 OUTAGES: Final = (
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
@@ -53,24 +53,24 @@ OUTAGES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
-    """What a scenario asks for beyond the invariants."""
+class ScenarioDemand:
+    """A condition of a scenario beyond the invariants."""
 
     what: str
-    met: Callable[[Observation], bool]
+    met: Callable[[RunObservation], bool]
 
 
-class World:
-    """Breaks nothing by itself. `scenario.play` heals it, drains it, observes it and judges."""
+class FaultHarness:
+    """Runs workers and faults for a scenario; `scenario.play` heals, drains, observes and judges."""
 
     def __init__(
         self,
-        servers: Servers,
+        servers: ServerAddresses,
         *,
         rabbitmq_url: str,
         database_url: str,
         database: Pool,
-        history: History,
+        history: CommandHistory,
         folder: Path,
         seed: int,
         fast: bool,
@@ -88,7 +88,7 @@ class World:
         self.fast = fast
         self.rng = random.Random(seed)
         self.mutation = mutation
-        self.workers: list[Worker] = []
+        self.workers: list[WorkerProcess] = []
         self.proxies: list[TcpProxy] = []
         self.policy = QueuePolicy(max_attempts=MAX_ATTEMPTS, backoff_base=BACKOFF_SECONDS)
         """What the checker holds the workers to; assign another one where a scenario's workers have another."""
@@ -96,26 +96,26 @@ class World:
         """The queues that what an effect sends must reach."""
         self.patience = 20.0
         """Seconds without any change after which waiting for rest is given up."""
-        self.demands: list[Demand] = []
+        self.demands: list[ScenarioDemand] = []
         self.healed_at: float | None = None
         self.letters: dict[str, DeadLetter] = {}
         """Command → its dead letter, once `take_letters` has taken it off the queue."""
         self._taken: dict[str, Any] = {}
         self._last_settings: dict[str, Any] = {}
-        self._sender = Sender(rabbitmq_url, history, self.rng)
+        self._sender = CommandSender(rabbitmq_url, history, self.rng)
         self._cleanup = AsyncExitStack()
 
     @classmethod
     @asynccontextmanager
     async def made(
-        cls, servers: Servers, folder: Path, *, seed: int = 0, fast: bool = False, mutation: str = ""
+        cls, servers: ServerAddresses, folder: Path, *, seed: int = 0, fast: bool = False, mutation: str = ""
     ) -> AsyncIterator[Self]:
-        """A fresh vhost and a fresh database; whatever was started in it ends with the block.
+        """Makes a harness with a new vhost and database; all its processes end with the block.
 
         `folder` must be there already.
         """
         database_url = await servers.create_database()
-        history = History(folder / "history.jsonl")
+        history = CommandHistory(folder / "history.jsonl")
         async with AsyncExitStack() as cleanup:
             cleanup.callback(history.close)
             rabbitmq_url = await cleanup.enter_async_context(servers.vhost())
@@ -156,8 +156,8 @@ class World:
         copies: float = 0.0,
         shuffled: bool = True,
         change: Change | None = None,
-    ) -> list[Command]:
-        """Submits commands, in random order unless told otherwise, and returns them.
+    ) -> list[SubmittedCommand]:
+        """Submits commands, by default in random order, and returns them.
 
         Args:
             mix: how many `ok`, or behaviour → how many (see `behaviours`).
@@ -180,27 +180,27 @@ class World:
         await self._sender.send(sendings, copies=copies)
         return [sending.command for sending in sendings]
 
-    def sending(self, keyword: str, *, brand: str = "brand-1", queue: str = QUEUE) -> Sending:
+    def sending(self, keyword: str, *, brand: str = "brand-1", queue: str = QUEUE) -> EncodedCommand:
         """A command ready to be sent, by `send`."""
         return commands.command(keyword, brand=brand, queue=queue, policy=self.policy)
 
-    async def send(self, *sendings: Sending, copies: float = 0.0) -> None:
+    async def send(self, *sendings: EncodedCommand, copies: float = 0.0) -> None:
         """Submits what was made by hand: a command and any bytes, type and headers."""
         await self._sender.send(sendings, copies=copies)
 
     async def submit_body(
         self, body: bytes, *, expect: str, queue: str = QUEUE, message_type: str | None = None
-    ) -> Command:
+    ) -> SubmittedCommand:
         """Submits any bytes; `expect` is the reason of the dead letter that they must become, or `any`."""
-        command = Command(id=recorder.identity_of(body), queue=queue, expect=expect)
-        await self.send(Sending(command, body, message_type))
+        command = SubmittedCommand(id=recorder.identity_of(body), queue=queue, expect=expect)
+        await self.send(EncodedCommand(command, body, message_type))
         return command
 
     @asynccontextmanager
     async def load(
         self, per_second: float, mix: Mapping[str, int] | None = None, *, change: Change | None = None
     ) -> AsyncIterator[None]:
-        """Goes on submitting while the block runs, in the proportions of `mix`; `change` as for `submit`."""
+        """Submits commands while the block runs, in the proportions of `mix`; `change` as for `submit`."""
         weights = mix or {"ok": 1}
 
         async def go_on() -> None:
@@ -221,7 +221,7 @@ class World:
             with suppress(asyncio.CancelledError):
                 await task
 
-    async def take_letters(self, *commands: Command, within: float = 60.0) -> list[DeadLetter]:
+    async def take_letters(self, *commands: SubmittedCommand, within: float = 60.0) -> list[DeadLetter]:
         """Waits for the dead letters of commands and takes them, for a scenario that replays them."""
 
         async def all_there() -> bool:
@@ -234,15 +234,19 @@ class World:
         await eventually(all_there, within=within)
         return [self.letters[command.id] for command in commands]
 
-    async def replay(self, command: Command, keyword: str = "ok replayed", *, copies: float = 0.0) -> Command:
-        """Replays a command whose dead letter was taken, edited to another keyword, as the monitor does it."""
+    async def replay(
+        self, command: SubmittedCommand, keyword: str = "ok replayed", *, copies: float = 0.0
+    ) -> SubmittedCommand:
+        """Replays a command whose dead letter was taken, edited to another keyword, as the monitor does."""
         sending = commands.replay(command, keyword, self.policy)
         await self.send(sending, copies=copies)
         return sending.command
 
     # -- workers and proxies -----------------------------------------------------------------------------------------
 
-    def start_worker(self, name: str | None = None, *, program: str = PROGRAM, **settings: Any) -> Worker:
+    def start_worker(
+        self, name: str | None = None, *, program: str = PROGRAM, **settings: Any
+    ) -> WorkerProcess:
         """Starts a worker process without waiting for it; settings are those of `worker.WorkerSettings`.
 
         Call it from the main thread's event loop only.
@@ -270,19 +274,19 @@ class World:
         self.workers.append(worker)
         return worker
 
-    async def worker(self, name: str | None = None, **settings: Any) -> Worker:
+    async def worker(self, name: str | None = None, **settings: Any) -> WorkerProcess:
         """The same, ready to work."""
         worker = self.start_worker(name, **settings)
         await worker.ready()
         return worker
 
     @asynccontextmanager
-    async def kept_alive(self, *, restarts: int = 8, **settings: Any) -> AsyncIterator[list[Worker]]:
+    async def kept_alive(self, *, restarts: int = 8, **settings: Any) -> AsyncIterator[list[WorkerProcess]]:
         """A worker that is started again whenever it has been killed, so many times at most.
 
         Yields those that have died so far; each death is a fault `kill`.
         """
-        died: list[Worker] = []
+        died: list[WorkerProcess] = []
 
         async def keep() -> None:
             while len(died) <= restarts:
@@ -302,7 +306,7 @@ class World:
                 await task
 
     async def proxy(self, to: Literal["broker", "database"]) -> tuple[TcpProxy, str]:
-        """A fault proxy before the broker or the database, and the URL that leads through it.
+        """Starts a fault proxy before the broker or the database; returns it and the URL through it.
 
         The URL is for a worker's `rabbitmq_url` or `database_url`. What the proxy does counts as faults
         `proxy.cut_after`, `proxy.reset` and so on.
@@ -316,10 +320,10 @@ class World:
         netloc = f"{parts.username}:{parts.password}@127.0.0.1:{proxy.port}"
         return proxy, parts._replace(netloc=netloc).geturl()
 
-    async def balancer(self) -> tuple[Balancer, str]:
+    async def balancer(self) -> tuple[ConnectionBalancer, str]:
         """A load balancer before the nodes of the cluster, and the URL that leads through it."""
         assert self.servers.cluster is not None, "this scenario has no cluster"
-        balancer = await self._cleanup.enter_async_context(Balancer(self.servers.cluster))
+        balancer = await self._cleanup.enter_async_context(ConnectionBalancer(self.servers.cluster))
         self.proxies.append(balancer)
         return balancer, balancer.url(self.rabbitmq_url)
 
@@ -341,9 +345,9 @@ class World:
         found = await recorder.depths(self.rabbitmq_url, queues)
         return sum(found.values()) >= count
 
-    def demand(self, what: str, met: Callable[[Observation], bool]) -> None:
+    def demand(self, what: str, met: Callable[[RunObservation], bool]) -> None:
         """Asks for more than the invariants of what is seen in the end."""
-        self.demands.append(Demand(what, met))
+        self.demands.append(ScenarioDemand(what, met))
 
     # -- the end -----------------------------------------------------------------------------------------------------
 
@@ -386,7 +390,7 @@ class World:
             await asyncio.sleep(_POLL_SECONDS)
         return changed - started
 
-    async def observe(self) -> Observation:
+    async def observe(self) -> RunObservation:
         """Stops the workers in order and sees what there is."""
         await processes.terminate_all(self.workers)
         for proxy in self.proxies:
@@ -395,7 +399,7 @@ class World:
         left = await recorder.leftovers(self.rabbitmq_url, self.database, self._queues())
         found = await recorder.letters(self.rabbitmq_url, self._queues())
         lines = [line for worker in self.workers for line in worker.log_lines()]
-        return Observation(
+        return RunObservation(
             effects=tuple(await recorder.effects(self.database)),
             letters=tuple((self._taken | {key: letter for key, (letter, _) in found.items()}).values()),
             arrivals=tuple(
@@ -406,8 +410,8 @@ class World:
             logged=recorder.log_events(lines),
         )
 
-    def terms(self, faults: tuple[str, ...]) -> Terms:
-        return Terms(self.policy, self.bound_queues, faults)
+    def terms(self, faults: tuple[str, ...]) -> RunExpectations:
+        return RunExpectations(self.policy, self.bound_queues, faults)
 
     def _queues(self) -> list[str]:
         return sorted({QUEUE, *(command.queue for command in self.history.commands.values())})

@@ -18,9 +18,9 @@ from faults.playing.recovery import (
     workers,
 )
 from faults.playing.scenario import scenario
-from faults.playing.world import QUEUE, World
-from faults.surroundings.nodes import RabbitMq, Resource
-from faults.surroundings.processes import Worker
+from faults.playing.world import QUEUE, FaultHarness
+from faults.surroundings.nodes import RabbitMqServer, Resource
+from faults.surroundings.processes import WorkerProcess
 from faults.workload import commands
 from messaging import topology
 from messaging.broker.publisher import CONFIRM_SECONDS
@@ -34,7 +34,7 @@ _NOTICED_SECONDS = 60.0
 """A queue that is gone must be known by then, or consumed again."""
 
 
-def broker_of(world: World) -> RabbitMq:
+def broker_of(world: FaultHarness) -> RabbitMqServer:
     assert world.servers.broker is not None
     return world.servers.broker
 
@@ -45,7 +45,7 @@ def broker_of(world: World) -> RabbitMq:
     faults=("broker stopped",),
     own_nodes=True,
 )
-async def broker_restart(world: World) -> None:
+async def broker_restart(world: FaultHarness) -> None:
     broker = broker_of(world)
     first, _ = await workers(world, 2)
     async with world.load(_PER_SECOND):
@@ -64,7 +64,7 @@ async def broker_restart(world: World) -> None:
     faults=("broker killed", "confirms withheld"),
     own_nodes=True,
 )
-async def broker_killed_during_confirms(world: World) -> None:
+async def broker_killed_during_confirms(world: FaultHarness) -> None:
     broker = broker_of(world)
     await broker.remember_queues()
     await workers(world, 2)
@@ -99,7 +99,7 @@ async def broker_killed_during_confirms(world: World) -> None:
     faults=("broker frozen",),
     own_nodes=True,
 )
-async def frozen_broker(world: World) -> None:
+async def frozen_broker(world: FaultHarness) -> None:
     broker = broker_of(world)
     busy, idle = await workers(world, 1), await workers(world, 1, queue=commands.ORCHESTRATOR)
     async with world.load(_PER_SECOND):
@@ -126,7 +126,7 @@ async def frozen_broker(world: World) -> None:
     "a queue of somebody else's, bound to the events, is full and refuses them",
     faults=("refused",),
 )
-async def full_outside_queue(world: World) -> None:
+async def full_outside_queue(world: FaultHarness) -> None:
     (worker,) = await workers(world, 1)
     async with recorder.channel_to(world.rabbitmq_url) as channel:
         full = await channel.declare_queue(
@@ -151,7 +151,7 @@ async def full_outside_queue(world: World) -> None:
     "the queue is deleted, so that the broker cancels its and declared again as soon as they know",
     faults=("consumers cancelled",),
 )
-async def consumer_cancelled(world: World) -> None:
+async def consumer_cancelled(world: FaultHarness) -> None:
     started = await workers(world, 2)
     await world.submit(100)
     await _all_done(world)
@@ -172,7 +172,7 @@ async def consumer_cancelled(world: World) -> None:
     "the queue is gone until the topology is declared again",
     faults=("queue deleted",),
 )
-async def queue_deleted(world: World) -> None:
+async def queue_deleted(world: FaultHarness) -> None:
     (worker,) = await workers(world, 1)
     await world.submit(100)
     await _all_done(world)
@@ -192,7 +192,7 @@ async def queue_deleted(world: World) -> None:
     )
 
 
-async def _all_done(world: World) -> None:
+async def _all_done(world: FaultHarness) -> None:
     """Waits until nothing is in the queue or in hand: deleting a queue loses what is in it."""
     await eventually(lambda: world.effects_at_least(len(world.history.accepted)))
 
@@ -204,7 +204,7 @@ async def _all_done(world: World) -> None:
     await asyncio.sleep(0.5)
 
 
-async def _delete_queue(world: World) -> None:
+async def _delete_queue(world: FaultHarness) -> None:
     async with recorder.channel_to(world.rabbitmq_url) as channel:
         deleted: Any = await channel.queue_delete(QUEUE)
         assert not deleted.message_count, "it was to be empty"
@@ -216,7 +216,7 @@ async def _delete_queue(world: World) -> None:
     faults=("memory alarm",),
     own_nodes=True,
 )
-async def memory_alarm(world: World) -> None:
+async def memory_alarm(world: FaultHarness) -> None:
     await alarm(world, "memory")
 
 
@@ -226,11 +226,11 @@ async def memory_alarm(world: World) -> None:
     faults=("disk alarm",),
     own_nodes=True,
 )
-async def disk_alarm(world: World) -> None:
+async def disk_alarm(world: FaultHarness) -> None:
     await alarm(world, "disk")
 
 
-async def alarm(world: World, resource: Resource) -> None:
+async def alarm(world: FaultHarness, resource: Resource) -> None:
     broker = broker_of(world)
     started = await workers(world, 2)
     await world.submit(20)
@@ -257,10 +257,10 @@ async def alarm(world: World, resource: Resource) -> None:
     await world.submit(50)
 
 
-async def one_blocked(started: Sequence[Worker]) -> bool:
+async def one_blocked(started: Sequence[WorkerProcess]) -> bool:
     """Whether one of the workers says that the broker blocks it; which one had something to publish is chance."""
     return any(["broker" in await worker.problems() for worker in started])
 
 
-def any_gave_up(started: Sequence[Worker]) -> bool:
+def any_gave_up(started: Sequence[WorkerProcess]) -> bool:
     return any(any(told(worker, "publish_not_confirmed")) for worker in started)

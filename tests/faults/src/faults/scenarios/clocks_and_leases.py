@@ -1,4 +1,4 @@
-"""Clocks that are wrong or set while work is running, and processes that stand still without knowing it."""
+"""Clocks that are wrong or change while work runs, and processes that are stopped for a while."""
 
 import json
 import os
@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from chassis.testing import eventually
 from faults.judging.recorder import TAP
 from faults.playing.scenario import scenario
-from faults.playing.world import World
-from faults.surroundings.processes import Worker
+from faults.playing.world import FaultHarness
+from faults.surroundings.processes import WorkerProcess
 from messaging.topology import RETURNS
 
 _HOUR = 3600
@@ -21,7 +21,7 @@ _HOUR = 3600
     faults=("clock step",),
     fast=True,
 )
-async def clock_steps(world: World) -> None:
+async def clock_steps(world: FaultHarness) -> None:
     first, second = [
         await world.worker(name, clock_wrong_by=before, clock_then_wrong_by=-before, sweep_seconds=0.5)
         for name, before in (("late", -_HOUR), ("early", _HOUR))
@@ -38,11 +38,11 @@ async def clock_steps(world: World) -> None:
     world.history.fault("clock step", 2)
 
 
-def steps(worker: Worker) -> int:
+def steps(worker: WorkerProcess) -> int:
     return sum('"clock_set"' in line for line in worker.log_lines())
 
 
-def hours_wrong(worker: Worker) -> int:
+def hours_wrong(worker: WorkerProcess) -> int:
     """By the last line of its log."""
     told = datetime.fromisoformat(json.loads(worker.log_lines()[-1])["timestamp"])
     return round((told - datetime.now(UTC)).total_seconds() / _HOUR)
@@ -54,7 +54,7 @@ def hours_wrong(worker: Worker) -> int:
     faults=("sweepers at once",),
     fast=True,
 )
-async def many_sweepers(world: World) -> None:
+async def many_sweepers(world: FaultHarness) -> None:
     # Nobody holds a delayed message: whoever is first when it is due takes it.
     await world.submit({"fail:1": world.count(300, fast=40), "fail:2": world.count(50, fast=5), "ok": 50})
     for ahead in (0, 0, _HOUR):
@@ -76,7 +76,7 @@ async def many_sweepers(world: World) -> None:
     faults=("stop",),
     fast=True,
 )
-async def lease_holder_stops_before_publishing(world: World) -> None:
+async def lease_holder_stops_before_publishing(world: FaultHarness) -> None:
     number = world.count(200, fast=40)
     await world.submit(number)
     old = world.start_worker("old", fail_points="relay.publishing=stop", lease_seconds=1)
@@ -87,8 +87,8 @@ async def lease_holder_stops_before_publishing(world: World) -> None:
     world.demand("what it sends late comes a second time", lambda seen: seen.published_again(TAP) > 0)
 
 
-async def no_row_of(world: World, worker: str) -> bool:
-    """Whether others have published whatever it had written, and it has not."""
+async def no_row_of(world: FaultHarness, worker: str) -> bool:
+    """Whether other workers have published all its rows."""
     query = """
         select count(*) from outbox_changes written where kind = 'insert' and worker = $1 and not exists
         (select from outbox_changes gone where gone.kind = 'delete' and gone.id = written.id)

@@ -1,4 +1,4 @@
-"""A cluster of three brokers behind a load balancer loses nodes, or has one that stands still."""
+"""A cluster of three brokers behind a load balancer loses or stops nodes."""
 
 import asyncio
 import time
@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 
 from faults.playing.recovery import back_in_time, under_way, workers
 from faults.playing.scenario import scenario
-from faults.playing.world import QUEUE, World
-from faults.surroundings.cluster import Cluster
-from faults.surroundings.nodes import RabbitMq
-from faults.surroundings.processes import Worker
+from faults.playing.world import QUEUE, FaultHarness
+from faults.surroundings.cluster import RabbitMqCluster
+from faults.surroundings.nodes import RabbitMqServer
+from faults.surroundings.processes import WorkerProcess
 
 _PER_SECOND: Final = 40.0
 _FROZEN_SECONDS: Final = 40.0
@@ -31,7 +31,7 @@ _BUDGET_SECONDS: Final = 300.0
     clustered=True,
     budget=_BUDGET_SECONDS,
 )
-async def leader_killed(world: World) -> None:
+async def leader_killed(world: FaultHarness) -> None:
     leader = await _leader(world)
     started = await _workers(world, 3)
     async with world.load(_PER_SECOND):
@@ -53,7 +53,7 @@ async def leader_killed(world: World) -> None:
     clustered=True,
     budget=_BUDGET_SECONDS,
 )
-async def leader_frozen(world: World) -> None:
+async def leader_frozen(world: FaultHarness) -> None:
     leader = await _leader(world)
     # Alone, so that nobody makes up for it. One of its two connections is to the leader: the balancer's first.
     await _workers(world, 1)
@@ -79,7 +79,7 @@ async def leader_frozen(world: World) -> None:
     clustered=True,
     budget=_BUDGET_SECONDS,
 )
-async def majority_killed(world: World) -> None:
+async def majority_killed(world: FaultHarness) -> None:
     cluster = _cluster(world)
     started = await _workers(world, 3)
     for node in cluster.nodes:
@@ -101,18 +101,18 @@ async def majority_killed(world: World) -> None:
     await world.submit(50)
 
 
-async def _workers(world: World, count: int) -> list[Worker]:
+async def _workers(world: FaultHarness, count: int) -> list[WorkerProcess]:
     """Workers that reach the cluster through the balancer, which spreads their connections over the nodes."""
     _, url = await world.balancer()
     return await workers(world, count, rabbitmq_url=url)
 
 
-def _cluster(world: World) -> Cluster:
+def _cluster(world: FaultHarness) -> RabbitMqCluster:
     assert world.servers.cluster is not None
     return world.servers.cluster
 
 
-async def _leader(world: World) -> RabbitMq:
+async def _leader(world: FaultHarness) -> RabbitMqServer:
     cluster = _cluster(world)
     vhost = urlsplit(world.rabbitmq_url).path.removeprefix("/")
     leader = await cluster.leader(vhost, QUEUE)
@@ -120,7 +120,7 @@ async def _leader(world: World) -> RabbitMq:
     return leader
 
 
-async def _longest_stall(world: World) -> float:
+async def _longest_stall(world: FaultHarness) -> float:
     """Seconds without an effect, or from an effect to the confirm of what it sends, at most."""
     effects = await world.database.fetchval(
         "select max(written_at - before) from"
@@ -135,5 +135,5 @@ async def _longest_stall(world: World) -> float:
     return max(found.values())
 
 
-def _demand_stall_below(world: World, seconds: float, seen: float) -> None:
+def _demand_stall_below(world: FaultHarness, seconds: float, seen: float) -> None:
     world.demand(f"work stood still for {seen:.1f} s, of at most {seconds:g} s", lambda _: seen <= seconds)

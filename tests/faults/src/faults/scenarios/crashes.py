@@ -4,8 +4,8 @@ from functools import partial
 
 from chassis.testing import eventually
 from faults.playing.scenario import REGISTRY, Scenario, scenario
-from faults.playing.world import World
-from faults.surroundings.processes import Worker
+from faults.playing.world import FaultHarness
+from faults.surroundings.processes import WorkerProcess
 from messaging import fail_points
 from messaging.storage import crashes
 
@@ -16,7 +16,7 @@ from messaging.storage import crashes
     faults=("kill",),
     fast=True,
 )
-async def kill_between_commit_and_ack(world: World) -> None:
+async def kill_between_commit_and_ack(world: FaultHarness) -> None:
     await world.submit(world.count(500, fast=60))
     worker = world.start_worker(fail_points="transaction.committed=kill")
     await worker.struck()
@@ -27,7 +27,7 @@ async def kill_between_commit_and_ack(world: World) -> None:
     )
 
 
-async def kill_at(place: str, world: World) -> None:
+async def kill_at(place: str, world: FaultHarness) -> None:
     # Some are to be tried again: a delayed row is what the sweeper takes out of the outbox.
     await world.submit({"ok": world.count(300, fast=40), "fail:1": 20})
     if place == "suspect.marked":
@@ -55,7 +55,7 @@ for _name, _meaning in fail_points.NAMES.items():
     faults=("kill",),
     fast=True,
 )
-async def relay_killed_between_confirm_and_delete(world: World) -> None:
+async def relay_killed_between_confirm_and_delete(world: FaultHarness) -> None:
     await world.submit(world.count(500, fast=60))
     worker = world.start_worker(fail_points="relay.confirmed=kill")
     await worker.struck()
@@ -69,7 +69,7 @@ async def relay_killed_between_confirm_and_delete(world: World) -> None:
     faults=("kill",),
     fast=True,
 )
-async def crasher(world: World) -> None:
+async def crasher(world: FaultHarness) -> None:
     await consumer_dies_over(world, "crash")
 
 
@@ -78,11 +78,11 @@ async def crasher(world: World) -> None:
     "a message whose consumer runs out of memory, among 200 prefetched ones",
     faults=("kill",),
 )
-async def out_of_memory(world: World) -> None:
+async def out_of_memory(world: FaultHarness) -> None:
     await consumer_dies_over(world, "oom")
 
 
-async def consumer_dies_over(world: World, behaviour: str) -> None:
+async def consumer_dies_over(world: FaultHarness, behaviour: str) -> None:
     neighbours = world.count(199, fast=30)
     await world.submit({"ok": neighbours, behaviour: 1})
     async with world.kept_alive(restarts=5, batch_size=250, prefetch=250) as died:
@@ -90,7 +90,7 @@ async def consumer_dies_over(world: World, behaviour: str) -> None:
     world.demand(f"it dies twice among {neighbours} and three times alone", lambda _: len(died) == 5)
 
 
-async def _dead_or_hopeless(world: World, died: list[Worker]) -> bool:
+async def _dead_or_hopeless(world: FaultHarness, died: list[WorkerProcess]) -> bool:
     return len(died) > 5 or await world.dead_letters_at_least(1)
 
 
@@ -99,7 +99,7 @@ async def _dead_or_hopeless(world: World, died: list[Worker]) -> bool:
     "messages that need more memory than there is, and get a MemoryError",
     faults=("MemoryError",),
 )
-async def memory_error(world: World) -> None:
+async def memory_error(world: FaultHarness) -> None:
     await world.submit({"ok": 100, "hungry": 3})
     worker = await world.worker()
     for seen in await world.take_letters(

@@ -15,21 +15,21 @@ from faults.playing.recovery import (
     workers,
 )
 from faults.playing.scenario import scenario
-from faults.playing.world import QUEUE, World
-from faults.surroundings.nodes import Postgres, why_no_small_disk
-from faults.surroundings.processes import Worker
+from faults.playing.world import QUEUE, FaultHarness
+from faults.surroundings.nodes import PostgresServer, why_no_small_disk
+from faults.surroundings.processes import WorkerProcess
 
 _PER_SECOND = 150.0
 _SMALL_DISK = 192 << 20
 
 
-def database_of(world: World) -> Postgres:
+def database_of(world: FaultHarness) -> PostgresServer:
     assert world.servers.database is not None
     return world.servers.database
 
 
-async def paused(worker: Worker) -> None:
-    """Waits until a worker says that its database is away, and that it has stopped consuming.
+async def paused(worker: WorkerProcess) -> None:
+    """Waits until a worker reports that its database is away and that it has stopped consuming.
 
     The broker is not asked: it goes on counting a consumer that holds a message, as a worker does with a suspect whose
     mark it could not take back yet.
@@ -44,7 +44,7 @@ async def paused(worker: Worker) -> None:
     faults=("database stopped",),
     own_nodes=True,
 )
-async def database_restart(world: World) -> None:
+async def database_restart(world: FaultHarness) -> None:
     database = database_of(world)
     first, _ = await workers(world, 2)
     async with world.load(_PER_SECOND):
@@ -63,7 +63,7 @@ async def database_restart(world: World) -> None:
     faults=("database killed",),
     own_nodes=True,
 )
-async def database_killed(world: World) -> None:
+async def database_killed(world: FaultHarness) -> None:
     database = database_of(world)
     await workers(world, 2)
     async with world.load(_PER_SECOND, {"ok": 20, "fail:1": 1}):
@@ -86,7 +86,7 @@ async def database_killed(world: World) -> None:
     faults=("proxy.strike",),
     fast=True,
 )
-async def commit_reply_lost(world: World) -> None:
+async def commit_reply_lost(world: FaultHarness) -> None:
     proxy, url = await world.proxy("database")
     await world.worker(database_url=url, batch_size=20)
     await warmed_up(world)
@@ -104,7 +104,7 @@ async def commit_reply_lost(world: World) -> None:
     "PostgreSQL's answer to a COMMIT disappears, and the connection stays open in silence",
     faults=("proxy.strike",),
 )
-async def commit_reply_never_comes(world: World) -> None:
+async def commit_reply_never_comes(world: FaultHarness) -> None:
     proxy, url = await world.proxy("database")
     worker = await world.worker(database_url=url, batch_timeout=0.5)
     await warmed_up(world)
@@ -119,13 +119,13 @@ async def commit_reply_never_comes(world: World) -> None:
     known_when_it_comes_again(world)
 
 
-async def warmed_up(world: World) -> None:
-    """Waits until a worker has committed some work: what it does once at its start is not to be struck."""
+async def warmed_up(world: FaultHarness) -> None:
+    """Waits until a worker has committed some work, so that no fault strikes its start."""
     await world.submit(20)
     await eventually(lambda: world.effects_at_least(20))
 
 
-def known_when_it_comes_again(world: World) -> None:
+def known_when_it_comes_again(world: FaultHarness) -> None:
     world.demand(
         "what was committed is known when it comes again",
         lambda seen: seen.logged.get("duplicates_ignored", 0) + seen.logged.get("duplicate_ignored", 0) > 0,
@@ -138,7 +138,7 @@ def known_when_it_comes_again(world: World) -> None:
     faults=("database away",),
     fast=True,
 )
-async def database_away_during_retries(world: World) -> None:
+async def database_away_during_retries(world: FaultHarness) -> None:
     proxy, url = await world.proxy("database")
     worker = await world.worker(database_url=url)
     # Each may fail twice and no more: an attempt that the outage cost would end them as dead letters.
@@ -162,7 +162,7 @@ async def database_away_during_retries(world: World) -> None:
     disk=_SMALL_DISK,
     impossible=why_no_small_disk,
 )
-async def disk_full(world: World) -> None:
+async def disk_full(world: FaultHarness) -> None:
     database = database_of(world)
     worker, other = await workers(world, 2)
     async with world.load(_PER_SECOND, {"ok": 20, "fail:1": 1}):
@@ -179,7 +179,7 @@ async def disk_full(world: World) -> None:
     await world.submit(100)
 
 
-def names_the_disk(worker: Worker) -> bool:
+def names_the_disk(worker: WorkerProcess) -> bool:
     """Whether a person reading the log would know what to do."""
     return any("No space left on device" in entry["error"] for entry in told(worker, "consumption_paused"))
 
@@ -190,7 +190,7 @@ def names_the_disk(worker: Worker) -> bool:
     faults=("demoted",),
     own_nodes=True,
 )
-async def read_only_after_fail_over(world: World) -> None:
+async def read_only_after_fail_over(world: FaultHarness) -> None:
     database = database_of(world)
     worker, _ = await workers(world, 2)
     async with world.load(_PER_SECOND):

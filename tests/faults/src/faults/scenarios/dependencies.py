@@ -1,4 +1,4 @@
-"""What handlers need goes away: another service that they ask."""
+"""Dependencies of handlers go away: another service that they call."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,16 +8,16 @@ from typing import Final
 from chassis.testing import eventually
 from faults.playing.recovery import tells, workers
 from faults.playing.scenario import REGISTRY, Scenario
-from faults.playing.world import BACKOFF_SECONDS, MAX_ATTEMPTS, World
-from faults.surroundings.neighbour import Neighbour
+from faults.playing.world import BACKOFF_SECONDS, MAX_ATTEMPTS, FaultHarness
+from faults.surroundings.neighbour import FixedAnswerServer
 
 _SCHEDULE: Final = sum(BACKOFF_SECONDS * 2**retry for retry in range(MAX_ATTEMPTS - 1))
 """Seconds from the first attempt to the last: whoever counted an outage as failures would be through with a message."""
 _AWAY_SECONDS: Final = 10 * _SCHEDULE
 
 
-async def away(leave: Callable[[Neighbour], None], world: World) -> None:
-    neighbour = await world.keep(Neighbour.serving())
+async def away(leave: Callable[[FixedAnswerServer], None], world: FaultHarness) -> None:
+    neighbour = await world.keep(FixedAnswerServer.serving())
     world.proxies.append(neighbour.proxy)
     started = await workers(world, 2, handler="single", needs_url=neighbour.url)
     before = world.count(50, fast=10)
@@ -45,11 +45,11 @@ async def away(leave: Callable[[Neighbour], None], world: World) -> None:
     )
 
 
-def _answers_503(neighbour: Neighbour) -> None:
+def _answers_503(neighbour: FixedAnswerServer) -> None:
     neighbour.status = 503
 
 
-_WAYS: Final[dict[str, tuple[Callable[[Neighbour], None], str]]] = {
+_WAYS: Final[dict[str, tuple[Callable[[FixedAnswerServer], None], str]]] = {
     "dependency refuses": (lambda neighbour: neighbour.proxy.cut(), "refuses connections"),
     "dependency answers 503": (_answers_503, "answers that it is out of service"),
     "dependency is silent": (

@@ -1,4 +1,4 @@
-"""For each guarantee a fault from which nothing else protects; the mutation gate plays them without it as well."""
+"""For each guarantee, a fault that only this guarantee prevents; the mutation gate also plays them without it."""
 
 from aio_pika import ExchangeType
 
@@ -7,7 +7,7 @@ from envelope.brand import CATALOGUE, EVENTS
 from faults.judging import recorder
 from faults.judging.recorder import TAP
 from faults.playing.scenario import scenario
-from faults.playing.world import World
+from faults.playing.world import FaultHarness
 from messaging import topology
 
 _LEASE_SECONDS = 1.0
@@ -19,7 +19,7 @@ _LEASE_SECONDS = 1.0
     faults=("stop", "proxy.reset"),
     fast=True,
 )
-async def connection_lost_while_publishing(world: World) -> None:
+async def connection_lost_while_publishing(world: FaultHarness) -> None:
     proxy, url = await world.proxy("broker")
     await world.submit(world.count(500, fast=60))
     worker = world.start_worker(rabbitmq_url=url, fail_points="relay.publishing=stop")
@@ -35,7 +35,7 @@ async def connection_lost_while_publishing(world: World) -> None:
     faults=("unbound",),
     fast=True,
 )
-async def nobody_is_bound(world: World) -> None:
+async def nobody_is_bound(world: FaultHarness) -> None:
     async with recorder.channel_to(world.rabbitmq_url) as channel:
         for name in world.bound_queues:
             queue = await channel.get_queue(name)
@@ -66,7 +66,7 @@ async def nobody_is_bound(world: World) -> None:
     faults=("stop",),
     fast=True,
 )
-async def old_lease_holder_resumes(world: World) -> None:
+async def old_lease_holder_resumes(world: FaultHarness) -> None:
     await world.submit(world.count(200, fast=40))
     old = world.start_worker("old", fail_points="relay.confirmed=stop", lease_seconds=_LEASE_SECONDS)
     await old.struck()
@@ -82,7 +82,7 @@ async def old_lease_holder_resumes(world: World) -> None:
     world.demand("the tap sees what both have sent", lambda seen: seen.published_again(TAP) > 0)
 
 
-async def _more_than(world: World, query: str, count: int) -> bool:
+async def _more_than(world: FaultHarness, query: str, count: int) -> bool:
     found: int = await world.database.fetchval(query)
     return found > count
 
@@ -93,7 +93,7 @@ async def _more_than(world: World, query: str, count: int) -> bool:
     faults=("poison",),
     fast=True,
 )
-async def poison_in_a_batch(world: World) -> None:
+async def poison_in_a_batch(world: FaultHarness) -> None:
     commands = await world.submit(
         {"ok": world.count(500, fast=80), "poison": world.count(5, fast=2), "refuse": 2}
     )

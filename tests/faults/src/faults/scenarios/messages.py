@@ -1,4 +1,4 @@
-"""Messages that come twice, out of order, broken, too large, too slowly, or before anybody knows their type."""
+"""Messages that are repeated, out of order, broken, too large, slow, or of a type that is still unknown."""
 
 import json
 import re
@@ -13,18 +13,18 @@ from chassis.testing import eventually
 from envelope import MAX_MESSAGE_BYTES, new_event_id
 from faults.judging import recorder
 from faults.judging.checker import Violation
-from faults.judging.history import Command
-from faults.judging.results import Outcome
+from faults.judging.history import SubmittedCommand
+from faults.judging.results import ScenarioOutcome
 from faults.playing.recovery import told
 from faults.playing.scenario import scenario
-from faults.playing.world import World
-from faults.strange_input.door import Door, draw, multiply
-from faults.surroundings.processes import Worker
+from faults.playing.world import FaultHarness
+from faults.strange_input.door import RecordingService, draw, multiply
+from faults.surroundings.processes import WorkerProcess
 from faults.workload import backlog, commands
-from faults.workload.sender import Sending
+from faults.workload.sender import EncodedCommand
 
 
-def logged(world: World, *events: str) -> int:
+def logged(world: FaultHarness, *events: str) -> int:
     """Lines that tell of one of these events, over all workers, so far."""
     counts = recorder.log_events([line for worker in world.workers for line in worker.log_lines()])
     return sum(counts.get(event, 0) for event in events)
@@ -36,7 +36,7 @@ def logged(world: World, *events: str) -> int:
     faults=("duplicate",),
     fast=True,
 )
-async def duplicates_and_reordering(world: World) -> None:
+async def duplicates_and_reordering(world: FaultHarness) -> None:
     number = world.count(2000, fast=150)
     for _ in range(2):
         await world.worker()
@@ -49,7 +49,7 @@ async def duplicates_and_reordering(world: World) -> None:
     )
 
 
-def changed(sending: Sending, change: Callable[[dict[str, Any]], None]) -> bytes:
+def changed(sending: EncodedCommand, change: Callable[[dict[str, Any]], None]) -> bytes:
     document = json.loads(sending.body)
     change(document)
     return json.dumps(document).encode()
@@ -72,10 +72,10 @@ def without_keyword(document: dict[str, Any]) -> None:
     faults=("poison",),
     fast=True,
 )
-async def poison_of_every_kind(world: World) -> None:
+async def poison_of_every_kind(world: FaultHarness) -> None:
     each = world.count(10, fast=3)
     await world.worker()
-    poison: list[Command] = []
+    poison: list[SubmittedCommand] = []
     for _ in range(each):
         fresh = world.sending("ok never")
         cut, typed = fresh.body[: world.rng.randrange(1, len(fresh.body))], fresh.type
@@ -87,8 +87,8 @@ async def poison_of_every_kind(world: World) -> None:
             await world.submit_body(changed(wrong, without_keyword), expect="invalid_payload"),
         ]
         # Nobody reads an identity out of what is too large: its dead letter does.
-        told = Command(recorder.identity_of(large), commands.RESEARCH, expect="too_large")
-        await world.send(Sending(told, large))
+        told = SubmittedCommand(recorder.identity_of(large), commands.RESEARCH, expect="too_large")
+        await world.send(EncodedCommand(told, large))
         poison += [told, *await world.submit({"ok": 20, "refuse": 1})]
     dead = [command for command in poison if command.expect != "effect"]
     letters = await world.take_letters(*dead)
@@ -102,9 +102,9 @@ async def poison_of_every_kind(world: World) -> None:
     faults=("unknown type",),
     fast=True,
 )
-async def new_type_at_an_old_service(world: World) -> None:
+async def new_type_at_an_old_service(world: FaultHarness) -> None:
     old = await world.worker()
-    ahead: list[Command] = []
+    ahead: list[SubmittedCommand] = []
     for number in range(world.count(20, fast=4)):
         sending = world.sending(f"ok ahead {number}")
         body = changed(sending, renamed("research.requested.v2"))
@@ -129,7 +129,7 @@ async def new_type_at_an_old_service(world: World) -> None:
     faults=("attempt failed",),
     fast=True,
 )
-async def transient_failures(world: World) -> None:
+async def transient_failures(world: FaultHarness) -> None:
     for _ in range(2):
         await world.worker()
     always = world.count(5, fast=1)
@@ -152,7 +152,7 @@ _CONSUMER_TIMEOUT_MS = 4_000
     faults=("consumer timed out",),
     own_nodes=True,
 )
-async def handler_longer_than_the_consumer_timeout(world: World) -> None:
+async def handler_longer_than_the_consumer_timeout(world: FaultHarness) -> None:
     broker = world.servers.broker
     assert broker is not None
     # The broker looks once a minute, and allows half an hour; here it looks every half second.
@@ -179,7 +179,7 @@ _TIMED_OUT: Final = re.compile(
 )
 
 
-def timeouts(world: World, log: Path) -> int:
+def timeouts(world: FaultHarness, log: Path) -> int:
     """RabbitMQ up to 4.2 closes the channel and logs why; from 4.3 on it cancels the consumer, and tells nobody else."""
     closed = len(_TIMED_OUT.findall(log.read_text(errors="replace")))
     return closed or sum(len(list(told(worker, "consumer_lost"))) for worker in world.workers)
@@ -190,7 +190,7 @@ def timeouts(world: World, log: Path) -> int:
     "100,000 messages wait for a consumer that takes ten a second, beside another queue that is in use",
     faults=("backlog",),
 )
-async def slow_consumer_with_a_long_backlog(world: World) -> Outcome:
+async def slow_consumer_with_a_long_backlog(world: FaultHarness) -> ScenarioOutcome:
     waiting = world.count(100_000, fast=5_000)
     await pile_up(world, waiting)
     # Takes what it has prefetched, waits for a batch that never fills, and so does ten a second.
@@ -219,7 +219,7 @@ async def slow_consumer_with_a_long_backlog(world: World) -> Outcome:
         violations.append(Violation(1, f"{waiting} came in, {done} are done and {left} wait"))
     rounds = world.count(12, fast=3) * 50
     lost = waiting + rounds - left - done - await effects_of(world, quick, 0)
-    return Outcome(
+    return ScenarioOutcome(
         submitted=waiting + rounds,
         effects=waiting + rounds - left - lost,
         dead_letters=0,
@@ -235,19 +235,19 @@ _GROWTH_MB = 30
 _PROMPT_SECONDS = 5.0
 
 
-async def pile_up(world: World, count: int) -> None:
+async def pile_up(world: FaultHarness, count: int) -> None:
     """Publishes so many commands, without telling the history of each."""
     document = json.loads(world.sending("ok backlog", queue=commands.ORCHESTRATOR).body)
     bodies = (json.dumps(document | {"event_id": str(new_event_id())}).encode() for _ in range(count))
     await backlog.fill(world.rabbitmq_url, commands.ORCHESTRATOR, bodies)
 
 
-async def effects_of(world: World, worker: Worker, at_least: int) -> int:
+async def effects_of(world: FaultHarness, worker: WorkerProcess, at_least: int) -> int:
     found: int = await world.database.fetchval("select count(*) from effects where worker = $1", worker.name)
     return found if found >= at_least else 0
 
 
-def memory(worker: Worker) -> int:
+def memory(worker: WorkerProcess) -> int:
     """Resident memory in MB."""
     status = Path(f"/proc/{worker.pid}/status").read_text()
     line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
@@ -262,10 +262,10 @@ def memory(worker: Worker) -> int:
     "bytes, broken JSON, wrong fields, hostile headers and megabytes, straight into all six queues",
     faults=("strange message",),
 )
-async def thousands_of_strange_messages(world: World) -> Outcome:
+async def thousands_of_strange_messages(world: FaultHarness) -> ScenarioOutcome:
     drawn = draw(400, number=world.rng.randrange(1_000_000))
     messages = multiply(drawn, world.count(3_000, fast=300), number=world.rng.randrange(1_000_000))
-    async with Door.open(
+    async with RecordingService.open(
         world.rabbitmq_url, world.database_url, owner_url=world.servers.owner_url(world.database_url)
     ) as door:
         wrong = await door.judge(messages)
@@ -275,7 +275,7 @@ async def thousands_of_strange_messages(world: World) -> Outcome:
     violations += [Violation(0, f"{part}: {problem}") for part, problem in problems.items()]
     outcomes = sum(message.outcomes for message in messages)
     done = sum(1 for message in messages if message.event_id and effects[message.event_id])
-    return Outcome(
+    return ScenarioOutcome(
         submitted=sum(message.copies for message in messages),
         effects=done,
         dead_letters=outcomes - done,

@@ -19,8 +19,8 @@ from faults.playing.recovery import (
     workers,
 )
 from faults.playing.scenario import REGISTRY, Scenario, scenario
-from faults.playing.world import World
-from faults.surroundings.processes import Worker
+from faults.playing.world import FaultHarness
+from faults.surroundings.processes import WorkerProcess
 from messaging.broker.publisher import CONFIRM_SECONDS
 
 _HOLE_SECONDS: Final = 90.0
@@ -30,7 +30,7 @@ _SLACK_SECONDS: Final = 5.0
 _STORM_SECONDS: Final = 12
 
 
-async def broker_black_hole(towards: Sequence[Direction], world: World) -> None:
+async def broker_black_hole(towards: Sequence[Direction], world: FaultHarness) -> None:
     proxy, url = await world.proxy("broker")
     worker = await world.worker(rabbitmq_url=url)
     async with world.load(20):
@@ -52,12 +52,12 @@ async def broker_black_hole(towards: Sequence[Direction], world: World) -> None:
     await world.submit(50)
 
 
-def gives_up(worker: Worker) -> bool:
+def gives_up(worker: WorkerProcess) -> bool:
     """Whether it has left a connection: no confirm came, or no answer to what its pulse asked; whichever was sooner."""
     return any(any(told(worker, event)) for event in ("publish_not_confirmed", "broker_silent"))
 
 
-async def database_black_hole(towards: Sequence[Direction], world: World) -> None:
+async def database_black_hole(towards: Sequence[Direction], world: FaultHarness) -> None:
     proxy, url = await world.proxy("database")
     worker = await world.worker(database_url=url)
     async with world.load(20):
@@ -74,7 +74,7 @@ async def database_black_hole(towards: Sequence[Direction], world: World) -> Non
     await world.submit(50)
 
 
-async def stays_responsive(worker: Worker, seconds: float) -> None:
+async def stays_responsive(worker: WorkerProcess, seconds: float) -> None:
     """Its HTTP side answers all the while: nothing waits inside the event loop."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
@@ -104,7 +104,7 @@ for _where, (_play, _towards) in _HOLES.items():
     "a firewall between the worker and both servers drops what it forgot, then answers with resets",
     faults=("proxy.lost", "proxy.reset"),
 )
-async def forgotten_connections(world: World) -> None:
+async def forgotten_connections(world: FaultHarness) -> None:
     proxies, _ = await behind_proxies(world)
     async with world.load(100):
         await under_way(world, 100)
@@ -122,7 +122,7 @@ async def forgotten_connections(world: World) -> None:
     "everything between the workers and both servers takes 40 ms longer, give or take 30",
     faults=("proxy.delayed",),
 )
-async def delay_and_jitter(world: World) -> None:
+async def delay_and_jitter(world: FaultHarness) -> None:
     proxies, started = await behind_proxies(world, 2)
     for proxy in proxies:
         proxy.delay(0.04, jitter=0.03)
@@ -138,7 +138,7 @@ async def delay_and_jitter(world: World) -> None:
     faults=("proxy.reset",),
     fast=True,
 )
-async def reset_storm(world: World) -> None:
+async def reset_storm(world: FaultHarness) -> None:
     proxies, _ = await behind_proxies(world, 2)
     until = time.monotonic() + world.count(_STORM_SECONDS, fast=3)
     async with world.load(100, {"ok": 20, "fail:1": 1}):
@@ -151,7 +151,7 @@ async def reset_storm(world: World) -> None:
     await eventually(lambda: one_consumer_each(world, 2))
 
 
-async def one_consumer_each(world: World, count: int) -> bool:
+async def one_consumer_each(world: FaultHarness, count: int) -> bool:
     found = await consumers(world)
     world.history.note("consumers", found=found)
     return found == count
@@ -162,7 +162,7 @@ async def one_consumer_each(world: World, count: int) -> bool:
     "in the place of the broker stands a load balancer without a living one: it takes connections and closes them",
     faults=("proxy.closed",),
 )
-async def accepted_and_closed(world: World) -> None:
+async def accepted_and_closed(world: FaultHarness) -> None:
     proxy, url = await world.proxy("broker")
     (running,) = await workers(world, 1, rabbitmq_url=url)
     async with world.load(100):
@@ -184,7 +184,7 @@ async def accepted_and_closed(world: World) -> None:
     "connections break off in the middle of a frame, each after a random number of bytes",
     faults=("proxy.cut_after",),
 )
-async def cut_after_bytes(world: World) -> None:
+async def cut_after_bytes(world: FaultHarness) -> None:
     proxies, _ = await behind_proxies(world, 2)
     until = time.monotonic() + _STORM_SECONDS
     async with world.load(100, {"ok": 20, "fail:1": 1}):
@@ -197,7 +197,9 @@ async def cut_after_bytes(world: World) -> None:
     await back_in_time(world)
 
 
-async def behind_proxies(world: World, count: int = 1) -> tuple[tuple[TcpProxy, TcpProxy], list[Worker]]:
+async def behind_proxies(
+    world: FaultHarness, count: int = 1
+) -> tuple[tuple[TcpProxy, TcpProxy], list[WorkerProcess]]:
     """Workers that reach both servers through proxies only; the proxies are to broker and database."""
     to_broker, rabbitmq_url = await world.proxy("broker")
     to_database, database_url = await world.proxy("database")

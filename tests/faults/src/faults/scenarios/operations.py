@@ -13,11 +13,11 @@ import httpx
 from brandctl.local import ports
 from chassis.testing import eventually
 from faults.judging.checker import Violation
-from faults.judging.results import Outcome
+from faults.judging.results import ScenarioOutcome
 from faults.playing.scenario import scenario
-from faults.playing.world import World
+from faults.playing.world import FaultHarness
 from faults.surroundings import processes
-from faults.surroundings.processes import Worker
+from faults.surroundings.processes import WorkerProcess
 
 _KEY: Final = "a-key-for-tests-only"
 _LETTERS: Final = "/v1/dead-letters"
@@ -29,7 +29,7 @@ _DONE: Final = (httpx.codes.ACCEPTED, httpx.codes.OK)
 _MIX: Final = {"ok": 60, "slow:0.2": 1}
 
 
-def demand_that_nobody_was_blamed(world: World) -> None:
+def demand_that_nobody_was_blamed(world: FaultHarness) -> None:
     world.demand(
         "no attempt failed",
         lambda seen: (
@@ -42,7 +42,7 @@ def demand_that_nobody_was_blamed(world: World) -> None:
     world.demand("nothing was tried again", lambda seen: all(change.attempt == 1 for change in seen.outbox))
 
 
-async def deploy_over(world: World, old: Worker) -> None:
+async def deploy_over(world: FaultHarness, old: WorkerProcess) -> None:
     code = await old.terminate()
     assert code == 0, f"{old.name} ended with code {code}"
     assert not old.would_not_stop
@@ -55,7 +55,7 @@ async def deploy_over(world: World, old: Worker) -> None:
     faults=("SIGTERM",),
     fast=True,
 )
-async def sigterm_under_load(world: World) -> None:
+async def sigterm_under_load(world: FaultHarness) -> None:
     demand_that_nobody_was_blamed(world)
     async with world.load(100, _MIX):
         for number in range(world.count(5, fast=2)):
@@ -70,7 +70,7 @@ async def sigterm_under_load(world: World) -> None:
     "three replicas are replaced one after another while messages come in",
     faults=("SIGTERM",),
 )
-async def rolling_restart(world: World) -> None:
+async def rolling_restart(world: FaultHarness) -> None:
     demand_that_nobody_was_blamed(world)
     replicas = [await world.worker() for _ in range(3)]
     async with world.load(150, _MIX):
@@ -81,7 +81,7 @@ async def rolling_restart(world: World) -> None:
             await eventually(partial(has_worked, world, new))
 
 
-async def has_worked(world: World, worker: Worker) -> bool:
+async def has_worked(world: FaultHarness, worker: WorkerProcess) -> bool:
     query = "select count(*) from effects where worker = $1"
     done: int = await world.database.fetchval(query, worker.name)
     return done >= world.count(50, fast=20)
@@ -91,7 +91,7 @@ async def has_worked(world: World, worker: Worker) -> bool:
 
 
 @asynccontextmanager
-async def monitored(world: World) -> AsyncIterator[httpx.AsyncClient]:
+async def monitored(world: FaultHarness) -> AsyncIterator[httpx.AsyncClient]:
     """The real monitor on this world's broker, and its API."""
     environment = {
         "RABBITMQ_URL": world.rabbitmq_url,
@@ -120,7 +120,7 @@ async def letters(api: httpx.AsyncClient, state: str) -> list[dict[str, Any]]:
     return items
 
 
-async def dead_of_impatience(world: World, api: httpx.AsyncClient, count: int) -> list[dict[str, Any]]:
+async def dead_of_impatience(world: FaultHarness, api: httpx.AsyncClient, count: int) -> list[dict[str, Any]]:
     """So many dead letters of a worker whose deadline is too short, which is then replaced."""
     hasty = await world.worker(handler="single", handler_timeout=0.2, concurrency=20)
     await world.submit({"slow:0.6": count})
@@ -137,8 +137,8 @@ async def dead_of_impatience(world: World, api: httpx.AsyncClient, count: int) -
 
 
 async def judged(
-    world: World, api: httpx.AsyncClient, discarded: set[str], fired: int, wrong: Sequence[str]
-) -> Outcome:
+    world: FaultHarness, api: httpx.AsyncClient, discarded: set[str], fired: int, wrong: Sequence[str]
+) -> ScenarioOutcome:
     """Waits until every replay has ended; then each dead letter has one effect, or none and was discarded."""
     started = time.monotonic()
 
@@ -162,7 +162,7 @@ async def judged(
     duplicated = sum(times - 1 for times in effects.values())
     if lost or duplicated:
         violations.append(Violation(1, f"{len(lost)} have no outcome, {duplicated} effects are one too many"))
-    return Outcome(
+    return ScenarioOutcome(
         submitted=len(commands),
         effects=effects.total(),
         dead_letters=len(closed),
@@ -179,7 +179,7 @@ async def judged(
     "every dead letter is replayed by several operators at the same time, one by one and all together",
     faults=("replay",),
 )
-async def replay_clicked_twice(world: World) -> Outcome:
+async def replay_clicked_twice(world: FaultHarness) -> ScenarioOutcome:
     count = world.count(60, fast=10)
     async with monitored(world) as api:
         dead = await dead_of_impatience(world, api, count)
@@ -204,7 +204,7 @@ async def replay_clicked_twice(world: World) -> Outcome:
     "every dead letter is replayed and discarded at the same moment",
     faults=("race",),
 )
-async def replay_and_discard_race(world: World) -> Outcome:
+async def replay_and_discard_race(world: FaultHarness) -> ScenarioOutcome:
     count = world.count(60, fast=10)
     async with monitored(world) as api:
         dead = await dead_of_impatience(world, api, count)

@@ -1,4 +1,4 @@
-"""Faults at random, under load: what nobody thought of putting into a scenario, mostly two or three at a time.
+"""Random faults under load: combinations beyond the scenarios, mostly two or three at a time.
 
 Three lanes break things side by side: the workers, the way to the broker with the broker itself, and the same for the
 database. What happens in a lane, and how long it lasts, comes from the seed alone; how the lanes meet, from the machine.
@@ -16,9 +16,9 @@ from typing import Final
 from chassis.testing import Direction, TcpProxy
 from faults.playing.recovery import COMMITTED, back_in_time, under_way
 from faults.playing.scenario import Scenario
-from faults.playing.world import World
-from faults.surroundings.nodes import Postgres, RabbitMq, Resource
-from faults.surroundings.processes import Worker
+from faults.playing.world import FaultHarness
+from faults.surroundings.nodes import PostgresServer, RabbitMqServer, Resource
+from faults.surroundings.processes import WorkerProcess
 
 _REPLICAS: Final = 3
 _PER_SECOND: Final = 60.0
@@ -32,16 +32,16 @@ _PATIENCE_SECONDS: Final = 45.0
 
 
 @dataclass
-class Ground:
-    """All that there is to break."""
+class FaultTargets:
+    """Everything that random faults can break."""
 
-    world: World
-    broker: RabbitMq
-    database: Postgres
+    world: FaultHarness
+    broker: RabbitMqServer
+    database: PostgresServer
     to_broker: TcpProxy
     to_database: TcpProxy
     settings: dict[str, str]
-    replicas: list[Worker] = field(default_factory=list)
+    replicas: list[WorkerProcess] = field(default_factory=list)
 
     @asynccontextmanager
     async def kept_up(self) -> AsyncIterator[None]:
@@ -65,19 +65,19 @@ class Ground:
             self.replicas.remove(worker)
 
 
-Break = Callable[[Ground, random.Random, float], Awaitable[None]]
+Break = Callable[[FaultTargets, random.Random, float], Awaitable[None]]
 """Breaks something for so many seconds and puts it right again."""
 
 
 # -- workers -----------------------------------------------------------------------------------------------------------
 
 
-async def _kill_worker(ground: Ground, rng: random.Random, _: float) -> None:
+async def _kill_worker(ground: FaultTargets, rng: random.Random, _: float) -> None:
     if ground.replicas:
         await rng.choice(ground.replicas).kill()
 
 
-async def _stop_worker(ground: Ground, rng: random.Random, seconds: float) -> None:
+async def _stop_worker(ground: FaultTargets, rng: random.Random, seconds: float) -> None:
     if ground.replicas:
         worker = rng.choice(ground.replicas)
         if worker.running:
@@ -86,7 +86,7 @@ async def _stop_worker(ground: Ground, rng: random.Random, seconds: float) -> No
             worker.resume()
 
 
-async def _terminate_worker(ground: Ground, rng: random.Random, _: float) -> None:
+async def _terminate_worker(ground: FaultTargets, rng: random.Random, _: float) -> None:
     if ground.replicas:
         worker = rng.choice(ground.replicas)
         if worker.running:
@@ -133,12 +133,16 @@ async def _lose_commit(proxy: TcpProxy, _: random.Random, seconds: float) -> Non
 Spoil = Callable[[TcpProxy, random.Random, float], Awaitable[None]]
 
 
-async def _on_the_way_to_broker(spoil: Spoil, ground: Ground, rng: random.Random, seconds: float) -> None:
+async def _on_the_way_to_broker(
+    spoil: Spoil, ground: FaultTargets, rng: random.Random, seconds: float
+) -> None:
     await spoil(ground.to_broker, rng, seconds)
     ground.to_broker.mend()
 
 
-async def _on_the_way_to_database(spoil: Spoil, ground: Ground, rng: random.Random, seconds: float) -> None:
+async def _on_the_way_to_database(
+    spoil: Spoil, ground: FaultTargets, rng: random.Random, seconds: float
+) -> None:
     await spoil(ground.to_database, rng, seconds)
     ground.to_database.mend()
 
@@ -155,43 +159,43 @@ _WAYS: Final[Mapping[str, Spoil]] = {
 # -- nodes -------------------------------------------------------------------------------------------------------------
 
 
-async def _kill_broker(ground: Ground, _: random.Random, seconds: float) -> None:
+async def _kill_broker(ground: FaultTargets, _: random.Random, seconds: float) -> None:
     await ground.broker.kill()
     await asyncio.sleep(seconds)
     await ground.broker.start()
 
 
-async def _restart_broker(ground: Ground, _: random.Random, seconds: float) -> None:
+async def _restart_broker(ground: FaultTargets, _: random.Random, seconds: float) -> None:
     await ground.broker.stop()
     await asyncio.sleep(seconds)
     await ground.broker.start()
 
 
-async def _freeze_broker(ground: Ground, _: random.Random, seconds: float) -> None:
+async def _freeze_broker(ground: FaultTargets, _: random.Random, seconds: float) -> None:
     ground.broker.freeze()
     await asyncio.sleep(2 * seconds)
     ground.broker.thaw()
 
 
-async def _alarm(resource: Resource, ground: Ground, _: random.Random, seconds: float) -> None:
+async def _alarm(resource: Resource, ground: FaultTargets, _: random.Random, seconds: float) -> None:
     await ground.broker.raise_alarm(resource)
     await asyncio.sleep(2 * seconds)
     await ground.broker.clear_alarm(resource)
 
 
-async def _kill_database(ground: Ground, _: random.Random, seconds: float) -> None:
+async def _kill_database(ground: FaultTargets, _: random.Random, seconds: float) -> None:
     await ground.database.kill()
     await asyncio.sleep(seconds)
     await ground.database.start()
 
 
-async def _restart_database(ground: Ground, _: random.Random, seconds: float) -> None:
+async def _restart_database(ground: FaultTargets, _: random.Random, seconds: float) -> None:
     await ground.database.stop()
     await asyncio.sleep(seconds)
     await ground.database.start()
 
 
-async def _demote_database(ground: Ground, _: random.Random, seconds: float) -> None:
+async def _demote_database(ground: FaultTargets, _: random.Random, seconds: float) -> None:
     await ground.database.demote()
     await asyncio.sleep(seconds)
     await ground.database.promote()
@@ -228,7 +232,7 @@ _LANES: Final[Mapping[str, Mapping[str, Break]]] = {
 
 
 def scenario_of(minutes: float) -> Scenario:
-    """The random mode as a scenario that goes on breaking things for so many minutes."""
+    """Makes a scenario of random faults that lasts the given minutes."""
     return Scenario(
         name="random",
         breaks=f"whatever the seed says, for {minutes:g} min",
@@ -239,7 +243,7 @@ def scenario_of(minutes: float) -> Scenario:
     )
 
 
-async def _play(seconds: float, world: World) -> None:
+async def _play(seconds: float, world: FaultHarness) -> None:
     world.patience = _PATIENCE_SECONDS
     ground = await _laid_out(world)
     seed = world.rng.randrange(1 << 32)
@@ -254,18 +258,18 @@ async def _play(seconds: float, world: World) -> None:
         await back_in_time(world, within=2 * _PATIENCE_SECONDS)
 
 
-async def _laid_out(world: World) -> Ground:
+async def _laid_out(world: FaultHarness) -> FaultTargets:
     assert world.servers.broker is not None
     assert world.servers.database is not None
     await world.servers.broker.remember_queues()
     to_broker, rabbitmq_url = await world.proxy("broker")
     to_database, database_url = await world.proxy("database")
     settings = {"rabbitmq_url": rabbitmq_url, "database_url": database_url}
-    return Ground(world, world.servers.broker, world.servers.database, to_broker, to_database, settings)
+    return FaultTargets(world, world.servers.broker, world.servers.database, to_broker, to_database, settings)
 
 
 async def _go_on(
-    ground: Ground, faults: Mapping[str, Break], rng: random.Random, began: float, until: float
+    ground: FaultTargets, faults: Mapping[str, Break], rng: random.Random, began: float, until: float
 ) -> None:
     history = ground.world.history
     while True:

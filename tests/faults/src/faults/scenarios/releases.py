@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from faults.judging.results import Outcome
-from faults.playing.releases import Release, ReleasedStack, why_no_former_release
+from faults.judging.results import ScenarioOutcome
+from faults.playing.releases import InstalledRelease, ReleasedStack, why_no_former_release
 from faults.playing.scenario import scenario
-from faults.playing.world import World
+from faults.playing.world import FaultHarness
 from faults.scenarios.services.pipeline import at_work
 
 _PER_SECOND: Final = 1.0
@@ -21,8 +21,8 @@ _FAULTS: Final = ("upgraded", "put back", "upgraded again")
     budget=600,
     impossible=why_no_former_release,
 )
-async def former_release_upgraded(world: World) -> Outcome:
-    former, present = await Release.former(), await Release.present()
+async def former_release_upgraded(world: FaultHarness) -> ScenarioOutcome:
+    former, present = await InstalledRelease.former(), await InstalledRelease.present()
     back = () if former.events_queue == present.events_queue else ("--events-queue", former.events_queue)
     async with ReleasedStack.released(world, former) as stack:
         async with stack.load(_PER_SECOND):

@@ -15,15 +15,15 @@ from chassis.testing import eventually
 from envelope import DomainMessage, encode, new_event_id
 from envelope.brand import CATALOGUE
 from faults.judging.checker import attempts_made
-from faults.judging.history import Command
-from faults.judging.observation import Observation
+from faults.judging.history import SubmittedCommand
+from faults.judging.observation import RunObservation
 from faults.playing.scenario import scenario
-from faults.playing.world import PROGRAM, World
+from faults.playing.world import PROGRAM, FaultHarness
 from faults.scenarios.operations import deploy_over, has_worked
-from faults.surroundings.processes import Worker
+from faults.surroundings.processes import WorkerProcess
 from faults.workers import next_version
 from faults.workers.next_version import ResearchScheduled
-from faults.workload.sender import Sending
+from faults.workload.sender import EncodedCommand
 from messaging import topology
 from messaging.storage.migrations import migrate
 
@@ -38,7 +38,7 @@ _LANGUAGES: Final = ("de", "en", None)
     faults=("SIGTERM", "migration"),
     fast=True,
 )
-async def rolling_upgrade_and_roll_back(world: World) -> None:
+async def rolling_upgrade_and_roll_back(world: FaultHarness) -> None:
     demand_ordinary_attempts(world)
     client = NewerClient(world)
     number = world.count(3, fast=2)
@@ -69,8 +69,8 @@ async def rolling_upgrade_and_roll_back(world: World) -> None:
     )
 
 
-def demand_ordinary_attempts(world: World) -> None:
-    def met(seen: Observation) -> bool:
+def demand_ordinary_attempts(world: FaultHarness) -> None:
+    def met(seen: RunObservation) -> bool:
         made = attempts_made(seen)
         return all(made[each] == world.history.commands[each].attempts for each in world.history.accepted)
 
@@ -81,7 +81,7 @@ def demand_ordinary_attempts(world: World) -> None:
     )
 
 
-def left_over_was_sent(seen: Observation) -> bool:
+def left_over_was_sent(seen: RunObservation) -> bool:
     written = {
         change.row for change in seen.outbox if change.kind == "insert" and change.worker.startswith("next")
     }
@@ -95,10 +95,10 @@ def left_over_was_sent(seen: Observation) -> bool:
 
 
 async def replaced(
-    world: World, replicas: Sequence[Worker], name: str, program: str = PROGRAM
-) -> list[Worker]:
+    world: FaultHarness, replicas: Sequence[WorkerProcess], name: str, program: str = PROGRAM
+) -> list[WorkerProcess]:
     """One replica after another gives way to one of another version."""
-    successors: list[Worker] = []
+    successors: list[WorkerProcess] = []
     for old in replicas:
         await eventually(partial(has_worked, world, old))
         successors.append(await world.worker(f"{name}-{len(successors) + 1}", program=program))
@@ -106,12 +106,12 @@ async def replaced(
     return successors
 
 
-async def apply_next(world: World) -> list[str]:
+async def apply_next(world: FaultHarness) -> list[str]:
     servers = world.servers
     return await migrate(servers.owner_url(world.database_url), [NEXT], runtime_role=servers.runtime_role)
 
 
-async def migrated(world: World, at_work: Sequence[Worker]) -> None:
+async def migrated(world: FaultHarness, at_work: Sequence[WorkerProcess]) -> None:
     """Tables and topology as the next version wants them, while these go on working and others read for long."""
     async with reading(world, "select 1"):
         async with reading(world, "select count(*) from effects"):
@@ -127,7 +127,7 @@ async def migrated(world: World, at_work: Sequence[Worker]) -> None:
 
 
 @asynccontextmanager
-async def reading(world: World, query: str) -> AsyncIterator[None]:
+async def reading(world: FaultHarness, query: str) -> AsyncIterator[None]:
     """A transaction that sees the database as it was at its start, and stays open."""
     connection = await asyncpg.connect(world.database_url)
     try:
@@ -138,8 +138,10 @@ async def reading(world: World, query: str) -> AsyncIterator[None]:
         await connection.close()
 
 
-async def work_goes_on(world: World, workers: Sequence[Worker], migration: asyncio.Task[list[str]]) -> None:
-    """Waits for more effects of these, none of which may have to wait for the migration."""
+async def work_goes_on(
+    world: FaultHarness, workers: Sequence[WorkerProcess], migration: asyncio.Task[list[str]]
+) -> None:
+    """Waits for more effects, which must not wait for the migration."""
     query, names = "select count(*) from effects where worker = any($1)", [worker.name for worker in workers]
     enough = await world.database.fetchval(query, names) + world.count(100, fast=30)
 
@@ -154,17 +156,17 @@ async def work_goes_on(world: World, workers: Sequence[Worker], migration: async
 
 
 class NewerClient:
-    """Sends what only the next version knows: fields at any time, the new type when told to."""
+    """Sends messages of the next version: new fields at any time, the new type on request."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: FaultHarness) -> None:
         self._world = world
         self._languages: dict[str, str | None] = {}
-        self._sent: dict[str, Sending] = {}
+        self._sent: dict[str, EncodedCommand] = {}
         self._scheduled: list[str] = []
-        self.requests: dict[str, Command] = {}
+        self.requests: dict[str, SubmittedCommand] = {}
         """Commands that the new type leaves for later."""
 
-    def changed(self, sending: Sending) -> Sending:
+    def changed(self, sending: EncodedCommand) -> EncodedCommand:
         """The same command with fields that are new in the envelope and in the payload."""
         language = self._world.rng.choice(_LANGUAGES)
         self._languages[sending.command.id] = language
@@ -182,7 +184,7 @@ class NewerClient:
         await self._world.send(*(self._sent[each] for each in self._world.rng.sample(known, count)))
 
     async def schedule(self, count: int, *, within: float) -> None:
-        """Sends so many of the new type, each of which leaves a request for later, within so many seconds."""
+        """Sends messages of the new type; each leaves a request for later, within the given seconds."""
         for each in range(count):
             sending, request = self._scheduling(f"ok scheduled {each}", self._world.rng.uniform(1, within))
             self._scheduled.append(sending.command.id)
@@ -215,7 +217,7 @@ class NewerClient:
             != (self._languages[row["command"]] if row["worker"].startswith("next") else None)
         }
 
-    def _scheduling(self, keyword: str, in_seconds: float) -> tuple[Sending, Command]:
+    def _scheduling(self, keyword: str, in_seconds: float) -> tuple[EncodedCommand, SubmittedCommand]:
         usual = self._world.sending(keyword)
         command = usual.command
         request = replace(command, id=str(new_event_id()))

@@ -7,6 +7,6 @@ that jumps. The same seed gives the same schedule, so a failing seed is the bug 
     python -m faults.simulation --seed 4711 --schedules 1 --trace
 """
 
-from faults.simulation.runs import Failure, Summary, fingerprint, run, simulate
+from faults.simulation.runs import RunSummary, ScheduleFailure, fingerprint, run, simulate
 
-__all__ = ["Failure", "Summary", "fingerprint", "run", "simulate"]
+__all__ = ["RunSummary", "ScheduleFailure", "fingerprint", "run", "simulate"]

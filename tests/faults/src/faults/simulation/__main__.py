@@ -31,7 +31,7 @@ def main() -> int:
             arguments.seed, arguments.schedules, mutation=arguments.mutation, stop_at_failure=True
         )
     else:
-        summary = runs.simulate(arguments.seed, arguments.schedules, arguments.jobs, tell=_Progress().tell)
+        summary = runs.simulate(arguments.seed, arguments.schedules, arguments.jobs, tell=_RunProgress().tell)
     _report(summary)
     if summary.failures:
         easiest = summary.failures[0]
@@ -41,12 +41,12 @@ def main() -> int:
     return 1 if summary.failures else 0
 
 
-class _Progress:
+class _RunProgress:
     def __init__(self) -> None:
         self._next = time.monotonic() + _TELL_SECONDS
         self._told = 0
 
-    def tell(self, summary: runs.Summary) -> None:
+    def tell(self, summary: runs.RunSummary) -> None:
         for failure in summary.failures[self._told :]:
             print(f"seed {failure.seed} failed: {failure.violations[0][0]}", flush=True)
         self._told = len(summary.failures)
@@ -58,7 +58,7 @@ class _Progress:
             )
 
 
-def _report(summary: runs.Summary) -> None:
+def _report(summary: runs.RunSummary) -> None:
     print(
         f"{summary.schedules:,} schedules in {summary.seconds:.1f} s ({summary.per_minute:,.0f}/min), "
         f"{summary.virtual_seconds / 3600:,.1f} virtual hours, {len(summary.failures)} failed"

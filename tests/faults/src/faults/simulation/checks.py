@@ -1,12 +1,12 @@
-"""What must hold of every schedule, seen from outside of the code under test."""
+"""Invariants of every schedule, checked from outside the code under test."""
 
 from typing import Any, Final
 from uuid import UUID
 
 from envelope.brand import EVENTS
 from faults.simulation.broker.server import EVENT_QUEUES
-from faults.simulation.plan import Command, Fault, Kind
-from faults.simulation.surroundings import Surroundings
+from faults.simulation.plan import CommandKind, PlannedCommand, PlannedFault
+from faults.simulation.surroundings import SimulatedServers
 from messaging import headers as header
 from messaging.storage.crashes import MAX_RETURNS, MAX_STARTS
 from messaging.storage.outbox import OutboxRow
@@ -17,10 +17,10 @@ _SURROUNDINGS: Final = {"HandlerTimeout", "DeadlockDetectedError"}
 """Failures that can befall a message which is not to blame: it waited too long, or lost every time."""
 
 
-class Checks:
+class ScheduleChecks:
     """Collects violations of one schedule."""
 
-    def __init__(self, schedule: Surroundings) -> None:
+    def __init__(self, schedule: SimulatedServers) -> None:
         self._schedule = schedule
         self.found: list[tuple[str, str]] = []
         """Name of the invariant, and what contradicts it."""
@@ -33,7 +33,7 @@ class Checks:
 
     # -- while it runs -----------------------------------------------------------------------------------------------
 
-    def attempted(self, command: Command, attempt: int) -> None:
+    def attempted(self, command: PlannedCommand, attempt: int) -> None:
         if attempt > (self._schedule.plan.policy.max_attempts or attempt):
             self.violated("attempts", f"{command} is in attempt {attempt}")
 
@@ -71,14 +71,14 @@ class Checks:
     def _death(self, row: OutboxRow) -> None:
         command = self._schedule.by_body[row.body]
         if row.headers["failure-reason"] == "crashed_consumer":
-            if command.kind is not Kind.CRASHING and command.blame < MAX_STARTS:
+            if command.kind is not CommandKind.CRASHING and command.blame < MAX_STARTS:
                 self.violated(
                     "innocent", f"{command} dies for {command.blame} crashes of processes that worked on it"
                 )
         else:
             self._blameless(command, str(row.headers["failure-type"]))
 
-    def _blameless(self, command: Command, failure: str) -> None:
+    def _blameless(self, command: PlannedCommand, failure: str) -> None:
         if command.kind.innocent and failure not in _SURROUNDINGS:
             self.violated("innocent", f"{command} is charged with {failure}")
         if failure == "DatabaseUnavailableError":
@@ -114,7 +114,7 @@ class Checks:
         self._sent()
         self._left_over()
 
-    def _outcome(self, command: Command, effects: int, dead: bool) -> None:
+    def _outcome(self, command: PlannedCommand, effects: int, dead: bool) -> None:
         if effects > 1:
             self.violated("duplicated", f"{command} took effect {effects} times")
         if effects and dead:
@@ -135,7 +135,14 @@ class Checks:
     def _excused(self) -> bool:
         fired = self._schedule.here
         return bool(
-            fired & {Fault.SILENCE, Fault.FREEZE, Fault.DEADLOCK, Fault.LOST, Fault.PARTITION}
+            fired
+            & {
+                PlannedFault.SILENCE,
+                PlannedFault.FREEZE,
+                PlannedFault.DEADLOCK,
+                PlannedFault.LOST,
+                PlannedFault.PARTITION,
+            }
             or self._schedule.kills >= MAX_STARTS
         )
 

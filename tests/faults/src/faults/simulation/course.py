@@ -5,8 +5,8 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from envelope import DomainMessage, Payload
-from faults.simulation.loop import Lives, VirtualLoop
-from faults.simulation.plan import Command, Fault, Plan
+from faults.simulation.loop import LoopProcess, VirtualLoop
+from faults.simulation.plan import PlannedCommand, PlannedFault, SchedulePlan
 from messaging.flow.transactions import Transaction
 from messaging.storage.outbox import OutboxRow
 
@@ -14,8 +14,8 @@ Trace = list[tuple[float, str, tuple[str, ...]]]
 """(virtual time, process, what)"""
 
 
-class Replica(Lives, Protocol):
-    """A process, as those see it that it is connected to."""
+class ConnectedProcess(LoopProcess, Protocol):
+    """A process as the broker and the database see it."""
 
     name: str
     replica: int
@@ -27,12 +27,12 @@ class Replica(Lives, Protocol):
     def channel_lost(self, channel: object) -> None: ...
 
 
-class Judge(Protocol):
-    """Who is told what happens, and says what must not; see `checks.Checks`."""
+class ScheduleObserver(Protocol):
+    """Gets all events and reports violations; see `checks.ScheduleChecks`."""
 
     def violated(self, invariant: str, detail: str) -> None: ...
 
-    def attempted(self, command: Command, attempt: int) -> None: ...
+    def attempted(self, command: PlannedCommand, attempt: int) -> None: ...
 
     def row_written(self, row: OutboxRow) -> None: ...
 
@@ -41,22 +41,22 @@ class Judge(Protocol):
     def came_back(self, body: bytes, attempt: int) -> None: ...
 
 
-class Course(Protocol):
-    """What is going on, and what is to happen next; see `schedule.Schedule`."""
+class ScheduleCourse(Protocol):
+    """The state of a schedule and its next events; see `schedule.SimulatedSchedule`."""
 
-    plan: Plan
+    plan: SchedulePlan
     loop: VirtualLoop
     trace: Trace | None
     trouble: float
     nacks: bool
     mandatory_ignored: bool
-    here: set[Fault]
+    here: set[PlannedFault]
     kills: int
-    commands: dict[UUID, Command]
-    by_body: dict[bytes, Command]
+    commands: dict[UUID, PlannedCommand]
+    by_body: dict[bytes, PlannedCommand]
 
     @property
-    def checks(self) -> Judge: ...
+    def checks(self) -> ScheduleObserver: ...
 
     def random(self) -> float: ...
 
@@ -68,7 +68,7 @@ class Course(Protocol):
 
     def new_id(self) -> UUID: ...
 
-    def note(self, process: Replica | None, *what: object) -> None: ...
+    def note(self, process: ConnectedProcess | None, *what: object) -> None: ...
 
     def name_of(self, body: bytes) -> str: ...
 
@@ -76,10 +76,12 @@ class Course(Protocol):
         self, tx: Transaction, payload: Payload, caused_by: DomainMessage[Any], *, delayed: bool
     ) -> None: ...
 
-    def strike(self, process: Replica, where: str, faults: tuple[Fault, ...]) -> Fault | None: ...
+    def strike(
+        self, process: ConnectedProcess, where: str, faults: tuple[PlannedFault, ...]
+    ) -> PlannedFault | None: ...
 
-    def count(self, fault: Fault) -> None: ...
+    def count(self, fault: PlannedFault) -> None: ...
 
-    def kill(self, process: Replica) -> None: ...
+    def kill(self, process: ConnectedProcess) -> None: ...
 
-    def ended(self, process: Replica) -> None: ...
+    def ended(self, process: ConnectedProcess) -> None: ...

@@ -22,20 +22,20 @@ class StuckError(Exception):
     """Nothing is left that could happen, or the same happens for ever."""
 
 
-class Lives(Protocol):
-    """What the loop must know of a process."""
+class LoopProcess(Protocol):
+    """The parts of a process that the loop needs."""
 
     alive: bool
     clock: timedelta
     frozen: bool
-    held: "list[Handle]"
+    held: "list[CallbackHandle]"
     tasks: "list[VirtualTask]"
 
 
-PROCESS: Final[ContextVar[Lives | None]] = ContextVar("process", default=None)
+PROCESS: Final[ContextVar[LoopProcess | None]] = ContextVar("process", default=None)
 
 
-class Handle:
+class CallbackHandle:
     """A callback to be run once."""
 
     __slots__ = ("args", "callback", "context", "dropped")
@@ -78,10 +78,10 @@ class VirtualLoop(_Base):  # type: ignore[misc]  # as above
         self.errors: list[str] = []
         self._random = random.random
         self._shuffled = shuffled
-        self._ready: deque[Handle] = deque()
-        self._timers: list[tuple[float, int, Handle | asyncio.Future[None]]] = []
+        self._ready: deque[CallbackHandle] = deque()
+        self._timers: list[tuple[float, int, CallbackHandle | asyncio.Future[None]]] = []
         self._numbers = 0
-        self._dead: list[Lives] = []
+        self._dead: list[LoopProcess] = []
 
     # -- what asyncio asks of a loop ---------------------------------------------------------------------------------
 
@@ -99,20 +99,20 @@ class VirtualLoop(_Base):  # type: ignore[misc]  # as above
 
     def call_soon(
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
-    ) -> Handle:
-        handle = Handle(callback, args, copy_context() if context is None else context)
+    ) -> CallbackHandle:
+        handle = CallbackHandle(callback, args, copy_context() if context is None else context)
         self._ready.append(handle)
         return handle
 
     def call_later(
         self, delay: float, callback: Callable[..., object], *args: Any, context: Context | None = None
-    ) -> Handle:
+    ) -> CallbackHandle:
         return self.call_at(self.now + delay, callback, *args, context=context)
 
     def call_at(
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
-    ) -> Handle:
-        handle = Handle(callback, args, copy_context() if context is None else context)
+    ) -> CallbackHandle:
+        handle = CallbackHandle(callback, args, copy_context() if context is None else context)
         self._numbers += 1
         heappush(self._timers, (when, self._numbers, handle))
         return handle
@@ -145,12 +145,12 @@ class VirtualLoop(_Base):  # type: ignore[misc]  # as above
         heappush(self._timers, (self.now + seconds, self._numbers, future))
         return future
 
-    def thaw(self, process: Lives) -> None:
+    def thaw(self, process: LoopProcess) -> None:
         process.frozen = False
         self._ready.extend(process.held)
         process.held = []
 
-    def bury(self, process: Lives) -> None:
+    def bury(self, process: LoopProcess) -> None:
         """Takes a dead process's tasks apart, once the callback that is running now has ended."""
         self._dead.append(process)
 
@@ -175,7 +175,7 @@ class VirtualLoop(_Base):  # type: ignore[misc]  # as above
             if not self._timers:
                 raise StuckError("everything waits for something that will never happen")
             when, _, due = heappop(self._timers)
-            if isinstance(due, Handle):
+            if isinstance(due, CallbackHandle):
                 if not due.dropped:
                     self.now = max(self.now, when)
                     self._ready.append(due)

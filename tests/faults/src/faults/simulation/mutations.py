@@ -11,8 +11,8 @@ import messaging.storage.inbox
 import messaging.storage.outbox
 from chassis.database.pool import DatabaseUnavailableError
 from faults.simulation.database import tables
-from faults.simulation.database.store import Connection
-from faults.simulation.schedule import Schedule
+from faults.simulation.database.store import SimulatedConnection
+from faults.simulation.schedule import SimulatedSchedule
 from faults.simulation.seams import Replacement
 from messaging.broker import frame_writing
 from messaging.broker.deliveries import Delivery, UnsettledDeliveries
@@ -26,12 +26,14 @@ _settle: Final = QueueRunner._settle
 _try_commit: Final = QueueRunner._try_commit
 
 
-async def _insert_always_fresh(connection: Connection, queue: str, rows: Sequence[InboxRow]) -> set[UUID]:
+async def _insert_always_fresh(
+    connection: SimulatedConnection, queue: str, rows: Sequence[InboxRow]
+) -> set[UUID]:
     await tables.insert_inbox(connection, queue, rows)
     return {row.event_id for row in rows}
 
 
-async def _known_nothing(_: Connection, __: Collection[UUID]) -> set[UUID]:
+async def _known_nothing(_: SimulatedConnection, __: Collection[UUID]) -> set[UUID]:
     return set()
 
 
@@ -56,7 +58,7 @@ async def _settle_together(self: QueueRunner, batch: Sequence[IncomingMessage]) 
     await _settle(self, batch)
 
 
-async def _mark_nothing(_: Connection, __: str, ___: UUID) -> int:
+async def _mark_nothing(_: SimulatedConnection, __: str, ___: UUID) -> int:
     return 0
 
 
@@ -103,8 +105,8 @@ MUTATIONS: Final[dict[str, Callable[[], tuple[Replacement, ...]]]] = {
         (messaging.broker.bulk_publish.BulkPublisher, "wait", _wait_for_nothing),
         (messaging.broker.bulk_publish.BulkPublisher, "outcomes", staticmethod(_all_well)),
     ),
-    "mandatory": lambda: ((Schedule, "mandatory_ignored", True),),
-    "lease_fencing": lambda: ((Schedule, "lease_fencing", False),),
+    "mandatory": lambda: ((SimulatedSchedule, "mandatory_ignored", True),),
+    "lease_fencing": lambda: ((SimulatedSchedule, "lease_fencing", False),),
     "batch_redo": lambda: ((QueueRunner, "_settle", _settle_together),),
     "crash_markers": lambda: ((messaging.storage.crashes, "mark", _mark_nothing),),
     "ack_after_commit": lambda: ((QueueRunner, "_settle", _settle_acknowledged),),

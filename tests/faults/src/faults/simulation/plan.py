@@ -18,7 +18,7 @@ MOST_COMMANDS: Final = 10
 ALWAYS: Final = 1_000
 
 
-class Kind(StrEnum):
+class CommandKind(StrEnum):
     """How a command behaves."""
 
     GOOD = "good"
@@ -43,11 +43,11 @@ class Kind(StrEnum):
     @property
     def innocent(self) -> bool:
         """Whether nothing about it can fail, so that only its surroundings can."""
-        return self in (Kind.GOOD, Kind.DELAYED, Kind.REPLAY)
+        return self in (CommandKind.GOOD, CommandKind.DELAYED, CommandKind.REPLAY)
 
 
-class Fault(StrEnum):
-    """What strikes. Statement faults at a statement of the database, the others anywhere."""
+class PlannedFault(StrEnum):
+    """A fault. Statement faults strike at a database statement, others at any time."""
 
     LOST = "statement lost"
     UNANSWERED = "statement done, reply lost"
@@ -69,8 +69,8 @@ class Fault(StrEnum):
     RESTART = "replica restarted in order"
 
 
-class Counts(StrEnum):
-    """What the broker tells with a redelivered message."""
+class RedeliveryCounts(StrEnum):
+    """Redelivery counts that the broker sends with a message."""
 
     RETURNS = "how often it came back"
     FAILURES = "how often its consumer was lost"
@@ -79,17 +79,25 @@ class Counts(StrEnum):
 
 
 STATEMENT_FAULTS: Final = frozenset(
-    {Fault.LOST, Fault.UNANSWERED, Fault.DEADLOCK, Fault.SILENCE, Fault.CRASH_AFTER}
+    {
+        PlannedFault.LOST,
+        PlannedFault.UNANSWERED,
+        PlannedFault.DEADLOCK,
+        PlannedFault.SILENCE,
+        PlannedFault.CRASH_AFTER,
+    }
 )
-ANYWHERE: Final = tuple(fault for fault in Fault if fault not in STATEMENT_FAULTS and fault is not Fault.NACK)
+ANYWHERE: Final = tuple(
+    fault for fault in PlannedFault if fault not in STATEMENT_FAULTS and fault is not PlannedFault.NACK
+)
 
 
 @dataclass(slots=True, eq=False)
-class Command:
+class PlannedCommand:
     """One command of a schedule and what is known of it from outside."""
 
     number: int
-    kind: Kind
+    kind: CommandKind
     single: bool
     times: int
     """How often it misbehaves before it behaves."""
@@ -112,14 +120,14 @@ class Command:
 
 
 @dataclass(slots=True, eq=False)
-class Plan:
+class SchedulePlan:
     """Everything that is decided before a schedule starts; the rest is decided as it runs."""
 
     replicas: int
     policy: QueuePolicy
-    commands: list[Command]
+    commands: list[PlannedCommand]
     shuffled: bool
-    counts: Counts
+    counts: RedeliveryCounts
     reorder: float
     """Chance that the broker delivers another message than the first."""
     trouble: float
@@ -128,11 +136,11 @@ class Plan:
     """Whether what is away stays away for so long that leases end."""
     budget: int
     """Faults in all."""
-    at_statements: tuple[Fault, ...]
-    at_broker: tuple[Fault, ...]
+    at_statements: tuple[PlannedFault, ...]
+    at_broker: tuple[PlannedFault, ...]
     nacks: bool
     """Whether the broker refuses some publishes."""
-    timed: list[tuple[float, Fault]]
+    timed: list[tuple[float, PlannedFault]]
     heal_at: float
     """Virtual seconds after which nothing breaks any more."""
     pool: int
@@ -146,34 +154,34 @@ class Plan:
 
 
 _KINDS: Final = (
-    *(Kind.GOOD,) * 6,
-    Kind.DELAYED,
-    Kind.REPLAY,
-    Kind.FAILING,
-    Kind.FAILING,
-    Kind.LATE,
-    Kind.HOPELESS,
-    Kind.SLOW,
-    Kind.CRASHING,
-    Kind.INVALID,
-    Kind.UNKNOWN,
-    Kind.GARBAGE,
+    *(CommandKind.GOOD,) * 6,
+    CommandKind.DELAYED,
+    CommandKind.REPLAY,
+    CommandKind.FAILING,
+    CommandKind.FAILING,
+    CommandKind.LATE,
+    CommandKind.HOPELESS,
+    CommandKind.SLOW,
+    CommandKind.CRASHING,
+    CommandKind.INVALID,
+    CommandKind.UNKNOWN,
+    CommandKind.GARBAGE,
 )
-_NEVER_SINGLE: Final = (Kind.LATE, Kind.INVALID, Kind.UNKNOWN, Kind.GARBAGE)
+_NEVER_SINGLE: Final = (CommandKind.LATE, CommandKind.INVALID, CommandKind.UNKNOWN, CommandKind.GARBAGE)
 _IDS: Final = tuple(
     UUID(int=(0x0190_0000_0000 + n) << 80 | 7 << 76 | 2 << 62 | n + 1) for n in range(MOST_COMMANDS + 2)
 )
 
 
-def draw(random: Random) -> Plan:
+def draw(random: Random) -> SchedulePlan:
     """A plan; the same for the same state of `random`."""
     chance = random.random
     window = 0.2 + 3.0 * chance()
-    faults = random.sample(tuple(Fault), 2 + int(chance() * 5))
+    faults = random.sample(tuple(PlannedFault), 2 + int(chance() * 5))
     # Leases are lost by whoever is away for longer, and missed if the next holder is slow as well.
     absent = chance() < 0.1
     if absent:
-        faults = [Fault.FREEZE, Fault.UNBOUND, faults[0]]
+        faults = [PlannedFault.FREEZE, PlannedFault.UNBOUND, faults[0]]
     heal_at = window + (60.0 if absent else 0.0) + (100.0 if chance() < 0.15 else 4.0) * chance()
     policy = QueuePolicy(
         max_batch_size=1 + int(chance() * 4),
@@ -190,24 +198,37 @@ def draw(random: Random) -> Plan:
     # Two more after everything is well again: whoever cannot handle them has stopped working.
     for single in (False, True):
         commands.append(
-            Command(len(commands), Kind.GOOD, single, 0, _IDS[len(commands)], [heal_at + 0.001], maybe=False)
+            PlannedCommand(
+                len(commands),
+                CommandKind.GOOD,
+                single,
+                0,
+                _IDS[len(commands)],
+                [heal_at + 0.001],
+                maybe=False,
+            )
         )
     quiet = chance() < 0.1
-    return Plan(
+    return SchedulePlan(
         replicas=1 + int(chance() * 3) if not absent else 2,
         policy=policy,
         commands=commands,
         shuffled=chance() < 0.5,
-        counts=(Counts.RETURNS, Counts.RETURNS, Counts.FAILURES, Counts.NOTHING)[int(chance() * 4)],
+        counts=(
+            RedeliveryCounts.RETURNS,
+            RedeliveryCounts.RETURNS,
+            RedeliveryCounts.FAILURES,
+            RedeliveryCounts.NOTHING,
+        )[int(chance() * 4)],
         reorder=0.3 * chance() if chance() < 0.5 else 0.0,
         trouble=0.0 if quiet else 0.1 if absent else 0.002 + 0.04 * chance() ** 2,
         absent=absent,
         budget=1 + int(chance() * 6),
-        at_statements=tuple(fault for fault in faults if fault is not Fault.NACK),
+        at_statements=tuple(fault for fault in faults if fault is not PlannedFault.NACK),
         at_broker=tuple(
-            fault for fault in faults if fault not in STATEMENT_FAULTS and fault is not Fault.NACK
+            fault for fault in faults if fault not in STATEMENT_FAULTS and fault is not PlannedFault.NACK
         ),
-        nacks=Fault.NACK in faults,
+        nacks=PlannedFault.NACK in faults,
         timed=[
             (chance() * min(heal_at, window + 2.0), ANYWHERE[int(chance() * len(ANYWHERE))])
             for _ in range(0 if quiet else int(chance() * 4))
@@ -221,12 +242,12 @@ def draw(random: Random) -> Plan:
     )
 
 
-def _command(number: int, chance: Callable[[], float], window: float, heal_at: float) -> Command:
+def _command(number: int, chance: Callable[[], float], window: float, heal_at: float) -> PlannedCommand:
     kind = _KINDS[int(chance() * len(_KINDS))]
     copies = [chance() * window]
     while chance() < 0.25:
         copies.append(chance() * (heal_at + 1.0))
-    return Command(
+    return PlannedCommand(
         number=number,
         kind=kind,
         single=kind not in _NEVER_SINGLE and chance() < 0.4,

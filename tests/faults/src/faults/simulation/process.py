@@ -17,9 +17,9 @@ from faults.simulation.broker.consuming import ConsumingChannel
 from faults.simulation.broker.publishing import PublishingChannel
 from faults.simulation.database.pool import SimulatedConnections
 from faults.simulation.database.tables import write_effects
-from faults.simulation.loop import PROCESS, Handle, VirtualTask
-from faults.simulation.plan import BATCH_TYPE, QUEUE, SINGLE_TYPE, Kind
-from faults.simulation.surroundings import Surroundings
+from faults.simulation.loop import PROCESS, CallbackHandle, VirtualTask
+from faults.simulation.plan import BATCH_TYPE, QUEUE, SINGLE_TYPE, CommandKind
+from faults.simulation.surroundings import SimulatedServers
 from messaging.broker.deliveries import Delivery
 from messaging.broker.publisher import Publisher
 from messaging.broker.subscription import WATCH_SECONDS
@@ -41,9 +41,9 @@ _PUBLISHED: Final = ContentPublished(brand_slug="brand", content_id=_ID, publish
 
 
 class SimulatedPublisher(Publisher):
-    """The real one; what it connects to is simulated."""
+    """The real publisher on simulated connections."""
 
-    def __init__(self, schedule: Surroundings, process: "Process") -> None:
+    def __init__(self, schedule: SimulatedServers, process: "SimulatedProcess") -> None:
         super().__init__("", name=process.name)
         self._schedule = schedule
         self._process = process
@@ -66,7 +66,12 @@ class SimulatedSubscription:
     """Stands for `messaging.broker.subscription.Subscription`: the same promises, without FastStream and aio-pika."""
 
     def __init__(
-        self, broker: "Process", queue: str, *, prefetch: int, on_delivery: Callable[[Delivery], None]
+        self,
+        broker: "SimulatedProcess",
+        queue: str,
+        *,
+        prefetch: int,
+        on_delivery: Callable[[Delivery], None],
     ) -> None:
         self.queue = queue
         self._process = broker
@@ -117,7 +122,7 @@ class SimulatedSubscription:
                 pass
 
     def channel_lost(self) -> None:
-        """The client library connects again by itself, and consumes again unless it was cancelled."""
+        """Reconnects as the client library does, and consumes again unless cancelled."""
         self._schedule.loop.create_task(self._restore(), context=self._process.context)
 
     async def _restore(self) -> None:
@@ -152,10 +157,10 @@ class SimulatedSubscription:
         await schedule.loop.pause(max(late, 0.0) + schedule.latency())
 
 
-class Process:
+class SimulatedProcess:
     """A process of the service, from start to death or orderly end."""
 
-    def __init__(self, schedule: Surroundings, replica: int, incarnation: int) -> None:
+    def __init__(self, schedule: SimulatedServers, replica: int, incarnation: int) -> None:
         self.schedule = schedule
         self.replica = replica
         self.name = f"{'abc'[replica]}{incarnation}"
@@ -164,7 +169,7 @@ class Process:
         self.partitioned = False
         self.stopping = False
         self.stopped = False
-        self.held: list[Handle] = []
+        self.held: list[CallbackHandle] = []
         self.tasks: list[VirtualTask] = []
         self.vital: list[asyncio.Task[Any]] = []
         self.subscription: SimulatedSubscription | None = None
@@ -244,7 +249,7 @@ class Process:
         good: list[Any] = []
         for command, message in commands:
             command.runs += 1
-            if command.kind is Kind.LATE and command.runs <= command.times:
+            if command.kind is CommandKind.LATE and command.runs <= command.times:
                 tx.fail(message, Unprocessable("late") if command.number % 2 else ValueError("late"))
             else:
                 good.append(message)
@@ -252,11 +257,11 @@ class Process:
             connection: Any = tx.connection
             await write_effects(connection, [message.event_id for message in good])
         for command, message in commands:
-            if command.kind is not Kind.LATE or message in good:
+            if command.kind is not CommandKind.LATE or message in good:
                 await self._behave(command)
         for message in good:
             kind = schedule.commands[message.event_id].kind
-            schedule.send(tx, _RESEARCHED, message, delayed=kind is Kind.DELAYED)
+            schedule.send(tx, _RESEARCHED, message, delayed=kind is CommandKind.DELAYED)
 
     async def _on_single(self, message: Any, context: HandlerContext) -> Record | None:
         schedule = self.schedule
@@ -269,7 +274,7 @@ class Process:
         async def record(tx: Transaction) -> None:
             connection: Any = tx.connection
             await write_effects(connection, [message.event_id])
-            schedule.send(tx, _PUBLISHED, message, delayed=command.kind is Kind.DELAYED)
+            schedule.send(tx, _PUBLISHED, message, delayed=command.kind is CommandKind.DELAYED)
 
         return record
 
@@ -278,13 +283,13 @@ class Process:
         if command.kind.innocent or command.runs > command.times:
             return
         match command.kind:
-            case Kind.FAILING:
+            case CommandKind.FAILING:
                 raise ValueError("as it always does")
-            case Kind.HOPELESS:
+            case CommandKind.HOPELESS:
                 raise Unprocessable("no attempt can succeed")
-            case Kind.SLOW:
+            case CommandKind.SLOW:
                 await asyncio.sleep(schedule.plan.policy.handler_timeout * 1.5)
-            case Kind.CRASHING:
+            case CommandKind.CRASHING:
                 command.crashes += 1
                 schedule.note(self, "dies of", str(command))
                 schedule.kill(self)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from faults.simulation import seams
 from faults.simulation.course import Trace
 from faults.simulation.mutations import MUTATIONS
-from faults.simulation.schedule import Schedule
+from faults.simulation.schedule import SimulatedSchedule
 
 CHUNK = 500
 _COLLECT_EVERY = 25
@@ -18,7 +18,7 @@ _COLLECT_EVERY = 25
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class ScheduleFailure:
     """A schedule in which an invariant did not hold."""
 
     seed: int
@@ -29,14 +29,14 @@ class Failure:
 
 
 @dataclass(slots=True)
-class Summary:
+class RunSummary:
     """What came of some schedules."""
 
     schedules: int = 0
     seconds: float = 0.0
     """Real time."""
     virtual_seconds: float = 0.0
-    failures: list[Failure] = field(default_factory=list)
+    failures: list[ScheduleFailure] = field(default_factory=list)
     fired: dict[str, int] = field(default_factory=dict)
     """How often each fault struck."""
 
@@ -48,7 +48,7 @@ class Summary:
     def per_minute(self) -> float:
         return 60 * self.schedules / self.seconds if self.seconds else 0.0
 
-    def add(self, other: "Summary") -> None:
+    def add(self, other: "RunSummary") -> None:
         """Takes another's results in, apart from its time: they may have run side by side."""
         self.schedules += other.schedules
         self.virtual_seconds += other.virtual_seconds
@@ -59,23 +59,23 @@ class Summary:
 
 def run(
     first_seed: int, count: int, *, mutation: str | None = None, stop_at_failure: bool = False
-) -> Summary:
+) -> RunSummary:
     """Runs the schedules of `count` seeds in this process.
 
     Raises:
         KeyError: there is no such mutation.
     """
-    summary = Summary()
+    summary = RunSummary()
     began = time.perf_counter()
     with seams.installed(*(MUTATIONS[mutation]() if mutation else ())), _collecting_rarely():
         for seed in range(first_seed, first_seed + count):
-            schedule = Schedule(seed, fired=summary.fired)
+            schedule = SimulatedSchedule(seed, fired=summary.fired)
             seams.now.schedule = schedule
             violations = schedule.run()
             summary.schedules += 1
             summary.virtual_seconds += schedule.loop.now
             if violations:
-                summary.failures.append(Failure(seed, schedule.loop.steps, tuple(violations)))
+                summary.failures.append(ScheduleFailure(seed, schedule.loop.steps, tuple(violations)))
                 if stop_at_failure:
                     break
             if not seed % _COLLECT_EVERY:
@@ -100,10 +100,10 @@ class _collecting_rarely:  # noqa: N801  (a context manager, read like a functio
 
 
 def simulate(
-    first_seed: int, count: int, jobs: int = 1, *, tell: Callable[[Summary], None] | None = None
-) -> Summary:
+    first_seed: int, count: int, jobs: int = 1, *, tell: Callable[[RunSummary], None] | None = None
+) -> RunSummary:
     """Runs the schedules of `count` seeds in `jobs` processes; `tell` hears of the progress."""
-    total = Summary()
+    total = RunSummary()
     began = time.perf_counter()
     for part in _parts(first_seed, count, jobs):
         total.add(part)
@@ -114,7 +114,7 @@ def simulate(
     return total
 
 
-def _parts(first_seed: int, count: int, jobs: int) -> Iterator[Summary]:
+def _parts(first_seed: int, count: int, jobs: int) -> Iterator[RunSummary]:
     chunks = [
         (start, min(CHUNK, first_seed + count - start))
         for start in range(first_seed, first_seed + count, CHUNK)
@@ -127,14 +127,14 @@ def _parts(first_seed: int, count: int, jobs: int) -> Iterator[Summary]:
         yield from pool.imap_unordered(_run_chunk, chunks)
 
 
-def _run_chunk(chunk: tuple[int, int]) -> Summary:
+def _run_chunk(chunk: tuple[int, int]) -> RunSummary:
     return run(*chunk)
 
 
 def trace(seed: int, *, mutation: str | None = None) -> tuple[Trace, list[tuple[str, str]]]:
     """Everything that happens in the schedule of a seed, and which invariants it violates."""
     with seams.installed(*(MUTATIONS[mutation]() if mutation else ())):
-        schedule = Schedule(seed, traced=True)
+        schedule = SimulatedSchedule(seed, traced=True)
         seams.now.schedule = schedule
         violations = schedule.run()
     assert schedule.trace is not None

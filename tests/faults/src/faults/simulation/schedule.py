@@ -9,13 +9,13 @@ from uuid import UUID
 from envelope import DomainMessage, Payload
 from envelope.brand import EVENTS
 from faults.simulation import bodies
-from faults.simulation.broker.server import Broker
-from faults.simulation.checks import Checks
-from faults.simulation.course import Replica, Trace
-from faults.simulation.database.store import Store
+from faults.simulation.broker.server import SimulatedBroker
+from faults.simulation.checks import ScheduleChecks
+from faults.simulation.course import ConnectedProcess, Trace
+from faults.simulation.database.store import SimulatedDatabase
 from faults.simulation.loop import StuckError, VirtualLoop
-from faults.simulation.plan import STATEMENT_FAULTS, Command, Fault, Plan, draw
-from faults.simulation.process import GRACE_SECONDS, Process
+from faults.simulation.plan import STATEMENT_FAULTS, PlannedCommand, PlannedFault, SchedulePlan, draw
+from faults.simulation.process import GRACE_SECONDS, SimulatedProcess
 from messaging.flow.transactions import Transaction
 from messaging.topology import COMMANDS, DEAD_LETTERS, RETURNS
 
@@ -26,7 +26,7 @@ _LOOK_SECONDS: Final = 1.0
 _EXCHANGES: Final = (EVENTS, RETURNS, DEAD_LETTERS, COMMANDS)
 
 
-class Schedule:
+class SimulatedSchedule:
     """Everything of one schedule; `run` it once."""
 
     # Switched off by mutations.
@@ -36,22 +36,24 @@ class Schedule:
     def __init__(self, seed: int, *, traced: bool = False, fired: dict[str, int] | None = None) -> None:
         source = Random(seed)
         self.random = source.random
-        self.plan: Plan = draw(source)
+        self.plan: SchedulePlan = draw(source)
         self.trace: Trace | None = [] if traced else None
         self.fired: dict[str, int] = {} if fired is None else fired
         """How often each fault struck, over all schedules that were given this dictionary."""
-        self.here: set[Fault] = set()
+        self.here: set[PlannedFault] = set()
         self.kills = 0
         self.loop = VirtualLoop(source, shuffled=self.plan.shuffled)
         self.context = Context()
-        self.checks = Checks(self)
+        self.checks = ScheduleChecks(self)
         self.trouble = 0.0
         self.nacks = False
         self._budget = self.plan.budget
-        self.replicas: list[Process | None] = [None] * self.plan.replicas
+        self.replicas: list[SimulatedProcess | None] = [None] * self.plan.replicas
         self._incarnations = [0] * self.plan.replicas
-        self.commands: dict[UUID, Command] = {command.event_id: command for command in self.plan.commands}
-        self.by_body: dict[bytes, Command] = {}
+        self.commands: dict[UUID, PlannedCommand] = {
+            command.event_id: command for command in self.plan.commands
+        }
+        self.by_body: dict[bytes, PlannedCommand] = {}
         for command in self.plan.commands:
             bodies.fill(command)
             self.by_body[command.body] = command
@@ -59,8 +61,8 @@ class Schedule:
         self._to_come = 0
         self._ids = 0
         # Both make futures and events, which belong to the loop that runs when they are first waited for.
-        self.store = Store(self)
-        self.broker = Broker(self)
+        self.store = SimulatedDatabase(self)
+        self.broker = SimulatedBroker(self)
 
     def run(self) -> list[tuple[str, str]]:
         """Runs it; returns the violated invariants, none if all is well."""
@@ -93,7 +95,7 @@ class Schedule:
         self._ids += 1
         return UUID(int=(bodies.EPOCH_MS + int(self.loop.now * 1000)) << 80 | 7 << 76 | 2 << 62 | self._ids)
 
-    def note(self, process: Replica | None, *what: object) -> None:
+    def note(self, process: ConnectedProcess | None, *what: object) -> None:
         if self.trace is not None:
             name = process.name if process is not None else "-"
             self.trace.append((round(self.loop.now, 6), name, tuple(str(each) for each in what)))
@@ -114,11 +116,11 @@ class Schedule:
 
     def _start(self, replica: int) -> None:
         self._incarnations[replica] += 1
-        process = Process(self, replica, self._incarnations[replica])
+        process = SimulatedProcess(self, replica, self._incarnations[replica])
         self.replicas[replica] = process
         self.note(process, "starts")
 
-    def kill(self, process: Replica) -> None:
+    def kill(self, process: ConnectedProcess) -> None:
         """At this very await; nothing that it would still have done takes effect."""
         if not process.alive:
             return
@@ -130,14 +132,14 @@ class Schedule:
         self._remove(process)
         self._restart(process.replica)
 
-    def ended(self, process: Replica) -> None:
+    def ended(self, process: ConnectedProcess) -> None:
         """It has stopped in order."""
         self.note(process, "has ended")
         self._remove(process)
         if not self._stopping_all:
             self._restart(process.replica)
 
-    def _remove(self, process: Replica) -> None:
+    def _remove(self, process: ConnectedProcess) -> None:
         process.alive = False
         self.store.drop(process)
         self.broker.cut(process)
@@ -155,7 +157,9 @@ class Schedule:
 
     # -- faults ------------------------------------------------------------------------------------------------------
 
-    def strike(self, process: Replica, where: str, faults: tuple[Fault, ...]) -> Fault | None:
+    def strike(
+        self, process: ConnectedProcess, where: str, faults: tuple[PlannedFault, ...]
+    ) -> PlannedFault | None:
         """A fault at an exchange with database or broker. One that only the statement itself can carry out is returned."""
         if self._budget <= 0 or not faults or not process.alive:
             return None
@@ -168,11 +172,11 @@ class Schedule:
         self._inflict(fault, process)
         return None
 
-    def count(self, fault: Fault) -> None:
+    def count(self, fault: PlannedFault) -> None:
         self.fired[fault] = self.fired.get(fault, 0) + 1
         self.here.add(fault)
 
-    def _strike_at_random(self, fault: Fault) -> None:
+    def _strike_at_random(self, fault: PlannedFault) -> None:
         alive = [process for process in self.replicas if process is not None]
         if alive:
             self.count(fault)
@@ -180,29 +184,29 @@ class Schedule:
             self.note(process, "FAULT", fault)
             self._inflict(fault, process)
 
-    def _inflict(self, fault: Fault, process: Replica) -> None:
+    def _inflict(self, fault: PlannedFault, process: ConnectedProcess) -> None:
         inflict = _ON_PROCESS.get(fault)
         if inflict is not None:
             inflict(self, process)
         else:
             _ON_SURROUNDINGS[fault](self)
 
-    def _freeze(self, process: Replica) -> None:
+    def _freeze(self, process: ConnectedProcess) -> None:
         process.frozen = True
         self.later(self._while(60.0), self._thaw, process)
 
-    def _cut(self, process: Replica) -> None:
+    def _cut(self, process: ConnectedProcess) -> None:
         self.broker.cut(process)
 
-    def _cut_silently(self, process: Replica) -> None:
+    def _cut_silently(self, process: ConnectedProcess) -> None:
         self.broker.cut(process, silent=1.0 + 20.0 * self.random())
 
-    def _cancel_consumer(self, process: Replica) -> None:
+    def _cancel_consumer(self, process: ConnectedProcess) -> None:
         for channel in self.broker.consumers:
             if channel.process is process:
                 channel.consuming = False
 
-    def _part(self, process: Replica) -> None:
+    def _part(self, process: ConnectedProcess) -> None:
         process.partitioned = True
         self.store.drop(process, linger=20.0 * self.random() if self.random() < 0.3 else 0.0)
         self.later(self._while(15.0), self._reach, process)
@@ -231,12 +235,12 @@ class Schedule:
     def _while(self, longest: float) -> float:
         return 25.0 + 50.0 * self.random() if self.plan.absent else longest * self.random() ** 2
 
-    def _thaw(self, process: Replica) -> None:
+    def _thaw(self, process: ConnectedProcess) -> None:
         if process.frozen:
             self.note(process, "goes on")
             self.loop.thaw(process)
 
-    def _reach(self, process: Replica) -> None:
+    def _reach(self, process: ConnectedProcess) -> None:
         process.partitioned = False
 
     def _mend(self, what: str) -> None:
@@ -286,7 +290,7 @@ class Schedule:
             await self._stop_all()
         self.checks.conclude()
 
-    def _submit(self, command: Command, number: int) -> None:
+    def _submit(self, command: PlannedCommand, number: int) -> None:
         self._to_come -= 1
         if command.maybe and number == 0 and self.random() < 0.5:
             return
@@ -336,7 +340,7 @@ class Schedule:
             await self.loop.pause(_LOOK_SECONDS)
 
 
-def _ended(process: Process) -> str:
+def _ended(process: SimulatedProcess) -> str:
     for task in process.vital:
         if task.done():
             cause = "cancelled" if task.cancelled() else repr(task.exception())
@@ -344,19 +348,19 @@ def _ended(process: Process) -> str:
     return "none"
 
 
-_ON_PROCESS: Final[dict[Fault, Callable[[Schedule, Replica], None]]] = {
-    Fault.CRASH: Schedule.kill,
-    Fault.FREEZE: Schedule._freeze,
-    Fault.CUT: Schedule._cut,
-    Fault.BLACK_HOLE: Schedule._cut_silently,
-    Fault.CANCEL: Schedule._cancel_consumer,
-    Fault.PARTITION: Schedule._part,
-    Fault.RESTART: lambda _, process: process.stop(),
+_ON_PROCESS: Final[dict[PlannedFault, Callable[[SimulatedSchedule, ConnectedProcess], None]]] = {
+    PlannedFault.CRASH: SimulatedSchedule.kill,
+    PlannedFault.FREEZE: SimulatedSchedule._freeze,
+    PlannedFault.CUT: SimulatedSchedule._cut,
+    PlannedFault.BLACK_HOLE: SimulatedSchedule._cut_silently,
+    PlannedFault.CANCEL: SimulatedSchedule._cancel_consumer,
+    PlannedFault.PARTITION: SimulatedSchedule._part,
+    PlannedFault.RESTART: lambda _, process: process.stop(),
 }
-_ON_SURROUNDINGS: Final[dict[Fault, Callable[[Schedule], None]]] = {
-    Fault.DATABASE_DOWN: Schedule._shut_database,
-    Fault.DISK_FULL: Schedule._fill_disk,
-    Fault.BROKER_DOWN: Schedule._shut_broker,
-    Fault.ALARM: Schedule._alarm,
-    Fault.UNBOUND: Schedule._unbind,
+_ON_SURROUNDINGS: Final[dict[PlannedFault, Callable[[SimulatedSchedule], None]]] = {
+    PlannedFault.DATABASE_DOWN: SimulatedSchedule._shut_database,
+    PlannedFault.DISK_FULL: SimulatedSchedule._fill_disk,
+    PlannedFault.BROKER_DOWN: SimulatedSchedule._shut_broker,
+    PlannedFault.ALARM: SimulatedSchedule._alarm,
+    PlannedFault.UNBOUND: SimulatedSchedule._unbind,
 }

@@ -31,7 +31,7 @@ import messaging.storage.inbox
 import messaging.storage.origins
 import messaging.storage.outbox
 from faults.simulation import bodies
-from faults.simulation.course import Course
+from faults.simulation.course import ScheduleCourse
 from faults.simulation.database import tables
 from faults.simulation.loop import PROCESS
 from faults.simulation.process import SimulatedSubscription
@@ -48,13 +48,13 @@ Replacement = tuple[Any, str, Any]
 """(module or class, name, what it is instead)"""
 
 
-class _Now:
+class _CurrentSchedule:
     """The schedule that is running."""
 
-    schedule: Course
+    schedule: ScheduleCourse
 
 
-now: Final = _Now()
+now: Final = _CurrentSchedule()
 
 
 class VirtualDatetime(datetime):
@@ -69,8 +69,8 @@ class VirtualDatetime(datetime):
         return moment.astimezone(tz)  # type: ignore[return-value]
 
 
-class Silent:
-    """A log that nobody reads."""
+class SilentLog:
+    """A log that drops everything."""
 
     def _nothing(self, *_: object, **__: object) -> None:
         return None
@@ -103,7 +103,7 @@ def _replacements() -> Iterator[Replacement]:
             if getattr(module, "datetime", None) is datetime and "dead_letters" not in module_name:
                 yield module, "datetime", VirtualDatetime
             if hasattr(module, "log"):
-                yield module, "log", Silent()
+                yield module, "log", SilentLog()
     # Tracing is off, which is tested elsewhere; asking whether it is costs more than the rest of a schedule.
     yield messaging.observing.spans, "start_process_span", lambda *_, **__: opentelemetry.trace.INVALID_SPAN
     yield chassis.observing.traces, "current_headers", dict

@@ -1,15 +1,15 @@
-"""What a process runs in, and what the checks look at: the schedule with its broker and its database."""
+"""The schedule with its broker and database, as processes and checks see it."""
 
 from typing import Protocol
 
-from faults.simulation.broker.server import Broker
-from faults.simulation.course import Course
-from faults.simulation.database.store import Store
+from faults.simulation.broker.server import SimulatedBroker
+from faults.simulation.course import ScheduleCourse
+from faults.simulation.database.store import SimulatedDatabase
 
 
-class Surroundings(Course, Protocol):
+class SimulatedServers(ScheduleCourse, Protocol):
     @property
-    def broker(self) -> Broker: ...
+    def broker(self) -> SimulatedBroker: ...
 
     @property
-    def store(self) -> Store: ...
+    def store(self) -> SimulatedDatabase: ...

@@ -1,1 +1,1 @@
-"""Messages that nobody should send, put in by hand through the broker's door."""
+"""Invalid messages, published directly to the broker."""

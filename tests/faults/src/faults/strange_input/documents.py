@@ -1,4 +1,4 @@
-"""Documents that nobody should write: families of what takes a parser long, and mixtures of them from a seed."""
+"""Hostile documents: families of inputs that are slow to parse, and mixtures of them from a seed."""
 
 import random
 from collections.abc import Callable
@@ -23,8 +23,8 @@ _SIZES: Final = (20_000, 110_000, 400_000)
 
 
 @dataclass(frozen=True, slots=True)
-class Hostile:
-    """A file. `reason`: part of why it must be set aside; empty where reading it may as well succeed."""
+class HostileFile:
+    """A hostile file. `reason`: part of the reason to set it aside; empty if reading it may succeed."""
 
     name: str
     content: bytes
@@ -33,26 +33,26 @@ class Hostile:
 
 # Beyond any bounds, whatever the machine: a million elements, and a tag of attributes whose number the parser squares.
 CONDEMNED: Final = (
-    Hostile(
+    HostileFile(
         "a-tag.html",
         f"<p {' '.join(f'a{number}=b' for number in range(200_000))}>{_PROSE}".encode(),
         "of processor time",
     ),
-    Hostile("m-elements.html", b"<b></b>" * 700_000, "MB of memory"),
+    HostileFile("m-elements.html", b"<b></b>" * 700_000, "MB of memory"),
 )
 
 
-def hostile(rng: random.Random, number: int) -> list[Hostile]:
+def hostile(rng: random.Random, number: int) -> list[HostileFile]:
     """So many documents; the same for the same seed."""
     return [_document(rng, each) for each in range(number)]
 
 
-def _document(rng: random.Random, number: int) -> Hostile:
+def _document(rng: random.Random, number: int) -> HostileFile:
     suffix, pieces = rng.choice([(".html", _MARKUP), (".md", _MARKDOWN), (".txt", _CHARACTERS)])
     made = rng.choice(_SHAPES)(rng, (*pieces, *_CHARACTERS), rng.choice(_SIZES))
     prefix = rng.choice(["", "<h1>", "# ", "<p>", "---\ntitle: x\n", "<meta charset=punycode>", _PROSE])
     # First letters from all over, so that they stand between the good ones.
-    return Hostile(f"{chr(97 + number % 26)}-{number}{suffix}", f"{prefix}{made}{_PROSE}".encode())
+    return HostileFile(f"{chr(97 + number % 26)}-{number}{suffix}", f"{prefix}{made}{_PROSE}".encode())
 
 
 def _one(rng: random.Random, pieces: tuple[str, ...], size: int) -> str:

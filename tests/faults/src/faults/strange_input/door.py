@@ -1,6 +1,6 @@
 """The broker door: a real service behind real queues, strange messages put in by hand, and what came of each.
 
-async with Door.open(rabbitmq_url, database_url, owner_url=owner_url) as door:
+async with RecordingService.open(rabbitmq_url, database_url, owner_url=owner_url) as door:
     violations = await door.judge(messages)
 """
 
@@ -31,7 +31,16 @@ from envelope.brand.payloads import (
     ResearchRequested,
     SocialCreate,
 )
-from faults.strange_input.messages import FAILS, HOPELESS, KINDS, SECRET, Expected, Strange, again, dressed
+from faults.strange_input.messages import (
+    FAILS,
+    HOPELESS,
+    KINDS,
+    SECRET,
+    ExpectedEnd,
+    StrangeMessage,
+    again,
+    dressed,
+)
 from faults.strange_input.properties import PROPERTIES
 from messaging import RetryLater, Service, ServiceSettings, Transaction, Unprocessable, on_batch, on_each
 from messaging.broker import frames
@@ -52,9 +61,9 @@ MONITORS: Final = "monitor-commands"
 _SETTLED_WITHIN: Final = 60.0
 
 
-def draw(count: int, *, number: int) -> list[Strange]:
+def draw(count: int, *, number: int) -> list[StrangeMessage]:
     """About `count` strange messages of all kinds, the same for the same seed `number`."""
-    drawn: dict[UUID | bytes, Strange] = {}
+    drawn: dict[UUID | bytes, StrangeMessage] = {}
     cells = [(kind, properties) for kind in KINDS for properties in PROPERTIES.values()]
     for offset, (kind, properties) in enumerate(cells):
 
@@ -67,7 +76,7 @@ def draw(count: int, *, number: int) -> list[Strange]:
             suppress_health_check=list(HealthCheck),
         )
         @given(dressed(kind(), properties))
-        def collect(message: Strange) -> None:
+        def collect(message: StrangeMessage) -> None:
             # Hypothesis likes to repeat itself; here each is to be told from all others, copies apart.
             drawn.setdefault(message.event_id or message.body, message)
 
@@ -75,7 +84,7 @@ def draw(count: int, *, number: int) -> list[Strange]:
     return sorted(drawn.values(), key=lambda message: hashlib.sha256(message.body).digest())
 
 
-def multiply(messages: Sequence[Strange], count: int, *, number: int) -> list[Strange]:
+def multiply(messages: Sequence[StrangeMessage], count: int, *, number: int) -> list[StrangeMessage]:
     """`count` messages as strange as those, each with an identity of its own and the properties of another."""
     rng = random.Random(number)
     properties = [message.properties for message in messages]
@@ -84,8 +93,8 @@ def multiply(messages: Sequence[Strange], count: int, *, number: int) -> list[St
     return [again(each, rng, properties) for each in rng.choices(messages, weights, k=count)]
 
 
-class Door:
-    """All six queues of the system, consumed by one service that writes down what it handles."""
+class RecordingService:
+    """Consumes all six queues of the system and records each handled message."""
 
     def __init__(self, service: Service, pool: "asyncpg.Pool[Any]", publisher: BulkPublisher) -> None:
         self.service = service
@@ -98,7 +107,7 @@ class Door:
     @asynccontextmanager
     async def open(
         cls, rabbitmq_url: str, database_url: str, *, owner_url: str, beside_the_monitor: bool = False
-    ) -> AsyncIterator["Door"]:
+    ) -> AsyncIterator["RecordingService"]:
         """Starts the service; `rabbitmq_url` has the topology, `database_url` the tables of `messaging`.
 
         `owner_url` is the same database for the role that owns them.
@@ -126,10 +135,10 @@ class Door:
                 async with running(service):
                     if not beside_the_monitor:
                         for queue in queues:
-                            await _Grave(queue, door.buried).watch(reading)
+                            await _DeadLetterReader(queue, door.buried).watch(reading)
                     yield door
 
-    async def judge(self, messages: Sequence[Strange]) -> list[str]:
+    async def judge(self, messages: Sequence[StrangeMessage]) -> list[str]:
         """Puts the messages in, waits until each has an outcome, and says what is wrong with them."""
         violations: list[str] = []
         for start in range(0, len(messages), _BATCH):
@@ -144,7 +153,7 @@ class Door:
                 break
         return violations
 
-    async def send(self, messages: Sequence[Strange]) -> list[UUID]:
+    async def send(self, messages: Sequence[StrangeMessage]) -> list[UUID]:
         """Publishes them straight to the broker, then a sound neighbour into each queue; returns the neighbours' ids."""
         publications = [self._publication(each) for each in messages for _ in range(each.copies)]
         queues = {runner.queue for runner in self.service.runners}
@@ -157,7 +166,7 @@ class Door:
         assert not refused, f"the broker let {len(refused)} of them not in: {refused[0]!r}"
         return [message.event_id for message in neighbours]
 
-    def _publication(self, message: Strange) -> tuple[OutgoingMessage, bytes]:
+    def _publication(self, message: StrangeMessage) -> tuple[OutgoingMessage, bytes]:
         self._sent += 1
         publication = _publication(message.queue, message.body, f"strange-{self._sent}")
         return publication, message.properties.encode(publication.message_id.encode())
@@ -168,7 +177,7 @@ class Door:
         )
         return Counter({UUID(int=row["event_id"].int): row["times"] for row in rows})
 
-    async def _settled(self, batch: Sequence[Strange], neighbours: Sequence[UUID]) -> bool:
+    async def _settled(self, batch: Sequence[StrangeMessage], neighbours: Sequence[UUID]) -> bool:
         expected = sum(message.outcomes for message in batch) + len(neighbours)
         ids = [message.event_id for message in batch if message.event_id is not None] + list(neighbours)
 
@@ -186,7 +195,7 @@ class Door:
             return False
         return True
 
-    async def _outcomes(self, batch: Sequence[Strange], neighbours: Sequence[UUID]) -> list[str]:
+    async def _outcomes(self, batch: Sequence[StrangeMessage], neighbours: Sequence[UUID]) -> list[str]:
         effects = await self.effects()
         deaths = Counter((letter.queue, letter.body) for letter in self.buried)
         found = [
@@ -203,7 +212,7 @@ class Door:
             f"a dead letter in {queue} that nobody sent: {body[:200]!r}" for queue, body in deaths
         ]
 
-    def _reasons(self, batch: Sequence[Strange]) -> list[str]:
+    def _reasons(self, batch: Sequence[StrangeMessage]) -> list[str]:
         by_body = {(message.queue, message.body): message for message in batch}
         return [
             f"{describe(message)}: died as {letter.reason}, {letter.detail[:300]!r}: {complaint}"
@@ -213,7 +222,7 @@ class Door:
         ]
 
 
-class _Grave:
+class _DeadLetterReader:
     """Reads one dead-letter queue as the monitor does: past properties that the client library cannot read."""
 
     def __init__(self, queue: str, buried: list[DeadLetter]) -> None:
@@ -237,7 +246,7 @@ class _Grave:
             self._buried.append(message.payload)
 
     def cancelled(self, tag: str) -> None:
-        """Nobody takes a dead-letter queue from here; without deliveries the trial ends by itself."""
+        """Does nothing: no other consumer takes the dead-letter queue."""
 
 
 def _is_own_report(letter: DeadLetter) -> bool:
@@ -245,8 +254,8 @@ def _is_own_report(letter: DeadLetter) -> bool:
     return letter.queue == MONITORS and f'"source":"{NAME}"'.encode() in letter.body
 
 
-def complaint_about(letter: DeadLetter, message: Strange) -> str | None:
-    """What a person could not make sense of in the reason; None if it is fine."""
+def complaint_about(letter: DeadLetter, message: StrangeMessage) -> str | None:
+    """Returns what is unreadable in the reason; None if it is fine."""
     detail = letter.detail
     if not detail.strip() or not letter.reason:
         return "no reason is given"
@@ -261,17 +270,17 @@ def complaint_about(letter: DeadLetter, message: Strange) -> str | None:
     return None
 
 
-def describe(message: Strange) -> str:
+def describe(message: StrangeMessage) -> str:
     return f"{message.what} (x{message.copies}, {message.properties}, {len(message.body):,} bytes {message.body[:300]!r})"
 
 
-def _as_expected(message: Strange, done: int, died: int) -> bool:
+def _as_expected(message: StrangeMessage, done: int, died: int) -> bool:
     match message.expected:
-        case Expected.EFFECT:
+        case ExpectedEnd.EFFECT:
             return (done, died) == (1, 0)
-        case Expected.DEATH:
+        case ExpectedEnd.DEATH:
             return (done, died) == (0, message.outcomes)
-        case Expected.EITHER:
+        case ExpectedEnd.EITHER:
             return done + died == 1
 
 

@@ -1,4 +1,4 @@
-"""Generators of messages that nobody should send, and of odd ones that anybody may, with what must become of each.
+"""Generators of invalid messages and of odd but valid ones, with the expected result of each.
 
 Hypothesis strategies, so that one failing message can be found again from its seed.
 """
@@ -28,21 +28,21 @@ HOPELESS: Final = UUID(int=0x40BE1E55)
 """A `causation_id` whose messages the recording handlers give up on at once."""
 
 
-class Expected(StrEnum):
+class ExpectedEnd(StrEnum):
     EFFECT = "effect"
     DEATH = "dead letter"
     EITHER = "effect or dead letter"
 
 
 @dataclass(frozen=True, slots=True)
-class Strange:
-    """One message, sent `copies` times, and what must become of it."""
+class StrangeMessage:
+    """A message, sent `copies` times, and its expected result."""
 
     what: str
     """What is strange about it."""
     queue: str
     body: bytes
-    expected: Expected
+    expected: ExpectedEnd
     event_id: UUID | None
     """What its copies are known by; None if no envelope can be read from it: then each copy is a message of its own."""
     names: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class Strange:
 
 
 @dataclass(frozen=True, slots=True)
-class Sound:
+class SoundMessage:
     """A message as it should be, as a JSON document, before something is done to it."""
 
     entry: MessageType
@@ -66,16 +66,21 @@ class Sound:
     document: dict[str, Any]
 
     def becomes(
-        self, what: str, document: Mapping[str, Any], expected: Expected, *names: str, envelope: bool = True
-    ) -> Strange:
+        self,
+        what: str,
+        document: Mapping[str, Any],
+        expected: ExpectedEnd,
+        *names: str,
+        envelope: bool = True,
+    ) -> StrangeMessage:
         return self.written(what, _json(document), expected, *names, envelope=envelope)
 
     def written(
-        self, what: str, body: bytes, expected: Expected, *names: str, envelope: bool = True
-    ) -> Strange:
+        self, what: str, body: bytes, expected: ExpectedEnd, *names: str, envelope: bool = True
+    ) -> StrangeMessage:
         identity = self.event_id if envelope else None
         name = f"{self.entry.name}: {what}"
-        return Strange(name, self.entry.queue, body, expected, identity, names, stamp=self.event_id)
+        return StrangeMessage(name, self.entry.queue, body, expected, identity, names, stamp=self.event_id)
 
 
 def _json(document: object) -> bytes:
@@ -183,7 +188,7 @@ _FIELDS: Final[Mapping[str, SearchStrategy[Any]]] = {
 
 
 @st.composite
-def sound(draw: st.DrawFn) -> Sound:
+def sound(draw: st.DrawFn) -> SoundMessage:
     """A message of any type of the catalogue that every reader must accept."""
     entry = CATALOGUE[draw(st.sampled_from(sorted(CATALOGUE)))]
     fields = entry.payload.model_fields
@@ -206,7 +211,7 @@ def sound(draw: st.DrawFn) -> Sound:
         "causation_id": _identities,
     }
     document |= draw(st.fixed_dictionaries({}, optional=more))
-    return Sound(entry, event_id, document)
+    return SoundMessage(entry, event_id, document)
 
 
 # -- what may be done to one -------------------------------------------------------------------------------------------
@@ -229,7 +234,7 @@ _ENVELOPE: Final = ("event_id", "type", "source", "timestamp", "payload")
 
 
 @st.composite
-def accepted(draw: st.DrawFn) -> Strange:
+def accepted(draw: st.DrawFn) -> StrangeMessage:
     """Odd, and right all the same: fields from the future, blanks around, members in any order."""
     message = draw(sound())
     more = st.dictionaries(
@@ -239,11 +244,11 @@ def accepted(draw: st.DrawFn) -> Strange:
     document["payload"] = {**document["payload"], **draw(more)}
     document = dict(draw(st.permutations(list(document.items()))))
     body = _json(document) if draw(st.booleans()) else json.dumps(document, indent=2).encode()
-    return message.written("extra fields", b" \t\r\n" * draw(st.integers(0, 3)) + body, Expected.EFFECT)
+    return message.written("extra fields", b" \t\r\n" * draw(st.integers(0, 3)) + body, ExpectedEnd.EFFECT)
 
 
 @st.composite
-def missing(draw: st.DrawFn) -> Strange:
+def missing(draw: st.DrawFn) -> StrangeMessage:
     message = draw(sound())
     payload = message.document["payload"]
     fields = message.entry.payload.model_fields
@@ -252,13 +257,13 @@ def missing(draw: st.DrawFn) -> Strange:
     )
     if name in _ENVELOPE:
         document = {key: value for key, value in message.document.items() if key != name}
-        return message.becomes(f"without {name}", document, Expected.DEATH, name, envelope=False)
+        return message.becomes(f"without {name}", document, ExpectedEnd.DEATH, name, envelope=False)
     document = message.document | {"payload": {key: value for key, value in payload.items() if key != name}}
-    return message.becomes(f"without payload.{name}", document, Expected.DEATH, name)
+    return message.becomes(f"without payload.{name}", document, ExpectedEnd.DEATH, name)
 
 
 @st.composite
-def wrong_envelope(draw: st.DrawFn) -> Strange:
+def wrong_envelope(draw: st.DrawFn) -> StrangeMessage:
     """One field of the envelope is not what it should be. `type` and `correlation_id` have cases of their own."""
     message = draw(sound())
     name = draw(st.sampled_from(["event_id", "source", "timestamp", "payload", "causation_id"]))
@@ -272,46 +277,50 @@ def wrong_envelope(draw: st.DrawFn) -> Strange:
         "causation_id": st.sampled_from([7, SECRET, [SECRET], {}]),
     }
     document = message.document | {name: draw(values[name])}
-    return message.becomes(f"wrong {name}", document, Expected.DEATH, name, envelope=False)
+    return message.becomes(f"wrong {name}", document, ExpectedEnd.DEATH, name, envelope=False)
 
 
 @st.composite
-def wrong_payload(draw: st.DrawFn) -> Strange:
+def wrong_payload(draw: st.DrawFn) -> StrangeMessage:
     message = draw(sound())
     name = draw(st.sampled_from(sorted(message.entry.payload.model_fields)))
     document = message.document | {"payload": message.document["payload"] | {name: draw(_wrong)}}
     # 10^400 and the like may already be too much for the JSON parser: then no field is to blame.
-    return message.becomes(f"wrong payload.{name}", document, Expected.EITHER, name, "JSON")
+    return message.becomes(f"wrong payload.{name}", document, ExpectedEnd.EITHER, name, "JSON")
 
 
 @st.composite
-def wrong_type(draw: st.DrawFn) -> Strange:
+def wrong_type(draw: st.DrawFn) -> StrangeMessage:
     message = draw(sound())
     others = [entry.name for entry in CATALOGUE.values() if entry.queue != message.entry.queue]
     unknown = st.sampled_from(["research.requested.v9", "weather.changed", "a.b", *others])
     no_type = st.sampled_from([None, 7, "", "UPPER.CASE", "one", f"a.b {SECRET}", "a." + "b" * 100, "a.b\n"])
     if draw(st.booleans()):
         name = draw(unknown)
-        return message.becomes(f"type {name}", message.document | {"type": name}, Expected.DEATH, f"{name}: ")
+        return message.becomes(
+            f"type {name}", message.document | {"type": name}, ExpectedEnd.DEATH, f"{name}: "
+        )
     return message.becomes(
         "a type that is none",
         message.document | {"type": draw(no_type)},
-        Expected.DEATH,
+        ExpectedEnd.DEATH,
         "type",
         envelope=False,
     )
 
 
 @st.composite
-def wrong_correlation(draw: st.DrawFn) -> Strange:
+def wrong_correlation(draw: st.DrawFn) -> StrangeMessage:
     message = draw(sound())
     value = draw(st.sampled_from([7, True, [SECRET], {}, SECRET * 30, f"\0{SECRET}"]))
     document = message.document | {"correlation_id": value}
-    return message.becomes("wrong correlation_id", document, Expected.DEATH, "correlation_id", envelope=False)
+    return message.becomes(
+        "wrong correlation_id", document, ExpectedEnd.DEATH, "correlation_id", envelope=False
+    )
 
 
 @st.composite
-def broken_json(draw: st.DrawFn) -> Strange:
+def broken_json(draw: st.DrawFn) -> StrangeMessage:
     """Cut short, followed by something, not UTF-8, in another encoding, nested without end."""
     message = draw(sound())
     body = _json(message.document)
@@ -332,7 +341,7 @@ def broken_json(draw: st.DrawFn) -> Strange:
             ]
         )
     )
-    return message.written(how[0], how[1], Expected.DEATH, "body", "payload", envelope=False)
+    return message.written(how[0], how[1], ExpectedEnd.DEATH, "body", "payload", envelope=False)
 
 
 def _in_payload(body: bytes, quoted: int, depth: int) -> bytes:
@@ -340,24 +349,24 @@ def _in_payload(body: bytes, quoted: int, depth: int) -> bytes:
 
 
 @st.composite
-def noise(draw: st.DrawFn) -> Strange:
+def noise(draw: st.DrawFn) -> StrangeMessage:
     """No message at all: bytes, or JSON of any other kind."""
     queue = draw(st.sampled_from(sorted({entry.queue for entry in CATALOGUE.values()})))
     body = draw(st.binary(max_size=300) | _junk.map(_json))
-    return Strange("noise", queue, body, Expected.DEATH, None, ("body", *_ENVELOPE))
+    return StrangeMessage("noise", queue, body, ExpectedEnd.DEATH, None, ("body", *_ENVELOPE))
 
 
 @st.composite
-def huge_number(draw: st.DrawFn) -> Strange:
+def huge_number(draw: st.DrawFn) -> StrangeMessage:
     message = draw(sound())
     number = draw(st.sampled_from([b"1e400", b"-1e999999999", b"9" * 400, b"9" * 5000, b"0." + b"0" * 9000]))
     body = _json(message.document)
     body = body.replace(b'"payload"', b'"new":' + number + b',"payload"', 1)
-    return message.written("a huge number in a new field", body, Expected.EITHER, "JSON")
+    return message.written("a huge number in a new field", body, ExpectedEnd.EITHER, "JSON")
 
 
 @st.composite
-def oversize(draw: st.DrawFn) -> Strange:
+def oversize(draw: st.DrawFn) -> StrangeMessage:
     """Past the limit by one byte to a megabyte; an envelope or not."""
     message = draw(sound())
     size = draw(st.sampled_from([MAX_MESSAGE_BYTES + 1, 300_000, 1_000_000]))
@@ -366,27 +375,29 @@ def oversize(draw: st.DrawFn) -> Strange:
         body = body.ljust(size)
     else:
         body = _json(message.document | {"new": SECRET * (size // len(SECRET))})
-    return message.written("oversize", body, Expected.DEATH, f"{len(body):,} bytes", envelope=False)
+    return message.written("oversize", body, ExpectedEnd.DEATH, f"{len(body):,} bytes", envelope=False)
 
 
 @st.composite
-def largest(draw: st.DrawFn) -> Strange:
+def largest(draw: st.DrawFn) -> StrangeMessage:
     """Exactly at the limit."""
     message = draw(sound())
-    return message.written("at the limit", _json(message.document).ljust(MAX_MESSAGE_BYTES), Expected.EFFECT)
-
-
-@st.composite
-def failing(draw: st.DrawFn) -> Strange:
-    """Sound, but its handler fails: whatever its headers say of attempts, it ends."""
-    message = draw(sound())
-    cause = str(draw(st.sampled_from([FAILS, HOPELESS])))
-    return message.becomes(
-        f"caused by {cause}", message.document | {"causation_id": cause}, Expected.DEATH, cause
+    return message.written(
+        "at the limit", _json(message.document).ljust(MAX_MESSAGE_BYTES), ExpectedEnd.EFFECT
     )
 
 
-KINDS: Final[tuple[Callable[[], SearchStrategy[Strange]], ...]] = (
+@st.composite
+def failing(draw: st.DrawFn) -> StrangeMessage:
+    """A sound message with a failing handler: it ends, whatever attempts its headers claim."""
+    message = draw(sound())
+    cause = str(draw(st.sampled_from([FAILS, HOPELESS])))
+    return message.becomes(
+        f"caused by {cause}", message.document | {"causation_id": cause}, ExpectedEnd.DEATH, cause
+    )
+
+
+KINDS: Final[tuple[Callable[[], SearchStrategy[StrangeMessage]], ...]] = (
     accepted,
     accepted,
     failing,
@@ -406,22 +417,22 @@ KINDS: Final[tuple[Callable[[], SearchStrategy[Strange]], ...]] = (
 
 
 def dressed(
-    kind: SearchStrategy[Strange], properties: SearchStrategy[RawProperties]
-) -> SearchStrategy[Strange]:
+    kind: SearchStrategy[StrangeMessage], properties: SearchStrategy[RawProperties]
+) -> SearchStrategy[StrangeMessage]:
     """Messages of a kind under such properties; one in four comes twice or three times."""
     return st.builds(_dress, kind, properties, st.booleans(), st.sampled_from([1, 1, 1, 1, 1, 1, 2, 3]))
 
 
-def _dress(strange: Strange, properties: RawProperties, own_type: bool, copies: int) -> Strange:
+def _dress(strange: StrangeMessage, properties: RawProperties, own_type: bool, copies: int) -> StrangeMessage:
     if own_type and properties.type is None:
         # The short way through the decoder is for messages that name their type outside too.
         properties = replace(properties, type=strange.what.partition(":")[0].encode())
     # Where it is open whether there is an envelope, it is open too whether copies are one message.
-    once = strange.expected is Expected.EITHER or len(strange.body) > MAX_MESSAGE_BYTES
+    once = strange.expected is ExpectedEnd.EITHER or len(strange.body) > MAX_MESSAGE_BYTES
     return replace(strange, properties=properties, copies=1 if once else copies)
 
 
-def again(strange: Strange, rng: random.Random, properties: Sequence[RawProperties]) -> Strange:
+def again(strange: StrangeMessage, rng: random.Random, properties: Sequence[RawProperties]) -> StrangeMessage:
     """The same strangeness as a message of its own, under other properties: far cheaper than drawing another."""
     fresh = UUID(int=rng.getrandbits(128))
     old = strange.stamp or fresh

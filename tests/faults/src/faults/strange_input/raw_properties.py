@@ -1,6 +1,6 @@
-"""AMQP properties byte by byte: what a stranger may send and no client library of ours would.
+"""AMQP properties byte by byte, including values that our client library never sends.
 
-The broker passes on whatever it can parse itself: texts that are no UTF-8, times past the year 9999, tables nested
+The broker passes on everything that it can parse: texts that are no UTF-8, times past the year 9999, tables nested
 thousands deep.
 """
 

@@ -1,1 +1,1 @@
-"""What the work stands on and what can be taken from it: nodes, servers on them, processes."""
+"""Servers and processes that scenarios can break."""

@@ -10,32 +10,32 @@ from urllib.parse import quote, urlsplit
 import httpx
 
 from chassis.testing import TcpProxy, eventually
-from faults.surroundings.nodes import RabbitMq
+from faults.surroundings.nodes import RabbitMqServer
 
 _NODES: Final = 3
 # As for the cluster in deploy/kubernetes, which has the reason.
 _SETTINGS: Final = {"cluster_partition_handling": "pause_minority", "net_ticktime": "6"}
 
 
-class Cluster:
+class RabbitMqCluster:
     """Nodes of one RabbitMQ cluster.
 
     Quorum queues have a member on each node, and their leader is where they were declared: on `first`. What observes
     and submits goes to `last`, which no scenario touches, so that a fault stops only those who are under test.
     """
 
-    def __init__(self, nodes: list[RabbitMq]) -> None:
+    def __init__(self, nodes: list[RabbitMqServer]) -> None:
         self.nodes = nodes
 
     @classmethod
     async def formed(cls, folder: Path, cleanup: ExitStack) -> Self:
         """New nodes below `folder`, ended and removed with `cleanup`."""
-        first = RabbitMq(folder / "rabbitmq-1", settings=_SETTINGS)
+        first = RabbitMqServer(folder / "rabbitmq-1", settings=_SETTINGS)
         cleanup.callback(first.close)
         await first.ready()
         nodes = [first]
         for number in range(2, _NODES + 1):
-            node = RabbitMq(folder / f"rabbitmq-{number}", joins=first, settings=_SETTINGS)
+            node = RabbitMqServer(folder / f"rabbitmq-{number}", joins=first, settings=_SETTINGS)
             cleanup.callback(node.close)
             nodes.append(node)
         for node in nodes[1:]:
@@ -45,11 +45,11 @@ class Cluster:
         return cluster
 
     @property
-    def first(self) -> RabbitMq:
+    def first(self) -> RabbitMqServer:
         return self.nodes[0]
 
     @property
-    def last(self) -> RabbitMq:
+    def last(self) -> RabbitMqServer:
         return self.nodes[-1]
 
     @property
@@ -60,7 +60,7 @@ class Cluster:
         """Starts what has ended. All at once: a node waits for those that went down after it."""
         await asyncio.gather(*(node.start() for node in self.nodes if not node.running))
 
-    async def leader(self, vhost: str, queue: str) -> RabbitMq:
+    async def leader(self, vhost: str, queue: str) -> RabbitMqServer:
         """The node that leads a quorum queue."""
         async with httpx.AsyncClient(base_url=self.last.management_url, timeout=10, trust_env=False) as api:
             answer = await api.get(f"/api/queues/{quote(vhost, safe='')}/{quote(queue, safe='')}")
@@ -77,10 +77,10 @@ class Cluster:
         return len(running) == _NODES
 
 
-class Balancer(TcpProxy):
+class ConnectionBalancer(TcpProxy):
     """Leads each new connection to the next node that takes it; resets it where none does."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: RabbitMqCluster) -> None:
         super().__init__("127.0.0.1", cluster.first.port)
         self._ports = [node.port for node in cluster.nodes]
         self._turns = cycle(range(len(self._ports)))

@@ -1,4 +1,4 @@
-"""A neighbour of the workers: a service that their handlers ask over HTTP, with a proxy before it to be cut off by."""
+"""A dependency of the workers: a service that their handlers call over HTTP, through a proxy that can cut it off."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -13,8 +13,8 @@ from chassis.http import server
 from chassis.testing import TcpProxy, eventually
 
 
-class Neighbour:
-    """Answers everything with `status`."""
+class FixedAnswerServer:
+    """Answers every request with `status`."""
 
     def __init__(self) -> None:
         self.status = 200
@@ -27,7 +27,7 @@ class Neighbour:
 
     @classmethod
     @asynccontextmanager
-    async def serving(cls) -> AsyncIterator["Neighbour"]:
+    async def serving(cls) -> AsyncIterator["FixedAnswerServer"]:
         neighbour = cls()
         app = Starlette(routes=[Route("/{path:path}", neighbour._answer)])
         serving = server.server(app, "127.0.0.1", 0)

@@ -34,8 +34,8 @@ _KILL_SECONDS: Final = 10.0
 _STOP_SECONDS: Final = 30.0
 
 
-class RabbitMq:
-    """A RabbitMQ node whose data outlive it."""
+class RabbitMqServer:
+    """A RabbitMQ node that keeps its data between starts."""
 
     def __init__(
         self, folder: Path, *, joins: Self | None = None, settings: Mapping[str, str] | None = None
@@ -44,7 +44,7 @@ class RabbitMq:
 
         Args:
             folder: where its data go; names it as well.
-            joins: a node that is ready, whose cluster it becomes a member of.
+            joins: a ready node; the new one joins its cluster.
             settings: further lines of `rabbitmq.conf`.
         """
         self._folder = folder
@@ -98,7 +98,7 @@ class RabbitMq:
         await asyncio.to_thread(self._node.child.stop, signal.SIGKILL, grace=_KILL_SECONDS)
 
     def freeze(self) -> None:
-        """SIGSTOP: it stands still, and its connections with it. A killed one needs no thaw."""
+        """Stops the server and its connections by SIGSTOP. After a kill, no thaw is needed."""
         os.kill(self.pid, signal.SIGSTOP)
 
     def thaw(self) -> None:
@@ -130,7 +130,7 @@ class RabbitMq:
         await self._control(*_NO_ALARMS[resource])
 
     async def alarms(self) -> str:
-        """What it says of its own alarms, as Erlang prints it; `[]` for none."""
+        """Returns the node's alarms as Erlang prints them; `[]` for none."""
         return (await self._control("eval", "rabbit_alarm:get_alarms().")).strip()
 
     async def evaluate(self, erlang: str) -> str:
@@ -139,7 +139,7 @@ class RabbitMq:
 
     @property
     def log(self) -> Path:
-        """What it has said since it was last started."""
+        """Returns the log since the last start."""
         return self._node.child.log
 
     async def _control(self, *arguments: str) -> str:
@@ -150,8 +150,8 @@ class RabbitMq:
         self._node.stop()
 
 
-class Postgres:
-    """A PostgreSQL server whose data outlive it; durable, so that what it confirmed survives SIGKILL."""
+class PostgresServer:
+    """A PostgreSQL server that keeps its data between starts; durable, so that commits survive SIGKILL."""
 
     def __init__(self, folder: Path, *, disk: int | None = None) -> None:
         """Starts a new server in `folder`, which must not exist yet; `ready` waits for it.
@@ -214,7 +214,7 @@ class Postgres:
         await self.ready()
 
     async def demote(self) -> None:
-        """Makes it a standby, as after a fail-over whose clients still come to the old primary: it takes no writes."""
+        """Makes the server a standby that refuses writes, like an old primary after a fail-over."""
         await self.stop()
         (self._node.folder / "standby.signal").touch()
         await self.start()

@@ -13,15 +13,15 @@ import httpx
 from brandctl.local import ports
 from brandctl.local import processes as children
 from chassis.testing import eventually
-from faults.judging.history import History
+from faults.judging.history import CommandHistory
 
 _STOP_SECONDS: Final = 30.0
 
 
-class Worker:
+class WorkerProcess:
     """One process of `faults.workers.worker`, or of any service with health routes."""
 
-    def __init__(self, name: str, child: children.Child, port: int, history: History) -> None:
+    def __init__(self, name: str, child: children.ChildProcess, port: int, history: CommandHistory) -> None:
         self.name = name
         self.port = port
         self._child = child
@@ -70,7 +70,7 @@ class Worker:
         return {} if answer.status_code == httpx.codes.OK else dict(answer.json()["problems"])
 
     async def in_hand(self) -> int:
-        """How many deliveries it has received and not settled; 0 if nobody is there to say."""
+        """Returns the number of received and unsettled deliveries; 0 if the worker does not answer."""
         if not self.running or self.stopped:
             return 0
         async with httpx.AsyncClient(timeout=5, trust_env=False) as client:
@@ -100,7 +100,7 @@ class Worker:
             self._history.fault("kill")
 
     def stop(self) -> None:
-        """SIGSTOP: it stands still and does not know it. Fault `stop`."""
+        """Stops the process by SIGSTOP. Fault `stop`."""
         os.kill(self.pid, signal.SIGSTOP)
         self._history.fault("stop")
 
@@ -145,10 +145,10 @@ def start(
     module: str,
     environment: Mapping[str, str],
     logs: Path,
-    history: History,
+    history: CommandHistory,
     *,
     port: int | None = None,
-) -> Worker:
+) -> WorkerProcess:
     """Starts `python -m module`, from the main thread, without waiting for it; it dies with this process.
 
     `port`: where one that is gone by now was asked; None: a free one.
@@ -163,8 +163,8 @@ def start(
         **environment,
     }
     child = children.start(name, [sys.executable, "-m", module], log=logs / f"{name}.log", env=env)
-    return Worker(name, child, port, history)
+    return WorkerProcess(name, child, port, history)
 
 
-async def terminate_all(workers: list[Worker]) -> None:
+async def terminate_all(workers: list[WorkerProcess]) -> None:
     await asyncio.gather(*(worker.terminate() for worker in workers if worker.running))

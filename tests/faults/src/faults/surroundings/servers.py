@@ -15,8 +15,8 @@ from chassis.database import grants
 from chassis.database.migrations import migrate_package
 from envelope.brand import CATALOGUE
 from faults.judging.recorder import TABLES
-from faults.surroundings.cluster import Cluster
-from faults.surroundings.nodes import Postgres, RabbitMq
+from faults.surroundings.cluster import RabbitMqCluster
+from faults.surroundings.nodes import PostgresServer, RabbitMqServer
 from messaging import topology
 from messaging.storage.migrations import migrate
 
@@ -24,15 +24,15 @@ _EVERYTHING = {"configure": ".*", "write": ".*", "read": ".*"}
 
 
 @dataclass
-class Servers:
+class ServerAddresses:
     """Addresses of administrators, and the nodes themselves where we started them."""
 
     rabbitmq_url: str
     management_url: str
     postgres_url: str
-    broker: RabbitMq | None = None
-    database: Postgres | None = None
-    cluster: Cluster | None = None
+    broker: RabbitMqServer | None = None
+    database: PostgresServer | None = None
+    cluster: RabbitMqCluster | None = None
     """Instead of the one broker."""
     owner_role: str = field(default_factory=lambda: f"faults_{secrets.token_hex(4)}")
     """Owns the databases and their tables; as in an installation, another role works with them."""
@@ -53,20 +53,20 @@ class Servers:
 
         Args:
             folder: for their data and logs.
-            disk: as in `nodes.Postgres`.
+            disk: as in `nodes.PostgresServer`.
             clustered: with a cluster of brokers instead of a single one.
         """
         _make_passable(folder)
         with ExitStack() as cleanup:
-            database = Postgres(folder / "postgres", disk=disk)
+            database = PostgresServer(folder / "postgres", disk=disk)
             cleanup.callback(database.close)
             if clustered:
-                cluster = await Cluster.formed(folder, cleanup)
+                cluster = await RabbitMqCluster.formed(folder, cleanup)
                 await database.ready()
                 last = cluster.last
                 yield cls(last.url, last.management_url, database.url, None, database, cluster)
                 return
-            broker = RabbitMq(folder / "rabbitmq")
+            broker = RabbitMqServer(folder / "rabbitmq")
             cleanup.callback(broker.close)
             await database.ready()
             await broker.ready()
@@ -110,7 +110,7 @@ class Servers:
         return self._as(self.owner_role, url)
 
     async def add_tables(self, url: str, sql: str) -> None:
-        """What a test wants beside the tables of a service, for the service's role too."""
+        """Adds tables of a test to a service's database, with grants for the service's role."""
         connection = await asyncpg.connect(self.owner_url(url), timeout=15)
         try:
             await connection.execute(sql)

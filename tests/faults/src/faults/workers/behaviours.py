@@ -1,4 +1,4 @@
-"""What a probe does with a message, said by the message itself: its keyword is `behaviour number`, such as `fail:2 17`."""
+"""Behaviours of a probe. The message's keyword names one: `behaviour number`, such as `fail:2 17`."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -27,11 +27,11 @@ _ALWAYS_FAIL: Final = ("poison", "hungry", "hang")
 
 
 class BehaviourError(ValueError):
-    """There is no such behaviour; names those there are."""
+    """The behaviour is unknown; the message lists the known ones."""
 
 
 @dataclass(frozen=True, slots=True)
-class Behaviour:
+class ProbeBehaviour:
     name: str
     amount: float = 0.0
     """Seconds, or attempts, by behaviour."""
@@ -44,13 +44,13 @@ class Behaviour:
         return Reason.EXHAUSTED.value if failing else EFFECT
 
     def allowed_attempts(self, max_attempts: int) -> int:
-        """Attempts that may be counted against it; whatever is innocent gets one."""
+        """The attempts that may be counted; a message that does not fail gets one."""
         if self.name in _ALWAYS_FAIL:
             return max_attempts
         return min(int(self.amount) + 1, max_attempts) if self.name == "fail" else 1
 
 
-def parse(keyword: str) -> Behaviour:
+def parse(keyword: str) -> ProbeBehaviour:
     """The behaviour that a keyword names.
 
     Raises:
@@ -60,4 +60,4 @@ def parse(keyword: str) -> Behaviour:
     name, _, amount = word.partition(":")
     if name not in MEANINGS:
         raise BehaviourError(f"{word!r} is no behaviour: {', '.join(MEANINGS)}")
-    return Behaviour(name, float(amount or 0))
+    return ProbeBehaviour(name, float(amount or 0))

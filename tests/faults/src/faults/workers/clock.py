@@ -1,4 +1,4 @@
-"""A clock of this process alone that can be set wrong, and set again while it runs.
+"""A wrong clock for this process only, which can change while it runs.
 
 For Python code that asks `time.time`, `datetime.now` or our UUIDv7. Waiting goes by the monotonic clock, as it does on a
 machine whose clock is set.
@@ -27,12 +27,12 @@ _wrong_by = 0.0
 """Seconds that this process is ahead."""
 
 
-class _AlsoPlain(type):
+class _AcceptsRealDatetime(type):
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, datetime)
 
 
-class _Wrong(datetime, metaclass=_AlsoPlain):
+class _ShiftedDatetime(datetime, metaclass=_AcceptsRealDatetime):
     @classmethod
     def now(cls, tz: tzinfo | None = None) -> Self:
         return super().now(tz) + timedelta(seconds=_wrong_by)
@@ -61,17 +61,17 @@ def _exchange(module: ModuleType) -> None:
         return
     for name, value in list(vars(module).items()):
         if value is datetime:
-            setattr(module, name, _Wrong)
+            setattr(module, name, _ShiftedDatetime)
         elif name == "datetime" and isinstance(value, ModuleType):
-            setattr(module, name, _Module(value))
+            setattr(module, name, _DatetimeModule(value))
 
 
-class _Module:
+class _DatetimeModule:
     """The module `datetime`, with its class exchanged."""
 
     def __init__(self, original: ModuleType) -> None:
         self._original = original
-        self.datetime = _Wrong
+        self.datetime = _ShiftedDatetime
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._original, name)

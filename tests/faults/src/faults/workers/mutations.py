@@ -21,7 +21,7 @@ from messaging.storage.inbox import InboxRow
 
 
 class MutationError(ValueError):
-    """There is no such mutation; names those there are."""
+    """The mutation is unknown; the message lists the known ones."""
 
 
 def _inbox() -> None:
@@ -40,7 +40,7 @@ def _inbox() -> None:
 
 
 def _confirms() -> None:
-    """What was handed to the connection counts as published."""
+    """Counts a message as published once it is handed to the connection."""
 
     async def wait(self: BulkPublisher, batch: _PublishBatch) -> None:
         self._batches.remove(batch)
@@ -58,7 +58,7 @@ def _mandatory() -> None:
 
 
 def _lease_fencing() -> None:
-    """Who held a lease once may finish with the row, whoever holds it now."""
+    """Lets every former holder of a lease finish with the row."""
 
     async def delete(connection: Connection, ids: Collection[UUID], lease: UUID) -> None:
         await connection.execute("delete from outbox where id = any($1::uuid[])", list(ids))
@@ -84,7 +84,7 @@ def _batch_redo() -> None:
 
 
 def _crash_markers() -> None:
-    """Nobody remembers on which message a consumer died."""
+    """Drops the marks of messages on which a consumer died."""
     mark = crashes.mark
 
     async def forgets(connection: Connection, queue: str, event_id: UUID) -> int:

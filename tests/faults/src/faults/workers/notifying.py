@@ -1,4 +1,4 @@
-"""`python -m faults.workers.notifying`: the monitor as it is, in a hurry, and killed where it is told to be.
+"""`python -m faults.workers.notifying`: the real monitor with short times, which kills itself at chosen points.
 
 A file in `HOLDS`, `kill.claimed` or `kill.sent`, names a place of a message's way: the first process that comes there takes the file, notes in `killed`
 where and with whose message it was, and kills itself.

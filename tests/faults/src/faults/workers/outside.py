@@ -85,7 +85,7 @@ _PICTURE: Final = PictureOfPost(
 )
 
 
-class Settings(ServiceSettings, KeyedSettings):
+class EffectWorkerSettings(ServiceSettings, KeyedSettings):
     gateway_url: str
     holds: Path
     publish_folder: Path
@@ -98,7 +98,7 @@ class Settings(ServiceSettings, KeyedSettings):
 
 
 def mark_of(post_id: UUID) -> str:
-    """By which it is known wherever it is seen."""
+    """The text that identifies a post everywhere."""
     return post_id.hex[:12]
 
 
@@ -108,12 +108,12 @@ def address(post_id: UUID, doing: str, number: int, step: str) -> str:
 
 
 def account_of(place: str, brand_slug: str) -> str:
-    """Each brand has accounts of its own, so that nobody's list of posts is ever full."""
+    """The brand's own account, so that no list of posts gets full."""
     return f"{place}-{brand_slug}"
 
 
-class Cover:
-    """What the publisher would hand out."""
+class CoverStub:
+    """Stands in for the publisher's covers."""
 
     async def read(self, url: str) -> bytes:
         return b"\x89PNG\r\n\x1a\n" + url.encode()
@@ -143,8 +143,8 @@ def composed(channel: str, post_id: UUID, brand_slug: str) -> ComposedPost:
     )
 
 
-class Articles(OrchestratorClient):
-    """What the orchestrator would answer: an article for each name, the same each time."""
+class ArticlesStub(OrchestratorClient):
+    """Stands in for the orchestrator: an article for each name, always the same."""
 
     def __init__(self, brand_of: Callable[[UUID], str]) -> None:
         self._brand_of = brand_of
@@ -179,7 +179,7 @@ async def picture_of(article: Article) -> CoverPicture:
 # -- where it stands still ---------------------------------------------------------------------------------------------
 
 
-class Holds:
+class HoldFiles:
     """Files named after posts: `<post>` says where; `.reached`, `.going` and `.passed` how far it is there; `.free` lets it go."""
 
     def __init__(self, folder: Path) -> None:
@@ -198,7 +198,7 @@ class Holds:
             self._file(post_id, ".going").touch()
 
     def passed(self, post_id: UUID) -> None:
-        """Whoever stood there is through with that step, however it ended for him."""
+        """Records that the step has ended, well or not."""
         if self._file(post_id, ".reached").exists():
             self._file(post_id, ".passed").touch()
 
@@ -217,12 +217,12 @@ class Holds:
 
 
 class HeldReceipts(Receipts):
-    """Those of the package, with short times; steps stand still, and their requests say which they are."""
+    """The real receipts with short times; steps can stop, and requests carry their address."""
 
-    def __init__(self, database: Database, door: EffectsGateway, settings: Settings) -> None:
+    def __init__(self, database: Database, door: EffectsGateway, settings: EffectWorkerSettings) -> None:
         super().__init__(database, door, margin_seconds=MARGIN_SECONDS)
         self._door = door
-        self._holds = Holds(settings.holds)
+        self._holds = HoldFiles(settings.holds)
         self._settings = settings
 
     async def perform(self, effect: Effect, steps: Sequence[Step]) -> EffectPerformed | EffectInDoubt:
@@ -257,7 +257,7 @@ class HeldReceipts(Receipts):
         )
 
     async def _without_receipts(self, effect: Effect, steps: Sequence[Step]) -> Mapping[str, Any]:
-        """As everybody does it: send, and if no good answer comes, send again."""
+        """Sends without receipts, and sends again if no good answer comes."""
         remote: dict[str, Any] = {}
         for step in steps:
             work = StepInHand(effect, self._door.account(effect.account, effect.brand_slug), remote)
@@ -282,9 +282,9 @@ def _named(work: StepInHand, post_id: UUID, doing: str, step: str) -> StepInHand
 
 
 class HeldFiles(FilesTarget):
-    """Those of the publisher; they stand still before anything is written, before it is committed, after that, and when all is done."""
+    """The publisher's files; they can stop before the write, before and after the commit, and at the end."""
 
-    def __init__(self, root: Path, holds: Holds) -> None:
+    def __init__(self, root: Path, holds: HoldFiles) -> None:
         super().__init__(root)
         self._holds = holds
 
@@ -307,7 +307,7 @@ class HeldFiles(FilesTarget):
 # -- the program -------------------------------------------------------------------------------------------------------
 
 
-class Handlers:
+class EffectHandlers:
     def __init__(
         self, receipts: Receipts, target_publisher: TargetPublisher, brands: dict[UUID, str]
     ) -> None:
@@ -326,7 +326,7 @@ class Handlers:
         prepared = sending.prepare(composed(channel, post_id, brand), datetime.now(UTC))
         account = account_of(channel, brand)
         effect = Effect(post_id, channel, account, brand, f"post on {channel}", prepared)
-        await self._receipts.perform(effect, sending.steps(prepared, Cover()))
+        await self._receipts.perform(effect, sending.steps(prepared, CoverStub()))
 
     async def content_publish(self, message: DomainMessage[ContentPublish], context: Context) -> Any:
         self._brands[message.payload.content_id] = message.payload.brand_slug
@@ -350,15 +350,15 @@ def _mutate(name: str) -> None:
     Receipts._limit_time = patient  # type: ignore[assignment,method-assign]
 
 
-def build(settings: Settings) -> Service:
+def build(settings: EffectWorkerSettings) -> Service:
     service = Service("publisher", settings, CATALOGUE)
     door = EffectsGateway(settings.gateway_url, SecretStr(settings.service_key.get_secret_value()))
     receipts = HeldReceipts(service.database, door, settings)
     brands: dict[UUID, str] = {}
-    files = HeldFiles(settings.publish_folder, Holds(settings.holds))
-    articles = Articles(brands.__getitem__)
+    files = HeldFiles(settings.publish_folder, HoldFiles(settings.holds))
+    articles = ArticlesStub(brands.__getitem__)
     target_publisher = TargetPublisher(service.database, articles, door, receipts, files, picture_of)
-    handlers = Handlers(receipts, target_publisher, brands)
+    handlers = EffectHandlers(receipts, target_publisher, brands)
     policy = QueuePolicy(
         max_concurrency=settings.at_once,
         handler_timeout=60.0,
@@ -373,7 +373,7 @@ def build(settings: Settings) -> Service:
 
 
 async def _run() -> None:
-    settings = Settings()
+    settings = EffectWorkerSettings()
     logs.configure("outside", settings.log_level, settings.log_format)
     _mutate(settings.mutation)
     # Files stand still in threads.

@@ -90,7 +90,7 @@ _SEEN_FOR_SECONDS: Final = 1.0
 
 
 def _claims() -> None:
-    """Posts that are due are looked up, and then taken: by everybody who has seen them."""
+    """Claims due posts without a lock: several replicas may claim the same one."""
 
     async def claim_due(connection: Connection, *, at_once: int) -> list[ChannelPost]:
         seen = await connection.fetch(

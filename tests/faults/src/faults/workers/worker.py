@@ -1,6 +1,6 @@
-"""`python -m faults.workers.worker`: a real service with probe handlers, to be killed, stopped, starved and cut off.
+"""`python -m faults.workers.worker`: a real service with probe handlers, which scenarios kill, stop, starve and cut off.
 
-What it does with a message the message itself says (`faults.workers.behaviours`). Every effect is a row in a table without any
+Each message names its behaviour (`faults.workers.behaviours`). Every effect is a row in a table without any
 unique constraint, written in the handler's transaction, and sends one event.
 """
 
@@ -53,7 +53,7 @@ _ANSWER_SECONDS: Final = 1.0
 
 
 class WorkerSettings(ServiceSettings, KeyedSettings):
-    """From the environment; `World.worker` takes the same names in lower case."""
+    """From the environment; `FaultHarness.worker` takes the same names in lower case."""
 
     worker_name: str = "probe"
     needs_url: str = ""
@@ -94,8 +94,8 @@ class WorkerSettings(ServiceSettings, KeyedSettings):
         )
 
 
-class Probe:
-    """The handlers."""
+class ProbeHandlers:
+    """The probe's handlers."""
 
     def __init__(self, service: Service, worker: str) -> None:
         self._service = service
@@ -227,7 +227,7 @@ class Probe:
 
 def _use_up_memory() -> NoReturn:
     """Asks for more memory than there is; Python answers with a MemoryError, which is an exception like any other."""
-    with _little_memory():
+    with _LimitedMemory():
         hoard = [bytearray(_MEGABYTE) for _ in range(_SPARE_BYTES // _MEGABYTE * 4)]
     raise AssertionError(f"there was room for {len(hoard)} MB")
 
@@ -237,13 +237,13 @@ def _die_of_hunger() -> NoReturn:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     allocate = ctypes.CDLL(None).malloc
     allocate.restype, allocate.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
-    with _little_memory():
+    with _LimitedMemory():
         while True:
             ctypes.memset(allocate(_MEGABYTE), 1, _MEGABYTE)
 
 
-class _little_memory:  # noqa: N801  (reads as what it is)
-    """Leaves the process little more memory than it has now."""
+class _LimitedMemory:
+    """Limits the process to little more memory than it has now."""
 
     def __enter__(self) -> None:
         self._before = resource.getrlimit(resource.RLIMIT_AS)
@@ -258,12 +258,12 @@ class _little_memory:  # noqa: N801  (reads as what it is)
 
 def build(settings: WorkerSettings) -> Service:
     payload = ResearchRequested if settings.queue == "research-commands" else ContentGenerate
-    return service_of(settings, Probe, payload)
+    return service_of(settings, ProbeHandlers, payload)
 
 
 def service_of(
     settings: WorkerSettings,
-    probe_type: type[Probe],
+    probe_type: type[ProbeHandlers],
     *payloads: type[Payload],
     catalogue: Catalogue = CATALOGUE,
 ) -> Service:

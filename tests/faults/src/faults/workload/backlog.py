@@ -1,4 +1,4 @@
-"""A long queue, quickly: thousands of messages published in one go, past the client that tells the history of each."""
+"""Fills a queue quickly: publishes thousands of messages at once, without the client and its history."""
 
 import asyncio
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Commands as the client makes them: the message, and what the history is told of it."""
+"""Commands of the client: the message and its entry in the history."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -8,9 +8,9 @@ from uuid import UUID
 from envelope import DomainMessage, Payload, encode, new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ContentGenerate, ResearchRequested
-from faults.judging.history import Command
+from faults.judging.history import SubmittedCommand
 from faults.workers.behaviours import parse
-from faults.workload.sender import Sending
+from faults.workload.sender import EncodedCommand
 from messaging import QueuePolicy
 from messaging import headers as header
 from messaging.topology import RETURNS
@@ -19,7 +19,7 @@ RESEARCH: Final = "research-commands"
 ORCHESTRATOR: Final = "orchestrator-commands"
 
 
-def command(keyword: str, *, brand: str, queue: str, policy: QueuePolicy) -> Sending:
+def command(keyword: str, *, brand: str, queue: str, policy: QueuePolicy) -> EncodedCommand:
     """A fresh command in a conversation of its own; its keyword says what is to become of it (`behaviours`)."""
     event_id = new_event_id()
     payload: Payload
@@ -38,7 +38,7 @@ def command(keyword: str, *, brand: str, queue: str, policy: QueuePolicy) -> Sen
         payload=payload,
     )
     behaviour, attempts = parse(keyword), policy.max_attempts or 1
-    told = Command(
+    told = SubmittedCommand(
         id=str(event_id),
         queue=queue,
         brand=brand,
@@ -47,10 +47,10 @@ def command(keyword: str, *, brand: str, queue: str, policy: QueuePolicy) -> Sen
         expect=behaviour.expected_end(attempts),
         attempts=behaviour.allowed_attempts(attempts),
     )
-    return Sending(told, encode(message), message.type)
+    return EncodedCommand(told, encode(message), message.type)
 
 
-def replay(dead: Command, keyword: str, policy: QueuePolicy) -> Sending:
+def replay(dead: SubmittedCommand, keyword: str, policy: QueuePolicy) -> EncodedCommand:
     """A replay of a dead command, edited to another keyword, as the monitor makes it."""
     again = command(keyword, brand=dead.brand, queue=dead.queue, policy=policy)
     entry = CATALOGUE.type_of(ResearchRequested if dead.queue == RESEARCH else ContentGenerate)

@@ -10,7 +10,7 @@ from typing import Any, Final
 import aio_pika
 from aio_pika.abc import AbstractChannel, AbstractConnection
 
-from faults.judging.history import Command, History
+from faults.judging.history import CommandHistory, SubmittedCommand
 from messaging.errors import BROKER_ERRORS
 from messaging.topology import COMMANDS
 
@@ -22,10 +22,10 @@ HeaderValues = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Sending:
+class EncodedCommand:
     """A command and the bytes that it travels in."""
 
-    command: Command
+    command: SubmittedCommand
     body: bytes
     type: str | None = None
     headers: HeaderValues = field(default_factory=dict)
@@ -33,10 +33,10 @@ class Sending:
     delivery_mode: aio_pika.DeliveryMode = aio_pika.DeliveryMode.PERSISTENT
 
 
-class Sender:
+class CommandSender:
     """Keeps a connection, and makes another one when it is lost."""
 
-    def __init__(self, url: str, history: History, rng: random.Random) -> None:
+    def __init__(self, url: str, history: CommandHistory, rng: random.Random) -> None:
         self._url = url
         self._history = history
         self._rng = rng
@@ -44,7 +44,7 @@ class Sender:
         self._channel: AbstractChannel | None = None
         self._lock = asyncio.Lock()
 
-    async def send(self, sendings: Sequence[Sending], *, copies: float = 0.0) -> None:
+    async def send(self, sendings: Sequence[EncodedCommand], *, copies: float = 0.0) -> None:
         """Publishes each once and a fraction of them once more, right away or a little later."""
         for start in range(0, len(sendings), _AT_ONCE):
             batch = list(sendings[start : start + _AT_ONCE])
@@ -55,7 +55,7 @@ class Sender:
     async def close(self) -> None:
         await self._drop()
 
-    async def _send(self, sending: Sending) -> None:
+    async def _send(self, sending: EncodedCommand) -> None:
         command = sending.command
         if command.id not in self._history.commands:
             self._history.invoke(command)

@@ -1,1 +1,1 @@
-"""What is broken around the real services, one of them or all."""
+"""Scenarios with the real services, one or all of them."""

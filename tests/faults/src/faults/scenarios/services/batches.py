@@ -27,11 +27,11 @@ from envelope.brand.payloads import (
 )
 from envelope.message import encode
 from faults.judging.checker import Violation
-from faults.judging.results import Outcome
-from faults.playing.replicas import KILLED, Replicas
+from faults.judging.results import ScenarioOutcome
+from faults.playing.replicas import KILLED, OrchestratorReplicas
 from faults.playing.scenario import scenario
 from faults.playing.stack import KEY
-from faults.playing.world import World
+from faults.playing.world import FaultHarness
 
 _BRANDS: Final = 3
 _CYCLES: Final = 6
@@ -51,14 +51,14 @@ _ENDED: Final = """
     faults=(KILLED,),
     budget=420.0,
 )
-async def big_batches_on_two_replicas(world: World) -> Outcome:
+async def big_batches_on_two_replicas(world: FaultHarness) -> ScenarioOutcome:
     database_url = await world.servers.create_database("orchestrator")
     pool = await asyncpg.create_pool(database_url, min_size=0, max_size=4)
     total = _CYCLES * _KEYWORDS
     try:
         async with (
-            Replicas.running(world, database_url) as replicas,
-            Others.answering(world, pool) as others,
+            OrchestratorReplicas.running(world, database_url) as replicas,
+            FakePeers.answering(world, pool) as others,
         ):
             handing_in = asyncio.create_task(hand_in(replicas))
             for count in sorted(world.rng.sample(range(50, total - 100), _KILLS)):
@@ -74,7 +74,7 @@ async def big_batches_on_two_replicas(world: World) -> Outcome:
         ]
     finally:
         await pool.close()
-    return Outcome(
+    return ScenarioOutcome(
         submitted=total,
         effects=len(keywords),
         dead_letters=0,
@@ -145,7 +145,7 @@ async def until_ended(pool: Any, count: int) -> None:
     await eventually(reached, within=300)
 
 
-async def hand_in(replicas: Replicas) -> None:
+async def hand_in(replicas: OrchestratorReplicas) -> None:
     """Each batch by a key of its own, of whichever replica answers, again and again until one does."""
     async with httpx.AsyncClient(headers={"X-Service-Key": KEY}, timeout=5, trust_env=False) as client:
         for number in range(_CYCLES):
@@ -158,7 +158,7 @@ async def hand_in(replicas: Replicas) -> None:
 
 async def insist(
     client: httpx.AsyncClient,
-    replicas: Replicas,
+    replicas: OrchestratorReplicas,
     method: str,
     path: str,
     body: dict[str, Any],
@@ -178,17 +178,17 @@ async def insist(
     await eventually(done, within=120)
 
 
-class Others:
-    """Plays research, the writers and the publisher: late, up to three times, in any order.
+class FakePeers:
+    """Answers for research, the writers and the publisher: late, up to three times, in any order.
 
     Attributes:
         requested: ids of the commands by which each keyword was asked of research.
-        crowded: where more was in hand than there is room for.
+        crowded: brands with more work in hand than their limit.
     """
 
     def __init__(
         self,
-        world: World,
+        world: FaultHarness,
         pool: Any,
         events: aio_pika.abc.AbstractExchange,
         end_of: Callable[[str], str],
@@ -205,7 +205,7 @@ class Others:
     @classmethod
     @asynccontextmanager
     async def answering(
-        cls, world: World, pool: Any, end_of: Callable[[str], str] = end_of
+        cls, world: FaultHarness, pool: Any, end_of: Callable[[str], str] = end_of
     ) -> AsyncIterator[Self]:
         """`end_of` says of a keyword how it is to end."""
         connection = await aio_pika.connect(world.rabbitmq_url)
@@ -255,7 +255,7 @@ class Others:
         return keyword
 
     async def _write(self) -> None:
-        """What is at the writers, by the rows: their command is for the orchestrators."""
+        """Answers for the writers, by the database's rows, since their command goes to the orchestrators."""
         while True:
             rows = await self._pool.fetch(
                 "select content_id, keyword, brand_slug, correlation_id from keywords join cycles using (cycle_id)"

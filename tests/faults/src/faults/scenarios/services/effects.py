@@ -1,4 +1,4 @@
-"""Effects on other people's servers: each once, or none with a visible doubt, whoever is killed or stands still meanwhile.
+"""Effects on outside servers: each happens once, or not at all with a visible doubt, whichever process dies or stops.
 
 Which steps a place has, which requests these make and which look-ups, is seen in a post of each that nothing happens to: adapters are not
 described twice. A fault strikes at one of those points, and where it is judged is the other side.
@@ -26,19 +26,19 @@ from faults.judging.effects import (
     LOOKING,
     TAKEN,
     WITHIN,
-    Point,
-    Post,
+    EffectRecord,
+    FailurePoint,
     doubts,
     judge,
     shown,
     tally,
 )
-from faults.judging.results import Outcome
+from faults.judging.results import ScenarioOutcome
 from faults.playing.orders import named
-from faults.playing.outside import Neighbourhood, Outside, new_post
+from faults.playing.outside import BrandServers, EffectServices, new_post
 from faults.playing.places import FILES
 from faults.playing.scenario import REGISTRY, Scenario
-from faults.playing.world import World
+from faults.playing.world import FaultHarness
 from faults.workers import outside as worker
 
 ROUNDS: Final = int(os.environ.get("ROUNDS", "0"))
@@ -60,12 +60,12 @@ _STRIKES: Final[Mapping[str, tuple[tuple[Kind, ...], tuple[Kind, ...]]]] = {
 }
 """What befalls a request, without and with its effect; being told to wait, or to log in again, is no loss of an answer."""
 
-Play: TypeAlias = Callable[[Outside, Neighbourhood, Sequence[Post]], Awaitable[None]]
+Play: TypeAlias = Callable[[EffectServices, BrandServers, Sequence[EffectRecord]], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class Wave:
-    """How a fault strikes many posts at once."""
+class FaultWave:
+    """A fault that strikes many posts at once."""
 
     play: Play
     faults: tuple[str, ...]
@@ -81,7 +81,7 @@ class Wave:
     of_files: bool = True
     """Whether it strikes those, too, which ask nobody."""
 
-    def concerns(self, point: Point) -> bool:
+    def concerns(self, point: FailurePoint) -> bool:
         return point.moment in self.moments and (self.of_files or point.place != FILES)
 
 
@@ -89,22 +89,22 @@ class Wave:
 
 
 @dataclass
-class Learnt:
-    points: list[Point] = field(default_factory=list)
+class FailurePoints:
+    points: list[FailurePoint] = field(default_factory=list)
     wholes: dict[str, Mapping[str, int]] = field(default_factory=dict)
     """What is seen of a post or an article at each place, if all goes well."""
 
 
-_LEARNT: Final[dict[str, Learnt]] = {}
+_LEARNT: Final[dict[str, FailurePoints]] = {}
 """By the guarantee that workers go without."""
 
 
-async def learn(outside: Outside) -> Learnt:
-    """Sends a post to each place and looks on; then one for each step whose answer is lost, to see how it is looked up."""
+async def learn(outside: EffectServices) -> FailurePoints:
+    """Records the requests of a post to each place, and the look-ups after each lost answer."""
     mutation = outside.world.mutation
     if mutation in _LEARNT:
         return _LEARNT[mutation]
-    learnt = Learnt()
+    learnt = FailurePoints()
     there = await outside.neighbourhood()
     posts = [new_post(place, there.brand) for place in (*there.fakes, FILES)]
     await outside.ask_for(posts)
@@ -131,13 +131,13 @@ async def learn(outside: Outside) -> Learnt:
     for post, (place, step, asked) in zip(lost, steps, strict=True):
         looks = len(_requests(there, post, worker.LOOK).get(step, ()))
         later = step != firsts[place]
-        learnt.points += _points(Point(place, step, "", BEFORE, later=later), asked, looks)
-    learnt.points += [Point(FILES, worker.FILES, "", moment) for moment in _FILED]
+        learnt.points += _points(FailurePoint(place, step, "", BEFORE, later=later), asked, looks)
+    learnt.points += [FailurePoint(FILES, worker.FILES, "", moment) for moment in _FILED]
     _LEARNT[mutation] = learnt
     return learnt
 
 
-def _requests(there: Neighbourhood, post: Post, doing: str) -> dict[str, list[str]]:
+def _requests(there: BrandServers, post: EffectRecord, doing: str) -> dict[str, list[str]]:
     """By step, in their order."""
     found: dict[str, list[str]] = {}
     for request in () if post.place == FILES else there.fakes[post.place].requests:
@@ -155,7 +155,7 @@ def _sending(asked: Sequence[str]) -> list[int]:
     ]
 
 
-def _points(before: Point, asked: Sequence[str], looks: int) -> list[Point]:
+def _points(before: FailurePoint, asked: Sequence[str], looks: int) -> list[FailurePoint]:
     """All of a step: that before it, and the others."""
     sending = _sending(asked)
     points = [before]
@@ -173,7 +173,9 @@ def _points(before: Point, asked: Sequence[str], looks: int) -> list[Point]:
 # -- how it is struck --------------------------------------------------------------------------------------------------
 
 
-def _order(outside: Outside, there: Neighbourhood, post: Post, before: Kind, after: Kind) -> str:
+def _order(
+    outside: EffectServices, there: BrandServers, post: EffectRecord, before: Kind, after: Kind
+) -> str:
     """Has a request of the post fail; returns the address of that."""
     rng, point, orders = outside.world.rng, post.point, there.orders[post.place]
     assert point is not None
@@ -189,7 +191,9 @@ def _order(outside: Outside, there: Neighbourhood, post: Post, before: Kind, aft
     return looked
 
 
-async def requests_struck(outside: Outside, there: Neighbourhood, posts: Sequence[Post]) -> None:
+async def requests_struck(
+    outside: EffectServices, there: BrandServers, posts: Sequence[EffectRecord]
+) -> None:
     """One request of each post meets one fault: no answer, half of one, an error, with and without its effect."""
     rng = outside.world.rng
     addresses = {}
@@ -203,7 +207,7 @@ async def requests_struck(outside: Outside, there: Neighbourhood, posts: Sequenc
     outside.world.history.fault("requests struck", sum(post.struck for post in posts))
 
 
-async def worker_killed(outside: Outside, there: Neighbourhood, posts: Sequence[Post]) -> None:
+async def worker_killed(outside: EffectServices, there: BrandServers, posts: Sequence[EffectRecord]) -> None:
     """SIGKILL with every post at a point of its own."""
     await _at_their_points(outside, there, posts)
     await outside.worker.kill()
@@ -212,8 +216,8 @@ async def worker_killed(outside: Outside, there: Neighbourhood, posts: Sequence[
     await outside.ended(posts)
 
 
-async def worker_paused(outside: Outside, there: Neighbourhood, posts: Sequence[Post]) -> None:
-    """SIGSTOP at such points until the leases are over and another has gone on; then it goes on, too."""
+async def worker_paused(outside: EffectServices, there: BrandServers, posts: Sequence[EffectRecord]) -> None:
+    """Stops a worker by SIGSTOP until its leases expire and another has continued; then continues it."""
     await _at_their_points(outside, there, posts)
     paused, fences = outside.worker, await outside.fences(posts, there.brand)
     paused.stop()
@@ -232,7 +236,7 @@ async def worker_paused(outside: Outside, there: Neighbourhood, posts: Sequence[
     await paused.terminate()
 
 
-async def gateway_killed(outside: Outside, there: Neighbourhood, posts: Sequence[Post]) -> None:
+async def gateway_killed(outside: EffectServices, there: BrandServers, posts: Sequence[EffectRecord]) -> None:
     """SIGKILL to the gateway while the other sides keep their answers to themselves, having done what was asked or not."""
     await _at_their_points(outside, there, posts)
     await outside.gateway.kill()
@@ -241,7 +245,7 @@ async def gateway_killed(outside: Outside, there: Neighbourhood, posts: Sequence
     await outside.ended(posts)
 
 
-async def gateway_paused(outside: Outside, there: Neighbourhood, posts: Sequence[Post]) -> None:
+async def gateway_paused(outside: EffectServices, there: BrandServers, posts: Sequence[EffectRecord]) -> None:
     """SIGSTOP to a gateway with requests on their way to it; another takes over, and then the first goes on and has them still."""
     paused = outside.gateway
     fresh = await outside.started_gateway()
@@ -265,9 +269,11 @@ async def gateway_paused(outside: Outside, there: Neighbourhood, posts: Sequence
     await paused.terminate()
 
 
-async def _at_their_points(outside: Outside, there: Neighbourhood, posts: Sequence[Post]) -> None:
+async def _at_their_points(
+    outside: EffectServices, there: BrandServers, posts: Sequence[EffectRecord]
+) -> None:
     """Each stands still, or waits for an answer, where it is to be struck; or it was too late there, and is through."""
-    waited: dict[Post, str] = {}
+    waited: dict[EffectRecord, str] = {}
     for post in posts:
         assert post.point is not None
         moment = _HELD.get(post.point.moment) if post.place != FILES else _FILED[post.point.moment]
@@ -276,11 +282,11 @@ async def _at_their_points(outside: Outside, there: Neighbourhood, posts: Sequen
         else:
             outside.hold(post, moment, post.point.step)
 
-    def is_there(post: Post) -> bool:
+    def is_there(post: EffectRecord) -> bool:
         address = waited.get(post)
         return outside.is_held(post) if address is None else address in there.orders[post.place].struck
 
-    async def are_there(share: float, wanted: Sequence[Post]) -> bool:
+    async def are_there(share: float, wanted: Sequence[EffectRecord]) -> bool:
         away = [post for post in wanted if not is_there(post)]
         return len(away) <= (1 - share) * len(wanted) or await outside.all_ended(away)
 
@@ -306,38 +312,40 @@ _FILED: Final = {BEFORE: worker.BEFORE, WITHIN: worker.WITHIN, TAKEN: worker.DON
 _ALL: Final = (BEFORE, WITHIN, TAKEN, ANSWERED, LOOKING)
 _WAYS: Final = {
     "outside effects, requests struck": (
-        Wave(requests_struck, tuple(_STRIKES), (WITHIN, TAKEN, LOOKING), "requests struck", 4.0, 250, 2, of_files=False),
+        FaultWave(requests_struck, tuple(_STRIKES), (WITHIN, TAKEN, LOOKING), "requests struck", 4.0, 250, 2, of_files=False),
         "a request meets a reset, an error, a redirect, silence or a late commit, before and after its effect",
     ),
     "outside effects, worker killed": (
-        Wave(worker_killed, ("kill",), _ALL, "kill", 8.0, 60, 3),
+        FaultWave(worker_killed, ("kill",), _ALL, "kill", 8.0, 60, 3),
         "SIGKILL before a step is sent, while it is, after its answer, and while it is looked up",
     ),
     "outside effects, worker paused": (
-        Wave(worker_paused, ("pause",), _ALL, "stop", 8.0, 60, 3),
+        FaultWave(worker_paused, ("pause",), _ALL, "stop", 8.0, 60, 3),
         "SIGSTOP at such points beyond the lease, another goes on, then SIGCONT",
     ),
     "outside effects, gateway killed": (
-        Wave(gateway_killed, ("gateway killed",), (WITHIN, TAKEN, LOOKING), "gateway killed", 6.0, 84, 2, of_files=False),
+        FaultWave(gateway_killed, ("gateway killed",), (WITHIN, TAKEN, LOOKING), "gateway killed", 6.0, 84, 2, of_files=False),
         "SIGKILL to the gateway while requests are on their way",
     ),
     "outside effects, gateway paused": (
-        Wave(gateway_paused, ("gateway paused",), (BEFORE,), "gateway paused", 6.0, 64, 2, of_files=False),
+        FaultWave(gateway_paused, ("gateway paused",), (BEFORE,), "gateway paused", 6.0, 64, 2, of_files=False),
         "SIGSTOP to a gateway that has requests, another goes on, then SIGCONT",
     ),
 }  # fmt: skip
 
 
-class Lots:
-    """What is still to be struck: drawn by lanes, and drawn again where it was missed."""
+class FaultLots:
+    """Faults and points that are left to strike; lanes draw them, and draw missed ones again."""
 
-    def __init__(self, wave: Wave, points: Sequence[Point], rng: random.Random, mutation: str = "") -> None:
+    def __init__(
+        self, wave: FaultWave, points: Sequence[FailurePoint], rng: random.Random, mutation: str = ""
+    ) -> None:
         cells = [(fault, point) for fault in wave.faults for point in points if wave.concerns(point)]
         if mutation == "fencing":
             # Where fences are missing, that is where it shows.
             cells = [(fault, point) for fault, point in cells if point.moment == BEFORE]
         self._size = wave.posts
-        self._left: deque[tuple[str, Point]] = deque()
+        self._left: deque[tuple[str, FailurePoint]] = deque()
         for _ in range(ROUNDS):
             self._left.extend(rng.sample(cells, len(cells)))
         if not ROUNDS:
@@ -346,10 +354,10 @@ class Lots:
             self._left.extend(drawn.values())
         self._again = Counter(self._left)
 
-    def draw(self) -> list[tuple[str, Point]]:
+    def draw(self) -> list[tuple[str, FailurePoint]]:
         return [self._left.popleft() for _ in range(min(self._size, len(self._left)))]
 
-    def missed(self, post: Post) -> None:
+    def missed(self, post: EffectRecord) -> None:
         assert post.point is not None
         cell = (post.fault, post.point)
         if ROUNDS and self._again[cell] < _TRIES * ROUNDS:
@@ -357,8 +365,14 @@ class Lots:
             self._left.append(cell)
 
 
-async def _lane(outside: Outside, wave: Wave, lots: Lots, learnt: Learnt, posts: list[Post]) -> None:
-    there, played = await outside.neighbourhood(), list[Post]()
+async def _lane(
+    outside: EffectServices,
+    wave: FaultWave,
+    lots: FaultLots,
+    learnt: FailurePoints,
+    posts: list[EffectRecord],
+) -> None:
+    there, played = await outside.neighbourhood(), list[EffectRecord]()
 
     async def look() -> None:
         # All of them once more: something may have come late.
@@ -380,19 +394,19 @@ async def _lane(outside: Outside, wave: Wave, lots: Lots, learnt: Learnt, posts:
     await look()
 
 
-async def once(name: str, world: World) -> Outcome:
+async def once(name: str, world: FaultHarness) -> ScenarioOutcome:
     """Every place meets the fault at every point, `ROUNDS` times each."""
     wave, _ = _WAYS[name]
-    posts: list[Post] = []
+    posts: list[EffectRecord] = []
     async with AsyncExitStack() as cleanup:
         lanes = [
             await cleanup.enter_async_context(
-                Outside.playing(world, f"lane{number}", step_seconds=wave.step_seconds)
+                EffectServices.playing(world, f"lane{number}", step_seconds=wave.step_seconds)
             )
             for number in range(wave.lanes if ROUNDS else 1)
         ]
         learnt = await learn(lanes[0])
-        lots = Lots(wave, learnt.points, world.rng, world.mutation)
+        lots = FaultLots(wave, learnt.points, world.rng, world.mutation)
         try:
             async with asyncio.TaskGroup() as tasks:
                 for lane in lanes:
@@ -403,7 +417,7 @@ async def once(name: str, world: World) -> Outcome:
     violations = [*judge(posts)]
     if ROUNDS:
         violations += _missed(wave, learnt.points, posts)
-    return Outcome(
+    return ScenarioOutcome(
         submitted=len(posts),
         effects=sum(bool(post.seen) for post in posts),
         dead_letters=sum(post.state not in {"confirmed", "in_doubt"} for post in posts),
@@ -415,8 +429,10 @@ async def once(name: str, world: World) -> Outcome:
     )
 
 
-def _missed(wave: Wave, points: Sequence[Point], posts: Sequence[Post]) -> list[Violation]:
-    """What was struck too seldom."""
+def _missed(
+    wave: FaultWave, points: Sequence[FailurePoint], posts: Sequence[EffectRecord]
+) -> list[Violation]:
+    """Pairs of fault and point that were struck too seldom."""
     found = []
     for fault in wave.faults:
         counts = tally(post for post in posts if post.fault == fault)
@@ -431,7 +447,7 @@ def _missed(wave: Wave, points: Sequence[Point], posts: Sequence[Post]) -> list[
     return found
 
 
-def _tell(wave: Wave, points: Sequence[Point], posts: Sequence[Post]) -> None:
+def _tell(wave: FaultWave, points: Sequence[FailurePoint], posts: Sequence[EffectRecord]) -> None:
     struck = sum(post.struck for post in posts)
     in_doubt = sum(post.struck and post.state == "in_doubt" for post in posts)
     print(f"         {len(posts)} posts and articles, {struck} struck, {in_doubt} of these in doubt")

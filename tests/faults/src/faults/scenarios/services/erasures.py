@@ -1,4 +1,4 @@
-"""Brands erased in the midst of their keywords, while the services that are to forget them are killed."""
+"""Brands are erased during their work, while the services that erase their data are killed."""
 
 import asyncio
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -12,10 +12,10 @@ import httpx
 from brandctl.local import services
 from chassis.testing import eventually
 from faults.judging.checker import Violation
-from faults.judging.results import Outcome
+from faults.judging.results import ScenarioOutcome
 from faults.playing.scenario import scenario
-from faults.playing.stack import Stack
-from faults.playing.world import World
+from faults.playing.stack import ServiceStack
+from faults.playing.world import FaultHarness
 from faults.scenarios.services.pipeline import at_work
 
 _PREFIX: Final = "vanishing"
@@ -43,8 +43,8 @@ KEPT: Final = frozenset(
     faults=_KILLED,
     budget=420.0,
 )
-async def brands_erased_while_services_are_killed(world: World) -> Outcome:
-    async with Stack.running(world) as stack:
+async def brands_erased_while_services_are_killed(world: FaultHarness) -> ScenarioOutcome:
+    async with ServiceStack.running(world) as stack:
         brands = [f"{_PREFIX}-{number}" for number in range(_BRANDS)]
         victims = list(services.NAMES)
         world.rng.shuffle(victims)
@@ -81,7 +81,7 @@ def judge(receipts: Mapping[str, Collection[str]], found: Iterable[tuple[str, st
             yield Violation(2, f"{brand} is still in {place}")
 
 
-async def _live(stack: Stack, brand: str, after: float, seconds: float) -> None:
+async def _live(stack: ServiceStack, brand: str, after: float, seconds: float) -> None:
     """Makes the brand, has it work, and erases it in the midst of that."""
     await asyncio.sleep(after)
     await _insist(stack, "PUT", f"/v1/brands/{brand}", {"name": brand})
@@ -91,19 +91,19 @@ async def _live(stack: Stack, brand: str, after: float, seconds: float) -> None:
     await asyncio.gather(handing_in, *(_erase(stack, brand) for _ in range(2)))
 
 
-async def _hand_in(stack: Stack, brand: str) -> None:
+async def _hand_in(stack: ServiceStack, brand: str) -> None:
     # Once, whatever becomes of the answer: a brand may be gone when the order comes again.
     async with stack.api("orchestrator") as api:
         with suppress(httpx.TransportError):
             await api.post(f"/v1/brands/{brand}/research", json={"keywords": _KEYWORDS})
 
 
-async def _erase(stack: Stack, brand: str) -> None:
+async def _erase(stack: ServiceStack, brand: str) -> None:
     await _insist(stack, "POST", f"/v1/brands/{brand}/erase", {"confirm": brand})
 
 
-async def _insist(stack: Stack, method: str, path: str, body: dict[str, Any]) -> None:
-    """Asks until it is done; 404 is an end, too: somebody else's order was first, and all is over."""
+async def _insist(stack: ServiceStack, method: str, path: str, body: dict[str, Any]) -> None:
+    """Repeats the request until the erasure is done; 404 means that it is done already."""
     async with stack.api("orchestrator") as api:
         while True:
             with suppress(httpx.TransportError):
@@ -113,8 +113,8 @@ async def _insist(stack: Stack, method: str, path: str, body: dict[str, Any]) ->
             await asyncio.sleep(_ASK_AGAIN_SECONDS)
 
 
-async def _receipts(stack: Stack, brand: str) -> list[str]:
-    """Who has answered, once all have, or there was time enough."""
+async def _receipts(stack: ServiceStack, brand: str) -> list[str]:
+    """Returns the services that have answered, once all have, or after the time limit."""
     answered: list[str] = []
 
     async def all_of_them() -> bool:
@@ -129,7 +129,7 @@ async def _receipts(stack: Stack, brand: str) -> list[str]:
     return answered
 
 
-async def _named(stack: Stack, brands: Collection[str]) -> list[tuple[str, str]]:
+async def _named(stack: ServiceStack, brands: Collection[str]) -> list[tuple[str, str]]:
     """Every table of every database in which one of these brands is named; what waits to be dropped is given time for that."""
     found: list[tuple[str, str]] = []
 
@@ -143,7 +143,7 @@ async def _named(stack: Stack, brands: Collection[str]) -> list[tuple[str, str]]
     return found
 
 
-async def _named_in(stack: Stack, service: str, brands: Collection[str]) -> list[tuple[str, str]]:
+async def _named_in(stack: ServiceStack, service: str, brands: Collection[str]) -> list[tuple[str, str]]:
     connection = await asyncpg.connect(stack.environments[service]["DATABASE_URL"])
     try:
         tables = await connection.fetch(
@@ -167,7 +167,7 @@ async def _named_in(stack: Stack, service: str, brands: Collection[str]) -> list
         await connection.close()
 
 
-async def _overlook(stack: Stack, brands: Collection[str]) -> None:
+async def _overlook(stack: ServiceStack, brands: Collection[str]) -> None:
     """Takes them out of what was noted from outside: of the others, everything is to be there once."""
     for name in ("publisher", "social", "research"):
         connection = await asyncpg.connect(stack.environments[name]["DATABASE_URL"])

@@ -10,10 +10,10 @@ import asyncpg
 
 from chassis.testing import TcpProxy, eventually
 from faults.judging.checker import Violation
-from faults.judging.results import Outcome
+from faults.judging.results import ScenarioOutcome
 from faults.playing.scenario import scenario
-from faults.playing.stack import AUDIT_OF_ROWS, Keyword, Seen, Stack
-from faults.playing.world import OUTAGES, World
+from faults.playing.stack import AUDIT_OF_ROWS, Keyword, PipelineCounts, ServiceStack
+from faults.playing.world import OUTAGES, FaultHarness
 
 _FAULT: Final = "failed over"
 _BUDGET_SECONDS: Final = 300.0
@@ -26,8 +26,8 @@ _ASKS_AGAIN: Final = {"STALL_AFTER_HOURS": str(10 / 3600), "HOUSEKEEPING_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """What the orchestrator says of a keyword."""
+class KeywordEnding:
+    """The orchestrator's state of a keyword."""
 
     keyword: Keyword
     state: str
@@ -42,7 +42,7 @@ class Ending:
     own_nodes=True,
     budget=_BUDGET_SECONDS,
 )
-async def asynchronous_fail_over(world: World) -> Outcome:
+async def asynchronous_fail_over(world: FaultHarness) -> ScenarioOutcome:
     return await _fail_over(world, answers_wait=False)
 
 
@@ -53,22 +53,22 @@ async def asynchronous_fail_over(world: World) -> Outcome:
     own_nodes=True,
     budget=_BUDGET_SECONDS,
 )
-async def asynchronous_fail_over_with_answers_under_way(world: World) -> Outcome:
+async def asynchronous_fail_over_with_answers_under_way(world: FaultHarness) -> ScenarioOutcome:
     return await _fail_over(world, answers_wait=True)
 
 
-async def _fail_over(world: World, *, answers_wait: bool) -> Outcome:
-    """With `answers_wait` the orchestrator stands still while social works on, so that it learns of posts that are lost by then.
+async def _fail_over(world: FaultHarness, *, answers_wait: bool) -> ScenarioOutcome:
+    """Fails over to the standby. With `answers_wait` the orchestrator is stopped while social works on, and later hears of lost posts.
 
-    Then it has lost nothing itself, and what nobody answers for is asked for again after hours only, as is usual: posts that are lost come
-    back only because social says that its database has lost commits.
+    Then the orchestrator itself has lost nothing, and repeats unanswered requests only after hours. Lost posts come back only
+    because social reports that its database has lost commits.
     """
     lost = _AT_EACH_STAGE if answers_wait else 2 * _AT_EACH_STAGE
     database = world.servers.database
     assert database is not None
     async with (
         TcpProxy("127.0.0.1", database.port) as replication,
-        Stack.running(world, audit=AUDIT_OF_ROWS) as stack,
+        ServiceStack.running(world, audit=AUDIT_OF_ROWS) as stack,
     ):
         standby = await database.add_standby(world.folder / "nodes" / "standby", port=replication.port)
         async with stack.load(_PER_SECOND):
@@ -98,7 +98,7 @@ async def _fail_over(world: World, *, answers_wait: bool) -> Outcome:
 
 
 @asynccontextmanager
-async def at_both_stages(stack: Stack) -> AsyncIterator[None]:
+async def at_both_stages(stack: ServiceStack) -> AsyncIterator[None]:
     """In the block keywords wait for the publisher, and others for social."""
     try:
         stack.freeze("social")
@@ -111,7 +111,7 @@ async def at_both_stages(stack: Stack) -> AsyncIterator[None]:
             stack.thaw(name)
 
 
-async def at_stage(stack: Stack, state: str) -> None:
+async def at_stage(stack: ServiceStack, state: str) -> None:
     """Returns once enough keywords are there."""
 
     async def enough() -> bool:
@@ -121,17 +121,17 @@ async def at_stage(stack: Stack, state: str) -> None:
     await eventually(enough, within=30)
 
 
-async def posts(stack: Stack, count: int) -> None:
+async def posts(stack: ServiceStack, count: int) -> None:
     async def enough() -> bool:
         return await stack.posted() >= count
 
     await eventually(enough, within=60)
 
 
-async def _outcome(world: World, stack: Stack) -> Outcome:
+async def _outcome(world: FaultHarness, stack: ServiceStack) -> ScenarioOutcome:
     healed = time.monotonic()
 
-    looks: list[tuple[Mapping[str, Ending], Seen]] = []
+    looks: list[tuple[Mapping[str, KeywordEnding], PipelineCounts]] = []
 
     async def all_well() -> bool:
         """Whether nothing is under way, and what was completed and then lost is there again."""
@@ -149,7 +149,7 @@ async def _outcome(world: World, stack: Stack) -> Outcome:
     # The look that found all well: a request that the client gave up may be accepted after it, and its keyword is under way then.
     ended, seen = looks[-1]
     found = tuple(judge(ended, seen))
-    return Outcome(
+    return ScenarioOutcome(
         submitted=len(ended),
         effects=seen.posts.total(),
         dead_letters=len(seen.dead),
@@ -161,7 +161,7 @@ async def _outcome(world: World, stack: Stack) -> Outcome:
     )
 
 
-async def endings(stack: Stack) -> Mapping[str, Ending]:
+async def endings(stack: ServiceStack) -> Mapping[str, KeywordEnding]:
     """By correlation_id, every keyword that the orchestrator knows; an acceptance that was lost is none."""
     connection = await asyncpg.connect(stack.environments["orchestrator"]["DATABASE_URL"], timeout=5)
     try:
@@ -172,13 +172,15 @@ async def endings(stack: Stack) -> Mapping[str, Ending]:
     finally:
         await connection.close()
     return {
-        row["correlation_id"]: Ending((row["brand_slug"], row["keyword"]), row["state"], row["setbacks"])
+        row["correlation_id"]: KeywordEnding(
+            (row["brand_slug"], row["keyword"]), row["state"], row["setbacks"]
+        )
         for row in rows
     }
 
 
-def judge(ended: Mapping[str, Ending], seen: Seen) -> Iterator[Violation]:
-    """Each keyword is done with one page and one post, or somebody knows why not; no page and no post is there twice."""
+def judge(ended: Mapping[str, KeywordEnding], seen: PipelineCounts) -> Iterator[Violation]:
+    """Checks that each keyword has one page and one post, or a known reason why not, and nothing twice."""
     for chain, each in ended.items():
         there = (seen.pages[each.keyword], seen.posts[each.keyword])
         told = f"{each.keyword}: {each.state}, {there[0]} pages, {there[1]} posts, {each.setbacks}"
@@ -193,6 +195,6 @@ def judge(ended: Mapping[str, Ending], seen: Seen) -> Iterator[Violation]:
                 yield Violation(1, f"{keyword}: {times} times the {what}")
 
 
-def _unanswered(ending: Ending) -> bool:
-    """Failed, and the reason is that nobody said how it went."""
+def _unanswered(ending: KeywordEnding) -> bool:
+    """Whether the keyword failed because an answer never came."""
     return ending.state != "completed" and "no outcome" in ending.setbacks

@@ -1,4 +1,4 @@
-"""What people are told while the monitor is killed in the midst of telling, and channels fail, each in its own way."""
+"""Notifications while the monitor is killed during sending, and channels fail in different ways."""
 
 import asyncio
 import string
@@ -12,10 +12,19 @@ from chassis.testing import eventually
 from fakes import Kind
 from fakes.serving.faults import Faults
 from faults.judging.checker import Violation
-from faults.judging.results import Outcome
-from faults.playing.notified import ALIKE, CALM, GROUP_SECONDS, MUTE, Seen, Told, monitors_playing, silence_of
+from faults.judging.results import ScenarioOutcome
+from faults.playing.notified import (
+    ALIKE,
+    CALM,
+    GROUP_SECONDS,
+    MUTE,
+    NotificationCounts,
+    RouteDeliveries,
+    monitors_playing,
+    silence_of,
+)
 from faults.playing.scenario import scenario
-from faults.playing.world import World
+from faults.playing.world import FaultHarness
 from faults.workers.notifying import CLAIMED, LEASE_SECONDS, LOOK_SECONDS, PAUSE_SECONDS, SENT
 
 FAILED: Final = "calls failed"
@@ -44,7 +53,7 @@ _APART_SECONDS: Final = 5.0
     faults=("kill", FAILED, SILENT),
     budget=420.0,
 )
-async def notifications(world: World) -> Outcome:
+async def notifications(world: FaultHarness) -> ScenarioOutcome:
     async with monitors_playing(world) as play:
         for name in (name for name in play.fakes if name not in {CALM, MUTE}):
             play.fakes[name].faults = Faults(seed=world.rng.randrange(2**31))
@@ -80,7 +89,7 @@ async def notifications(world: World) -> Outcome:
         f"         on the calm route after {late[len(late) // 2]:.1f} s in the middle, {late[-1]:.1f} s at most; told more than once: {dict(+copies) or 'nowhere'}"
     )
     missing = sum(not told.of(each) for told in seen.routes.values() for each in seen.matters)
-    return Outcome(
+    return ScenarioOutcome(
         submitted=len(seen.matters) * len(seen.routes),
         effects=len(seen.matters) * len(seen.routes) - missing,
         dead_letters=0,
@@ -92,8 +101,8 @@ async def notifications(world: World) -> Outcome:
     )
 
 
-def lags(seen: Seen) -> list[float]:
-    """Seconds until each matter was told on the calm route."""
+def lags(seen: NotificationCounts) -> list[float]:
+    """Seconds until the calm route got each matter."""
     return [
         min(moments) - began
         for each, began in seen.matters.items()
@@ -101,8 +110,8 @@ def lags(seen: Seen) -> list[float]:
     ]
 
 
-def judge(seen: Seen) -> Iterator[Violation]:
-    """Each route is told of each matter, again only where nobody could know; what works waits for nothing that does not, and hears of it."""
+def judge(seen: NotificationCounts) -> Iterator[Violation]:
+    """Checks that each route gets each matter, twice only if in doubt, and that working routes do not wait for broken ones."""
     for name, told in seen.routes.items():
         yield from _judge_route(name, told, seen)
     latest = max(lags(seen), default=0.0)
@@ -116,7 +125,7 @@ def judge(seen: Seen) -> Iterator[Violation]:
         yield Violation(9, "no call failed")
 
 
-def _judge_route(name: str, told: Told, seen: Seen) -> Iterator[Violation]:
+def _judge_route(name: str, told: RouteDeliveries, seen: NotificationCounts) -> Iterator[Violation]:
     for matter in seen.matters:
         times = len(told.of(matter))
         if not times:
@@ -136,6 +145,6 @@ def _judge_route(name: str, told: Told, seen: Seen) -> Iterator[Violation]:
 
 
 def _names() -> Iterator[str]:
-    """Of exceptions, of which none begins like another."""
+    """Names of exceptions with different beginnings."""
     for first, second in product(string.ascii_uppercase, string.ascii_lowercase):
         yield f"Gone{first}{second}Error"

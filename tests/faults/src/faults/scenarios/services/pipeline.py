@@ -17,10 +17,10 @@ import httpx
 from brandctl.local import services
 from chassis.testing import eventually
 from faults.judging.checker import Violation
-from faults.judging.results import Outcome
+from faults.judging.results import ScenarioOutcome
 from faults.playing.scenario import scenario
-from faults.playing.stack import CORPUS, Stack
-from faults.playing.world import World
+from faults.playing.stack import CORPUS, ServiceStack
+from faults.playing.world import FaultHarness
 from faults.strange_input import documents
 
 _PER_SECOND = 5
@@ -35,8 +35,8 @@ _KILLED = tuple(f"{name} killed" for name in services.NAMES)
     "SIGKILL to each of the five services while keywords are on their way through all of them",
     faults=_KILLED,
 )
-async def every_service_killed_in_turn(world: World) -> Outcome:
-    async with Stack.running(world) as stack:
+async def every_service_killed_in_turn(world: FaultHarness) -> ScenarioOutcome:
+    async with ServiceStack.running(world) as stack:
         async with stack.load(_PER_SECOND):
             for number, name in enumerate(services.NAMES, 1):
                 await at_work(stack, 4 * number)
@@ -54,10 +54,10 @@ async def every_service_killed_in_turn(world: World) -> Outcome:
     faults=("broker restarted",),
     own_nodes=True,
 )
-async def broker_restarts_under_the_services(world: World) -> Outcome:
+async def broker_restarts_under_the_services(world: FaultHarness) -> ScenarioOutcome:
     broker = world.servers.broker
     assert broker is not None
-    async with Stack.running(world) as stack:
+    async with ServiceStack.running(world) as stack:
         async with stack.load(_PER_SECOND):
             await at_work(stack, 10)
             await broker.stop()
@@ -73,10 +73,10 @@ async def broker_restarts_under_the_services(world: World) -> Outcome:
     faults=("database killed",),
     own_nodes=True,
 )
-async def database_restarts_under_the_services(world: World) -> Outcome:
+async def database_restarts_under_the_services(world: FaultHarness) -> ScenarioOutcome:
     database = world.servers.database
     assert database is not None
-    async with Stack.running(world) as stack:
+    async with ServiceStack.running(world) as stack:
         async with stack.load(_PER_SECOND):
             await at_work(stack, 10)
             await database.kill()
@@ -87,7 +87,7 @@ async def database_restarts_under_the_services(world: World) -> Outcome:
         return await stack.outcome(("database killed",))
 
 
-async def at_work(stack: Stack, posts: int) -> None:
+async def at_work(stack: ServiceStack, posts: int) -> None:
     """Returns once keywords are in all stages."""
 
     async def enough() -> bool:
@@ -102,7 +102,7 @@ async def at_work(stack: Stack, posts: int) -> None:
     faults=("reader killed", "research killed"),
     budget=420.0,
 )
-async def hostile_documents(world: World) -> Outcome:
+async def hostile_documents(world: FaultHarness) -> ScenarioOutcome:
     corpus = world.folder / "corpus"
     shutil.copytree(CORPUS, corpus)
     good = {path.relative_to(corpus).as_posix() for path in corpus.rglob("*.*") if path.suffix in _SUFFIXES}
@@ -110,7 +110,7 @@ async def hostile_documents(world: World) -> Outcome:
     for document in (*made, *documents.CONDEMNED):
         # Sorted among the others, so that what comes after them has to get its turn.
         (corpus / document.name).write_bytes(document.content)
-    async with Stack.running(world, corpus=corpus) as stack:
+    async with ServiceStack.running(world, corpus=corpus) as stack:
         async with alive(stack) as silences, stack.load(1):
             await kill_a_reader(stack)
             await being_read(stack, documents.CONDEMNED[0].name)
@@ -150,7 +150,7 @@ def judge_silences(silences: list[float]) -> Iterator[Violation]:
 
 
 @asynccontextmanager
-async def alive(stack: Stack) -> AsyncIterator[list[float]]:
+async def alive(stack: ServiceStack) -> AsyncIterator[list[float]]:
     """Asks research again and again whether it lives; how long each answer took, in seconds, outages apart."""
     silences: list[float] = []
 
@@ -174,8 +174,8 @@ async def alive(stack: Stack) -> AsyncIterator[list[float]]:
         await asyncio.gather(asking, return_exceptions=True)
 
 
-async def kill_a_reader(stack: Stack) -> None:
-    """As the kernel does that is short of memory, and may pick anybody."""
+async def kill_a_reader(stack: ServiceStack) -> None:
+    """Kills a reader, as the kernel does when memory runs out."""
     research = stack.children["research"].process.pid
 
     def readers() -> list[int]:
@@ -187,7 +187,7 @@ async def kill_a_reader(stack: Stack) -> None:
     stack.world.history.fault("reader killed")
 
 
-async def being_read(stack: Stack, name: str) -> None:
+async def being_read(stack: ServiceStack, name: str) -> None:
     """Returns while research reads the document."""
     connection = await asyncpg.connect(stack.environments["research"]["DATABASE_URL"])
 
@@ -202,7 +202,7 @@ async def being_read(stack: Stack, name: str) -> None:
         await connection.close()
 
 
-async def all_read(stack: Stack, files: int) -> None:
+async def all_read(stack: ServiceStack, files: int) -> None:
     """Returns once something has become of every file of the corpus."""
 
     async def enough() -> bool:
@@ -211,7 +211,7 @@ async def all_read(stack: Stack, files: int) -> None:
     await eventually(enough, within=240)
 
 
-async def listed(stack: Stack) -> dict[str, dict[str, Any]]:
+async def listed(stack: ServiceStack) -> dict[str, dict[str, Any]]:
     """The documents of the corpus by path, as the operator sees them."""
     async with stack.api("research") as api:
         answer = await api.get("/v1/documents", params={"limit": 200})

@@ -11,11 +11,11 @@ import asyncpg
 import httpx
 
 from faults.judging.checker import Violation
-from faults.judging.results import Outcome
-from faults.playing.replicas import KILLED, Replicas
+from faults.judging.results import ScenarioOutcome
+from faults.playing.replicas import KILLED, OrchestratorReplicas
 from faults.playing.scenario import scenario
 from faults.playing.stack import KEY
-from faults.playing.world import World
+from faults.playing.world import FaultHarness
 
 _REQUESTS: Final = 40
 _STRIKES_AT: Final = 5
@@ -24,7 +24,7 @@ _KEYWORDS: Final = "select k.keyword as subject, count(*) as cycles from keyword
 
 
 @dataclass
-class _Seen:
+class _RequestCounts:
     answers: list[set[bytes]] = field(default_factory=list)
     """What was said to each request, however often it was sent."""
     replayed: int = 0
@@ -39,13 +39,13 @@ class _Seen:
     faults=(KILLED,),
     budget=300.0,
 )
-async def requests_sent_again(world: World) -> Outcome:
+async def requests_sent_again(world: FaultHarness) -> ScenarioOutcome:
     database_url = await world.servers.create_database("orchestrator")
     connection = await asyncpg.connect(database_url)
-    seen = _Seen()
+    seen = _RequestCounts()
     strikes = f"answer.committed=kill@{_STRIKES_AT}"
     try:
-        async with Replicas.running(world, database_url, FAIL_POINTS=strikes) as replicas:
+        async with OrchestratorReplicas.running(world, database_url, FAIL_POINTS=strikes) as replicas:
             await asyncio.gather(replicas.at_work(0), replicas.at_work(1))
             # A connection for each request: a server may close an idle one at the moment it is used again, which is no kill.
             async with httpx.AsyncClient(
@@ -61,7 +61,7 @@ async def requests_sent_again(world: World) -> Outcome:
         cycles = Counter({row["subject"]: row["cycles"] for row in await connection.fetch(_KEYWORDS)})
     finally:
         await connection.close()
-    return Outcome(
+    return ScenarioOutcome(
         submitted=_REQUESTS,
         effects=cycles.total(),
         dead_letters=0,
@@ -74,7 +74,7 @@ async def requests_sent_again(world: World) -> Outcome:
 
 
 async def _until_answered(
-    client: httpx.AsyncClient, replicas: Replicas, number: int, seen: _Seen
+    client: httpx.AsyncClient, replicas: OrchestratorReplicas, number: int, seen: _RequestCounts
 ) -> set[bytes]:
     """Sends one request, now to this replica and now to that, until there is an answer; and then to the other one."""
     told: set[bytes] = set()

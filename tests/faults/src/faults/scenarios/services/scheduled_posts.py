@@ -1,4 +1,4 @@
-"""A thousand posts that have their times, on eight channels, sent by two replicas of social while a fifth of all calls fails."""
+"""Two replicas of social send a thousand scheduled posts on eight channels while a fifth of all calls fails."""
 
 import asyncio
 import json
@@ -21,12 +21,12 @@ from chassis.testing import eventually
 from fakes import Fake, Kind, Reply, Request, away, route, serving
 from fakes.serving.faults import Faults
 from faults.judging.checker import Violation
-from faults.judging.results import Outcome
+from faults.judging.results import ScenarioOutcome
 from faults.playing.places import KEY, PLACES, connect
 from faults.playing.scenario import scenario
-from faults.playing.world import World
+from faults.playing.world import FaultHarness
 from faults.surroundings import processes
-from faults.surroundings.processes import Worker
+from faults.surroundings.processes import WorkerProcess
 from faults.workers.posting import JOURNAL, PAUSE_SECONDS
 from messaging import QueuePolicy
 from messaging.flow.settlement import LONGEST_WAIT
@@ -85,8 +85,8 @@ _COVER: Final = PostPicture(
 
 
 @dataclass(frozen=True)
-class Try:
-    """An attempt to send a post; times in seconds since 1970. `after`: so long it asked to wait for the next one; None: there was to be none."""
+class SendAttempt:
+    """An attempt to send a post; times in seconds since 1970. `after`: delay before the next one; None: no further attempt."""
 
     begun: float
     ended: float
@@ -96,8 +96,8 @@ class Try:
 
 
 @dataclass
-class Post:
-    """What was planned, and what became of it by its row, by the journals of the replicas, and by what the other side shows."""
+class PlannedPost:
+    """A planned post, with its row, the replicas' journals, and the posts at the outside server."""
 
     channel: str
     mark: str
@@ -108,7 +108,7 @@ class Post:
     shown_at: list[str] = field(default_factory=list)
     """Addresses or ids, of as many as are there."""
     claims: int = 0
-    tries: list[Try] = field(default_factory=list)
+    tries: list[SendAttempt] = field(default_factory=list)
 
     @property
     def overdue(self) -> Iterator[float]:
@@ -128,8 +128,8 @@ class Post:
 
 
 @dataclass(frozen=True)
-class Calls:
-    """What came to the channels while posts were sent."""
+class ChannelCalls:
+    """Requests to the channels while posts were sent."""
 
     asked: int
     struck: Counter[Kind]
@@ -142,7 +142,7 @@ class Calls:
     faults=(FAILED, AWAY),
     budget=900.0,
 )
-async def scheduled_posts(world: World) -> Outcome:
+async def scheduled_posts(world: FaultHarness) -> ScenarioOutcome:
     number = _POSTS_OF_A_MUTATION if world.mutation else POSTS
     url = await world.servers.create_database("social")
     async with _surroundings(world, url) as fakes:
@@ -170,12 +170,12 @@ async def scheduled_posts(world: World) -> Outcome:
                 for kind in (*_OF_ALL_KINDS, *_LIMITED)
             }
         )
-        calls = Calls(sum(len(fake.requests) for fake in fakes.values()) - before, struck)
+        calls = ChannelCalls(sum(len(fake.requests) for fake in fakes.values()) - before, struck)
         await _look(url, fakes, posts)
     replicas = _read_journals(world.folder, posts)
     world.history.fault(FAILED)
     _print(list(posts.values()), calls, replicas)
-    return Outcome(
+    return ScenarioOutcome(
         submitted=number,
         effects=sum(bool(post.shown_at) for post in posts.values()),
         dead_letters=0,
@@ -187,7 +187,7 @@ async def scheduled_posts(world: World) -> Outcome:
     )
 
 
-def judge(posts: Sequence[Post]) -> Iterator[Violation]:
+def judge(posts: Sequence[PlannedPost]) -> Iterator[Violation]:
     """Each is there once, and its row says where; it was claimed once, each attempt came when it was to come, and none after the one that did it."""
     for post in posts:
         told = f"{post.channel}, {post.mark}: {len(post.shown_at)} are there, its row is {post.state} {post.reason}".strip()
@@ -202,7 +202,7 @@ def judge(posts: Sequence[Post]) -> Iterator[Violation]:
         yield from _judge_times(post, told)
 
 
-def _judge_times(post: Post, told: str) -> Iterator[Violation]:
+def _judge_times(post: PlannedPost, told: str) -> Iterator[Violation]:
     if post.late < 0:
         yield Violation(6, f"begun {-post.late:.1f} s early: {told}")
     if post.late > TICK_SECONDS:
@@ -213,7 +213,7 @@ def _judge_times(post: Post, told: str) -> Iterator[Violation]:
         yield Violation(6, f"tried again {late:.1f} s later than it was to be: {told}")
 
 
-def judge_course(calls: Calls, replicas: Mapping[str, Counter[str]]) -> Iterator[Violation]:
+def judge_course(calls: ChannelCalls, replicas: Mapping[str, Counter[str]]) -> Iterator[Violation]:
     """So many calls failed, in every way; and both replicas claimed posts and sent some."""
     if calls.struck.total() < _SHARE * calls.asked:
         yield Violation(9, f"only {calls.struck.total()} of {calls.asked} calls failed")
@@ -224,7 +224,7 @@ def judge_course(calls: Calls, replicas: Mapping[str, Counter[str]]) -> Iterator
             yield Violation(9, f"{name} claimed {did['claimed']} posts and tried {did['tried']} times")
 
 
-def _print(posts: Sequence[Post], calls: Calls, replicas: Mapping[str, Counter[str]]) -> None:
+def _print(posts: Sequence[PlannedPost], calls: ChannelCalls, replicas: Mapping[str, Counter[str]]) -> None:
     late = sorted(post.late for post in posts)
     again = sorted(late for post in posts for late in post.overdue)
     done = sorted(post.tries[-1].ended - post.due for post in posts if post.tries)
@@ -245,8 +245,8 @@ def _spread(seconds: Sequence[float]) -> str:
 # -- what it plays in ----------------------------------------------------------------------------------------------------
 
 
-class _Publisher(Fake):
-    """Has the picture."""
+class _CoverPublisher(Fake):
+    """Serves the cover."""
 
     @route("GET", "/sites/acme/cover.png")
     def cover(self, _: Request) -> Reply:
@@ -254,7 +254,7 @@ class _Publisher(Fake):
 
 
 @asynccontextmanager
-async def _surroundings(world: World, url: str) -> AsyncIterator[dict[str, Fake]]:
+async def _surroundings(world: FaultHarness, url: str) -> AsyncIterator[dict[str, Fake]]:
     """The networks, a gateway with an account on each, and two replicas of social."""
     places = {place.channel: place for place in PLACES if place.channel in _STRUCK}
     gateway_url = await world.servers.create_database("gateway")
@@ -262,7 +262,7 @@ async def _surroundings(world: World, url: str) -> AsyncIterator[dict[str, Fake]
         fakes = {
             name: await cleanup.enter_async_context(serving(place.fake())) for name, place in places.items()
         }
-        publisher = await cleanup.enter_async_context(serving(_Publisher()))
+        publisher = await cleanup.enter_async_context(serving(_CoverPublisher()))
         environment = {
             "DATABASE_URL": gateway_url,
             "GATEWAY_KEYS": Fernet.generate_key().decode(),
@@ -295,7 +295,9 @@ def _journal(folder: Path, name: str) -> Path:
     return folder / f"{name}.journal"
 
 
-async def _started(world: World, name: str, program: str, environment: Mapping[str, str]) -> Worker:
+async def _started(
+    world: FaultHarness, name: str, program: str, environment: Mapping[str, str]
+) -> WorkerProcess:
     values = {"SERVICE_KEY": KEY, "SHUTDOWN_GRACE_SECONDS": "5", **environment}
     worker = processes.start(name, program, values, world.folder, world.history)
     world.workers.append(worker)
@@ -303,7 +305,7 @@ async def _started(world: World, name: str, program: str, environment: Mapping[s
     return worker
 
 
-async def _away_once(world: World, fake: Fake, after: float) -> None:
+async def _away_once(world: FaultHarness, fake: Fake, after: float) -> None:
     await asyncio.sleep(after)
     async with away(fake):
         await asyncio.sleep(_AWAY_SECONDS)
@@ -313,11 +315,11 @@ async def _away_once(world: World, fake: Fake, after: float) -> None:
 # -- posts ---------------------------------------------------------------------------------------------------------------
 
 
-async def _planned(url: str, number: int) -> dict[str, Post]:
+async def _planned(url: str, number: int) -> dict[str, PlannedPost]:
     """Puts posts down as they stand once they are approved for their times; returns them by their ids."""
     connection = await asyncpg.connect(url)
     begin: datetime = await connection.fetchval("select clock_timestamp()") + _SOON
-    posts: dict[str, Post] = {}
+    posts: dict[str, PlannedPost] = {}
     rows: list[tuple[Any, ...]] = []
     for article, channel in islice(_wanted(), number):
         content_id, due_at = article.content_id, begin + article.number * _APART
@@ -325,7 +327,7 @@ async def _planned(url: str, number: int) -> dict[str, Post]:
         text = said(CHANNELS[channel], material, ChannelRules())
         assert not isinstance(text, PostRefusal)
         identity = post_id(content_id, channel)
-        posts[str(identity)] = Post(channel, article.mark, due_at.timestamp())
+        posts[str(identity)] = PlannedPost(channel, article.mark, due_at.timestamp())
         rows.append(
             (identity, "acme", content_id, channel, channel, json.dumps(material.as_json()), channel, channel,
              text.text, json.dumps(text.tags), text.placement, "planned", due_at)
@@ -338,7 +340,7 @@ async def _planned(url: str, number: int) -> dict[str, Post]:
 
 
 @dataclass(frozen=True)
-class _Article:
+class _PlannedArticle:
     number: int
     content_id: UUID
 
@@ -352,10 +354,10 @@ class _Article:
         return Story(f"Article {self.mark}", "coffee", f"What {self.mark} says.", (), (), link)
 
 
-def _wanted() -> Iterator[tuple[_Article, str]]:
+def _wanted() -> Iterator[tuple[_PlannedArticle, str]]:
     """Article after article, on each channel; on Instagram as many as it takes in a day."""
     for number in count():
-        article = _Article(number, uuid4())
+        article = _PlannedArticle(number, uuid4())
         for channel in _STRUCK:
             if channel != "instagram" or number < _A_DAY_ON_INSTAGRAM:
                 yield article, channel
@@ -369,8 +371,8 @@ async def _none(url: str, condition: str) -> bool:
         await connection.close()
 
 
-async def _look(url: str, fakes: Mapping[str, Fake], posts: Mapping[str, Post]) -> None:
-    """What the rows say of the posts, and the other sides."""
+async def _look(url: str, fakes: Mapping[str, Fake], posts: Mapping[str, PlannedPost]) -> None:
+    """Reads the posts' rows and the outside servers."""
     connection = await asyncpg.connect(url)
     rows = await connection.fetch("select post_id, state, reason, post_url from channel_posts")
     await connection.close()
@@ -387,7 +389,7 @@ async def _look(url: str, fakes: Mapping[str, Fake], posts: Mapping[str, Post]) 
                     by_mark[channel, mark].shown_at.append(each.url or each.id.rpartition("/")[2])
 
 
-def _read_journals(folder: Path, posts: Mapping[str, Post]) -> dict[str, Counter[str]]:
+def _read_journals(folder: Path, posts: Mapping[str, PlannedPost]) -> dict[str, Counter[str]]:
     """Adds to the posts what the replicas did, and returns how much each has done."""
     done: dict[str, Counter[str]] = defaultdict(Counter)
     for path in sorted(folder.glob("*.journal")):
@@ -398,7 +400,7 @@ def _read_journals(folder: Path, posts: Mapping[str, Post]) -> dict[str, Counter
             else:
                 done[path.stem]["tried"] += 1
                 posts[line["tried"]].tries.append(
-                    Try(line["begun"], line["ended"], line["after"], line["waited"])
+                    SendAttempt(line["begun"], line["ended"], line["after"], line["waited"])
                 )
     for post in posts.values():
         post.tries.sort(key=lambda each: each.begun)

@@ -1,4 +1,4 @@
-"""Two orchestrators that fire schedules, killed in the midst of it."""
+"""Two orchestrators run schedules and are killed meanwhile."""
 
 import asyncio
 from collections import Counter
@@ -10,10 +10,10 @@ import asyncpg
 
 from chassis.testing import eventually
 from faults.judging.checker import Violation
-from faults.judging.results import Outcome
-from faults.playing.replicas import KILLED, Replicas
+from faults.judging.results import ScenarioOutcome
+from faults.playing.replicas import KILLED, OrchestratorReplicas
 from faults.playing.scenario import scenario
-from faults.playing.world import World
+from faults.playing.world import FaultHarness
 
 _SCHEDULES: Final = 10_000
 _BRANDS: Final = 20
@@ -36,21 +36,21 @@ _SCHEDULED: Final = """
     faults=(KILLED,),
     budget=480.0,
 )
-async def schedules_on_two_replicas(world: World) -> Outcome:
+async def schedules_on_two_replicas(world: FaultHarness) -> ScenarioOutcome:
     database_url = await world.servers.create_database("orchestrator")
     connection = await asyncpg.connect(database_url)
     try:
         await connection.execute(_DUE, _BRANDS)
         await connection.execute(_SCHEDULED, _BRANDS, _SCHEDULES)
-        async with Replicas.running(world, database_url) as replicas:
+        async with OrchestratorReplicas.running(world, database_url) as replicas:
             for count in sorted(world.rng.sample(range(100, _SCHEDULES - 500), _KILLS)):
                 await until_fired(connection, count)
                 await replicas.kill_and_start()
             await until_fired(connection, _SCHEDULES)
-        seen = Seen.of(await connection.fetch(_SEEN))
+        seen = ScheduleCounts.of(await connection.fetch(_SEEN))
     finally:
         await connection.close()
-    return Outcome(
+    return ScenarioOutcome(
         submitted=_SCHEDULES,
         effects=seen.cycles.total(),
         dead_letters=0,
@@ -72,8 +72,8 @@ _SEEN: Final = """
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What became of every schedule, by its subject."""
+class ScheduleCounts:
+    """Results of the schedules, by subject."""
 
     cycles: Counter[str]
     """How often keywords of the subject were handed in."""
@@ -83,7 +83,7 @@ class Seen:
     given_up: int
 
     @classmethod
-    def of(cls, rows: Sequence[Any]) -> "Seen":
+    def of(cls, rows: Sequence[Any]) -> "ScheduleCounts":
         return cls(
             Counter({row["subject"]: row["cycles"] for row in rows if row["cycles"]}),
             Counter({row["subject"]: row["firings"] for row in rows if row["firings"]}),
@@ -92,8 +92,8 @@ class Seen:
         )
 
 
-def judge(seen: Seen, schedules: int) -> Iterator[Violation]:
-    """One cycle and one firing for each schedule, whose next time is to come."""
+def judge(seen: ScheduleCounts, schedules: int) -> Iterator[Violation]:
+    """Checks one cycle, one firing and a next time for each schedule."""
     if missing := schedules - len(seen.cycles):
         yield Violation(1, f"{missing} schedules have begun no cycle")
     if twice := [subject for subject, count in seen.cycles.items() if count > 1]:

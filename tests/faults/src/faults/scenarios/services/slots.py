@@ -1,4 +1,4 @@
-"""Posts that get slots, are sent and made again by two replicas of social, one of which is killed after the other."""
+"""Two replicas of social give posts slots, send and repeat them, and are killed in turn."""
 
 import asyncio
 from collections import Counter
@@ -19,11 +19,11 @@ from envelope.brand.payloads import ArticleContext, SocialCreate
 from fakes import Fake, serving
 from fakes.channels.mastodon import FakeMastodon
 from faults.judging.checker import Violation
-from faults.judging.results import Outcome
+from faults.judging.results import ScenarioOutcome
 from faults.playing.scenario import scenario
-from faults.playing.world import World
+from faults.playing.world import FaultHarness
 from faults.surroundings import processes
-from faults.surroundings.processes import Worker
+from faults.surroundings.processes import WorkerProcess
 from messaging.testing import Broker
 
 KEY: Final = "a-key-for-tests-only"
@@ -38,8 +38,8 @@ _EVERY_MINUTE: Final = [
 
 
 @dataclass
-class Seen:
-    """What became of the posts."""
+class SlotCounts:
+    """Results of the posts."""
 
     slots: Sequence[datetime]
     """That were given to new posts."""
@@ -59,7 +59,7 @@ class Seen:
     faults=(KILLED,),
     budget=240.0,
 )
-async def slots_on_two_replicas(world: World) -> Outcome:
+async def slots_on_two_replicas(world: FaultHarness) -> ScenarioOutcome:
     async with _playing(world) as play:
         contents = [uuid4() for _ in range(_POSTS)]
         await play.set_slots()
@@ -82,7 +82,7 @@ async def slots_on_two_replicas(world: World) -> Outcome:
             "update channel_posts set posted_at = posted_at - interval '40 days', due_at = due_at - interval '40 days'"
         )
         await play.struck(lambda: play.make_again(contents), lambda: play.count("occurrence > 0"), _POSTS)
-        seen = Seen(
+        seen = SlotCounts(
             slots=slots,
             shown=shown,
             left=left,
@@ -90,7 +90,7 @@ async def slots_on_two_replicas(world: World) -> Outcome:
             slots_again=await play.times("occurrence > 0"),
             contents=contents,
         )
-    return Outcome(
+    return ScenarioOutcome(
         submitted=_POSTS,
         effects=len(shown),
         dead_letters=0,
@@ -102,7 +102,7 @@ async def slots_on_two_replicas(world: World) -> Outcome:
     )
 
 
-def judge(seen: Seen) -> Iterator[Violation]:
+def judge(seen: SlotCounts) -> Iterator[Violation]:
     """Every post has had a slot of its own, is out once, and is made again once, in a slot of its own."""
     for what, slots in (("new posts", seen.slots), ("posts made again", seen.slots_again)):
         if len(slots) != len(seen.contents):
@@ -120,23 +120,23 @@ def judge(seen: Seen) -> Iterator[Violation]:
         yield Violation(1, f"posts were left behind: {dict(Counter(seen.left))}")
 
 
-class _Play:
+class _SocialReplicas:
     """Two replicas of social, and the network that they post to."""
 
     def __init__(
-        self, world: World, url: str, environment: dict[str, str], fake: Fake, broker: Broker
+        self, world: FaultHarness, url: str, environment: dict[str, str], fake: Fake, broker: Broker
     ) -> None:
         self.fake = fake
         self._world = world
         self._url = url
         self._environment = environment
         self._broker = broker
-        self._replicas: list[Worker] = []
+        self._replicas: list[WorkerProcess] = []
 
     async def start(self) -> None:
         self._replicas = [await self._started(number) for number in range(2)]
 
-    async def _started(self, number: int) -> Worker:
+    async def _started(self, number: int) -> WorkerProcess:
         name = f"social-{number}-{len(self._world.workers)}"
         return await _started(self._world, name, "social", self._environment)
 
@@ -237,7 +237,7 @@ async def _reached(count: Callable[[], Awaitable[int]], wanted: int) -> bool:
 
 
 @asynccontextmanager
-async def _playing(world: World) -> AsyncIterator[_Play]:
+async def _playing(world: FaultHarness) -> AsyncIterator[_SocialReplicas]:
     url, gateway_url = [await world.servers.create_database(name) for name in ("social", "gateway")]
     async with AsyncExitStack() as cleanup:
         fake = await cleanup.enter_async_context(serving(FakeMastodon()))
@@ -269,12 +269,14 @@ async def _playing(world: World) -> AsyncIterator[_Play]:
             "MAX_ATTEMPTS": "12",
             "RETRY_BASE_SECONDS": "0.5",
         }
-        play = _Play(world, url, environment, fake, broker)
+        play = _SocialReplicas(world, url, environment, fake, broker)
         await play.start()
         yield play
 
 
-async def _started(world: World, name: str, program: str, environment: dict[str, str]) -> Worker:
+async def _started(
+    world: FaultHarness, name: str, program: str, environment: dict[str, str]
+) -> WorkerProcess:
     values = {"SERVICE_KEY": KEY, "SHUTDOWN_GRACE_SECONDS": "5", **environment}
     worker = processes.start(name, program, values, world.folder, world.history)
     world.workers.append(worker)

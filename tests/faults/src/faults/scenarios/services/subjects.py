@@ -8,12 +8,12 @@ import asyncpg
 import httpx
 
 from faults.judging.checker import Violation
-from faults.judging.results import Outcome
-from faults.playing.replicas import KILLED, Replicas
+from faults.judging.results import ScenarioOutcome
+from faults.playing.replicas import KILLED, OrchestratorReplicas
 from faults.playing.scenario import scenario
 from faults.playing.stack import KEY
-from faults.playing.world import World
-from faults.scenarios.services.batches import Others, insist, judge_counts, until_ended
+from faults.playing.world import FaultHarness
+from faults.scenarios.services.batches import FakePeers, insist, judge_counts, until_ended
 
 _BRAND: Final = "brand"
 _SUBJECTS: Final = 40
@@ -38,14 +38,14 @@ _ENDS: Final = ("refused", "failed", "completed", "completed", "completed")
     faults=(KILLED,),
     budget=420.0,
 )
-async def one_subject_in_many_spellings_on_two_replicas(world: World) -> Outcome:
+async def one_subject_in_many_spellings_on_two_replicas(world: FaultHarness) -> ScenarioOutcome:
     database_url = await world.servers.create_database("orchestrator")
     pool = await asyncpg.create_pool(database_url, min_size=0, max_size=4)
     total = _SUBJECTS * len(_SPELLINGS) * _TIMES
     try:
         async with (
-            Replicas.running(world, database_url) as replicas,
-            Newsroom.answering(world, pool, end_of) as newsroom,
+            OrchestratorReplicas.running(world, database_url) as replicas,
+            FakePeersWithArticles.answering(world, pool, end_of) as newsroom,
         ):
             handing_in = asyncio.create_task(_hand_in(world, replicas))
             for count in sorted(world.rng.sample(range(_SUBJECTS // 4, total - _SUBJECTS), _KILLS)):
@@ -69,7 +69,7 @@ async def one_subject_in_many_spellings_on_two_replicas(world: World) -> Outcome
     finally:
         await pool.close()
     wanted = sum(end_of(f"kettle no{number}") == "completed" for number in range(_SUBJECTS))
-    return Outcome(
+    return ScenarioOutcome(
         submitted=total,
         effects=len(ended),
         dead_letters=0,
@@ -109,7 +109,7 @@ def judge(ended: Sequence[Any], articles: Sequence[str], *, total: int) -> Itera
         )
 
 
-async def _hand_in(world: World, replicas: Replicas) -> None:
+async def _hand_in(world: FaultHarness, replicas: OrchestratorReplicas) -> None:
     """Several lists at a time, each of all subjects in one spelling."""
     lists = [
         (f"list {number} {spelling}", [spelling.format(subject) for subject in range(_SUBJECTS)])
@@ -136,8 +136,8 @@ async def _hand_in(world: World, replicas: Replicas) -> None:
             )
 
 
-class Newsroom(Others):
-    """The others, with the articles that the writers would have stored."""
+class FakePeersWithArticles(FakePeers):
+    """Fake peers that also store the writers' articles."""
 
     async def store(self, row: Any) -> None:
         await self._pool.execute(

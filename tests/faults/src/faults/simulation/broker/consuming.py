@@ -5,9 +5,9 @@ from typing import Any, Final, Self
 
 from aiormq.abc import ChannelFrame
 
-from faults.simulation.broker.server import Broker, Message
-from faults.simulation.course import Replica
-from faults.simulation.plan import Counts
+from faults.simulation.broker.server import QueuedMessage, SimulatedBroker
+from faults.simulation.course import ConnectedProcess
+from faults.simulation.plan import RedeliveryCounts
 from messaging.broker.deliveries import Delivery
 from messaging.broker.frame_writing import SETTLEMENT
 from messaging.headers import BROKER_ACQUISITIONS, BROKER_RETURNS
@@ -27,7 +27,9 @@ class ConsumingChannel:
         "is_closed", "open", "prefetch", "process", "tag", "unacked",
     )  # fmt: skip
 
-    def __init__(self, broker: Broker, process: Replica, prefetch: int, receive: Any) -> None:
+    def __init__(
+        self, broker: SimulatedBroker, process: ConnectedProcess, prefetch: int, receive: Any
+    ) -> None:
         self._broker = broker
         self._receive = receive
         self.process = process
@@ -35,7 +37,7 @@ class ConsumingChannel:
         self.open = True
         self.is_closed = False
         self.consuming = False
-        self.unacked: dict[int, Message] = {}
+        self.unacked: dict[int, QueuedMessage] = {}
         self.tag = 0
         self.arrives_until = 0.0
         self._downstream: deque[Delivery] = deque()
@@ -46,7 +48,7 @@ class ConsumingChannel:
 
     # -- to the client -----------------------------------------------------------------------------------------------
 
-    def deliver(self, message: Message) -> None:
+    def deliver(self, message: QueuedMessage) -> None:
         broker, schedule = self._broker, self._broker.schedule
         self.tag += 1
         self.unacked[self.tag] = message
@@ -54,9 +56,9 @@ class ConsumingChannel:
         message.deliveries += 1
         # Headers are the reader's own, as they are when they come off a wire.
         headers = dict(message.headers)
-        if schedule.plan.counts is Counts.FAILURES:
+        if schedule.plan.counts is RedeliveryCounts.FAILURES:
             headers[BROKER_ACQUISITIONS] = message.deliveries
-        if message.returns and schedule.plan.counts is not Counts.NOTHING:
+        if message.returns and schedule.plan.counts is not RedeliveryCounts.NOTHING:
             headers[BROKER_RETURNS] = message.returns
         delivery = Delivery(
             channel=self,

@@ -5,9 +5,9 @@ from collections import deque
 from collections.abc import Coroutine
 from typing import Any, Final, Self
 
-from faults.simulation.broker.server import Broker
-from faults.simulation.course import Replica
-from faults.simulation.plan import Fault
+from faults.simulation.broker.server import SimulatedBroker
+from faults.simulation.course import ConnectedProcess
+from faults.simulation.plan import PlannedFault
 from messaging.broker.bulk_publish import BulkPublisher, OutgoingMessage
 
 _BUSY: Final = 0.15
@@ -27,7 +27,7 @@ class PublishingConnection:
     def __init__(self, channel: "PublishingChannel") -> None:
         self._channel = channel
         self.channels = {channel: channel}
-        self.connection_tune = _Tune
+        self.connection_tune = _TuneParameters
         self._Connection__connection_unblocked = asyncio.Event()
         self.tell_blocked()
 
@@ -47,7 +47,7 @@ class PublishingConnection:
             channel.cut()
 
 
-class _Tune:
+class _TuneParameters:
     frame_max = 0
 
 
@@ -63,7 +63,7 @@ class PublishingChannel:
         "connection", "is_closed", "open", "process",
     )  # fmt: skip
 
-    def __init__(self, broker: Broker, process: Replica) -> None:
+    def __init__(self, broker: SimulatedBroker, process: ConnectedProcess) -> None:
         self.broker = broker
         self.process = process
         self.open = True
@@ -139,7 +139,7 @@ class PublishingChannel:
         self._tag += 1
         accepted, returned = True, None
         if schedule.nacks and schedule.random() < 0.1:
-            schedule.count(Fault.NACK)
+            schedule.count(PlannedFault.NACK)
             self.broker.route(publication, only=0.5)
             accepted = False
         elif not self.broker.route(publication) and not schedule.mandatory_ignored:

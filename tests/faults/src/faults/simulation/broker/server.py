@@ -8,8 +8,8 @@ from bisect import insort
 from typing import Any, Final, Protocol
 
 from envelope.brand import EVENTS, EVENTS_QUEUE
-from faults.simulation.course import Course, Replica
-from faults.simulation.plan import QUEUE, Counts
+from faults.simulation.course import ConnectedProcess, ScheduleCourse
+from faults.simulation.plan import QUEUE, RedeliveryCounts
 from messaging.broker.bulk_publish import OutgoingMessage
 from messaging.topology import COMMANDS, DEAD_LETTERS, DELIVERY_LIMIT, RETURNS
 
@@ -17,7 +17,7 @@ EVENT_QUEUES: Final = (EVENTS_QUEUE, "brand-events-archive")
 """Bound to every event: one that is not in both was lost."""
 
 
-class Message:
+class QueuedMessage:
     """A copy of a message in the work queue."""
 
     __slots__ = ("body", "deliveries", "headers", "number", "returns", "type")
@@ -31,27 +31,27 @@ class Message:
         self.returns = 0
         """As the broker counts them."""
 
-    def __lt__(self, other: "Message") -> bool:
+    def __lt__(self, other: "QueuedMessage") -> bool:
         return self.number < other.number
 
 
-class Consumer(Protocol):
+class ConsumerConnection(Protocol):
     """The connection of a consumer, as the broker sees it."""
 
-    process: Replica
+    process: ConnectedProcess
     prefetch: int
     consuming: bool
-    unacked: dict[int, Message]
+    unacked: dict[int, QueuedMessage]
 
-    def deliver(self, message: Message) -> None: ...
+    def deliver(self, message: QueuedMessage) -> None: ...
 
     def cut(self, silent: float = 0.0) -> None: ...
 
 
-class PublishingClient(Protocol):
+class PublisherConnection(Protocol):
     """The connection of a publisher, as the broker sees it."""
 
-    process: Replica
+    process: ConnectedProcess
 
     def tell_blocked(self) -> None: ...
 
@@ -60,18 +60,18 @@ class PublishingClient(Protocol):
     def cut(self, silent: float = 0.0) -> None: ...
 
 
-class Broker:
+class SimulatedBroker:
     """The one broker of a schedule."""
 
-    def __init__(self, schedule: Course) -> None:
+    def __init__(self, schedule: ScheduleCourse) -> None:
         self.schedule = schedule
         self.down = False
         self.blocked = False
         self.unbound = ""
         """An exchange whose bindings are gone."""
-        self.ready: list[Message] = []
-        self.consumers: list[Consumer] = []
-        self.publishers: list[PublishingClient] = []
+        self.ready: list[QueuedMessage] = []
+        self.consumers: list[ConsumerConnection] = []
+        self.publishers: list[PublisherConnection] = []
         self.bound: dict[str, list[tuple[str, bytes, dict[str, Any]]]] = {name: [] for name in EVENT_QUEUES}
         self.others: list[tuple[str, bytes, dict[str, Any]]] = []
         """Commands to other services."""
@@ -113,7 +113,7 @@ class Broker:
 
     def enqueue(self, body: bytes, type_: str | None, headers: dict[str, Any]) -> None:
         self._numbers += 1
-        self.ready.append(Message(self._numbers, body, type_, headers))
+        self.ready.append(QueuedMessage(self._numbers, body, type_, headers))
         self.pump()
 
     def pump(self) -> None:
@@ -129,14 +129,14 @@ class Broker:
                 index = int(schedule.random() * len(self.ready))
             taker.deliver(self.ready.pop(index))
 
-    def take_back(self, messages: list[Message], *, failed: bool) -> None:
+    def take_back(self, messages: list[QueuedMessage], *, failed: bool) -> None:
         """Back to where they were, or to the dead letters once they were delivered too often.
 
         `failed` tells a lost consumer from one that gives them back; which is not a return to every version.
         """
         for message in messages:
             self.unacked -= 1
-            message.returns += failed or self.schedule.plan.counts is Counts.RETURNS
+            message.returns += failed or self.schedule.plan.counts is RedeliveryCounts.RETURNS
             if message.returns > DELIVERY_LIMIT:
                 self.dead.append((message.body, "delivery_limit"))
             else:
@@ -145,9 +145,9 @@ class Broker:
 
     # -- outages -----------------------------------------------------------------------------------------------------
 
-    def cut(self, process: Replica | None = None, *, silent: float = 0.0) -> None:
+    def cut(self, process: ConnectedProcess | None = None, *, silent: float = 0.0) -> None:
         """Breaks the connections of one process, or all; with `silent`, clients find out that much later."""
-        channels: list[Consumer | PublishingClient] = [*self.consumers, *self.publishers]
+        channels: list[ConsumerConnection | PublisherConnection] = [*self.consumers, *self.publishers]
         for channel in channels:
             if process is None or channel.process is process:
                 channel.cut(silent)

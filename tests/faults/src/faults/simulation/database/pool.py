@@ -4,27 +4,27 @@ import asyncio
 from typing import Any, Final
 
 from chassis.database.pool import Connections
-from faults.simulation.course import Replica
-from faults.simulation.database.store import Connection, Store
+from faults.simulation.course import ConnectedProcess
+from faults.simulation.database.store import SimulatedConnection, SimulatedDatabase
 
 ACQUIRE_SECONDS: Final = 10.0
 """After which a connection attempt that gets no answer is given up."""
 
 
-class Pool:
+class SimulatedPool:
     """Plays `asyncpg.Pool`."""
 
-    def __init__(self, store: Store, process: Replica, size: int) -> None:
+    def __init__(self, store: SimulatedDatabase, process: ConnectedProcess, size: int) -> None:
         self._store = store
         self._process = process
         self._free = size
-        self._idle: list[Connection] = []
+        self._idle: list[SimulatedConnection] = []
         self._waiting: list[asyncio.Future[None]] = []
 
-    def acquire(self, *, timeout: float | None = None) -> "_Acquiring":
-        return _Acquiring(self, timeout)
+    def acquire(self, *, timeout: float | None = None) -> "_PoolAcquisition":
+        return _PoolAcquisition(self, timeout)
 
-    async def take(self, timeout: float | None) -> Connection:  # noqa: ASYNC109  (asyncpg's parameter)
+    async def take(self, timeout: float | None) -> SimulatedConnection:  # noqa: ASYNC109  (asyncpg's parameter)
         while self._free and self._idle:
             connection = self._idle.pop()
             if not connection.closed:
@@ -33,7 +33,7 @@ class Pool:
         async with asyncio.timeout(timeout):
             return await self._take()
 
-    async def _take(self) -> Connection:
+    async def _take(self) -> SimulatedConnection:
         schedule = self._store.schedule
         while self._free == 0:
             waiter = schedule.loop.create_future()
@@ -49,7 +49,7 @@ class Pool:
         except BaseException:
             self._give_place()
             raise
-        return Connection(self._store, self._process)
+        return SimulatedConnection(self._store, self._process)
 
     async def _connect(self) -> None:
         schedule = self._store.schedule
@@ -60,7 +60,7 @@ class Pool:
             await schedule.loop.pause(ACQUIRE_SECONDS)
             raise TimeoutError("the database cannot be reached")
 
-    async def release(self, connection: Connection, *, timeout: float | None = None) -> None:  # noqa: ASYNC109
+    async def release(self, connection: SimulatedConnection, *, timeout: float | None = None) -> None:  # noqa: ASYNC109
         if not self._process.alive:
             return
         if connection.tx is not None:
@@ -80,20 +80,20 @@ class Pool:
                 return
 
 
-class _Acquiring:
+class _PoolAcquisition:
     """`await pool.acquire()`, or `async with pool.acquire() as connection`."""
 
     __slots__ = ("_connection", "_pool", "_timeout")
 
-    def __init__(self, pool: Pool, timeout: float | None) -> None:
+    def __init__(self, pool: SimulatedPool, timeout: float | None) -> None:
         self._pool = pool
         self._timeout = timeout
-        self._connection: Connection | None = None
+        self._connection: SimulatedConnection | None = None
 
     def __await__(self) -> Any:
         return self._pool.take(self._timeout).__await__()
 
-    async def __aenter__(self) -> Connection:
+    async def __aenter__(self) -> SimulatedConnection:
         self._connection = await self._pool.take(self._timeout)
         return self._connection
 
@@ -105,9 +105,9 @@ class _Acquiring:
 class SimulatedConnections(Connections):
     """The real thing, over a pool of ours."""
 
-    def __init__(self, store: Store, process: Replica, size: int) -> None:
+    def __init__(self, store: SimulatedDatabase, process: ConnectedProcess, size: int) -> None:
         super().__init__("", name=process.name, size=size)
-        self._simulated: Any = Pool(store, process, size)
+        self._simulated: Any = SimulatedPool(store, process, size)
 
     async def open(self) -> None:
         self._pool = self._simulated

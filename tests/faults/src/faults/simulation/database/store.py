@@ -14,8 +14,8 @@ from uuid import UUID
 import asyncpg
 
 from chassis.database.pool import STATEMENT_SECONDS
-from faults.simulation.course import Course, Replica
-from faults.simulation.plan import Fault
+from faults.simulation.course import ConnectedProcess, ScheduleCourse
+from faults.simulation.plan import PlannedFault
 from messaging.storage.origins import DeadLetterOrigin
 from messaging.storage.outbox import OutboxRow
 
@@ -38,8 +38,8 @@ _NEVER_WAIT: Final = {"commit", "rollback", "crashes.try_turn", "crashes.starts"
 """Statements that wait for no lock, so that no deadlock is ever reported in them."""
 
 
-class Open:
-    """A transaction that has not ended: its own rows, and who waits for them."""
+class OpenTransaction:
+    """A transaction that has not ended, with its rows and the tasks that wait for them."""
 
     __slots__ = ("cleared", "dead", "effects", "inbox", "origins", "outbox", "waiting")
 
@@ -53,28 +53,28 @@ class Open:
         self.waiting: list[asyncio.Future[None]] = []
 
 
-class Store:
-    """The tables, and whether anybody can reach them."""
+class SimulatedDatabase:
+    """The tables, and whether the database is reachable."""
 
-    def __init__(self, schedule: Course) -> None:
+    def __init__(self, schedule: ScheduleCourse) -> None:
         self.schedule = schedule
         self.processed: dict[UUID, str] = {}
         self.origins: dict[UUID, DeadLetterOrigin] = {}
         self.outbox: dict[UUID, StoredRow] = {}
         self.markers: dict[tuple[str, UUID], int] = {}
-        self.marked_by: dict[tuple[str, UUID], Replica] = {}
+        self.marked_by: dict[tuple[str, UUID], ConnectedProcess] = {}
         self.effects: list[UUID] = []
         self.sent: list[OutboxRow] = []
         """Every outbox row that was ever committed."""
-        self.claims: dict[UUID, Open] = {}
+        self.claims: dict[UUID, OpenTransaction] = {}
         """Inbox keys of open transactions."""
-        self.locks: dict[tuple[str, UUID], Open] = {}
+        self.locks: dict[tuple[str, UUID], OpenTransaction] = {}
         """Crash markers that open transactions have deleted."""
         self.down = False
         self.full = False
-        self.connections: dict[Connection, None] = {}
+        self.connections: dict[SimulatedConnection, None] = {}
 
-    def commit(self, tx: Open) -> None:
+    def commit(self, tx: OpenTransaction) -> None:
         self.processed.update(tx.inbox)
         self.origins.update(tx.origins)
         for stored in tx.outbox:
@@ -86,7 +86,7 @@ class Store:
             self.marked_by.pop(key, None)
         self.end(tx)
 
-    def end(self, tx: Open) -> None:
+    def end(self, tx: OpenTransaction) -> None:
         """Lets go of everything the transaction holds; without `commit`, as if it had never been."""
         tx.dead = True
         for key in [key for key, holder in self.claims.items() if holder is tx]:
@@ -103,23 +103,23 @@ class Store:
         for connection in list(self.connections):
             connection.lose()
 
-    def drop(self, process: Replica, *, linger: float = 0.0) -> None:
+    def drop(self, process: ConnectedProcess, *, linger: float = 0.0) -> None:
         """A process's connections end; the server may notice `linger` seconds later, and keep what they hold till then."""
         for connection in [each for each in self.connections if each.process is process]:
             connection.lose(linger)
 
 
-class Connection:
+class SimulatedConnection:
     """One connection; plays `asyncpg.Connection` as far as `messaging` uses it outside of its SQL functions."""
 
     __slots__ = ("closed", "process", "schedule", "store", "tx", "waiter")
 
-    def __init__(self, store: Store, process: Replica) -> None:
+    def __init__(self, store: SimulatedDatabase, process: ConnectedProcess) -> None:
         self.store = store
         self.schedule = store.schedule
         self.process = process
         self.closed = False
-        self.tx: Open | None = None
+        self.tx: OpenTransaction | None = None
         self.waiter: asyncio.Future[None] | None = None
         store.connections[self] = None
 
@@ -194,24 +194,24 @@ class Connection:
         if self.closed:
             raise _lost(self.schedule)
 
-    async def _perform_badly(self, fault: Fault, name: str, apply: Callable[[], Any]) -> Any:
+    async def _perform_badly(self, fault: PlannedFault, name: str, apply: Callable[[], Any]) -> Any:
         schedule = self.schedule
         await self._travel()
         match fault:
-            case Fault.DEADLOCK if self.tx is not None and name not in _NEVER_WAIT:
+            case PlannedFault.DEADLOCK if self.tx is not None and name not in _NEVER_WAIT:
                 self._abort()
                 raise asyncpg.DeadlockDetectedError("deadlock detected")
-            case Fault.UNANSWERED:
+            case PlannedFault.UNANSWERED:
                 apply()
                 schedule.note(self.process, name, "done, but the reply is lost")
                 self.lose()
                 raise _lost(schedule)
-            case Fault.CRASH_AFTER:
+            case PlannedFault.CRASH_AFTER:
                 apply()
                 schedule.note(self.process, name, "done, and killed")
                 schedule.kill(self.process)
                 await schedule.loop.create_future()
-            case Fault.SILENCE:
+            case PlannedFault.SILENCE:
                 done = schedule.random() < 0.5
                 if done:
                     apply()
@@ -228,7 +228,7 @@ class Connection:
         if self.tx is not None:
             self.store.end(self.tx)
 
-    async def wait_for(self, other: Open) -> None:
+    async def wait_for(self, other: OpenTransaction) -> None:
         """Until another transaction has ended, however it does."""
         self.waiter = waiter = self.schedule.loop.create_future()
         other.waiting.append(waiter)
@@ -239,7 +239,7 @@ class Connection:
         if self.closed:
             raise _lost(self.schedule)
 
-    def open_transaction(self) -> Open:
+    def open_transaction(self) -> OpenTransaction:
         assert self.tx is not None, "this statement belongs into a transaction"
         return self.tx
 
@@ -262,7 +262,7 @@ class TransactionBlock:
 
     __slots__ = ("_connection",)
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SimulatedConnection) -> None:
         self._connection = connection
 
     async def __aenter__(self) -> Self:
@@ -271,7 +271,7 @@ class TransactionBlock:
 
     def _begin(self) -> None:
         assert self._connection.tx is None, "a transaction is open already"
-        self._connection.tx = Open()
+        self._connection.tx = OpenTransaction()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, stack: TracebackType | None
@@ -297,7 +297,7 @@ class TransactionBlock:
             self._connection.store.end(tx)
 
 
-def _lost(schedule: Course) -> Exception:
+def _lost(schedule: ScheduleCourse) -> Exception:
     """How the end of a connection shows, which differs with the moment."""
     match int(schedule.random() * 4):
         case 0:

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from faults.simulation.database.store import Connection, StoredRow, seconds
+from faults.simulation.database.store import SimulatedConnection, StoredRow, seconds
 from messaging.storage.inbox import InboxRow
 from messaging.storage.origins import DeadLetterOrigin
 from messaging.storage.outbox import OutboxBacklog, OutboxRow
@@ -14,7 +14,7 @@ from messaging.storage.outbox import OutboxBacklog, OutboxRow
 # -- inbox -----------------------------------------------------------------------------------------------------------
 
 
-async def insert_inbox(connection: Connection, queue: str, rows: Sequence[InboxRow]) -> set[UUID]:
+async def insert_inbox(connection: SimulatedConnection, queue: str, rows: Sequence[InboxRow]) -> set[UUID]:
     await connection.perform("inbox.insert", _nothing)
     store, tx = connection.store, connection.open_transaction()
     fresh: set[UUID] = set()
@@ -31,7 +31,7 @@ async def insert_inbox(connection: Connection, queue: str, rows: Sequence[InboxR
     return fresh
 
 
-async def known(connection: Connection, event_ids: Collection[UUID]) -> set[UUID]:
+async def known(connection: SimulatedConnection, event_ids: Collection[UUID]) -> set[UUID]:
     processed = connection.store.processed
     found: set[UUID] = await connection.perform(
         "inbox.known", lambda: {each for each in event_ids if each in processed}, writes=False
@@ -39,7 +39,7 @@ async def known(connection: Connection, event_ids: Collection[UUID]) -> set[UUID
     return found
 
 
-async def mark_dead(connection: Connection, event_ids: Collection[UUID]) -> None:
+async def mark_dead(connection: SimulatedConnection, event_ids: Collection[UUID]) -> None:
     tx = connection.open_transaction()
 
     def apply() -> None:
@@ -50,7 +50,7 @@ async def mark_dead(connection: Connection, event_ids: Collection[UUID]) -> None
     await connection.perform("inbox.mark_dead", apply)
 
 
-async def release(connection: Connection, event_ids: Collection[UUID]) -> None:
+async def release(connection: SimulatedConnection, event_ids: Collection[UUID]) -> None:
     tx = connection.open_transaction()
 
     def apply() -> None:
@@ -63,7 +63,7 @@ async def release(connection: Connection, event_ids: Collection[UUID]) -> None:
 # -- what was dead-lettered ------------------------------------------------------------------------------------------
 
 
-async def insert_origins(connection: Connection, rows: Sequence[DeadLetterOrigin]) -> None:
+async def insert_origins(connection: SimulatedConnection, rows: Sequence[DeadLetterOrigin]) -> None:
     store, tx = connection.store, connection.open_transaction()
 
     def apply() -> None:
@@ -75,7 +75,7 @@ async def insert_origins(connection: Connection, rows: Sequence[DeadLetterOrigin
 
 
 async def find_origins(
-    connection: Connection, event_ids: Collection[UUID], digests: Collection[bytes]
+    connection: SimulatedConnection, event_ids: Collection[UUID], digests: Collection[bytes]
 ) -> list[DeadLetterOrigin]:
     store = connection.store
 
@@ -90,12 +90,14 @@ async def find_origins(
     return found
 
 
-async def died_before_upgrade(_connection: Connection, _events: Mapping[UUID, str]) -> set[UUID]:
+async def died_before_upgrade(_connection: SimulatedConnection, _events: Mapping[UUID, str]) -> set[UUID]:
     """Every version here knows the table."""
     return set()
 
 
-async def lock_origins(connection: Connection, event_ids: Collection[UUID]) -> dict[UUID, UUID | None]:
+async def lock_origins(
+    connection: SimulatedConnection, event_ids: Collection[UUID]
+) -> dict[UUID, UUID | None]:
     store, tx = connection.store, connection.open_transaction()
     for event_id in sorted(event_ids):
         while (holder := store.locks.setdefault(("origin", event_id), tx)) is not tx:
@@ -109,7 +111,7 @@ async def lock_origins(connection: Connection, event_ids: Collection[UUID]) -> d
     return found
 
 
-async def settle_origins(connection: Connection, replays: Mapping[UUID, UUID]) -> None:
+async def settle_origins(connection: SimulatedConnection, replays: Mapping[UUID, UUID]) -> None:
     store, tx = connection.store, connection.open_transaction()
 
     def apply() -> None:
@@ -125,7 +127,7 @@ async def settle_origins(connection: Connection, replays: Mapping[UUID, UUID]) -
 
 
 async def insert_outbox(
-    connection: Connection, rows: Sequence[OutboxRow], lease: UUID, lease_for: timedelta
+    connection: SimulatedConnection, rows: Sequence[OutboxRow], lease: UUID, lease_for: timedelta
 ) -> None:
     schedule, tx = connection.schedule, connection.open_transaction()
 
@@ -142,7 +144,9 @@ async def insert_outbox(
     await connection.perform("outbox.insert", apply)
 
 
-async def claim(connection: Connection, limit: int, lease: UUID, lease_for: timedelta) -> list[OutboxRow]:
+async def claim(
+    connection: SimulatedConnection, limit: int, lease: UUID, lease_for: timedelta
+) -> list[OutboxRow]:
     schedule, outbox = connection.schedule, connection.store.outbox
 
     def apply() -> list[OutboxRow]:
@@ -173,7 +177,7 @@ async def claim(connection: Connection, limit: int, lease: UUID, lease_for: time
     return result
 
 
-async def delete(connection: Connection, ids: Collection[UUID], lease: UUID) -> None:
+async def delete(connection: SimulatedConnection, ids: Collection[UUID], lease: UUID) -> None:
     schedule, outbox = connection.schedule, connection.store.outbox
 
     def apply() -> None:
@@ -187,7 +191,7 @@ async def delete(connection: Connection, ids: Collection[UUID], lease: UUID) -> 
 
 
 async def give_back(
-    connection: Connection, ids: Collection[UUID], lease: UUID, *, after: timedelta, error: str
+    connection: SimulatedConnection, ids: Collection[UUID], lease: UUID, *, after: timedelta, error: str
 ) -> None:
     schedule, outbox = connection.schedule, connection.store.outbox
 
@@ -203,7 +207,7 @@ async def give_back(
     await connection.perform("outbox.give_back", apply, writes=False)
 
 
-async def pending(connection: Connection, count_up_to: int, lease_for: timedelta) -> OutboxBacklog:
+async def pending(connection: SimulatedConnection, count_up_to: int, lease_for: timedelta) -> OutboxBacklog:
     schedule, outbox = connection.schedule, connection.store.outbox
 
     def apply() -> OutboxBacklog:
@@ -221,7 +225,7 @@ async def pending(connection: Connection, count_up_to: int, lease_for: timedelta
 # -- crash markers ---------------------------------------------------------------------------------------------------
 
 
-async def try_turn(connection: Connection, queue: str, event_id: UUID) -> bool:
+async def try_turn(connection: SimulatedConnection, queue: str, event_id: UUID) -> bool:
     store, tx, key = connection.store, connection.open_transaction(), (f"turn {queue}", event_id)
 
     def apply() -> bool:
@@ -231,7 +235,7 @@ async def try_turn(connection: Connection, queue: str, event_id: UUID) -> bool:
     return turn
 
 
-async def starts(connection: Connection, queue: str, event_id: UUID) -> int:
+async def starts(connection: SimulatedConnection, queue: str, event_id: UUID) -> int:
     store = connection.store
     found: int = await connection.perform(
         "crashes.starts", lambda: store.markers.get((queue, event_id), 0), writes=False
@@ -239,7 +243,7 @@ async def starts(connection: Connection, queue: str, event_id: UUID) -> int:
     return found
 
 
-async def mark(connection: Connection, queue: str, event_id: UUID) -> int:
+async def mark(connection: SimulatedConnection, queue: str, event_id: UUID) -> int:
     store, key = connection.store, (queue, event_id)
 
     def apply() -> int:
@@ -254,7 +258,7 @@ async def mark(connection: Connection, queue: str, event_id: UUID) -> int:
     return earlier
 
 
-async def clear(connection: Connection, queue: str, event_ids: Collection[UUID]) -> None:
+async def clear(connection: SimulatedConnection, queue: str, event_ids: Collection[UUID]) -> None:
     store, tx = connection.store, connection.tx
     for event_id in event_ids:
         while (holder := store.locks.get((queue, event_id), tx)) is not tx:
@@ -275,7 +279,7 @@ async def clear(connection: Connection, queue: str, event_ids: Collection[UUID])
     await connection.perform("crashes.clear", apply, writes=False)
 
 
-async def unmark(connection: Connection, queue: str, event_ids: Collection[UUID]) -> None:
+async def unmark(connection: SimulatedConnection, queue: str, event_ids: Collection[UUID]) -> None:
     store = connection.store
 
     def apply() -> None:
@@ -289,14 +293,14 @@ async def unmark(connection: Connection, queue: str, event_ids: Collection[UUID]
     await connection.perform("crashes.unmark", apply, writes=False)
 
 
-async def forget_old(_: Connection) -> None:
+async def forget_old(_: SimulatedConnection) -> None:
     """Nothing gets a week old here."""
 
 
 # -- what the handlers of the simulation write -----------------------------------------------------------------------
 
 
-async def write_effects(connection: Connection, event_ids: Sequence[UUID]) -> None:
+async def write_effects(connection: SimulatedConnection, event_ids: Sequence[UUID]) -> None:
     tx = connection.open_transaction()
     await connection.perform("effects", lambda: tx.effects.extend(event_ids))
 

@@ -14,7 +14,7 @@ from uuid import UUID
 from envelope import Catalogue, DeadLetterResolved, DomainMessage, Payload, command
 from envelope.brand import CATALOGUE, payloads
 from envelope.catalogue import MessageSpec
-from faults.workers.worker import Probe, WorkerSettings, service_of
+from faults.workers.worker import ProbeHandlers, WorkerSettings, service_of
 from messaging import Service, Transaction
 
 SCHEDULED: Final = "research.scheduled"
@@ -35,7 +35,7 @@ class ResearchScheduled(Payload):
     in_seconds: float
 
 
-class NextProbe(Probe):
+class NextProbe(ProbeHandlers):
     async def write(self, messages: Sequence[DomainMessage[Any]], tx: Transaction) -> None:
         await super().write(messages, tx)
         await tx.connection.execute(
