@@ -264,3 +264,13 @@ async def test_the_announcement_says_which_work_it_was(database: Database, bury:
     wanted = work_ids_in("social.create", PAYLOADS["social.create"], "chain-1")
     assert all(str(work_id) in rows[0]["work_ids"] for work_id in wanted)
     assert rows[1]["work_ids"] in (None, "[]")
+
+
+@pytest.mark.parametrize("timestamp", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59.999999-23:59"])
+async def test_a_message_with_a_time_that_no_column_holds_is_recorded_all_the_same(
+    database: Database, bury: Bury, timestamp: str
+) -> None:
+    dead = await bury("content.publish", timestamp=timestamp)
+    await tell(database, report("content.publish"))
+    found = await row(database, dead)
+    assert (found["state"], found["asked_at"]) == ("open", None)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -137,7 +137,14 @@ def _work(
     if head is None or not _is_subject_trusted(letter.message_type, letter.queue, letter.reason):
         return _MessageWork()
     before = None if letter.dead_event_id is None else earlier.get((letter.dead_event_id, letter.queue))
-    asked_at = head.timestamp if before is None or before.asked_at is None else before.asked_at
+    try:
+        asked_at = (
+            head.timestamp.astimezone(UTC) if before is None or before.asked_at is None else before.asked_at
+        )
+    except (
+        OverflowError
+    ):  # Year 1 or 9999, moved out of range by its zone: no service sends that, and no column holds it.
+        return _MessageWork()
     return _MessageWork(tuple(stored_work_ids(head)), asked_at)
 
 
