@@ -88,10 +88,12 @@ THE_CHAIN = """
                                               social publish brand-events:social.posted
                                                 orchestrator process brand-events:social.posted:orchestrator-events
                                                   orchestrator commit orchestrator-events
+                                          orchestrator publish commands:monitor-commands
+                                            monitor process commands:monitor-commands
                                       publisher publish commands:monitor-commands
                                         monitor process commands:monitor-commands
-                                          monitor commit monitor-commands
 """
+"""Without the commits of `monitor-commands`: both messages to it may share one, which is a child of either."""
 
 
 @asynccontextmanager
@@ -180,11 +182,13 @@ async def test_a_keyword_is_one_trace_from_the_call_to_the_post_through_retry_an
 
     def trees() -> list[str]:
         roots = [span for span in list(receiver.spans) if not span.parent_id]
-        return ["\n".join(tree(receiver.spans, root)) for root in sorted(roots, key=lambda root: root.began)]
+        spans = [span for span in receiver.spans if span.name != "commit monitor-commands"]
+        return ["\n".join(tree(spans, root)) for root in sorted(roots, key=lambda root: root.began)]
 
-    await eventually(lambda: len(receiver.spans) > expected.count("\n") + 1)
+    whole = [expected, "monitor POST /v1/dead-letters/{dead_letter_id}/replay"]
+    await eventually(lambda: len("".join(trees())) >= len("".join(whole)))
     # The operator's request is a trace of its own, and the replay is linked to it.
-    assert trees() == [expected, "monitor POST /v1/dead-letters/{dead_letter_id}/replay"]
+    assert trees() == whole
     (replay,) = [span for span in receiver.spans if span.name.startswith("replay")]
     (request,) = [span for span in receiver.spans if "dead-letters/{" in span.name]
     assert replay.links == (request.span_id,)

@@ -10,7 +10,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from manifests import definitions, schemas
-from manifests.definitions import DefinitionError, Published
+from manifests.definitions import DefinitionError, ReleasedFile
 from manifests.rendering import OVERLAYS
 
 GADGET = {
@@ -71,9 +71,11 @@ def checkouts(tmp_path: Path) -> Path:
     return folder.parent
 
 
-def file(checkouts: Path) -> Published:
+def file(checkouts: Path) -> ReleasedFile:
     checksum = hashlib.sha256((checkouts / "gadgets" / "gadgets.yaml").read_bytes()).hexdigest()
-    return Published("Gadgets", "1.0", "https://github.com/example/gadgets", "v1.0", "gadgets.yaml", checksum)
+    return ReleasedFile(
+        "Gadgets", "1.0", "https://github.com/example/gadgets", "v1.0", "gadgets.yaml", checksum
+    )
 
 
 def got(checkouts: Path, folder: Path) -> dict[str, Any]:

@@ -406,5 +406,5 @@ async def test_the_openapi_document_tells_all(api: httpx.AsyncClient) -> None:
         assert ("413" in operation["responses"]) == ("requestBody" in operation), (path, method)
     assert "HTTPValidationError" not in document["components"]["schemas"]
     cycle = document["components"]["schemas"]["CycleView"]["properties"]
-    assert cycle["percent"]["description"].startswith("Keywords that have ended")
+    assert cycle["percent"]["description"].startswith("Ended keywords")
     assert (await api.get("/docs")).status_code == 200

@@ -230,7 +230,7 @@ async def running(research_database: Database, folder: Folder) -> AsyncIterator[
     api = create_api(
         research_database,
         ServiceKey(SecretStr(KEY)),
-        look_again=corpus.look_again,
+        look_again=corpus.rescan_now,
         look_for_uploads=lambda: None,
     )
     indexing = asyncio.create_task(corpus.run())

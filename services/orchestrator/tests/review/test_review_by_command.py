@@ -255,7 +255,7 @@ def test_a_time_without_an_offset_is_meant_by_the_clocks_of_the_brand(
 
     approved = drafts("approve", draft, "--at", "2031-12-01 09:00")
     assert approved.code == 0, approved.err
-    assert "meant by the clocks of America/New_York: 2031-12-01T09:00-05:00" in approved.err
+    assert "is in the time zone America/New_York: 2031-12-01T09:00-05:00" in approved.err
     planned = json.loads(drafts("show", draft, "--json").out)["scheduled"]
     assert datetime.fromisoformat(planned["publish_at"]) == datetime(2031, 12, 1, 14, tzinfo=UTC)
 

@@ -18,7 +18,7 @@ from research.reading.pool import HostileDocumentError, ReaderPool, ReadersUnava
 # The real program, but for the reading itself: it does as the document says.
 OBEDIENT = """
 import os, re, signal, time
-from research.domain import Document
+from research.domain import ExtractedDocument
 from research.reading import child, formats
 
 kept = []
@@ -46,10 +46,10 @@ def obey(path, content, charset):
     elif order == "refuse":
         raise formats.UnreadableFileError("it is a binary file")
     elif order == "surrogate":
-        return Document(title="\\ud800", passages=())
+        return ExtractedDocument(title="\\ud800", passages=())
     elif order == "environment":
-        return Document(title=" ".join(sorted(os.environ)), passages=())
-    return Document(title=f"{os.getpid()}", passages=())
+        return ExtractedDocument(title=" ".join(sorted(os.environ)), passages=())
+    return ExtractedDocument(title=f"{os.getpid()}", passages=())
 
 child.extract = obey
 child.main()

@@ -99,7 +99,7 @@ async def _claim_nothing(*_: object) -> list[OutboxRow]:
 MUTATIONS: Final[dict[str, Callable[[], tuple[Replacement, ...]]]] = {
     "inbox": lambda: (
         (messaging.storage.inbox, "insert", _insert_always_fresh),
-        (messaging.storage.inbox, "known", _known_nothing),
+        (messaging.storage.inbox, "find_handled", _known_nothing),
     ),
     "confirms": lambda: (
         (messaging.broker.bulk_publish.BulkPublisher, "wait", _wait_for_nothing),

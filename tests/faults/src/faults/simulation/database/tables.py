@@ -310,13 +310,13 @@ def _nothing() -> None:
 
 
 FUNCTIONS: Final[dict[str, dict[str, Any]]] = {
-    "inbox": {"insert": insert_inbox, "known": known, "mark_dead": mark_dead, "release": release},
+    "inbox": {"insert": insert_inbox, "find_handled": known, "mark_dead": mark_dead, "release": release},
     "outbox": {
         "insert": insert_outbox,
         "claim": claim,
         "delete": delete,
-        "give_back": give_back,
-        "pending": pending,
+        "release": give_back,
+        "measure_backlog": pending,
     },
     "origins": {
         "insert": insert_origins,
@@ -327,7 +327,7 @@ FUNCTIONS: Final[dict[str, dict[str, Any]]] = {
         "forget_old": forget_old,
     },
     "crashes": {
-        "try_turn": try_turn,
+        "try_lock": try_turn,
         "starts": starts,
         "mark": mark,
         "clear": clear,
