@@ -117,7 +117,7 @@ async def test_what_a_document_prints_is_no_answer(readers: ReaderPool) -> None:
 
 
 async def test_an_answer_that_is_none_condemns_its_document_alone(readers: ReaderPool) -> None:
-    with pytest.raises(HostileDocumentError, match="makes no sense"):
+    with pytest.raises(HostileDocumentError, match="malformed answer"):
         await read(readers, "surrogate")
     assert await read(readers, "hello")
 
