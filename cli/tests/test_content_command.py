@@ -131,7 +131,7 @@ def test_articles_of_all_cycles_are_listed_and_searched_page_by_page(content: Ru
     first = content(*query)
     assert f"there are more: --after {OLD}" in first.err
     last = content(*query, "--after", str(OLD))
-    assert (last.code, last.out, "no such article" in last.err) == (0, "", True)
+    assert (last.code, last.out, "no article matches" in last.err) == (0, "", True)
     assert json.loads(content(*query, "--json").out)["items"] == [MOKA_POT]
 
 

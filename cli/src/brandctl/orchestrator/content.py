@@ -42,7 +42,7 @@ _ARTICLES: Final = Listing[dict[str, Any]](
         "title": lambda each: str(each["title"]),
         "address": lambda each: str(each["published_url"] or ""),
     },
-    nothing="no such article; brandctl keywords list --search finds keywords without an article",
+    nothing="no article matches; check the brand and the words, or find keywords without an article with brandctl keywords list --search",
     colours={"published": "green", "waiting": "yellow", "rejected": "red", "taken_down": "red"},
 )
 
