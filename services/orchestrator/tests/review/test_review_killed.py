@@ -70,7 +70,8 @@ async def test_an_approval_outlives_whoever_took_it(
             await client.post(f"{path}/approve", json={"version": 1})
         assert await asyncio.to_thread(process.wait, 60) == -signal.SIGKILL
     async with waiting.database.connection() as connection:
-        assert await connection.fetchval("select count(*) from outbox") == 1
+        # The replica may have routed the event to itself before it died: the command to publish is then there too.
+        assert await connection.fetchval("select count(*) from outbox where type = 'content.generated'") == 1
         # Its lease is over: tests do not wait for that.
         await connection.execute("update outbox set due_at = now()")
 
