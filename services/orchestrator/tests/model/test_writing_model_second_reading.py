@@ -12,6 +12,7 @@ from chassis.http.client import UnavailableError
 from chassis.observing.metrics import Families
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
+from envelope.brand.settings import BrandSettings
 from messaging import Context, Database, Dependency, WaitFor, testing
 from orchestrator.app import judges
 from orchestrator.brands import upsert_brand
@@ -308,14 +309,8 @@ async def message(
     async with orchestrator_database.transaction() as tx:
         await upsert_brand(
             tx.connection,
-            slug="daily-grind",
-            name="The Daily Grind",
-            description="",
-            language="en",
-            channels=["feed"],
-            target="site",
-            writer="model",
-            approval="nothing",
+            "daily-grind",
+            BrandSettings(name="The Daily Grind", writer="model", approval="nothing"),
         )
     return message_of(
         ContentGenerate(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from chassis.database import migrations
 from envelope import new_event_id
+from envelope.brand.settings import BrandSettings
 from messaging import Database
 from orchestrator.brands import upsert_brand
 from orchestrator.review.differences import MAX_CHARACTERS, difference
@@ -33,12 +34,8 @@ async def store_article(database: Database, *, held_for: tuple[str, ...] = ()) -
     async with database.transaction() as tx:
         await upsert_brand(
             tx.connection,
-            slug="acme",
-            name="Acme",
-            description="",
-            language="en",
-            channels=["feed"],
-            target="site",
+            "acme",
+            BrandSettings(name="Acme"),
         )
         await insert_content(
             tx.connection,

@@ -15,6 +15,7 @@ from chassis.database.pool import kept_plans
 from chassis.testing import eventually
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
+from envelope.brand.settings import BrandSettings
 from messaging import Context, Database, Unprocessable, WaitFor
 from messaging.testing import write_records
 from orchestrator.brands import upsert_brand
@@ -338,13 +339,8 @@ async def test_the_first_article_on_a_subject_is_looked_for_among_those_stored_w
     async with orchestrator_database.transaction() as tx:
         await upsert_brand(
             tx.connection,
-            slug=BRAND,
-            name="The Daily Grind",
-            description="",
-            language="en",
-            channels=("feed",),
-            target="site",
-            approval="first",
+            BRAND,
+            BrandSettings(name="The Daily Grind", approval="first"),
         )
     workflow = ContentWorkflow(
         orchestrator_database, CountedCalls(SOURCES), {"extractive": StatelessWriter(Told())}

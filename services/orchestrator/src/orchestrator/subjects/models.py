@@ -6,7 +6,8 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from chassis.http.api import View
-from orchestrator.requests import RequestBody, not_blank
+from envelope.brand.texts import not_blank
+from orchestrator.requests import RequestBody
 from orchestrator.subjects.decisions import StoredSubject, SubjectDecision
 
 MAX_KEYWORD: Final = 200
