@@ -15,7 +15,7 @@ from orchestrator.brands import upsert_brand
 from orchestrator.review.differences import MAX_CHARACTERS, difference
 from orchestrator.writing import Article, ArticleSource
 from orchestrator.writing.store import insert_content
-from orchestrator.writing.versions import ArticleText, insert_version, newest_version
+from orchestrator.writing.versions import insert_version, newest_version
 
 ARTICLE = Article(
     title="Cold brew",
@@ -55,7 +55,14 @@ async def add_version(database: Database, content_id: UUID, body: str) -> None:
         await tx.connection.execute("select from content where content_id = $1 for update", content_id)
         newest = await newest_version(tx.connection, content_id)
         assert newest is not None
-        text = ArticleText("steeping", "Steeping", "", body, 3, (), None, newest.text.sources, ())
+        changed = {
+            "slug": "steeping",
+            "title": "Steeping",
+            "meta_description": "",
+            "body_markdown": body,
+            "word_count": 3,
+        }
+        text = newest.text.model_copy(update={**changed, "key_points": (), "label": None, "measures": ()})
         await insert_version(tx.connection, content_id, text, made_by="ann", why="shorter")
 
 

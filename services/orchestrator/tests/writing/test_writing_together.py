@@ -26,7 +26,7 @@ from orchestrator.writing.approval import load_subject_histories
 from orchestrator.writing.durable import ClaimBatcher, DeliveredCommand, WritingCommand
 from orchestrator.writing.judging import SiblingArticle, SiblingArticles
 from orchestrator.writing.store import NewContent, insert_contents, mark_published
-from orchestrator.writing.versions import ArticleText, insert_version, set_current_version
+from orchestrator.writing.versions import insert_version, set_current_version, text_of
 from tests.fixtures.kilns import SOURCES
 from tests.fixtures.orchestrator.writing import (
     RESEARCH,
@@ -170,17 +170,7 @@ async def test_what_is_remembered_of_articles_is_what_they_say_now(
         # One is published, one says something else, one is taken down, one is new.
         await mark_published(tx.connection, [published_at(oven, "http://site.test/oven")])
         anew = await titled("kilns")
-        text = ArticleText(
-            anew.slug,
-            anew.title,
-            anew.meta_description,
-            anew.body_markdown,
-            anew.word_count,
-            (),
-            None,
-            (),
-            (),
-        )
+        text = text_of(replace(anew, key_points=(), label=None), (), ())
         number = await insert_version(tx.connection, kiln, text, made_by="ann", why="better")
         await set_current_version(tx.connection, kiln, number, text, frozenset({7}))
         await tx.connection.execute("update content set held_for = '{no}' where content_id = $1", glaze)

@@ -177,7 +177,7 @@ class KeywordView(View):
                 for post in facts.posts
                 if post.url is not None
             ),
-            placements=tuple(map(PlacementView.of, row.placements)),
+            placements=tuple(map(PlacementView.from_row, row.placements)),
         )
 
 

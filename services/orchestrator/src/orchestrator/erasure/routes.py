@@ -31,7 +31,7 @@ def erasure_routes(database: Database) -> APIRouter:
             raise RefusalError(
                 codes.ERASURE_NOT_CONFIRMED, f"confirm: must be '{slug}', the brand that is to be erased"
             )
-        return ErasureView.of(await erase(database, brand, by=caller.name))
+        return ErasureView.from_row(await erase(database, brand, by=caller.name))
 
     @routes.get(
         "/erasure", summary="How the erasure of a brand goes", response_model=ErasureView, responses=UNKNOWN
@@ -43,6 +43,6 @@ def erasure_routes(database: Database) -> APIRouter:
             found = await store.find_erasure(connection, brand)
         if found is None:
             raise RefusalError(codes.UNKNOWN_ERASURE, f"no brand '{slug}' was erased")
-        return ErasureView.of(found)
+        return ErasureView.from_row(found)
 
     return routes

@@ -77,5 +77,5 @@ async def _told(connection: Connection, placed: ArticlePlacements) -> PlacementL
         content_id=str(placed.content_id),
         home=placed.home,
         published_url=placed.published_url,
-        items=tuple(map(PlacementView.of, found)),
+        items=tuple(map(PlacementView.from_row, found)),
     )

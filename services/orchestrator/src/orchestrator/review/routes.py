@@ -18,7 +18,7 @@ from orchestrator.brands import Slug, UnknownBrandError, find_brand, seen_slug
 from orchestrator.cycles import BrandLimits
 from orchestrator.removal import DeletedArticleError
 from orchestrator.review import deciding, deletion, scheduling, store
-from orchestrator.review.deciding import CannotRewriteError, DraftEdit, UnknownDraftError, UnusableTextError
+from orchestrator.review.deciding import CannotRewriteError, UnknownDraftError, UnusableTextError
 from orchestrator.review.domain import DraftDecidedError, DraftState, NoSuchVersionError
 from orchestrator.review.models import (
     ApproveDraftBody,
@@ -251,7 +251,7 @@ def _deciding(database: Database, limits: BrandLimits) -> APIRouter:
         caller: MayAdminister, content_id: UUID, request: DeleteArticleBody
     ) -> DeletedArticleView:
         """Deletes its text, versions and decisions for good; its page answers 410. A repeated request names the first caller and time."""
-        return DeletedArticleView.of(
+        return DeletedArticleView.from_row(
             await deletion.delete(database, content_id, caller, limits, reason=request.reason)
         )
 
@@ -263,16 +263,10 @@ def _deciding(database: Database, limits: BrandLimits) -> APIRouter:
     )
     async def edit_draft(caller: MayReview, content_id: UUID, request: EditDraftBody) -> DraftView:
         """Stores a new version, measures it, and lets it wait for approval. A repeated request stores nothing."""
-        change = DraftEdit(
-            title=request.title,
-            meta_description=request.meta_description,
-            slug=request.slug,
-            body_markdown=request.body_markdown,
-            key_points=request.key_points,
-            why=request.comment,
-        )
         return DraftView.of(
-            await deciding.edit(database, content_id, request.version, caller, limits, change)
+            await deciding.edit(
+                database, content_id, request.version, caller, limits, request, why=request.comment
+            )
         )
 
     return routes

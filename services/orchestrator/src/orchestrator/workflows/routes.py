@@ -28,7 +28,13 @@ from orchestrator.cycles import BrandLimits
 from orchestrator.workflows import control, store
 from orchestrator.workflows.control import UnknownWorkflowError, WorkflowStateError
 from orchestrator.workflows.domain import WorkflowState
-from orchestrator.workflows.models import ControlledView, WorkflowList, WorkflowRetry, WorkflowView, note_of
+from orchestrator.workflows.models import (
+    ControlledView,
+    WorkflowList,
+    WorkflowNoteView,
+    WorkflowRetry,
+    WorkflowView,
+)
 
 MAX_STEP: Final = 200
 NOT_NOW: Final = refusal(
@@ -56,7 +62,7 @@ def workflow_routes(database: Database, limits: BrandLimits, stuck_after: timede
                 connection, brands=brands, state=state, after=after, limit=limit + 1, stuck_after=stuck_after
             )
         return WorkflowList(
-            items=tuple(map(note_of, found[:limit])),
+            items=tuple(map(WorkflowNoteView.from_row, found[:limit])),
             next=found[limit - 1].content_id if len(found) > limit else None,
         )
 
@@ -111,7 +117,7 @@ def workflow_routes(database: Database, limits: BrandLimits, stuck_after: timede
     async def retry_workflow(caller: MayOperate, content_id: UUID, request: WorkflowRetry) -> ControlledView:
         """Retries an article that failed or is stuck, after its last stored result. An article under way is left alone."""
         done = await control.retry(database, content_id, caller, anew=request.anew, stuck_after=stuck_after)
-        return ControlledView(changed=done.changed, workflow=note_of(done.workflow))
+        return ControlledView(changed=done.changed, workflow=WorkflowNoteView.from_row(done.workflow))
 
     @routes.post(
         "/workflows/{content_id}/cancel",
@@ -121,7 +127,7 @@ def workflow_routes(database: Database, limits: BrandLimits, stuck_after: timede
     async def cancel_workflow(caller: MayOperate, content_id: UUID) -> ControlledView:
         """Cancels an article that is not written yet, and its keyword. A running step ends, and nothing follows from it."""
         done = await control.cancel(database, content_id, caller, limits=limits, stuck_after=stuck_after)
-        return ControlledView(changed=done.changed, workflow=note_of(done.workflow))
+        return ControlledView(changed=done.changed, workflow=WorkflowNoteView.from_row(done.workflow))
 
     return routes
 

@@ -27,9 +27,9 @@ from orchestrator.writing.store import (
     stored_outcomes,
 )
 from orchestrator.writing.versions import (
-    ArticleText,
     Version,
     VersionNote,
+    VersionText,
     find_free_address,
     find_version,
     insert_version,
@@ -54,7 +54,6 @@ __all__ = [
     "WAITS",
     "Article",
     "ArticleSource",
-    "ArticleText",
     "ContentId",
     "ContentWorkflow",
     "Fingerprint",
@@ -68,6 +67,7 @@ __all__ = [
     "UnsupportedDraftError",
     "Version",
     "VersionNote",
+    "VersionText",
     "Writer",
     "WriterFactory",
     "WritingContext",

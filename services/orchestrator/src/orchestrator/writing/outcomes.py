@@ -34,8 +34,8 @@ from orchestrator.writing.judging import (
     load_bodies,
     load_siblings,
 )
-from orchestrator.writing.store import NewContent, insert_contents, lock_storing, sources_as_json
-from orchestrator.writing.versions import ArticleText, return_to_review, store_renewal, store_rewrite
+from orchestrator.writing.store import NewContent, insert_contents, lock_storing
+from orchestrator.writing.versions import return_to_review, store_renewal, store_rewrite, text_of
 from orchestrator.writing.writer import InsufficientSourcesError, NoArticleError, UnsupportedDraftError
 
 MAX_DETAIL: Final = 2000
@@ -349,7 +349,7 @@ async def _store_rewrite(
     stored = await store_rewrite(
         tx.connection,
         command.content_id,
-        _text_of(judged, sources),
+        text_of(judged.article, sources, judged.measures),
         revision=command.revision or 1,
         why=f"written again: {command.comment}",
         held_for=reasons,
@@ -379,7 +379,7 @@ async def _store_renewal(
     renewed = await store_renewal(
         tx.connection,
         content_id,
-        _text_of(judged, sources),
+        text_of(judged.article, sources, judged.measures),
         why="written anew",
         waits_for=waits_for,
         fingerprint=judged.fingerprint,
@@ -406,19 +406,4 @@ async def _store_renewal(
         keyword=ended.command.keyword,
         content_id=str(content_id),
         version=renewed.version,
-    )
-
-
-def _text_of(judged: JudgedArticle, sources: Sequence[ArticleSource]) -> ArticleText:
-    article = judged.article
-    return ArticleText(
-        slug=article.slug,
-        title=article.title,
-        meta_description=article.meta_description,
-        body_markdown=article.body_markdown,
-        word_count=article.word_count,
-        key_points=article.key_points,
-        label=article.label,
-        sources=tuple(sources_as_json(sources)),
-        measures=judged.measures,
     )

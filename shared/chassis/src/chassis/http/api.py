@@ -6,7 +6,7 @@ Every refusal of the guard, a route or the database is a problem (`chassis.http.
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, Self, TypeAlias
 
 from fastapi import APIRouter, FastAPI, Header, Request, Response, Security
 from fastapi.exceptions import RequestValidationError
@@ -59,7 +59,14 @@ class View(BaseModel):
     at once, or Pydantic warns of their names.
     """
 
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True, defer_build=True)
+    model_config = ConfigDict(
+        frozen=True, use_attribute_docstrings=True, defer_build=True, from_attributes=True
+    )
+
+    @classmethod
+    def from_row(cls, row: object) -> Self:
+        """Return the view of an object that has an attribute for each field."""
+        return cls.model_validate(row)
 
 
 class FieldProblem(View):
