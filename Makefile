@@ -5,7 +5,7 @@ unexport PYTHONDONTWRITEBYTECODE
 SHELL := /bin/sh
 BIN := .venv/bin
 MEMBERS := $(wildcard shared/*/src services/*/src cli/src tests/fakes/src tests/faults/src benchmarks/src examples/*/src)
-PACKAGES := benchmarks brandctl chassis envelope example-orders fakes faults gateway messaging monitor orchestrator publisher receipts research social
+PACKAGES := $(shell sed -n 's/^ *"\(brand-engine-[a-z-]*\)",$$/\1/p' pyproject.toml)
 
 .PHONY: help
 help: ## Say what there is
@@ -85,4 +85,4 @@ lock: ## Renew requirements.lock (for maintainers; LOCK_ARGS=--upgrade for newer
 	@deploy/local/setup.sh python
 	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-header --quiet $(LOCK_ARGS) --output-file requirements.lock \
-		$(foreach name,$(PACKAGES),--no-emit-package brand-engine-$(name))
+		$(foreach name,$(PACKAGES),--no-emit-package $(name))

@@ -19,6 +19,7 @@ from envelope.brand.payloads import (
 )
 from envelope.brand.settings import BrandSettings
 from messaging import Database
+from orchestrator.article_workflow.store import insert_content
 from orchestrator.brands import BrandSlug, upsert_brand
 from orchestrator.cycles import (
     BrandLimits,
@@ -33,8 +34,7 @@ from orchestrator.cycles import (
 )
 from orchestrator.cycles.facts import KeywordState
 from orchestrator.cycles.models import CycleView, KeywordView
-from orchestrator.writing import Article, ArticleSource
-from orchestrator.writing.store import insert_content
+from writing import Article, ArticleSource
 
 MessageOf = Callable[..., DomainMessage[Any]]
 LIMITS = BrandLimits(research=4, articles=4)

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, AwareDatetime, Field
 from chassis.http.api import View, in_utc
 from envelope.brand.article import ArticleEdit, ArticleText
 from envelope.brand.texts import not_blank, prose
+from orchestrator.article_workflow import MeasureView, SourceView, Version
 from orchestrator.requests import RequestBody
 from orchestrator.review.domain import (
     MAX_COMMENT,
@@ -17,7 +18,6 @@ from orchestrator.review.domain import (
     LatestDraftDecision,
     ReviewedDraft,
 )
-from orchestrator.writing import MeasureView, SourceView, Version
 
 VersionNumber = Annotated[int, Field(ge=1, le=2**31 - 1, examples=[1])]
 Comment = Annotated[str, Field(max_length=MAX_COMMENT), AfterValidator(prose)]
