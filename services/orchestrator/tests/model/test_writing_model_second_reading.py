@@ -22,7 +22,7 @@ from orchestrator.brands import upsert_brand
 from orchestrator.counters import LabelledCounter
 from orchestrator.settings import Settings
 from tests.fixtures.models.scripted_model import ModelReply, ScriptedModel, serving, source_documents
-from writing import Article, ArticleSource, SourcePassage, WritingContext
+from writing import Article, ArticleSource, BrandWishes, SourcePassage, WritingContext
 from writing.model import VERDICTS, ModelWriter
 from writing.writer import UnsupportedDraftError
 
@@ -43,10 +43,7 @@ class Notes:
     """A desk that keeps what was done at it, in this process."""
 
     brand_slug = "acme"
-    forbidden_words = ()
-    tone = ""
-    audience = ""
-    words = None
+    wishes = BrandWishes(min_sources=3)
     comment = ""
 
     def __init__(self) -> None:

@@ -11,6 +11,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from envelope.brand.payloads import PostsApproval
 from envelope.brand.texts import not_blank, prose
 
+MIN_SOURCES: Final = 3
+"""The least number of independent sources of any article: research and writers refuse fewer."""
 NAME_PATTERN: Final = "^[a-z0-9]+([._-][a-z0-9]+)*$"
 """Of channels and targets."""
 _CLOCK_PATTERN: Final = "^([01][0-9]|2[0-3]):[0-5][0-9]$"
@@ -83,6 +85,8 @@ class BrandSettings(BaseModel):
     """The readers for whom a model writes. Like the tone, it changes the wording, not the checks."""
     words: Annotated[int | None, Field(ge=250, le=2000, examples=[800])] = None
     """Length of a model's articles in words; an article that is far from it waits for a person."""
+    min_sources: Annotated[int, Field(ge=MIN_SOURCES, le=8, examples=[4])] = MIN_SOURCES
+    """How many independent sources an article cites at least; one that cites fewer waits for a person."""
     approval: Annotated[Literal["everything", "first", "nothing"] | None, Field(examples=["everything"])] = (
         None
     )
