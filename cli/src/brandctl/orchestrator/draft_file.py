@@ -17,14 +17,14 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Self, get_type_hints
+from typing import Any, Final, Self, get_origin, get_type_hints
 
 from brandctl.errors import CommandError
 from envelope.brand.article import LABELS, ArticleText, field_lines
 
 FIELDS: Final = {"Version": "version", **{label: name for name, label in LABELS.items()}}
 """Fields of the article's API by their names in the file."""
-LISTS: Final = frozenset(name for name in LABELS if get_type_hints(ArticleText)[name] is not str)
+LISTS: Final = frozenset(name for name in LABELS if get_origin(get_type_hints(ArticleText)[name]) is tuple)
 
 
 class DraftFileError(CommandError):

@@ -60,7 +60,7 @@ async def test_what_the_brand_does_meanwhile_is_no_change_of_its_policy(
 
     assert after.headers["etag"] != before.headers["etag"]
     assert (await change(api, before, tone="Plain.")).status_code == 200
-    for etag in ("*", f'"other", W/{(await read(api)).headers["etag"]}'):
+    for etag in ("*", f'"other", W/{(await read(api)).headers["etag"].removeprefix("W/")}'):
         body = after.json()["policy"]
         assert (await api.put(ACME, json=body, headers={"If-Match": etag})).status_code == 200
         await api.put(ACME, json=body | {"tone": "Plain."})  # as before: without, nothing is asked
