@@ -5,7 +5,7 @@ unexport PYTHONDONTWRITEBYTECODE
 SHELL := /bin/sh
 BIN := .venv/bin
 MEMBERS := $(wildcard shared/*/src services/*/src cli/src tests/fakes/src tests/faults/src benchmarks/src examples/*/src)
-PACKAGES := benchmarks brandctl chassis envelope example-orders fakes faults gateway messaging monitor orchestrator publisher receipts research social
+PACKAGES := benchmarks brandctl chassis envelope example-orders fakes faults gateway integrations messaging monitor orchestrator publisher receipts research social
 
 .PHONY: help
 help: ## Say what there is

@@ -12,7 +12,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 
-members="shared/envelope shared/chassis shared/messaging shared/receipts services/orchestrator services/research services/publisher services/social services/monitor services/gateway cli tests/fakes tests/faults benchmarks examples/orders"
+members="shared/envelope shared/integrations shared/chassis shared/messaging shared/receipts services/orchestrator services/research services/publisher services/social services/monitor services/gateway cli tests/fakes tests/faults benchmarks examples/orders"
 
 say() { printf '%s\n' "$*" >&2; }
 
