@@ -2,12 +2,12 @@
 
 import pytest
 import structlog
-from tests.fixtures.orchestrator.article_workflow import RESEARCH, MessageOf
 
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database
 from orchestrator.brands import upsert_brand
+from tests.fixtures.orchestrator.article_workflow import RESEARCH, MessageOf
 
 
 @pytest.fixture

@@ -6,6 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import structlog
+
+from envelope import DomainMessage, new_event_id
+from envelope.brand.payloads import ContentGenerate
+from messaging import Context, Database, Record
+from messaging.testing import write_records
+from orchestrator.article_workflow.store import mark_published
+from orchestrator.removal import insert_deleted
+from tests.fixtures.kilns import SOURCES
 from tests.fixtures.orchestrator.article_workflow import (
     CountedCalls,
     MessageOf,
@@ -15,14 +23,6 @@ from tests.fixtures.orchestrator.article_workflow import (
     sent_by,
     workflow_of,
 )
-
-from envelope import DomainMessage, new_event_id
-from envelope.brand.payloads import ContentGenerate
-from messaging import Context, Database, Record
-from messaging.testing import write_records
-from orchestrator.article_workflow.store import mark_published
-from orchestrator.removal import insert_deleted
-from tests.fixtures.kilns import SOURCES
 from writing import Article
 from writing.extractive import ExtractiveWriter
 

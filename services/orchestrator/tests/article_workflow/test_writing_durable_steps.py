@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
-from tests.fixtures.orchestrator.article_workflow import CountedCalls
 
 from envelope import new_event_id
 from messaging import Database, RetryLater
 from orchestrator.article_workflow.durable.workflow import DurableWorkflow
+from tests.fixtures.orchestrator.article_workflow import CountedCalls
 
 NUMBER = TypeAdapter(int)
 _KILLED = """

@@ -8,7 +8,6 @@ from uuid import UUID
 
 import pytest
 from pydantic import TypeAdapter
-from tests.fixtures.orchestrator.article_workflow import CountedCalls, MessageOf, sent_by
 
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
@@ -19,6 +18,7 @@ from orchestrator.article_workflow.durable import workflow as durable
 from orchestrator.article_workflow.durable.workflow import DurableWorkflow, StoredMeanwhileError
 from orchestrator.article_workflow.store import find_content
 from tests.fixtures.kilns import SOURCES
+from tests.fixtures.orchestrator.article_workflow import CountedCalls, MessageOf, sent_by
 from writing import StatelessWriter
 from writing.extractive import ExtractiveWriter
 

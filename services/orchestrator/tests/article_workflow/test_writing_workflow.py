@@ -8,15 +8,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.fixtures.orchestrator.article_workflow import (
-    RESEARCH,
-    CountedCalls,
-    MessageOf,
-    TitleWriter,
-    end,
-    published_at,
-    workflow_of,
-)
 
 from chassis.observing.metrics import Families
 from envelope import DomainMessage, new_event_id
@@ -26,6 +17,15 @@ from messaging.testing import write_records
 from orchestrator.article_workflow.domain import free_slug
 from orchestrator.article_workflow.store import find_content, insert_content, mark_published
 from tests.fixtures.kilns import SOURCES
+from tests.fixtures.orchestrator.article_workflow import (
+    RESEARCH,
+    CountedCalls,
+    MessageOf,
+    TitleWriter,
+    end,
+    published_at,
+    workflow_of,
+)
 from writing import Article, ArticleSource, SourcePassage
 from writing.extractive import ExtractiveWriter
 from writing.extractive.composer import EXTRACTIVE_LABEL
