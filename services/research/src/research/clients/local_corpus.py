@@ -8,9 +8,9 @@ from pathlib import Path
 
 from chassis import Connection
 from chassis.coalescing import RequestCoalescer
+from envelope.brand.settings import MIN_SOURCES
 from messaging import Database
 from reading.pool import ReaderPool
-from envelope.brand.settings import MIN_SOURCES
 from reading.ranking import KeywordQuery, SearchHits, find_abbreviation, select_sources
 from reading.ranking.sources import CandidatePassage, Findings, InsufficientSources, ResearchResult
 from research.clients import corpus_folder
@@ -224,6 +224,5 @@ def _abbreviation_or_findings(keyword: str, hits: SearchHits, looked_in: str) ->
         for text in (each.document_title, each.passage.heading or "", each.passage.text)
     )
     return find_abbreviation(keyword, texts) or select_sources(
-        min_sources=MIN_SOURCES,
-        hits.query, hits.candidates, looked_in=looked_in
+        hits.query, hits.candidates, min_sources=MIN_SOURCES, looked_in=looked_in
     )
