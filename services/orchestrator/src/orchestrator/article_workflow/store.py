@@ -80,34 +80,9 @@ class NewContent:
         }
 
 
-async def insert_content(
-    connection: Connection,
-    *,
-    content_id: UUID,
-    brand_slug: str,
-    keyword: str,
-    research_id: UUID,
-    article: Article,
-    sources: Sequence[ArticleSource],
-    measures: Sequence[Measure] = (),
-    held_for: Sequence[str] = (),
-    fingerprint: Fingerprint | None = None,
-    subject_key: str | None = None,
-) -> None:
-    """Stores one article, as `insert_contents` does."""
-    new = NewContent(
-        content_id,
-        brand_slug,
-        keyword,
-        research_id,
-        article,
-        sources,
-        measures,
-        held_for,
-        fingerprint,
-        subject_key,
-    )
-    await insert_contents(connection, [new])
+async def insert_content(connection: Connection, **content: Any) -> None:
+    """Stores one article, given by the fields of `NewContent`, as `insert_contents` does."""
+    await insert_contents(connection, [NewContent(**content)])
 
 
 async def insert_contents(connection: Connection, new: Sequence[NewContent]) -> None:
