@@ -28,6 +28,11 @@ def _telling(text: str) -> str:
     return text
 
 
+Reason = Annotated[
+    str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(_telling)
+]
+
+
 class VersionSummaryView(View):
     version: Annotated[int, Field(ge=1, examples=[2])]
     title: str
@@ -90,32 +95,24 @@ class ApproveDraftBody(RequestBody):
 class ReturnDraftBody(RequestBody):
     version: VersionNumber
     """The reviewed version; it must be the newest."""
-    comment: Annotated[
-        str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(_telling)
-    ]
+    comment: Reason
     """The changes that the model should make."""
 
 
 class RejectDraftBody(RequestBody):
     version: VersionNumber
     """The reviewed version; it must be the newest."""
-    reason: Annotated[
-        str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(_telling)
-    ]
+    reason: Reason
     """Stored with the decision, and shown with the keyword."""
 
 
 class TakeDownBody(RequestBody):
-    reason: Annotated[
-        str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(_telling)
-    ]
+    reason: Reason
     """Stored with the decision, and shown with the keyword and its posts."""
 
 
 class DeleteArticleBody(RequestBody):
-    reason: Annotated[
-        str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(_telling)
-    ]
+    reason: Reason
     """Stored in the record of the deletion, and shown with the keyword and its posts."""
 
 

@@ -45,7 +45,7 @@ NOT_NOW: Final = refusal(
 def workflow_routes(database: Database, limits: BrandLimits, stuck_after: timedelta) -> APIRouter:
     routes = router(tags=["workflows"])
 
-    @routes.get("/workflows", summary="List workflows", response_model=WorkflowList)
+    @routes.get("/workflows", summary="List workflows")
     async def list_workflows(
         caller: MayRead,
         brand: Annotated[BrandSlug | None, Query(description="Only workflows of this brand.")] = None,
@@ -67,10 +67,7 @@ def workflow_routes(database: Database, limits: BrandLimits, stuck_after: timede
         )
 
     @routes.get(
-        "/workflows/{content_id}",
-        summary="Read the state of an article's writing",
-        response_model=WorkflowView,
-        responses=UNKNOWN,
+        "/workflows/{content_id}", summary="Read the state of an article's writing", responses=UNKNOWN
     )
     async def get_workflow(caller: MayRead, content_id: UUID) -> WorkflowView:
         """Returns its steps with their times, their tokens, and the addresses of their results."""
@@ -110,9 +107,7 @@ def workflow_routes(database: Database, limits: BrandLimits, stuck_after: timede
         return conditional(result, if_none_match)
 
     @routes.post(
-        "/workflows/{content_id}/retry",
-        summary="Write an article again",
-        responses={**UNKNOWN, **NOT_NOW},
+        "/workflows/{content_id}/retry", summary="Write an article again", responses={**UNKNOWN, **NOT_NOW}
     )
     async def retry_workflow(caller: MayOperate, content_id: UUID, request: WorkflowRetry) -> ControlledView:
         """Retries an article that failed or is stuck, after its last stored result. An article under way is left alone."""
@@ -120,9 +115,7 @@ def workflow_routes(database: Database, limits: BrandLimits, stuck_after: timede
         return ControlledView(changed=done.changed, workflow=WorkflowNoteView.from_row(done.workflow))
 
     @routes.post(
-        "/workflows/{content_id}/cancel",
-        summary="Cancel an article",
-        responses={**UNKNOWN, **NOT_NOW},
+        "/workflows/{content_id}/cancel", summary="Cancel an article", responses={**UNKNOWN, **NOT_NOW}
     )
     async def cancel_workflow(caller: MayOperate, content_id: UUID) -> ControlledView:
         """Cancels an article that is not written yet, and its keyword. A running step ends, and nothing follows from it."""
