@@ -39,6 +39,8 @@ class StoredContent(VersionText):
     updated_at: datetime
 
 
+_OF_BRAND: Final = frozenset({"brand_name", "brand_description", "brand_language"})
+_STORED: Final = ", ".join(f"c.{name}" for name in StoredContent.model_fields if name not in _OF_BRAND)
 _INSERTED: Final = (
     f"content_id, brand_slug, keyword, research_id, held_for, fingerprint, subject_key, {COLUMNS}"
 )
@@ -146,11 +148,11 @@ async def find_contents(
 ) -> list[StoredContent]:
     """Returns the existing articles of these ids, unordered; with `brands`, only those of these brands."""
     rows = await connection.fetch(
-        """
-        select c.*, b.name as brand_name, b.description as brand_description, b.language as brand_language
+        f"""
+        select {_STORED}, b.name as brand_name, b.description as brand_description, b.language as brand_language
         from content as c join brands as b on b.slug = c.brand_slug
         where content_id = any ($1::uuid[]) and ($2::text[] is null or c.brand_slug = any ($2))
-        """,
+        """,  # noqa: S608  (names of columns)
         list(content_ids),
         None if brands is None else list(brands),
     )

@@ -1,16 +1,13 @@
 """HTTP routes of drafts: lists and decisions."""
 
-from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Annotated, Final
 from uuid import UUID
 
-from fastapi import APIRouter, FastAPI, Query, Request, Response
+from fastapi import APIRouter, Query
 
 from chassis.http.api import UNKNOWN, MayAdminister, MayRead, MayReview, add_routes, refusal, router
 from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
-from chassis.http.problem_codes import ProblemCode
-from chassis.http.problems import ProblemResponse
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from orchestrator import problem_codes as codes
@@ -42,6 +39,16 @@ LARGER_TEXTS: Final = {"/v1/drafts/{content_id}/edit": 1_500_000}
 """100,000 characters, each written as two JSON escapes, come to 1.2 MB."""
 GONE: Final = refusal(HTTPStatus.GONE, "It was deleted; `detail` says when and by whom.")
 OVERTAKEN: Final = refusal(HTTPStatus.CONFLICT, "The draft has changed since you read it; `detail` says how.")
+REFUSALS: Final = {
+    UnknownDraftError: codes.UNKNOWN_DRAFT,
+    DeletedArticleError: codes.ARTICLE_DELETED,
+    NoSuchVersionError: codes.UNKNOWN_VERSION,
+    DraftDecidedError: codes.DECIDED_OTHERWISE,
+    CannotRewriteError: codes.CANNOT_REWRITE,
+    UnusableTextError: codes.UNUSABLE_TEXT,
+    PastTimeError: codes.PAST_TIME,
+}
+"""Codes of errors about drafts."""
 DECIDED: Final = {**UNKNOWN, **GONE, **OVERTAKEN}
 
 
@@ -49,27 +56,6 @@ def review_routes(database: Database, limits: BrandLimits) -> APIRouter:
     routes = APIRouter()
     add_routes(routes, version_routes(database), _looking(database, limits), _deciding(database, limits))
     return routes
-
-
-def answer_refusals(app: FastAPI) -> None:
-    """Registers the answers to refused decisions."""
-    for error, code in (
-        (UnknownDraftError, codes.UNKNOWN_DRAFT),
-        (DeletedArticleError, codes.ARTICLE_DELETED),
-        (NoSuchVersionError, codes.UNKNOWN_VERSION),
-        (DraftDecidedError, codes.DECIDED_OTHERWISE),
-        (CannotRewriteError, codes.CANNOT_REWRITE),
-        (UnusableTextError, codes.UNUSABLE_TEXT),
-        (PastTimeError, codes.PAST_TIME),
-    ):
-        app.add_exception_handler(error, _refused_with(code))
-
-
-def _refused_with(code: ProblemCode) -> Callable[[Request, Exception], Awaitable[Response]]:
-    async def refused(_: Request, error: Exception) -> Response:
-        return ProblemResponse.coded(code, str(error))
-
-    return refused
 
 
 def _looking(database: Database, limits: BrandLimits) -> APIRouter:
