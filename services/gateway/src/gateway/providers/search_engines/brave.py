@@ -23,61 +23,14 @@ _FRESHNESS: Final = {
 }
 _LANGUAGES: Final = {"ja": "jp", "zh": "zh-hans", "zh-CN": "zh-hans", "zh-TW": "zh-hant", "pt": "pt-pt"}
 """Our language codes → Brave's, where they differ."""
-_KNOWN: Final = frozenset(
-    [
-        "ar",
-        "eu",
-        "bn",
-        "bg",
-        "ca",
-        "zh-hans",
-        "zh-hant",
-        "hr",
-        "cs",
-        "da",
-        "nl",
-        "en",
-        "en-gb",
-        "et",
-        "fi",
-        "fr",
-        "gl",
-        "de",
-        "el",
-        "gu",
-        "he",
-        "hi",
-        "hu",
-        "is",
-        "it",
-        "jp",
-        "kn",
-        "ko",
-        "lv",
-        "lt",
-        "ms",
-        "ml",
-        "mr",
-        "nb",
-        "pl",
-        "pt-br",
-        "pt-pt",
-        "pa",
-        "ro",
-        "ru",
-        "sr",
-        "sk",
-        "sl",
-        "es",
-        "sv",
-        "ta",
-        "te",
-        "th",
-        "tr",
-        "uk",
-        "vi",
-    ]
-)
+# fmt: off
+_KNOWN: Final = frozenset([
+    "ar", "eu", "bn", "bg", "ca", "zh-hans", "zh-hant", "hr", "cs", "da", "nl", "en", "en-gb", "et",
+    "fi", "fr", "gl", "de", "el", "gu", "he", "hi", "hu", "is", "it", "jp", "kn", "ko", "lv", "lt",
+    "ms", "ml", "mr", "nb", "pl", "pt-br", "pt-pt", "pa", "ro", "ru", "sr", "sk", "sl", "es", "sv",
+    "ta", "te", "th", "tr", "uk", "vi",
+])
+# fmt: on
 """The values of `search_lang`; others are errors."""
 _SECOND: Final = timedelta(seconds=1)
 _LONGEST_SHORT_WAIT: Final = timedelta(minutes=5)
