@@ -4,11 +4,12 @@ from datetime import datetime
 from typing import Annotated, Any, Final, Literal, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from chassis.http.api import View
 from chassis.quiet_hours import QuietHours
 from envelope.brand.payloads import BrandSlug
+from monitor.dead_letters import StoredText
 from monitor.notifications.channels import CHANNELS
 from monitor.notifications.domain import (
     NotificationKind,
@@ -26,14 +27,6 @@ Clock = Annotated[str, Field(pattern=CLOCK_PATTERN, examples=["08:00"])]
 Zone = Annotated[str, Field(max_length=60, examples=["Europe/Berlin"])]
 Address = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,254}$")]
 
-
-def _storable(value: str) -> str:
-    if "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
-        raise ValueError("must not contain U+0000 or half of a surrogate pair")
-    return value
-
-
-By = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_storable)]
 
 _CHANNELS: Final = sorted(CHANNELS)
 _KINDS: Final = f"{', '.join(_CHANNELS[:-1])} or {_CHANNELS[-1]}"
@@ -221,5 +214,5 @@ class MessagePage(View):
 
 
 class AcknowledgeRequest(_NotificationBody):
-    by: By | None = None
+    by: StoredText | None = None
     """Name of the person in charge; stored and not verified."""
