@@ -18,6 +18,9 @@ from starlette.responses import JSONResponse, Response
 import gateway
 import integrations
 from chassis.testing import eventually, serving
+from gateway.providers.model_providers import MODEL_CLIENTS
+from gateway.providers.search_engines import SEARCH_ENGINE_CLIENTS
+from integrations.model_providers import MODEL_PROVIDERS
 from integrations.search_engines import SEARCH_ENGINES
 from tests.fixtures.providers import FakeProvider
 
@@ -146,9 +149,13 @@ async def test_two_files_add_a_search_engine(
     assert (code, "'brave', 'orchard', 'searxng', 'model'" in told) == (2, True), told
 
 
-def test_the_engines_of_this_repository_are_described_for_operators() -> None:
+def test_every_provider_has_a_client_and_a_row_for_operators() -> None:
+    assert set(SEARCH_ENGINE_CLIENTS) == set(SEARCH_ENGINES)
+    assert set(MODEL_CLIENTS) == set(MODEL_PROVIDERS)
     rows = (Path(__file__).parents[2] / "README.md").read_text().splitlines()
+    for name, provider in {**SEARCH_ENGINES, **MODEL_PROVIDERS}.items():
+        (row,) = [row for row in rows if row.startswith(f"| `{name}` |")]
+        assert provider.asks in row
     for name, engine in SEARCH_ENGINES.items():
         (row,) = [row for row in rows if row.startswith(f"| `{name}` |")]
-        assert engine.asks in row
         assert f"`price` of a search ({engine.price})" in row or f"`price` ({engine.price})" in row

@@ -8,6 +8,5 @@ from typing import Final
 from integrations.model_providers.model_provider import ModelProvider
 
 MODEL: Final = ModelProvider(
-    title="models with OpenAI's API",
     asks="`POST {url}/chat/completions`, as OpenAI, Ollama, vLLM, llama.cpp and others answer it",
 )

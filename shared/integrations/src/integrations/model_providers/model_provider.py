@@ -8,9 +8,7 @@ class ModelProvider:
     """Providers of models with the same API; the module's name is the kind of their accounts.
 
     Args:
-        title: its name for people.
         asks: the request that the gateway sends, for the documentation.
     """
 
-    title: str
     asks: str
