@@ -103,11 +103,18 @@ down: ## Stop what `make up` started and keep its data; VOLUMES=1 removes them t
 	@exec deploy/compose/down.sh
 
 .PHONY: schemas
-schemas: ## Renew what is made from the catalogue: schemas, AsyncAPI, topology page, manifests (for maintainers)
+schemas: ## Renew what is made from the catalogue: schemas, AsyncAPI, topology page, manifests, dashboards (for maintainers)
 	@deploy/local/setup.sh python
 	@$(BIN)/python -m envelope.schemas envelope.brand shared/envelope/schemas
 	@$(BIN)/python -m messaging contracts envelope.brand docs --examples envelope.brand.examples
 	@PYTHONPATH=deploy/kubernetes $(BIN)/python -m manifests generate
+	@$(BIN)/python deploy/observability/grafana/generate.py
+
+.PHONY: new-service
+new-service: ## Make a service with its queue, database, API and tests, deployed everywhere: NAME=billing
+	@deploy/local/setup.sh python
+	@$(BIN)/python deploy/new_service/new_service.py '$(NAME)'
+	@$(MAKE) --no-print-directory schemas
 
 .PHONY: lock
 lock: ## Renew requirements.lock (for maintainers; LOCK_ARGS=--upgrade for newer versions)

@@ -1,4 +1,4 @@
-"""The five services and the gateway as processes of this machine."""
+"""The services as processes of this machine."""
 
 import hashlib
 import hmac
@@ -16,29 +16,12 @@ from typing import Final
 import httpx
 
 from brandctl.local import ports, processes
+from envelope.brand import DEPLOYED, PAIRS, SERVICES
 
-NAMES: Final = ("orchestrator", "research", "publisher", "social", "monitor")
+NAMES: Final = SERVICES
 """Services that consume messages."""
-PROCESSES: Final = (*NAMES, "gateway")
+PROCESSES: Final = DEPLOYED
 """Services with a database and an API."""
-WITH_KEY: Final = frozenset({"orchestrator", "research", "publisher", "social", "monitor", "gateway"})
-"""Services that check the service key or call others with it."""
-
-PAIRS: Final = (
-    ("orchestrator", "research"),
-    ("orchestrator", "gateway"),
-    ("research", "gateway"),
-    ("publisher", "gateway"),
-    ("social", "gateway"),
-    ("monitor", "gateway"),
-    ("research", "orchestrator"),
-    ("publisher", "orchestrator"),
-    ("social", "orchestrator"),
-    ("monitor", "orchestrator"),
-    ("monitor", "social"),
-    ("monitor", "publisher"),
-)
-"""Pairs of caller and called service. Each has a key, such as `ORCHESTRATOR_TO_RESEARCH_KEY`, for the caller's requests."""
 
 READY_WITHIN_SECONDS: Final = 60.0
 """Start-up takes 1 to 3 seconds; a loaded machine may take much longer."""
@@ -139,9 +122,8 @@ def environment(
     }
     if rabbitmq_url is not None:
         settings["RABBITMQ_URL"] = rabbitmq_url
-    if service in WITH_KEY:
-        # The service can check the key with the hash, but not send it.
-        settings["SERVICE_KEY"] = f"sha256:{hashlib.sha256(service_key.encode()).hexdigest()}"
+    # The service can check the key with the hash, but not send it.
+    settings["SERVICE_KEY"] = f"sha256:{hashlib.sha256(service_key.encode()).hexdigest()}"
     settings |= pair_keys(service, service_key)
     if service in {"orchestrator", "social"}:
         settings["PAGES_URL"] = addresses.url("publisher")
