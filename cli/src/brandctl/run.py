@@ -200,7 +200,7 @@ class ServiceSupervisor:
         if broker and not broker.child.running:
             self._complain(broker.child, "starts again")
             broker.name_server.stop()
-            self._stack.launch_broker().wait()
+            self._stack.start_broker()
 
     def _complain(self, child: processes.ChildProcess, what_follows: str) -> None:
         ended = f"{child.name} ended with code {child.process.returncode} and {what_follows}."
@@ -216,7 +216,7 @@ class ServiceSupervisor:
             backups.make_backup(stack, backup, self._settings)
         except (backups.BackupError, processes.StartError, OSError) as failed:
             error = str(failed)
-        stack.launch_broker().wait()
+        stack.start_broker()
         stack.start_services()
         backups.answer_backup(stack.folder, error)
         say(stack.console, f"There is no backup: {error}" if error else f"The backup is in {backup}")

@@ -5,8 +5,9 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 from urllib.parse import urlsplit
 
 import asyncpg
@@ -23,6 +24,8 @@ from messaging.settings import BROKER_EXAMPLE, BROKER_SCHEMES
 from messaging.topology.users import UsersError
 from messaging.topology_upgrade import apply_topology
 
+_READY_WITHIN_SECONDS: Final = 600.0
+"""Of a server: after a crash it goes through its log first, which may be long."""
 Overlay = Callable[[services.ServiceAddresses], Mapping[str, dict[str, str]]]
 """Service → variables that win over those of a local run."""
 
@@ -63,7 +66,7 @@ class LocalStack:
         else:
             self.database = postgres.launch(data, port=port, password=password, log=log)
         self.folder.remember(self.database.child)
-        self.database.wait()
+        self.database.wait(within=_READY_WITHIN_SECONDS)
         return self.database.url
 
     def launch_broker(self) -> rabbitmq.RabbitNode:
@@ -82,6 +85,14 @@ class LocalStack:
         )
         self.folder.remember(self.broker.child, self.broker.name_server)
         return self.broker
+
+    def start_broker(self) -> None:
+        """Starts RabbitMQ and waits for it.
+
+        Raises:
+            NotInstalledError, PortTakenError, StartError: it cannot run.
+        """
+        self.launch_broker().wait(within=_READY_WITHIN_SECONDS)
 
     def start_services(self) -> None:
         """Starts the services and waits until they are ready.
@@ -200,7 +211,7 @@ def find_broker(stack: LocalStack) -> LocalBroker:
         # Never guessed: another broker may listen at the usual port of that host.
         return LocalBroker(given, secret_files.read(os.environ, "RABBITMQ_API_URL"), wait=lambda: None)
     node = stack.launch_broker()
-    return LocalBroker(node.url, node.management_url, node.wait)
+    return LocalBroker(node.url, node.management_url, wait=partial(node.wait, within=_READY_WITHIN_SECONDS))
 
 
 def create_broker_users(broker: LocalBroker, stack: LocalStack) -> dict[str, str]:
