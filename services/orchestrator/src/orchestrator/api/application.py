@@ -23,7 +23,7 @@ from orchestrator.cycles import DEFAULT_LIMITS, BrandLimits, ReusedKeyError, cyc
 from orchestrator.erasure import erasure_routes
 from orchestrator.placements import placement_routes
 from orchestrator.removal import BrandErasingError
-from orchestrator.review import agent_of, answer_refusals, review_routes, waits_of
+from orchestrator.review import agent_of, review_routes, waits_of
 from orchestrator.schedule import schedule_routes
 from orchestrator.subjects import subject_routes
 from orchestrator.workflows import workflow_routes
@@ -114,7 +114,6 @@ def http_api(
     app.add_exception_handler(UnknownBrandError, _unknown)
     app.add_exception_handler(ReusedKeyError, _reused)
     app.add_exception_handler(BrandErasingError, _erasing)
-    answer_refusals(app)
     workflows.answer_refusals(app)
     return app
 

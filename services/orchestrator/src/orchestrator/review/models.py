@@ -9,16 +9,11 @@ from pydantic import AfterValidator, AwareDatetime, Field
 
 from chassis.http.api import View, in_utc
 from envelope.brand.payloads import SLUG_PATTERN
-from orchestrator.removal import DeletedArticle
 from orchestrator.requests import RequestBody, not_blank, prose, visible
-from orchestrator.review.domain import (
-    MAX_COMMENT,
-    DraftDecisionKind,
-    DraftState,
-    LatestDraftDecision,
-    ReviewedDraft,
-)
-from orchestrator.writing import MeasureView, SourceView, Version, VersionNote
+from orchestrator.review.domain import DraftDecisionKind
+from orchestrator.writing import MeasureView, SourceView, Version
+from review.decisions import MAX_COMMENT
+from review.rules import DraftState
 
 MAX_BODY: Final = 100_000
 MAX_KEY_POINTS: Final = 20
@@ -38,6 +33,11 @@ def _text(text: str) -> str:
 def _telling(text: str) -> str:
     not_blank(" ".join(text.split()))
     return text
+
+
+Reason = Annotated[
+    str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(_telling)
+]
 
 
 def _text_or_none(text: str | None) -> str | None:
@@ -60,17 +60,6 @@ class VersionSummaryView(View):
     """`writer`, or the name of the key that edited it."""
     why: Annotated[str, Field(examples=["written from research"])]
     made_at: datetime
-
-    @classmethod
-    def of(cls, note: VersionNote) -> Self:
-        return cls(
-            version=note.version,
-            title=note.title,
-            word_count=note.word_count,
-            made_by=note.made_by,
-            why=note.why,
-            made_at=note.made_at,
-        )
 
 
 class VersionList(View):
@@ -96,7 +85,7 @@ class VersionView(VersionSummaryView):
     def of_version(cls, content_id: UUID, version: Version) -> Self:
         text = version.text
         return cls(
-            **VersionSummaryView.of(version).model_dump(),
+            **VersionSummaryView.model_validate(version, from_attributes=True).model_dump(),
             content_id=content_id,
             slug=text.slug,
             meta_description=text.meta_description,
@@ -136,32 +125,24 @@ class ApproveDraftBody(RequestBody):
 class ReturnDraftBody(RequestBody):
     version: VersionNumber
     """The reviewed version; it must be the newest."""
-    comment: Annotated[
-        str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(_telling)
-    ]
+    comment: Reason
     """The changes that the model should make."""
 
 
 class RejectDraftBody(RequestBody):
     version: VersionNumber
     """The reviewed version; it must be the newest."""
-    reason: Annotated[
-        str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(_telling)
-    ]
+    reason: Reason
     """Stored with the decision, and shown with the keyword."""
 
 
 class TakeDownBody(RequestBody):
-    reason: Annotated[
-        str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(_telling)
-    ]
+    reason: Reason
     """Stored with the decision, and shown with the keyword and its posts."""
 
 
 class DeleteArticleBody(RequestBody):
-    reason: Annotated[
-        str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(_telling)
-    ]
+    reason: Reason
     """Stored in the record of the deletion, and shown with the keyword and its posts."""
 
 
@@ -177,10 +158,6 @@ class DeletedArticleView(View):
     deleted_at: datetime
     deleted_by: str
     reason: str
-
-    @classmethod
-    def of(cls, gone: DeletedArticle) -> Self:
-        return cls(**asdict(gone))
 
 
 class EditDraftBody(RequestBody):
@@ -209,16 +186,6 @@ class DraftDecisionView(View):
     comment: str
     by: str
     at: datetime
-
-    @classmethod
-    def of(cls, decided: LatestDraftDecision) -> Self:
-        return cls(
-            decision=decided.kind,
-            version=decided.version,
-            comment=decided.comment,
-            by=decided.by,
-            at=decided.at,
-        )
 
 
 class ScheduledPublicationView(View):
@@ -253,31 +220,6 @@ class DraftView(View):
     """The scheduled publication; it may not be of the newest version."""
     decision: DraftDecisionView | None
     """The latest decision other than an edit."""
-
-    @classmethod
-    def of(cls, draft: ReviewedDraft) -> Self:
-        return cls(
-            content_id=draft.content_id,
-            brand_slug=draft.brand_slug,
-            keyword=draft.keyword,
-            title=draft.title,
-            word_count=draft.word_count,
-            state=draft.state,
-            version=draft.newest,
-            stands=draft.stands,
-            made_by=draft.newest_by,
-            held_for=draft.held_for,
-            since=draft.since,
-            published_url=draft.published_url,
-            scheduled=None
-            if draft.appointment is None
-            else ScheduledPublicationView(
-                version=draft.appointment.version,
-                publish_at=draft.appointment.publish_at,
-                by=draft.appointment.made_by,
-            ),
-            decision=None if draft.last is None else DraftDecisionView.of(draft.last),
-        )
 
 
 class DraftList(View):

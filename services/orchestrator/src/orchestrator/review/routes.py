@@ -1,31 +1,26 @@
 """HTTP routes of drafts: lists and decisions."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 from uuid import UUID
 
-from fastapi import APIRouter, FastAPI, Query, Request, Response
+from fastapi import APIRouter, Query
 
 from chassis.http.api import UNKNOWN, MayAdminister, MayRead, MayReview, add_routes, refusal, router
-from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
-from chassis.http.problem_codes import ProblemCode
-from chassis.http.problems import ProblemResponse
+from chassis.http.conventions.pages import DEFAULT_PAGE, Page, PageLimit, page_of
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
-from orchestrator import problem_codes as codes
 from orchestrator.brands import Slug, UnknownBrandError, find_brand, seen_slug
 from orchestrator.cycles import BrandLimits
-from orchestrator.removal import DeletedArticleError
-from orchestrator.review import deciding, deletion, scheduling, store
-from orchestrator.review.deciding import CannotRewriteError, DraftEdit, UnknownDraftError, UnusableTextError
-from orchestrator.review.domain import DraftDecidedError, DraftState, NoSuchVersionError
+from orchestrator.removal import DeletedArticle
+from orchestrator.review import deciding, deletion, store
+from orchestrator.review.domain import ReviewedDraft
 from orchestrator.review.models import (
     ApproveDraftBody,
     DecisionList,
     DeleteArticleBody,
     DeletedArticleView,
-    DraftDecisionView,
     DraftList,
     DraftView,
     EditDraftBody,
@@ -34,14 +29,23 @@ from orchestrator.review.models import (
     ReviewMarkView,
     TakeDownBody,
 )
-from orchestrator.review.scheduling import PastTimeError
 from orchestrator.review.version_routes import version_routes
+from review.decisions import Decision, DecisionKind, RecordedDecision
+from review.rules import DraftState
 
 MAX_DECISIONS: Final = 100
 LARGER_TEXTS: Final = {"/v1/drafts/{content_id}/edit": 1_500_000}
 """100,000 characters, each written as two JSON escapes, come to 1.2 MB."""
-GONE: Final = refusal(HTTPStatus.GONE, "It was deleted; `detail` says when and by whom.")
-OVERTAKEN: Final = refusal(HTTPStatus.CONFLICT, "The draft has changed since you read it; `detail` says how.")
+_FOUND: Final = {
+    **UNKNOWN,
+    **refusal(HTTPStatus.GONE, "It was deleted; `detail` says when and by whom."),
+}
+_DECIDED: Final = {
+    **_FOUND,
+    **refusal(HTTPStatus.CONFLICT, "The draft has changed since you read it; `detail` says how."),
+}
+
+After = Annotated[UUID | None, Query(description="`next` of the page before.")]
 
 
 def review_routes(database: Database, limits: BrandLimits) -> APIRouter:
@@ -50,25 +54,8 @@ def review_routes(database: Database, limits: BrandLimits) -> APIRouter:
     return routes
 
 
-def answer_refusals(app: FastAPI) -> None:
-    """Registers the answers to refused decisions."""
-    for error, code in (
-        (UnknownDraftError, codes.UNKNOWN_DRAFT),
-        (DeletedArticleError, codes.ARTICLE_DELETED),
-        (NoSuchVersionError, codes.UNKNOWN_VERSION),
-        (DraftDecidedError, codes.DECIDED_OTHERWISE),
-        (CannotRewriteError, codes.CANNOT_REWRITE),
-        (UnusableTextError, codes.UNUSABLE_TEXT),
-        (PastTimeError, codes.PAST_TIME),
-    ):
-        app.add_exception_handler(error, _refused_with(code))
-
-
-def _refused_with(code: ProblemCode) -> Callable[[Request, Exception], Awaitable[Response]]:
-    async def refused(_: Request, error: Exception) -> Response:
-        return ProblemResponse.coded(code, str(error))
-
-    return refused
+def _page(found: Sequence[ReviewedDraft], limit: int) -> Page[ReviewedDraft, UUID]:
+    return page_of(found, limit, lambda draft: draft.content_id)
 
 
 def _looking(database: Database, limits: BrandLimits) -> APIRouter:
@@ -81,19 +68,14 @@ def _looking(database: Database, limits: BrandLimits) -> APIRouter:
         state: Annotated[
             DraftState | None, Query(description="Left out: all about which something is open.")
         ] = None,
-        after: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
+        after: After = None,
         limit: PageLimit = DEFAULT_PAGE,
-    ) -> DraftList:
+    ) -> Page[ReviewedDraft, UUID]:
         """Drafts that wait, are being rewritten or offer a correction; oldest first."""
-        brands = None if caller.brands is None else sorted(caller.brands)
-        if brand is not None:
-            brands = [brand] if caller.may_see(brand) else []
+        brands = caller.visible_brands(brand)
         async with database.connection() as connection:
             found = await store.drafts(connection, brands=brands, state=state, after=after, limit=limit + 1)
-        return DraftList(
-            items=tuple(map(DraftView.of, found[:limit])),
-            next=found[limit - 1].content_id if len(found) > limit else None,
-        )
+        return _page(found, limit)
 
     @routes.get(
         "/brands/{slug}/content",
@@ -102,44 +84,32 @@ def _looking(database: Database, limits: BrandLimits) -> APIRouter:
         responses=UNKNOWN,
     )
     async def list_brand_articles(
-        caller: MayRead,
-        slug: Slug,
-        after: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
-        limit: PageLimit = DEFAULT_PAGE,
-    ) -> DraftList:
+        caller: MayRead, slug: Slug, after: After = None, limit: PageLimit = DEFAULT_PAGE
+    ) -> Page[ReviewedDraft, UUID]:
         """All articles of a brand in any state, oldest first."""
         checked = seen_slug(slug, caller)
         async with database.connection() as connection:
             if await find_brand(connection, checked) is None:
                 raise UnknownBrandError(slug)
             found = await store.articles(connection, checked, after=after, limit=limit + 1)
-        return DraftList(
-            items=tuple(map(DraftView.of, found[:limit])),
-            next=found[limit - 1].content_id if len(found) > limit else None,
-        )
+        return _page(found, limit)
 
-    @routes.get(
-        "/drafts/{content_id}",
-        summary="Read a draft",
-        response_model=DraftView,
-        responses={**UNKNOWN, **GONE},
-    )
-    async def get_draft(caller: MayRead, content_id: UUID) -> DraftView:
+    @routes.get("/drafts/{content_id}", summary="Read a draft", response_model=DraftView, responses=_FOUND)
+    async def get_draft(caller: MayRead, content_id: UUID) -> ReviewedDraft:
         """One article under review, or one that never waited."""
-        return DraftView.of(await deciding.get_draft(database, content_id, caller.brands))
+        return await deciding.get_draft(database, content_id, caller.brands)
 
     @routes.get(
         "/drafts/{content_id}/decisions",
         summary="Who decided what",
         response_model=DecisionList,
-        responses={**UNKNOWN, **GONE},
+        responses=_FOUND,
     )
-    async def list_draft_decisions(caller: MayRead, content_id: UUID) -> DecisionList:
+    async def list_draft_decisions(caller: MayRead, content_id: UUID) -> dict[str, list[RecordedDecision]]:
         """The latest hundred decisions, edits included."""
         await deciding.get_draft(database, content_id, caller.brands)
         async with database.connection() as connection:
-            found = await store.decisions_of(connection, content_id, MAX_DECISIONS)
-        return DecisionList(items=tuple(map(DraftDecisionView.of, found)))
+            return {"items": await store.decisions_of(connection, content_id, MAX_DECISIONS)}
 
     @routes.post(
         "/brands/{slug}/looked",
@@ -160,119 +130,64 @@ def _looking(database: Database, limits: BrandLimits) -> APIRouter:
 
 def _deciding(database: Database, limits: BrandLimits) -> APIRouter:
     routes = router("/drafts/{content_id}", tags=["drafts"])
+    decided: dict[str, Any] = {"response_model": DraftView, "responses": _DECIDED}
 
-    @routes.post(
-        "/approve",
-        summary="Approve a version",
-        response_model=DraftView,
-        responses={**UNKNOWN, **GONE, **OVERTAKEN},
-    )
-    async def approve_draft(caller: MayReview, content_id: UUID, request: ApproveDraftBody) -> DraftView:
+    @routes.post("/approve", summary="Approve a version", **decided)
+    async def approve_draft(caller: MayReview, content_id: UUID, request: ApproveDraftBody) -> ReviewedDraft:
         """Publishes exactly this version, now or at the given time. A repeated request changes nothing."""
-        if request.publish_at is not None:
-            draft = await scheduling.schedule(
-                database,
-                content_id,
-                request.version,
-                caller,
-                limits,
-                publish_at=request.publish_at,
-                despite_newer=request.despite_newer,
-            )
-            return DraftView.of(draft)
-        return DraftView.of(
-            await deciding.approve(
-                database, content_id, request.version, caller, limits, despite_newer=request.despite_newer
-            )
+        decision = Decision(
+            DecisionKind.APPROVE if request.publish_at is None else DecisionKind.SCHEDULE,
+            caller.name,
+            request.version,
+            publish_at=request.publish_at,
+            despite_newer=request.despite_newer,
         )
+        return await deciding.decide(database, content_id, decision, caller, limits)
 
     @routes.post(
         "/looked",
         summary="Say that a person has reviewed a draft",
         response_model=DraftView,
-        responses={**UNKNOWN, **GONE},
+        responses=_FOUND,
     )
-    async def mark_reviewed(caller: MayReview, content_id: UUID) -> DraftView:
+    async def mark_reviewed(caller: MayReview, content_id: UUID) -> ReviewedDraft:
         """Marks this draft as reviewed without a decision, so that another one may be written."""
-        return DraftView.of(await deciding.mark_reviewed(database, content_id, caller, limits))
+        return await deciding.mark_reviewed(database, content_id, caller, limits)
 
-    @routes.post(
-        "/unschedule",
-        summary="Call off a publication at a time",
-        response_model=DraftView,
-        responses={**UNKNOWN, **GONE, **OVERTAKEN},
-    )
-    async def unschedule_draft(caller: MayReview, content_id: UUID) -> DraftView:
+    @routes.post("/unschedule", summary="Call off a publication at a time", **decided)
+    async def unschedule_draft(caller: MayReview, content_id: UUID) -> ReviewedDraft:
         """Cancels the scheduled publication; the draft waits for a person again."""
-        return DraftView.of(await scheduling.unschedule(database, content_id, caller))
+        decision = Decision(DecisionKind.UNSCHEDULE, caller.name)
+        return await deciding.decide(database, content_id, decision, caller, limits)
 
-    @routes.post(
-        "/reject",
-        summary="Reject a draft",
-        response_model=DraftView,
-        responses={**UNKNOWN, **GONE, **OVERTAKEN},
-    )
-    async def reject_draft(caller: MayReview, content_id: UUID, request: RejectDraftBody) -> DraftView:
+    @routes.post("/reject", summary="Reject a draft", **decided)
+    async def reject_draft(caller: MayReview, content_id: UUID, request: RejectDraftBody) -> ReviewedDraft:
         """Rejects the draft and ends its keyword for good; of an approved article, drops the correction."""
-        return DraftView.of(
-            await deciding.reject(
-                database, content_id, request.version, caller, limits, reason=request.reason
-            )
-        )
+        decision = Decision(DecisionKind.REJECT, caller.name, request.version, request.reason)
+        return await deciding.decide(database, content_id, decision, caller, limits)
 
-    @routes.post(
-        "/return",
-        summary="Send a draft back",
-        response_model=DraftView,
-        responses={**UNKNOWN, **GONE, **OVERTAKEN},
-    )
-    async def return_draft(caller: MayReview, content_id: UUID, request: ReturnDraftBody) -> DraftView:
+    @routes.post("/return", summary="Send a draft back", **decided)
+    async def return_draft(caller: MayReview, content_id: UUID, request: ReturnDraftBody) -> ReviewedDraft:
         """Returns the draft to a model with the comment. A digest cannot be returned: edit or reject it."""
-        return DraftView.of(
-            await deciding.send_back(
-                database, content_id, request.version, caller, limits, comment=request.comment
-            )
-        )
+        decision = Decision(DecisionKind.RETURN, caller.name, request.version, request.comment)
+        return await deciding.decide(database, content_id, decision, caller, limits)
 
-    @routes.post(
-        "/take-down",
-        summary="Take a page down",
-        response_model=DraftView,
-        responses={**UNKNOWN, **GONE, **OVERTAKEN},
-    )
-    async def take_down_article(caller: MayReview, content_id: UUID, request: TakeDownBody) -> DraftView:
+    @routes.post("/take-down", summary="Take a page down", **decided)
+    async def take_down_article(caller: MayReview, content_id: UUID, request: TakeDownBody) -> ReviewedDraft:
         """Takes the page down: it answers 410 and leaves lists, feeds and site maps. An approval brings it back."""
-        return DraftView.of(
-            await deciding.take_down(database, content_id, caller, limits, reason=request.reason)
-        )
+        decision = Decision(DecisionKind.TAKE_DOWN, caller.name, comment=request.reason)
+        return await deciding.decide(database, content_id, decision, caller, limits)
 
     @routes.post("/delete", summary="Delete an article", response_model=DeletedArticleView, responses=UNKNOWN)
     async def delete_article(
         caller: MayAdminister, content_id: UUID, request: DeleteArticleBody
-    ) -> DeletedArticleView:
+    ) -> DeletedArticle:
         """Deletes its text, versions and decisions for good; its page answers 410. A repeated request names the first caller and time."""
-        return DeletedArticleView.of(
-            await deletion.delete(database, content_id, caller, limits, reason=request.reason)
-        )
+        return await deletion.delete(database, content_id, caller, limits, reason=request.reason)
 
-    @routes.post(
-        "/edit",
-        summary="Edit an article",
-        response_model=DraftView,
-        responses={**UNKNOWN, **GONE, **OVERTAKEN},
-    )
-    async def edit_draft(caller: MayReview, content_id: UUID, request: EditDraftBody) -> DraftView:
+    @routes.post("/edit", summary="Edit an article", **decided)
+    async def edit_draft(caller: MayReview, content_id: UUID, request: EditDraftBody) -> ReviewedDraft:
         """Stores a new version, measures it, and lets it wait for approval. A repeated request stores nothing."""
-        change = DraftEdit(
-            title=request.title,
-            meta_description=request.meta_description,
-            slug=request.slug,
-            body_markdown=request.body_markdown,
-            key_points=request.key_points,
-            why=request.comment,
-        )
-        return DraftView.of(
-            await deciding.edit(database, content_id, request.version, caller, limits, change)
-        )
+        return await deciding.edit(database, content_id, caller, limits, request)
 
     return routes

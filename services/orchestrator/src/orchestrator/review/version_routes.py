@@ -48,7 +48,7 @@ def version_routes(database: Database) -> APIRouter:
         if content is None:
             raise unknown_article(content_id)
         return VersionList(
-            items=tuple(map(VersionSummaryView.of, notes[:limit])),
+            items=[VersionSummaryView.model_validate(note, from_attributes=True) for note in notes[:limit]],
             next=notes[limit - 1].version if len(notes) > limit else None,
             stands=content.version,
         )

@@ -165,14 +165,6 @@ async def begin_anew(connection: Connection, post_id: UUID) -> None:
     )
 
 
-async def plan_for(connection: Connection, post_id: UUID, due_at: datetime) -> bool:
-    """Plans a post for a time. Returns False and changes nothing if the time lies in the past."""
-    if not await connection.fetchval("select $1::timestamptz > clock_timestamp()", due_at):
-        return False
-    await plan(connection, post_id, due_at)
-    return True
-
-
 async def plan(
     connection: Connection, post_id: UUID, due_at: datetime | None = None, *, in_queue: bool = False
 ) -> None:
