@@ -48,7 +48,6 @@ def create_api(
         activity_routes(database),
         post_metrics_routes(database),
     )
-    calendar.answer_refusals(app)
     if receipts is not None:
         serve_receipts(app, receipts)
     keep_audit_log(app, database)
