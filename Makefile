@@ -25,11 +25,18 @@ example: ## Run two services of somebody else's system on the backbone, kill one
 	@deploy/local/setup.sh servers
 	@exec $(BIN)/python -m shop_demo
 
+# Half as many again as there are processors, and one: tests of servers wait for half of their time.
+PYTEST := $(BIN)/python -m pytest -n $$(($$(nproc) * 3 / 2 + 1)) --dist worksteal --durations 20 --durations-min 1
+
 .PHONY: test
-test: ## Run all tests, on a private RabbitMQ and a private PostgreSQL; ARGS go to pytest (-n 0: one process)
+test: ## Run the tests, on a private RabbitMQ and a private PostgreSQL, in some minutes; ARGS go to pytest (-n 0: one process)
 	@deploy/local/setup.sh servers browser tools
-	@# Half as many again as there are processors, and one: tests of servers wait for half of their time.
-	@$(BIN)/python -m pytest -n $$(($$(nproc) * 3 / 2 + 1)) --dist worksteal $(ARGS)
+	@$(PYTEST) $(ARGS)
+
+.PHONY: test-all
+test-all: ## Run these and the tests marked `extended`, which take long and rarely find what the others do not
+	@deploy/local/setup.sh servers browser tools
+	@$(PYTEST) -m 'not compose and not real and not slow' $(ARGS)
 
 .PHONY: lint
 lint: ## Check style, types, import rules and the lock

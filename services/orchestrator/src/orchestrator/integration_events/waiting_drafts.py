@@ -11,7 +11,7 @@ import structlog
 
 from envelope.brand.payloads import DraftsWaiting
 from messaging import Transaction
-from orchestrator.writing import HELD_UP_SINCE, UNREVIEWED_SINCE, WAITS
+from orchestrator.article_workflow import HELD_UP_SINCE, UNREVIEWED_SINCE, WAITS
 
 log = structlog.get_logger(__name__)
 

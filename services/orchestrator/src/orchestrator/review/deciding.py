@@ -17,6 +17,14 @@ from chassis.http.problem_codes import RefusalError
 from envelope.brand.payloads import ContentGenerate, ContentRefused
 from messaging import Database, Transaction
 from orchestrator import problem_codes as codes
+from orchestrator.article_workflow import (
+    ArticleText,
+    find_free_address,
+    find_version,
+    insert_version,
+    put_in_review,
+    set_current_version,
+)
 from orchestrator.brands import MODEL, find_brand
 from orchestrator.cycles import BrandLimits, dispatch_waiting
 from orchestrator.placements import withdraw
@@ -26,14 +34,6 @@ from orchestrator.review.domain import ReviewedDraft
 from orchestrator.review.editing import changed_text, is_same_text, with_measures
 from orchestrator.review.models import EditDraftBody
 from orchestrator.review.publishing import correlation_of, fingerprint_of, publish, put_version_in_force
-from orchestrator.writing import (
-    ArticleText,
-    find_free_address,
-    find_version,
-    insert_version,
-    put_in_review,
-    set_current_version,
-)
 from review import machine
 from review.decisions import MAX_COMMENT, Decision, DecisionKind
 from review.items import Effect

@@ -6,11 +6,13 @@ from typing import Final
 from chassis.http.problem_codes import RefusalError
 from messaging import Database
 from orchestrator import problem_codes as codes
+from orchestrator.article_workflow import ArticleText, measure_draft
 from orchestrator.brands import BrandRow
 from orchestrator.review import domain
 from orchestrator.review.domain import ReviewedDraft
 from orchestrator.review.models import EditDraftBody
-from orchestrator.writing import Article, ArticleText, cited_in, measure_edited, prose_of
+from writing import Article
+from writing.body import cited_in, prose_of
 
 EDITABLE: Final = ("title", "meta_description", "slug", "body_markdown", "key_points")
 """Fields that a person may change."""
@@ -54,7 +56,7 @@ async def with_measures(
         cited=cited_in(text.body_markdown),
         label=text.label,
     )
-    measures = await measure_edited(
+    measures = await measure_draft(
         database,
         brand,
         content_id=draft.content_id,

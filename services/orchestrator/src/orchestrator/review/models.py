@@ -9,9 +9,9 @@ from pydantic import AfterValidator, AwareDatetime, Field
 
 from chassis.http.api import View, in_utc
 from envelope.brand.payloads import SLUG_PATTERN
+from orchestrator.article_workflow import MeasureView, SourceView, Version
 from orchestrator.requests import RequestBody, not_blank, prose, visible
 from orchestrator.review.domain import DraftDecisionKind
-from orchestrator.writing import MeasureView, SourceView, Version
 from review.decisions import MAX_COMMENT
 from review.rules import DraftState
 

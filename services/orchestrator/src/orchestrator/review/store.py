@@ -11,8 +11,8 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
+from orchestrator.article_workflow import lock_storing
 from orchestrator.review.domain import ReviewedDraft
-from orchestrator.writing import lock_storing
 from review.decisions import RecordedDecision
 from review.items import ScheduledPublication
 from review.rules import DraftState
