@@ -4,15 +4,14 @@ from collections.abc import Set as AbstractSet
 from datetime import timedelta
 from typing import Final
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI
 
-from chassis.http.api import add_routes, api
+from chassis.http.api import add_routes, answer_errors, api
 from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from chassis.http.problem_codes import IDEMPOTENCY_KEY_USED, UNKNOWN_BRAND
-from chassis.http.problems import ProblemResponse
 from messaging import Database
-from orchestrator import cycles, review, schedule, workflows
+from orchestrator import cycles, review, schedule
 from orchestrator import problem_codes as codes
 from orchestrator.activity import activity_routes
 from orchestrator.api.keys import SHOWN_ONCE, KeyQuotas, key_routes
@@ -27,7 +26,7 @@ from orchestrator.removal import BrandErasingError
 from orchestrator.review import agent_of, review_routes, waits_of
 from orchestrator.schedule import schedule_routes
 from orchestrator.subjects import subject_routes
-from orchestrator.workflows import workflow_routes
+from orchestrator.workflows import UnknownWorkflowError, WorkflowStateError, workflow_routes
 
 STUCK_AFTER: Final = timedelta(hours=1)
 DESCRIPTION: Final = """
@@ -111,20 +110,14 @@ def http_api(
         workflow_routes(database, limits, stuck_after),
     )
     keep_audit_log(app, database, shown_once=SHOWN_ONCE)
-    app.add_exception_handler(UnknownBrandError, _unknown)
-    app.add_exception_handler(ReusedKeyError, _reused)
-    app.add_exception_handler(BrandErasingError, _erasing)
-    workflows.answer_refusals(app)
+    answer_errors(
+        app,
+        {
+            UnknownBrandError: UNKNOWN_BRAND,
+            ReusedKeyError: IDEMPOTENCY_KEY_USED,
+            BrandErasingError: codes.BRAND_BEING_ERASED,
+            UnknownWorkflowError: codes.UNKNOWN_WORKFLOW,
+            WorkflowStateError: codes.WORKFLOW_NOT_READY,
+        },
+    )
     return app
-
-
-async def _unknown(_: Request, error: Exception) -> Response:
-    return ProblemResponse.coded(UNKNOWN_BRAND, str(error))
-
-
-async def _erasing(_: Request, error: Exception) -> Response:
-    return ProblemResponse.coded(codes.BRAND_BEING_ERASED, str(error))
-
-
-async def _reused(_: Request, error: Exception) -> Response:
-    return ProblemResponse.coded(IDEMPOTENCY_KEY_USED, str(error))

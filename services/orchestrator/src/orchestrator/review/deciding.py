@@ -142,9 +142,11 @@ async def edit(
     async with database.connection() as connection:
         based_on = await find_version(connection, content_id, version)
         brand = await find_brand(connection, draft.brand_slug)
+    if brand is None:
+        raise UnknownDraftError(content_id)
     prepared = None
     decision = Decision(DecisionKind.EDIT, caller.name, version, change.comment)
-    if based_on is not None and brand is not None:
+    if based_on is not None:
         text = changed_text(based_on.text, change)
         if is_same_text(text, based_on.text):
             decision = replace(decision, stored_as=version)
@@ -154,10 +156,11 @@ async def edit(
             prepared = PreparedText(text, fingerprint, moves=text.slug != based_on.text.slug)
     async with database.transaction() as tx:
         draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
-        following = await find_version(tx.connection, content_id, version + 1)
-        if prepared and following and following.made_by == caller.name:
-            is_repeated = is_same_text(following.text, prepared.text)
-            decision = replace(decision, stored_as=following.version if is_repeated else None)
+        if prepared is not None:
+            following = await find_version(tx.connection, content_id, version + 1)
+            is_own = following is not None and following.made_by == caller.name
+            if following and is_own and is_same_text(following.text, prepared.text):
+                decision = replace(decision, stored_as=following.version)
         return await _decide_locked(tx, draft, decision, limits, prepared)
 
 

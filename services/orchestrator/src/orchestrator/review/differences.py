@@ -1,6 +1,5 @@
 """Differences between two versions of an article. Pure."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Final
@@ -16,14 +15,6 @@ class VersionDiff:
     text: str
     """A unified diff; empty if nothing differs."""
     is_cut: bool
-
-
-def document(
-    *, title: str, meta_description: str, slug: str, key_points: Iterable[str], body_markdown: str
-) -> str:
-    """A version's fields and text as one document."""
-    points = "".join(f"Key point: {point}\n" for point in key_points)
-    return f"Title: {title}\nDescription: {meta_description}\nAddress: {slug}\n{points}\n{body_markdown.rstrip()}\n"
 
 
 def difference(before: str, after: str, *, called: tuple[str, str]) -> VersionDiff:

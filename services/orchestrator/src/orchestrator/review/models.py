@@ -40,18 +40,6 @@ Reason = Annotated[
 ]
 
 
-def _text_or_none(text: str | None) -> str | None:
-    return None if text is None else _text(text)
-
-
-def _line_or_none(text: str | None) -> str | None:
-    return None if text is None else not_blank(text)
-
-
-def _visible_or_none(text: str | None) -> str | None:
-    return None if text is None else visible(text)
-
-
 class VersionSummaryView(View):
     version: Annotated[int, Field(ge=1, examples=[2])]
     title: str
@@ -165,11 +153,11 @@ class EditDraftBody(RequestBody):
 
     version: VersionNumber
     """The edited version; it must be the newest."""
-    title: Annotated[str | None, Field(min_length=1, max_length=300), AfterValidator(_line_or_none)] = None
-    meta_description: Annotated[str | None, Field(max_length=1000), AfterValidator(_visible_or_none)] = None
+    title: Annotated[str, Field(min_length=1, max_length=300), AfterValidator(not_blank)] | None = None
+    meta_description: Annotated[str, Field(max_length=1000), AfterValidator(visible)] | None = None
     slug: Annotated[str | None, Field(pattern=SLUG_PATTERN, max_length=80, examples=["cold-brew"])] = None
     """The last part of its address."""
-    body_markdown: Annotated[str | None, Field(max_length=MAX_BODY), AfterValidator(_text_or_none)] = None
+    body_markdown: Annotated[str, Field(max_length=MAX_BODY), AfterValidator(_text)] | None = None
     """`## ` sections, without the title; citations ` [n]` of the article's sources."""
     key_points: Annotated[
         tuple[Annotated[str, Field(min_length=1, max_length=500), AfterValidator(not_blank)], ...] | None,

@@ -43,23 +43,17 @@ async def end(connection: Connection, content_id: UUID, how: str, *, by: str) ->
     )
 
 
-async def due(connection: Connection, limit: int) -> list[tuple[UUID, int]]:
-    """Due articles with their versions, the longest due first."""
+async def due(connection: Connection, limit: int, content_id: UUID | None = None) -> list[tuple[UUID, int]]:
+    """Due articles with their versions, the longest due first; or this one, if it is due."""
     rows = await connection.fetch(
-        f"select content_id, p.version from {_OF_BRANDS} where {_DUE} order by p.publish_at, content_id limit $1",  # noqa: S608
+        f"""
+        select content_id, p.version from {_OF_BRANDS}
+        where {_DUE} and ($2::uuid is null or content_id = $2) order by p.publish_at, content_id limit $1
+        """,  # noqa: S608
         limit,
+        content_id,
     )
     return [(row["content_id"], row["version"]) for row in rows]
-
-
-async def is_due(connection: Connection, content_id: UUID) -> bool:
-    """Whether the article's scheduled publication is due."""
-    return bool(
-        await connection.fetchval(
-            f"select exists (select from {_OF_BRANDS} where content_id = $1 and {_DUE})",  # noqa: S608
-            content_id,
-        )
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,12 +59,10 @@ class PublicationScheduler:
             return False
         async with self._database.transaction() as tx:
             draft = await store.lock_draft(tx.connection, content_id)
-            planned = None if draft is None else draft.scheduled
-            if draft is None or planned is None or planned.version != version:
+            due = await scheduled_publications.due(tx.connection, 1, content_id)
+            if draft is None or draft.scheduled is None or due != [(content_id, version)]:
                 return False  # another replica has published it, or a person has made another decision
-            if not await scheduled_publications.is_due(tx.connection, content_id):
-                return False
-            decision = Decision(DecisionKind.PUBLISH_DUE, planned.by)
+            decision = Decision(DecisionKind.PUBLISH_DUE, draft.scheduled.by)
             outcome = await outcome_of(tx, draft, decision)
             await carry_out(tx, draft, decision, outcome, prepared)
         return Effect.PUBLISH in outcome.effects

@@ -13,7 +13,7 @@ from chassis.http.problem_codes import RefusalError
 from messaging import Database
 from orchestrator import problem_codes as codes
 from orchestrator.article_workflow import Version, find_content, find_version, versions_of
-from orchestrator.review.differences import difference, document
+from orchestrator.review.differences import difference
 from orchestrator.review.models import DifferenceView, VersionList, VersionSummaryView, VersionView
 
 MAX_VERSION: Final = 2**31 - 1
@@ -109,11 +109,8 @@ async def _known(database: Database, content_id: UUID, version: int, caller: Cal
 
 
 def _document(version: Version) -> str:
+    """A version's fields and text as one document."""
     text = version.text
-    return document(
-        title=text.title,
-        meta_description=text.meta_description,
-        slug=text.slug,
-        key_points=text.key_points,
-        body_markdown=text.body_markdown,
-    )
+    points = "".join(f"Key point: {point}\n" for point in text.key_points)
+    fields = f"Title: {text.title}\nDescription: {text.meta_description}\nAddress: {text.slug}\n{points}"
+    return f"{fields}\n{text.body_markdown.rstrip()}\n"

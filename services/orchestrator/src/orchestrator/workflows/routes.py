@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Annotated, Final
 from uuid import UUID
 
-from fastapi import APIRouter, FastAPI, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Response
 
 from chassis.http.api import (
     READ,
@@ -20,13 +20,12 @@ from chassis.http.api import (
 from chassis.http.callers import Caller
 from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
 from chassis.http.problem_codes import RefusalError
-from chassis.http.problems import ProblemResponse
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from orchestrator import problem_codes as codes
 from orchestrator.cycles import BrandLimits
 from orchestrator.workflows import control, store
-from orchestrator.workflows.control import UnknownWorkflowError, WorkflowStateError
+from orchestrator.workflows.control import UnknownWorkflowError
 from orchestrator.workflows.domain import WorkflowState
 from orchestrator.workflows.models import ControlledView, WorkflowList, WorkflowRetry, WorkflowView, note_of
 
@@ -122,20 +121,6 @@ def workflow_routes(database: Database, limits: BrandLimits, stuck_after: timede
         return ControlledView(changed=done.changed, workflow=note_of(done.workflow))
 
     return routes
-
-
-def answer_refusals(app: FastAPI) -> None:
-    """Registers the error responses of workflows."""
-    app.add_exception_handler(UnknownWorkflowError, _unknown_workflow)
-    app.add_exception_handler(WorkflowStateError, _not_now)
-
-
-async def _unknown_workflow(_: Request, error: Exception) -> Response:
-    return ProblemResponse.coded(codes.UNKNOWN_WORKFLOW, str(error))
-
-
-async def _not_now(_: Request, error: Exception) -> Response:
-    return ProblemResponse.coded(codes.WORKFLOW_NOT_READY, str(error))
 
 
 def _brands(caller: Caller) -> list[str] | None:

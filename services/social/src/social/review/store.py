@@ -29,25 +29,11 @@ STATES: Final = {
 }
 OPEN: Final = "p.state = 'waiting'"
 ELSEWHERE: Final = {
-    PostState.WAITING: "p.state = 'waiting'",
+    **{state: f"p.state = '{state}'" for state in PostState},
     PostState.SCHEDULED: "p.state = 'planned'",
     PostState.SENDING: "p.state in ('new', 'sending')",
-    PostState.POSTED: "p.state = 'posted'",
-    PostState.FAILED: "p.state = 'failed'",
-    PostState.IN_DOUBT: "p.state = 'in_doubt'",
-    PostState.CALLED_OFF: "p.state = 'called_off'",
-    PostState.REJECTED: "p.state = 'rejected'",
 }
 OPEN_ELSEWHERE: Final = "p.state in ('new', 'waiting', 'planned', 'sending', 'in_doubt')"
-_STATE_OF: Final = {
-    ChannelPostState.NEW: PostState.SENDING,
-    ChannelPostState.SENDING: PostState.SENDING,
-    ChannelPostState.POSTED: PostState.POSTED,
-    ChannelPostState.FAILED: PostState.FAILED,
-    ChannelPostState.IN_DOUBT: PostState.IN_DOUBT,
-    ChannelPostState.CALLED_OFF: PostState.CALLED_OFF,
-    ChannelPostState.REJECTED: PostState.REJECTED,
-}
 
 
 def _with_decision(posts: str, decisions: str) -> str:
@@ -273,6 +259,11 @@ def _last(row: asyncpg.Record) -> RecordedDecision | None:
 
 def _elsewhere(row: asyncpg.Record) -> PendingPost:
     sent = sending.channel_post(row)
+    ended = None
+    if sent.state is ChannelPostState.NEW:
+        ended = PostState.SENDING
+    elif sent.state not in {ChannelPostState.WAITING, ChannelPostState.PLANNED}:
+        ended = PostState(sent.state.value)
     return PendingPost(
         post=FeedPost(
             post_id=sent.post_id,
@@ -289,7 +280,7 @@ def _elsewhere(row: asyncpg.Record) -> PendingPost:
         asked_as=(sent.asked_as,),
         correlation_id=sent.correlation_id,
         version=sent.version,
-        ended=_STATE_OF.get(sent.state),
+        ended=ended,
         publish_at=sent.due_at if sent.state is ChannelPostState.PLANNED else None,
         since=sent.since,
         last=_last(row),

@@ -231,6 +231,17 @@ def list_codes(app: FastAPI, *codes: Iterable[ProblemCode]) -> None:
     app.state.problem_codes = merged_codes(getattr(app.state, "problem_codes", ()), *codes)
 
 
+def answer_errors(app: FastAPI, codes: Mapping[type[Exception], ProblemCode]) -> None:
+    """Make the application answer these errors as refusals; their messages are the `detail`."""
+
+    async def answer(_: Request, error: Exception) -> Response:
+        code = next(code for kind, code in codes.items() if isinstance(error, kind))
+        return ProblemResponse.coded(code, str(error))
+
+    for kind in codes:
+        app.add_exception_handler(kind, answer)
+
+
 def file_body(*media_types: str) -> dict[str, Any]:
     """Return the `openapi_extra` of a route that reads a file with `request.body()`."""
     anything = {"schema": {"type": "string", "format": "binary"}}
