@@ -27,13 +27,12 @@ from social.review.domain import PendingPost
 from social.review.texts import fit
 from social.sending import Alarm, DuePosts, SendingGate, SendingHold, send_next, sleep_until
 from social.sending import store as sending
+from social.sending.domain import NEEDS_REVIEW
 from social.store import publish
 from social.urls import FeedUrls
 
 log = structlog.get_logger(__name__)
 
-NEEDS_REVIEW: Final = "needs_review"
-"""The reason of `social.failed` for a post under review; it may still go out."""
 REJECTED: Final = "rejected"
 OURSELVES: Final = "social"
 """Name in decisions that the service makes."""
