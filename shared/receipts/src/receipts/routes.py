@@ -15,9 +15,9 @@ from chassis.http.api import (
     MayReview,
     View,
     add_routes,
-    answer_errors,
     list_codes,
     refusal,
+    refuse_with,
     router,
 )
 from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, FORMER_AFTER, PageLimit
@@ -142,7 +142,7 @@ def serve_receipts(app: FastAPI, receipts: Receipts) -> None:
     """Adds `/v1/receipts` to a service's application."""
     add_routes(app, receipt_routes(receipts))
     list_codes(app, (UNKNOWN_RECEIPT, NOT_IN_DOUBT))
-    answer_errors(app, {UnknownReceiptError: UNKNOWN_RECEIPT, ReceiptDecidedError: NOT_IN_DOUBT})
+    refuse_with(app, {UnknownReceiptError: UNKNOWN_RECEIPT, ReceiptDecidedError: NOT_IN_DOUBT})
 
 
 def receipt_routes(receipts: Receipts) -> APIRouter:

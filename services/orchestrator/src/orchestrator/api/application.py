@@ -6,12 +6,12 @@ from typing import Final
 
 from fastapi import FastAPI
 
-from chassis.http.api import add_routes, answer_errors, api
+from chassis.http.api import add_routes, api, refuse_with
 from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from chassis.http.problem_codes import IDEMPOTENCY_KEY_USED, UNKNOWN_BRAND
 from messaging import Database
-from orchestrator import cycles, review, schedule
+from orchestrator import cycles, review, schedule, workflows
 from orchestrator import problem_codes as codes
 from orchestrator.activity import activity_routes
 from orchestrator.api.keys import SHOWN_ONCE, KeyQuotas, key_routes
@@ -26,7 +26,7 @@ from orchestrator.removal import BrandErasingError
 from orchestrator.review import agent_of, review_routes, waits_of
 from orchestrator.schedule import schedule_routes
 from orchestrator.subjects import subject_routes
-from orchestrator.workflows import UnknownWorkflowError, WorkflowStateError, workflow_routes
+from orchestrator.workflows import workflow_routes
 
 STUCK_AFTER: Final = timedelta(hours=1)
 DESCRIPTION: Final = """
@@ -110,14 +110,13 @@ def http_api(
         workflow_routes(database, limits, stuck_after),
     )
     keep_audit_log(app, database, shown_once=SHOWN_ONCE)
-    answer_errors(
+    refuse_with(
         app,
         {
             UnknownBrandError: UNKNOWN_BRAND,
             ReusedKeyError: IDEMPOTENCY_KEY_USED,
             BrandErasingError: codes.BRAND_BEING_ERASED,
-            UnknownWorkflowError: codes.UNKNOWN_WORKFLOW,
-            WorkflowStateError: codes.WORKFLOW_NOT_READY,
+            **workflows.REFUSALS,
         },
     )
     return app

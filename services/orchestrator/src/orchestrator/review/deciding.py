@@ -18,7 +18,7 @@ from envelope.brand.payloads import ContentGenerate, ContentRefused
 from messaging import Database, Transaction
 from orchestrator import problem_codes as codes
 from orchestrator.article_workflow import (
-    ArticleText,
+    VersionText,
     find_free_address,
     find_version,
     insert_version,
@@ -63,7 +63,7 @@ class UnknownDraftError(RefusalError):
 class PreparedText:
     """What takes too long for a transaction: a text with its fingerprint, to be published or stored."""
 
-    text: ArticleText
+    text: VersionText
     fingerprint: frozenset[int]
     moves: bool = False
     """Whether an edit changed its address."""
@@ -312,7 +312,7 @@ async def _store_edit(
     )
     if not draft.is_approved:
         # Until it is approved, it keeps no other article from having its address.
-        waiting = replace(text, slug=f"{text.slug}-{content_id}")
+        waiting = text.model_copy(update={"slug": f"{text.slug}-{content_id}"})
         await set_current_version(tx.connection, content_id, number, waiting, prepared.fingerprint)
 
 

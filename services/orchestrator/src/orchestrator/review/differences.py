@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Final
 
+from envelope.brand.article import ArticleText, field_lines
+
 MAX_LINES: Final = 2_000
 """Lines of a version that are compared, as the time grows with their square."""
 MAX_CHARACTERS: Final = 200_000
@@ -15,6 +17,11 @@ class VersionDiff:
     text: str
     """A unified diff; empty if nothing differs."""
     is_cut: bool
+
+
+def document(text: ArticleText) -> str:
+    """A version's fields and text as one document."""
+    return f"{field_lines(dict(text))}\n{text.body_markdown.rstrip()}\n"
 
 
 def difference(before: str, after: str, *, called: tuple[str, str]) -> VersionDiff:

@@ -1,33 +1,22 @@
 """API bodies and views of versions and drafts. Each refusal says what to do."""
 
-from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated, Final, Self
+from typing import Annotated, Self
 from uuid import UUID
 
 from pydantic import AfterValidator, AwareDatetime, Field
 
 from chassis.http.api import View, in_utc
-from envelope.brand.payloads import SLUG_PATTERN
+from envelope.brand.article import ArticleEdit, ArticleText
+from envelope.brand.texts import not_blank, prose
 from orchestrator.article_workflow import MeasureView, SourceView, Version
-from orchestrator.requests import RequestBody, not_blank, prose, visible
+from orchestrator.requests import RequestBody
 from orchestrator.review.domain import DraftDecisionKind
 from review.decisions import MAX_COMMENT
 from review.rules import DraftState
 
-MAX_BODY: Final = 100_000
-MAX_KEY_POINTS: Final = 20
-
 VersionNumber = Annotated[int, Field(ge=1, le=2**31 - 1, examples=[1])]
 Comment = Annotated[str, Field(max_length=MAX_COMMENT), AfterValidator(prose)]
-
-
-def _text(text: str) -> str:
-    lines = text.replace("\r\n", "\n").replace("\r", "\n")
-    prose(lines)
-    if not lines.strip():
-        raise ValueError("is blank; an article without a text cannot be published")
-    return lines
 
 
 def _telling(text: str) -> str:
@@ -58,31 +47,20 @@ class VersionList(View):
     """The version that `GET /v1/content/{content_id}` shows: the newest of a waiting draft, else the approved one."""
 
 
-class VersionView(VersionSummaryView):
+class VersionOrigin(VersionSummaryView):
     content_id: UUID
+
+
+class VersionView(ArticleText, VersionOrigin):
     slug: str
     """The requested last part of its address."""
-    meta_description: str
-    body_markdown: str
-    key_points: tuple[str, ...]
-    label: str | None
     sources: tuple[SourceView, ...]
     measures: tuple[MeasureView, ...]
 
     @classmethod
     def of_version(cls, content_id: UUID, version: Version) -> Self:
-        text = version.text
-        return cls(
-            **VersionSummaryView.model_validate(version, from_attributes=True).model_dump(),
-            content_id=content_id,
-            slug=text.slug,
-            meta_description=text.meta_description,
-            body_markdown=text.body_markdown,
-            key_points=text.key_points,
-            label=text.label,
-            sources=tuple(SourceView(**source) for source in text.sources),
-            measures=tuple(MeasureView(**asdict(each), holds=each.problem is None) for each in text.measures),
-        )
+        shown = {**dict(version.text), "measures": tuple(map(MeasureView.of, version.text.measures))}
+        return cls(**VersionSummaryView.from_row(version).model_dump() | shown, content_id=content_id)
 
 
 class DifferenceView(View):
@@ -148,22 +126,14 @@ class DeletedArticleView(View):
     reason: str
 
 
-class EditDraftBody(RequestBody):
-    """The next version; fields left out stay as they are."""
-
+class EditedVersion(RequestBody):
     version: VersionNumber
     """The edited version; it must be the newest."""
-    title: Annotated[str, Field(min_length=1, max_length=300), AfterValidator(not_blank)] | None = None
-    meta_description: Annotated[str, Field(max_length=1000), AfterValidator(visible)] | None = None
-    slug: Annotated[str | None, Field(pattern=SLUG_PATTERN, max_length=80, examples=["cold-brew"])] = None
-    """The last part of its address."""
-    body_markdown: Annotated[str, Field(max_length=MAX_BODY), AfterValidator(_text)] | None = None
-    """`## ` sections, without the title; citations ` [n]` of the article's sources."""
-    key_points: Annotated[
-        tuple[Annotated[str, Field(min_length=1, max_length=500), AfterValidator(not_blank)], ...] | None,
-        Field(max_length=MAX_KEY_POINTS),
-    ] = None
-    """The points from which posts are written."""
+
+
+class EditDraftBody(ArticleEdit, EditedVersion):
+    """The next version; fields left out stay as they are."""
+
     comment: Comment = ""
     """The reason, stored with the version."""
 

@@ -1,12 +1,10 @@
 """Puts a version in force and publishes it. The caller must hold the article's row lock."""
 
-from dataclasses import replace
-
 from chassis.observing.traces import TraceHeaders
 from envelope.brand.payloads import ContentGenerated, ContentPublish
 from messaging import Transaction
 from orchestrator.article_workflow import (
-    ArticleText,
+    VersionText,
     find_free_address,
     find_version,
     record_former_address,
@@ -22,11 +20,11 @@ from writing.quality import fingerprint
 
 
 async def put_version_in_force(
-    tx: Transaction, draft: ReviewedDraft, version: int, text: ArticleText, own: frozenset[int]
+    tx: Transaction, draft: ReviewedDraft, version: int, text: VersionText, own: frozenset[int]
 ) -> None:
     """Puts a version of a locked article in force, and publishes it; `own` is its fingerprint."""
     address = await _settled(tx, draft, text.slug)
-    approved = replace(text, slug=address, label=domain.seen_by_a_person(text.label))
+    approved = text.model_copy(update={"slug": address, "label": domain.seen_by_a_person(text.label)})
     await set_current_version(tx.connection, draft.content_id, version, approved, own)
     await store.set_approved(tx.connection, draft.content_id)
     await _send_on_its_way(tx, draft, text.word_count)
@@ -61,7 +59,7 @@ def _trace_of(tx: Transaction, row: KeywordRow | None) -> TraceHeaders | None:
     return None if row is None else tx.trace_under_way(row.correlation_id) or row.trace
 
 
-def fingerprint_of(text: ArticleText) -> frozenset[int]:
+def fingerprint_of(text: VersionText) -> frozenset[int]:
     """The fingerprint that detects near-duplicates; slow."""
     return fingerprint(prose_of(text.body_markdown))
 

@@ -8,12 +8,12 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 
 from chassis.http.api import UNKNOWN, MayAdminister, MayRead, MayReview, add_routes, refusal, router
-from chassis.http.conventions.pages import DEFAULT_PAGE, Page, PageLimit, page_of
+from chassis.http.callers import Caller
+from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit, page_of
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from orchestrator.brands import Slug, UnknownBrandError, find_brand, seen_slug
 from orchestrator.cycles import BrandLimits
-from orchestrator.removal import DeletedArticle
 from orchestrator.review import deciding, deletion, store
 from orchestrator.review.domain import ReviewedDraft
 from orchestrator.review.models import (
@@ -21,6 +21,7 @@ from orchestrator.review.models import (
     DecisionList,
     DeleteArticleBody,
     DeletedArticleView,
+    DraftDecisionView,
     DraftList,
     DraftView,
     EditDraftBody,
@@ -30,7 +31,7 @@ from orchestrator.review.models import (
     TakeDownBody,
 )
 from orchestrator.review.version_routes import version_routes
-from review.decisions import Decision, DecisionKind, RecordedDecision
+from review.decisions import Decision, DecisionKind
 from review.rules import DraftState
 
 MAX_DECISIONS: Final = 100
@@ -54,14 +55,14 @@ def review_routes(database: Database, limits: BrandLimits) -> APIRouter:
     return routes
 
 
-def _page(found: Sequence[ReviewedDraft], limit: int) -> Page[ReviewedDraft, UUID]:
-    return page_of(found, limit, lambda draft: draft.content_id)
+def _page(found: Sequence[ReviewedDraft], limit: int) -> DraftList:
+    return DraftList.from_row(page_of(found, limit, lambda draft: draft.content_id))
 
 
 def _looking(database: Database, limits: BrandLimits) -> APIRouter:
     routes = router(tags=["drafts"])
 
-    @routes.get("/drafts", summary="List drafts", response_model=DraftList)
+    @routes.get("/drafts", summary="List drafts")
     async def list_drafts(
         caller: MayRead,
         brand: Annotated[BrandSlug | None, Query(description="Of this brand alone.")] = None,
@@ -70,7 +71,7 @@ def _looking(database: Database, limits: BrandLimits) -> APIRouter:
         ] = None,
         after: After = None,
         limit: PageLimit = DEFAULT_PAGE,
-    ) -> Page[ReviewedDraft, UUID]:
+    ) -> DraftList:
         """Drafts that wait, are being rewritten or offer a correction; oldest first."""
         brands = caller.visible_brands(brand)
         async with database.connection() as connection:
@@ -80,12 +81,11 @@ def _looking(database: Database, limits: BrandLimits) -> APIRouter:
     @routes.get(
         "/brands/{slug}/content",
         summary="List a brand's articles",
-        response_model=DraftList,
         responses=UNKNOWN,
     )
     async def list_brand_articles(
         caller: MayRead, slug: Slug, after: After = None, limit: PageLimit = DEFAULT_PAGE
-    ) -> Page[ReviewedDraft, UUID]:
+    ) -> DraftList:
         """All articles of a brand in any state, oldest first."""
         checked = seen_slug(slug, caller)
         async with database.connection() as connection:
@@ -94,27 +94,26 @@ def _looking(database: Database, limits: BrandLimits) -> APIRouter:
             found = await store.articles(connection, checked, after=after, limit=limit + 1)
         return _page(found, limit)
 
-    @routes.get("/drafts/{content_id}", summary="Read a draft", response_model=DraftView, responses=_FOUND)
-    async def get_draft(caller: MayRead, content_id: UUID) -> ReviewedDraft:
+    @routes.get("/drafts/{content_id}", summary="Read a draft", responses=_FOUND)
+    async def get_draft(caller: MayRead, content_id: UUID) -> DraftView:
         """One article under review, or one that never waited."""
-        return await deciding.get_draft(database, content_id, caller.brands)
+        return DraftView.from_row(await deciding.get_draft(database, content_id, caller.brands))
 
     @routes.get(
         "/drafts/{content_id}/decisions",
         summary="Who decided what",
-        response_model=DecisionList,
         responses=_FOUND,
     )
-    async def list_draft_decisions(caller: MayRead, content_id: UUID) -> dict[str, list[RecordedDecision]]:
+    async def list_draft_decisions(caller: MayRead, content_id: UUID) -> DecisionList:
         """The latest hundred decisions, edits included."""
         await deciding.get_draft(database, content_id, caller.brands)
         async with database.connection() as connection:
-            return {"items": await store.decisions_of(connection, content_id, MAX_DECISIONS)}
+            found = await store.decisions_of(connection, content_id, MAX_DECISIONS)
+        return DecisionList(items=tuple(map(DraftDecisionView.from_row, found)))
 
     @routes.post(
         "/brands/{slug}/looked",
         summary="Say that a person has looked",
-        response_model=ReviewMarkView,
         responses=UNKNOWN,
     )
     async def mark_brand_reviewed(caller: MayReview, slug: Slug) -> ReviewMarkView:
@@ -130,64 +129,56 @@ def _looking(database: Database, limits: BrandLimits) -> APIRouter:
 
 def _deciding(database: Database, limits: BrandLimits) -> APIRouter:
     routes = router("/drafts/{content_id}", tags=["drafts"])
-    decided: dict[str, Any] = {"response_model": DraftView, "responses": _DECIDED}
 
-    @routes.post("/approve", summary="Approve a version", **decided)
-    async def approve_draft(caller: MayReview, content_id: UUID, request: ApproveDraftBody) -> ReviewedDraft:
+    async def decided(caller: Caller, content_id: UUID, kind: DecisionKind, **more: Any) -> DraftView:
+        decision = Decision(kind, caller.name, **more)
+        return DraftView.from_row(await deciding.decide(database, content_id, decision, caller, limits))
+
+    @routes.post("/approve", summary="Approve a version", responses=_DECIDED)
+    async def approve_draft(caller: MayReview, content_id: UUID, request: ApproveDraftBody) -> DraftView:
         """Publishes exactly this version, now or at the given time. A repeated request changes nothing."""
-        decision = Decision(
-            DecisionKind.APPROVE if request.publish_at is None else DecisionKind.SCHEDULE,
-            caller.name,
-            request.version,
-            publish_at=request.publish_at,
-            despite_newer=request.despite_newer,
-        )
-        return await deciding.decide(database, content_id, decision, caller, limits)
+        kind = DecisionKind.APPROVE if request.publish_at is None else DecisionKind.SCHEDULE
+        return await decided(caller, content_id, kind, **request.model_dump())
 
-    @routes.post(
-        "/looked",
-        summary="Say that a person has reviewed a draft",
-        response_model=DraftView,
-        responses=_FOUND,
-    )
-    async def mark_reviewed(caller: MayReview, content_id: UUID) -> ReviewedDraft:
+    @routes.post("/looked", summary="Say that a person has reviewed a draft", responses=_FOUND)
+    async def mark_reviewed(caller: MayReview, content_id: UUID) -> DraftView:
         """Marks this draft as reviewed without a decision, so that another one may be written."""
-        return await deciding.mark_reviewed(database, content_id, caller, limits)
+        return DraftView.from_row(await deciding.mark_reviewed(database, content_id, caller, limits))
 
-    @routes.post("/unschedule", summary="Call off a publication at a time", **decided)
-    async def unschedule_draft(caller: MayReview, content_id: UUID) -> ReviewedDraft:
+    @routes.post("/unschedule", summary="Call off a publication at a time", responses=_DECIDED)
+    async def unschedule_draft(caller: MayReview, content_id: UUID) -> DraftView:
         """Cancels the scheduled publication; the draft waits for a person again."""
-        decision = Decision(DecisionKind.UNSCHEDULE, caller.name)
-        return await deciding.decide(database, content_id, decision, caller, limits)
+        return await decided(caller, content_id, DecisionKind.UNSCHEDULE)
 
-    @routes.post("/reject", summary="Reject a draft", **decided)
-    async def reject_draft(caller: MayReview, content_id: UUID, request: RejectDraftBody) -> ReviewedDraft:
+    @routes.post("/reject", summary="Reject a draft", responses=_DECIDED)
+    async def reject_draft(caller: MayReview, content_id: UUID, request: RejectDraftBody) -> DraftView:
         """Rejects the draft and ends its keyword for good; of an approved article, drops the correction."""
-        decision = Decision(DecisionKind.REJECT, caller.name, request.version, request.reason)
-        return await deciding.decide(database, content_id, decision, caller, limits)
+        return await decided(
+            caller, content_id, DecisionKind.REJECT, version=request.version, comment=request.reason
+        )
 
-    @routes.post("/return", summary="Send a draft back", **decided)
-    async def return_draft(caller: MayReview, content_id: UUID, request: ReturnDraftBody) -> ReviewedDraft:
+    @routes.post("/return", summary="Send a draft back", responses=_DECIDED)
+    async def return_draft(caller: MayReview, content_id: UUID, request: ReturnDraftBody) -> DraftView:
         """Returns the draft to a model with the comment. A digest cannot be returned: edit or reject it."""
-        decision = Decision(DecisionKind.RETURN, caller.name, request.version, request.comment)
-        return await deciding.decide(database, content_id, decision, caller, limits)
+        return await decided(caller, content_id, DecisionKind.RETURN, **request.model_dump())
 
-    @routes.post("/take-down", summary="Take a page down", **decided)
-    async def take_down_article(caller: MayReview, content_id: UUID, request: TakeDownBody) -> ReviewedDraft:
+    @routes.post("/take-down", summary="Take a page down", responses=_DECIDED)
+    async def take_down_article(caller: MayReview, content_id: UUID, request: TakeDownBody) -> DraftView:
         """Takes the page down: it answers 410 and leaves lists, feeds and site maps. An approval brings it back."""
-        decision = Decision(DecisionKind.TAKE_DOWN, caller.name, comment=request.reason)
-        return await deciding.decide(database, content_id, decision, caller, limits)
+        return await decided(caller, content_id, DecisionKind.TAKE_DOWN, comment=request.reason)
 
-    @routes.post("/delete", summary="Delete an article", response_model=DeletedArticleView, responses=UNKNOWN)
+    @routes.post("/delete", summary="Delete an article", responses=UNKNOWN)
     async def delete_article(
         caller: MayAdminister, content_id: UUID, request: DeleteArticleBody
-    ) -> DeletedArticle:
+    ) -> DeletedArticleView:
         """Deletes its text, versions and decisions for good; its page answers 410. A repeated request names the first caller and time."""
-        return await deletion.delete(database, content_id, caller, limits, reason=request.reason)
+        return DeletedArticleView.from_row(
+            await deletion.delete(database, content_id, caller, limits, reason=request.reason)
+        )
 
-    @routes.post("/edit", summary="Edit an article", **decided)
-    async def edit_draft(caller: MayReview, content_id: UUID, request: EditDraftBody) -> ReviewedDraft:
+    @routes.post("/edit", summary="Edit an article", responses=_DECIDED)
+    async def edit_draft(caller: MayReview, content_id: UUID, request: EditDraftBody) -> DraftView:
         """Stores a new version, measures it, and lets it wait for approval. A repeated request stores nothing."""
-        return await deciding.edit(database, content_id, caller, limits, request)
+        return DraftView.from_row(await deciding.edit(database, content_id, caller, limits, request))
 
     return routes

@@ -13,7 +13,7 @@ from chassis.http.problem_codes import RefusalError
 from messaging import Database
 from orchestrator import problem_codes as codes
 from orchestrator.article_workflow import Version, find_content, find_version, versions_of
-from orchestrator.review.differences import difference
+from orchestrator.review.differences import difference, document
 from orchestrator.review.models import DifferenceView, VersionList, VersionSummaryView, VersionView
 
 MAX_VERSION: Final = 2**31 - 1
@@ -25,12 +25,7 @@ NumberAsked = Annotated[int, Query(ge=1, le=MAX_VERSION)]
 def version_routes(database: Database) -> APIRouter:
     routes = router(tags=["content"])
 
-    @routes.get(
-        "/content/{content_id}/versions",
-        summary="List an article's versions",
-        response_model=VersionList,
-        responses=UNKNOWN,
-    )
+    @routes.get("/content/{content_id}/versions", summary="List an article's versions", responses=UNKNOWN)
     async def list_article_versions(
         caller: MayRead,
         content_id: UUID,
@@ -48,7 +43,7 @@ def version_routes(database: Database) -> APIRouter:
         if content is None:
             raise unknown_article(content_id)
         return VersionList(
-            items=[VersionSummaryView.model_validate(note, from_attributes=True) for note in notes[:limit]],
+            items=tuple(map(VersionSummaryView.from_row, notes[:limit])),
             next=notes[limit - 1].version if len(notes) > limit else None,
             stands=content.version,
         )
@@ -65,12 +60,7 @@ def version_routes(database: Database) -> APIRouter:
         found = await _known(database, content_id, version, caller)
         return conditional(VersionView.of_version(content_id, found).model_dump_json(), if_none_match)
 
-    @routes.get(
-        "/content/{content_id}/diff",
-        summary="Compare two versions of an article",
-        response_model=DifferenceView,
-        responses=UNKNOWN,
-    )
+    @routes.get("/content/{content_id}/diff", summary="Compare two versions of an article", responses=UNKNOWN)
     async def compare_article_versions(
         caller: MayRead,
         content_id: UUID,
@@ -81,8 +71,8 @@ def version_routes(database: Database) -> APIRouter:
         before, after = [await _known(database, content_id, each, caller) for each in (first, second)]
         found = await asyncio.to_thread(
             difference,
-            _document(before),
-            _document(after),
+            document(before.text),
+            document(after.text),
             called=(f"version {first}", f"version {second}"),
         )
         return DifferenceView(first=first, second=second, diff=found.text, is_cut=found.is_cut)
@@ -106,11 +96,3 @@ async def _known(database: Database, content_id: UUID, version: int, caller: Cal
             " there is",
         )
     return found
-
-
-def _document(version: Version) -> str:
-    """A version's fields and text as one document."""
-    text = version.text
-    points = "".join(f"Key point: {point}\n" for point in text.key_points)
-    fields = f"Title: {text.title}\nDescription: {text.meta_description}\nAddress: {text.slug}\n{points}"
-    return f"{fields}\n{text.body_markdown.rstrip()}\n"

@@ -1,6 +1,5 @@
 """Requests and answers of the HTTP API for the review of posts."""
 
-from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Final, Self
 from uuid import UUID
@@ -140,13 +139,11 @@ class PostView(View):
             text=post.text,
             tags=post.tags,
             link=post.link,
-            counts=tuple(TextCountView(**asdict(each)) for each in counts(post.channel, post.text)),
+            counts=tuple(map(TextCountView.from_row, counts(post.channel, post.text))),
             since=pending.since,
             publish_at=pending.publish_at,
             post_url=address if pending.state is PostState.POSTED else None,
-            decision=None
-            if pending.last is None
-            else PostDecisionView.model_validate(pending.last, from_attributes=True),
+            decision=None if pending.last is None else PostDecisionView.from_row(pending.last),
             account=sent.account if sent else None,
             reason=sent.reason if sent else "",
             detail=sent.detail if sent else "",

@@ -11,7 +11,7 @@ from chassis.http.callers import Caller
 from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit, page_of
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
-from review.decisions import Decision, DecisionKind, RecordedDecision
+from review.decisions import Decision, DecisionKind
 from review.rules import PostState
 from social.review import store
 from social.review.decisions import PostReview
@@ -19,6 +19,7 @@ from social.review.models import (
     ApprovePostRequest,
     EditPostRequest,
     PostDecisionList,
+    PostDecisionView,
     PostList,
     PostView,
     RejectPostRequest,
@@ -27,12 +28,9 @@ from social.sending import DuePosts
 from social.urls import FeedUrls
 
 MAX_DECISIONS: Final = 100
-_DECIDED: Final[dict[str, Any]] = {
-    "response_model": PostView,
-    "responses": {
-        **UNKNOWN,
-        **refusal(HTTPStatus.CONFLICT, "The post has changed meanwhile; `detail` says what happened."),
-    },
+_DECIDED: Final = {
+    **UNKNOWN,
+    **refusal(HTTPStatus.CONFLICT, "The post has changed meanwhile; `detail` says what happened."),
 }
 
 
@@ -46,7 +44,7 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
         decision = Decision(kind, caller.name, **more)
         return PostView.of(await review.decide(post_id, decision, caller, text=text), urls)
 
-    @routes.get("", summary="List posts", response_model=PostList)
+    @routes.get("", summary="List posts")
     async def list_posts(
         caller: MayRead,
         brand: Annotated[BrandSlug | None, Query(description="Only posts of this brand.")] = None,
@@ -64,7 +62,7 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
         page = page_of(found, limit, lambda pending: pending.number)
         return PostList(items=tuple(PostView.of(each, urls) for each in page.items), next=page.next)
 
-    @routes.get("/{post_id}", summary="Read a post", response_model=PostView, responses=UNKNOWN)
+    @routes.get("/{post_id}", summary="Read a post", responses=UNKNOWN)
     async def get_post(caller: MayRead, post_id: UUID) -> PostView:
         """A post under review, a decided one, or one for another platform."""
         return PostView.of(await review.find(post_id, caller), urls)
@@ -72,16 +70,16 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
     @routes.get(
         "/{post_id}/decisions",
         summary="List decisions about a post",
-        response_model=PostDecisionList,
         responses=UNKNOWN,
     )
-    async def list_post_decisions(caller: MayRead, post_id: UUID) -> dict[str, list[RecordedDecision]]:
+    async def list_post_decisions(caller: MayRead, post_id: UUID) -> PostDecisionList:
         """The latest hundred decisions, edits included."""
         await review.find(post_id, caller)
         async with database.connection() as connection:
-            return {"items": await store.decisions_of(connection, post_id, MAX_DECISIONS)}
+            found = await store.decisions_of(connection, post_id, MAX_DECISIONS)
+        return PostDecisionList(items=tuple(map(PostDecisionView.from_row, found)))
 
-    @routes.post("/{post_id}/approve", summary="Approve a post", **_DECIDED)
+    @routes.post("/{post_id}/approve", summary="Approve a post", responses=_DECIDED)
     async def approve_post(caller: MayReview, post_id: UUID, request: ApprovePostRequest) -> PostView:
         """Approves exactly this version for the given time, the next free slot, or now; `publish_at` of the answer says when."""
         kind = DecisionKind.APPROVE if request.publish_at is None else DecisionKind.SCHEDULE
@@ -94,12 +92,12 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
             at_once=request.now,
         )
 
-    @routes.post("/{post_id}/unschedule", summary="Cancel the set time of a post", **_DECIDED)
+    @routes.post("/{post_id}/unschedule", summary="Cancel the set time of a post", responses=_DECIDED)
     async def unschedule_post(caller: MayReview, post_id: UUID) -> PostView:
         """Cancels the set time; the post waits for review again."""
         return await decided(caller, post_id, DecisionKind.UNSCHEDULE)
 
-    @routes.post("/{post_id}/edit", summary="Edit a post", **_DECIDED)
+    @routes.post("/{post_id}/edit", summary="Edit a post", responses=_DECIDED)
     async def edit_post(caller: MayReview, post_id: UUID, request: EditPostRequest) -> PostView:
         """Makes a new version, which waits for approval; a set time is cancelled. The same request again makes no other."""
         return await decided(
@@ -111,14 +109,14 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
             text=request.text,
         )
 
-    @routes.post("/{post_id}/reject", summary="Reject a post", **_DECIDED)
+    @routes.post("/{post_id}/reject", summary="Reject a post", responses=_DECIDED)
     async def reject_post(caller: MayReview, post_id: UUID, request: RejectPostRequest) -> PostView:
         """The article gets no post on this channel, for good."""
         return await decided(
             caller, post_id, DecisionKind.REJECT, version=request.version, comment=request.reason
         )
 
-    @routes.post("/{post_id}/retry", summary="Retry a failed post", **_DECIDED)
+    @routes.post("/{post_id}/retry", summary="Retry a failed post", responses=_DECIDED)
     async def retry_post(caller: MayOperate, post_id: UUID) -> PostView:
         """Sends one failed post on another platform again. The same request again changes nothing."""
         return await decided(caller, post_id, DecisionKind.RETRY)
