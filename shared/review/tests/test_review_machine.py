@@ -67,11 +67,9 @@ def test_the_second_of_two_people_learns_of_the_first() -> None:
             "version 2 was rejected by ana on 2027-03-01 09:00 UTC: off our tone; "
         )
     # The same for another reason, and by another person, are decisions of their own.
-    for late in (("ana", "another reason"), ("ben", "off our tone")):
-        assert (
-            refused(rejected, Decision(DecisionKind.REJECT, late[0], 2, late[1])).reason
-            == "decided_otherwise"
-        )
+    for by, reason in (("ana", "another reason"), ("ben", "off our tone")):
+        other = Decision(DecisionKind.REJECT, by, 2, reason)
+        assert refused(rejected, other).reason is RefusalReason.DECIDED_OTHERWISE
     assert accepted(rejected, Decision(DecisionKind.REJECT, "ana", 2, "off our tone")).effects == ()
 
 
