@@ -21,7 +21,7 @@ def fit(channel: str, text: str) -> str:
         raise RefusalError(codes.UNUSABLE_TEXT, "text: is blank; reject the post if it should not go out")
     for count in counts(channel, fitting):
         if count.used > count.maximum:
-            label = CHANNELS[channel].label
+            label = CHANNELS[channel].network.title
             raise RefusalError(
                 codes.UNUSABLE_TEXT,
                 f"text: has {count.used:,} {count.unit}, and {label} takes {count.maximum:,}; shorten it",
