@@ -159,6 +159,8 @@ class ArticlesStub(OrchestratorClient):
             meta_description="Water just off the boil.",
             body_markdown=f"## {title}\n\nWater just off the boil.\n",
             word_count=5,
+            key_points=(),
+            label=None,
             sources=(),
             updated_at=_UPDATED,
         )
