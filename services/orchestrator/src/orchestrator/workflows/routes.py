@@ -58,9 +58,7 @@ def workflow_routes(database: Database, limits: BrandLimits, stuck_after: timede
         limit: PageLimit = DEFAULT_PAGE,
     ) -> WorkflowList:
         """Lists the workflows of all articles in existing cycles, by start."""
-        brands = None if caller.brands is None else sorted(caller.brands)
-        if brand is not None:
-            brands = [brand] if caller.may_see(brand) else []
+        brands = caller.visible_brands(brand)
         async with database.connection() as connection:
             found = await store.workflows(
                 connection, brands=brands, state=state, after=after, limit=limit + 1, stuck_after=stuck_after
