@@ -11,8 +11,8 @@ from reading.folder import FolderUnavailableError, licence
 from reading.formats import SUFFIXES
 from reading.pool import ReadersUnavailableError
 from writing.article import MIN_SOURCES, MIN_WORDS, Article, ArticleSource
-from writing.extractive import ExtractiveWriter
 from writing.extractive.layout import escape
+from writing.extractive.writer import ExtractiveWriter
 from writing.folder_sources import find_sources, read_documents
 from writing.writer import InsufficientSourcesError
 

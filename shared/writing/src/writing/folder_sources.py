@@ -8,7 +8,8 @@ from reading import folder as document_folder
 from reading.document import DocumentPassage, ExtractedDocument
 from reading.formats import UnreadableFileError
 from reading.pool import HostileDocumentError, ReaderPool
-from reading.ranking import KeywordQuery, QueryTerm, select_sources
+from reading.ranking.relevance import KeywordQuery, QueryTerm
+from reading.ranking.source_selection import select_sources
 from reading.ranking.sources import CandidatePassage, InsufficientSources, ResearchSource, normalise_keyword
 from writing.article import ArticleSource, SourcePassage
 from writing.extractive.sentences import stem, words_of

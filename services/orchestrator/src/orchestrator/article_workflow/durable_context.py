@@ -51,34 +51,14 @@ class DurableWritingContext:
         self._database = database
         self._resume = steps
         self._steps: DurableWorkflow | None = None
-        self._brand = brand
+        self.brand_slug = brand.slug
+        self.forbidden_words = brand.forbidden_words
+        self.tone = brand.tone
+        self.audience = brand.audience
+        self.words = brand.words
+        self.comment = comment
         self._command = command
-        self._comment = comment
         self._turn = turn
-
-    @property
-    def brand_slug(self) -> str:
-        return self._brand.slug
-
-    @property
-    def forbidden_words(self) -> tuple[str, ...]:
-        return self._brand.forbidden_words
-
-    @property
-    def tone(self) -> str:
-        return self._brand.tone
-
-    @property
-    def audience(self) -> str:
-        return self._brand.audience
-
-    @property
-    def words(self) -> int | None:
-        return self._brand.words
-
-    @property
-    def comment(self) -> str:
-        return self._comment
 
     async def step(
         self, name: str, result_type: TypeAdapter[ResultT], work: Callable[[str], Awaitable[ResultT]]
@@ -94,4 +74,4 @@ class DurableWritingContext:
 
     async def earlier_titles(self) -> tuple[str, ...]:
         async with self._database.connection() as connection:
-            return await latest_titles(connection, self._brand.slug, LATEST_TITLES)
+            return await latest_titles(connection, self.brand_slug, LATEST_TITLES)

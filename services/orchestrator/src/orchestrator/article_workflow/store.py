@@ -14,7 +14,8 @@ from chassis import Connection
 from envelope.brand.payloads import ArticleContext, ContentGenerated, ContentPublished, ContentRefused
 from orchestrator.article_workflow.domain import free_slug
 from writing.article import Article, ArticleSource
-from writing.quality import Fingerprint, Measure
+from writing.quality.likeness import Fingerprint
+from writing.quality.measures import Measure
 
 _MAX_DETAIL: Final = 2000
 _MEASURES: Final = TypeAdapter(tuple[Measure, ...])

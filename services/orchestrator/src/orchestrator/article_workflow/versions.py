@@ -15,7 +15,8 @@ from pydantic import TypeAdapter
 
 from chassis import Connection
 from orchestrator.article_workflow.domain import free_slug
-from writing.quality import Fingerprint, Measure, problems
+from writing.quality.likeness import Fingerprint
+from writing.quality.measures import Measure, problems
 
 WRITER: Final = "writer"
 """The `made_by` of versions that no person made."""

@@ -13,7 +13,9 @@ from reading import folder as document_folder
 from reading.folder import FileStat, FolderUnavailableError
 from reading.licences import is_free
 from reading.pool import ReaderPool
-from reading.ranking import KeywordQuery, SearchHits, find_abbreviation, select_sources
+from reading.ranking.passages import SearchHits, find_abbreviation
+from reading.ranking.relevance import KeywordQuery
+from reading.ranking.source_selection import select_sources
 from reading.ranking.sources import CandidatePassage, Findings, InsufficientSources, ResearchResult
 from research.clients.indexer import Indexer
 from research.clients.page_hits import add_page_hits
