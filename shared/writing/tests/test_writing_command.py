@@ -80,6 +80,18 @@ def test_a_keyword_off_the_topic_gets_a_sentence_and_no_article() -> None:
     )
 
 
+def test_how_many_documents_an_article_takes_can_be_said(kiln_folder: Path) -> None:
+    for path in ("deep/heat.html", "shelves.txt", "vents.rst", "power.adoc"):
+        (kiln_folder / path).unlink()
+    others = "\n\n".join((kilns.CONES, kilns.SHELVES, kilns.VENTING, kilns.WIRING))
+    (kiln_folder / "more.md").write_text(f"# Firing a kiln\n\n{others}\n")
+    few = command("--sources", kiln_folder, "kiln")
+    assert few.returncode == 1
+    assert "an article needs at least 3 sources" in few.stderr
+    enough = command("--sources", kiln_folder, "--min-sources", "2", "kiln")
+    assert (enough.returncode, enough.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("keyword", ["", "the of and", "!?"])
 def test_a_keyword_without_words_gets_a_sentence(keyword: str) -> None:
     ended = command("--sources", DEMO, keyword)
@@ -111,6 +123,7 @@ def test_a_document_that_speaks_to_a_model_is_not_quoted(kiln_folder: Path) -> N
         (("cold brew",), "--sources"),
         (("--sources", "/nowhere", "cold brew"), "/nowhere cannot be read"),
         (("--sources", str(DEMO)), "KEYWORD"),
+        (("--sources", str(DEMO), "--min-sources", "0", "cold brew"), "--min-sources"),
     ],
 )
 def test_wrong_use_is_said_so(arguments: tuple[str, ...], says: str) -> None:

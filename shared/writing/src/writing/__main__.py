@@ -10,12 +10,14 @@ from typing import Final
 from reading.folder import FolderUnavailableError, licence
 from reading.formats import SUFFIXES
 from reading.pool import ReadersUnavailableError
-from writing.article import MIN_SOURCES, MIN_WORDS, Article, ArticleSource
+from writing.article import MIN_WORDS, Article, ArticleSource
 from writing.extractive.layout import escape
 from writing.extractive.writer import ExtractiveWriter
 from writing.folder_sources import find_sources, read_documents
 from writing.writer import InsufficientSourcesError
 
+MIN_SOURCES: Final = 3
+"""Independent sources of an article, if nobody says how many."""
 _EPILOG: Final = f"""\
 example:
   python -m writing --sources deploy/demo/corpus "cold brew" > cold-brew.md
@@ -23,7 +25,7 @@ example:
 It reads the folder and the folders in it, but nothing hidden. Formats: {" ".join(sorted(SUFFIXES))}
 It needs no key, no database and no network.
 
-An article takes at least {MIN_WORDS} words from {MIN_SOURCES} documents that treat the keyword; one of them must say what it is.
+An article takes at least {MIN_WORDS} words from several documents that treat the keyword; one of them must say what it is.
 
 exit codes:
   0  the article is on standard output
@@ -55,9 +57,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="NAME",
         help="name of the brand, as writers get it; the digest says nothing of it",
     )
+    parser.add_argument(
+        "--min-sources",
+        type=int,
+        choices=range(1, 9),
+        default=MIN_SOURCES,
+        metavar="N",
+        help="least number of independent documents of an article, 1 to 8 (default: 3)",
+    )
     given = parser.parse_args(arguments)
     try:
-        print(asyncio.run(_write(given.keyword, given.sources, given.brand_name, given.language)))  # noqa: T201
+        print(asyncio.run(_write(given)))  # noqa: T201
     except FolderUnavailableError as error:
         parser.error(f"--sources: {error}")
     except (InsufficientSourcesError, ReadersUnavailableError) as error:
@@ -66,11 +76,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-async def _write(keyword: str, folder: Path, brand_name: str, language: str) -> str:
-    documents = await read_documents(folder, on_skipped=lambda path, why: _say(f"Skipped {path}: {why}"))
-    sources = find_sources(keyword, documents, licence=licence(folder))
-    article = await ExtractiveWriter().write(
-        keyword=keyword, sources=sources, brand_name=brand_name, language=language
+async def _write(given: argparse.Namespace) -> str:
+    documents = await read_documents(
+        given.sources, on_skipped=lambda path, why: _say(f"Skipped {path}: {why}")
+    )
+    sources = find_sources(
+        given.keyword, documents, min_sources=given.min_sources, licence=licence(given.sources)
+    )
+    article = await ExtractiveWriter(given.min_sources).write(
+        keyword=given.keyword, sources=sources, brand_name=given.brand_name, language=given.language
     )
     return _page(article, [each for each in sources if each.n in article.cited])
 

@@ -45,14 +45,14 @@ async def read_documents(
 
 
 def find_sources(
-    keyword: str, documents: Mapping[str, ExtractedDocument], *, licence: str | None = None
+    keyword: str, documents: Mapping[str, ExtractedDocument], *, min_sources: int, licence: str | None = None
 ) -> tuple[ArticleSource, ...]:
     """Returns the documents that answer the keyword with their best passages, best first.
 
     `licence` applies to documents that name none.
 
     Raises:
-        InsufficientSourcesError: too few documents treat the keyword.
+        InsufficientSourcesError: fewer than `min_sources` documents treat the keyword.
     """
     candidates = [
         _candidate(number, path, document, position, passage)
@@ -66,7 +66,7 @@ def find_sources(
         if lexeme not in COMMON_STEMS
     )
     query = KeywordQuery(keyword, terms, corpus_passages=len(candidates))
-    findings = select_sources(query, candidates, looked_in="The folder")
+    findings = select_sources(query, candidates, min_sources=min_sources, looked_in="The folder")
     if isinstance(findings, InsufficientSources):
         raise InsufficientSourcesError(findings.detail)
     return tuple(_source(n, found, licence) for n, found in enumerate(findings.sources, start=1))

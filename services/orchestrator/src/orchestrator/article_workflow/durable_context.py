@@ -8,6 +8,7 @@ from typing import TypeVar
 from pydantic import TypeAdapter
 
 from messaging import Database, WaitFor
+from orchestrator.article_workflow.domain import wishes_of
 from orchestrator.article_workflow.durable import DeliveredCommand, DurableWorkflow, has_claim
 from orchestrator.article_workflow.store import latest_titles
 from orchestrator.brands import BrandRow
@@ -52,10 +53,7 @@ class DurableWritingContext:
         self._resume = steps
         self._steps: DurableWorkflow | None = None
         self.brand_slug = brand.slug
-        self.forbidden_words = brand.forbidden_words
-        self.tone = brand.tone
-        self.audience = brand.audience
-        self.words = brand.words
+        self.wishes = wishes_of(brand)
         self.comment = comment
         self._command = command
         self._turn = turn
