@@ -83,7 +83,7 @@ def test_a_keyword_off_the_topic_gets_a_sentence_and_no_article() -> None:
 def test_how_many_documents_an_article_takes_can_be_said(kiln_folder: Path) -> None:
     for path in ("deep/heat.html", "shelves.txt", "vents.rst", "power.adoc"):
         (kiln_folder / path).unlink()
-    others = "\n\n".join((kilns.CONES, kilns.SHELVES, kilns.VENTING, kilns.WIRING))
+    others = f"{kilns.CONES}\n\n{kilns.SHELVES}\n\n{kilns.VENTING}\n\n{kilns.WIRING}"
     (kiln_folder / "more.md").write_text(f"# Firing a kiln\n\n{others}\n")
     few = command("--sources", kiln_folder, "kiln")
     assert few.returncode == 1
