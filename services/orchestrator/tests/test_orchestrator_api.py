@@ -12,7 +12,7 @@ from envelope import new_event_id
 from messaging import Database
 from orchestrator.article_workflow.store import insert_content
 from writing import Article
-from writing.quality import Measure
+from writing.quality.measures import Measure
 
 BRAND = {"name": "The Daily Grind", "description": "Home coffee.", "channels": ["feed"]}
 

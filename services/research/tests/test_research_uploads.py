@@ -16,12 +16,13 @@ from chassis import ServiceKey
 from chassis.testing import eventually
 from messaging import Database, Dependency, WaitFor
 from reading.document import ExtractedDocument
+from reading.folder import FileStat
 from reading.pool import ReaderPool
 from reading.ranking.sources import InsufficientSources, ResearchResult
 from research.clients.local_corpus import LocalCorpus
 from research.clients.provider import ProviderUnavailableError, ResearchQuery
 from research.http_api import create_api
-from research.index.files import FileStat, IndexedFile
+from research.index.files import IndexedFile
 from research.sources.domain import SourceSettings
 from research.uploads import UploadIndexer, count_unread, store
 from research.web.web_search import READ_PAUSE, SourcesProvider

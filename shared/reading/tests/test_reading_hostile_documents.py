@@ -49,6 +49,10 @@ FAMILIES: dict[str, tuple[str, Callable[[int], str]]] = {
     "rows of a table": (".md", lambda size: "|" * 200 + "\n" + "|-" * 200 + "|\n" + "|\n" * (size // 2)),
     "references": (".md", filled("[a]: b\n")),
     "white space": (".txt", filled("\n ")),
+    "emphasis begun": (".rst", filled("*a ")),
+    "literals begun": (".rst", filled("``a ")),
+    "roles begun": (".rst", filled(":a:`b ")),
+    "mail addresses": (".rst", filled("a@b.c ")),
 }
 
 

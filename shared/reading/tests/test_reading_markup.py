@@ -113,6 +113,13 @@ def test_restructured_text(name: str) -> None:
         assert left_out not in shown
 
 
+def test_a_reference_in_angle_brackets_keeps_its_text() -> None:
+    text = "Kilns\n=====\n\nA `<section>`_ may hold other :ref:`parts <parts>`, whatever their names in it are.\n"
+    assert texts(extract("a.rst", text.encode())) == (
+        "A <section> may hold other parts, whatever their names in it are."
+    )
+
+
 @pytest.mark.parametrize("name", ["a.adoc", "a.asciidoc", "a.txt"])
 def test_asciidoc(name: str) -> None:
     document = extract(name, ASCIIDOC.encode())

@@ -7,15 +7,9 @@ from functools import partial
 import pytest
 
 from reading.document import DocumentPassage
-from reading.ranking import (
-    MAX_PASSAGES_PER_SOURCE,
-    MAX_SOURCES,
-    KeywordQuery,
-    QueryTerm,
-    SearchHits,
-    find_abbreviation,
-    select_sources,
-)
+from reading.ranking.passages import SearchHits, find_abbreviation
+from reading.ranking.relevance import KeywordQuery, QueryTerm
+from reading.ranking.source_selection import MAX_PASSAGES_PER_SOURCE, MAX_SOURCES, select_sources
 from reading.ranking.sources import CandidatePassage, InsufficientSources, ResearchResult, normalise_keyword
 
 PHRASE = {"hot": [4], "standbi": [5]}

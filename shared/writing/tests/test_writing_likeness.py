@@ -6,8 +6,7 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from writing.quality import fingerprint
-from writing.quality.likeness import words_of
+from writing.quality.likeness import fingerprint, words_of
 
 ASCII = st.text(st.characters(max_codepoint=127))
 WORDS = ("Grind", "it", "coarse,", "and", "strain", "Straße", "twice", "İstanbul", "été", "don't", "_x_", "7")

@@ -7,18 +7,8 @@ import pytest
 from writing import Article, ArticleSource, BrandWishes, SourcePassage
 from writing.article import ModelDraftCounts
 from writing.body import prose_of
-from writing.quality import (
-    QUOTED,
-    WRITTEN,
-    Measure,
-    NearestArticle,
-    containment,
-    count_independent,
-    estimate,
-    fingerprint,
-    measure,
-    problems,
-)
+from writing.quality.likeness import containment, count_independent, estimate, fingerprint
+from writing.quality.measures import QUOTED, WRITTEN, Measure, NearestArticle, measure, problems
 
 GOOD = Article(
     title="Cold brew: ratio and time",

@@ -28,9 +28,10 @@ from publisher.domain import Article
 from publisher.http_api import create_app as create_sites
 from publisher.markup import to_html
 from publisher.urls import SiteUrls
+from reading.folder import FileStat
 from receipts import Receipts
 from research.http_api import create_api as research_api
-from research.index.files import FileStat, IndexedFile, save_files
+from research.index.files import IndexedFile, save_files
 from research.store import NewResearch, ResearchCacheKey, save_researches
 from social.api import create_api as social_api
 from social.calendar import SlotScheduler

@@ -12,7 +12,7 @@ from orchestrator.app import build
 from orchestrator.brands import EXTRACTIVE
 from orchestrator.settings import Settings
 from writing import Article, ArticleSource, StatelessWriter
-from writing.extractive import ExtractiveWriter
+from writing.extractive.writer import ExtractiveWriter
 
 
 class InstantWriter:

@@ -53,7 +53,7 @@ from orchestrator.settings import Settings
 from orchestrator.workflows import count_by_state
 from writing import StatelessWriter, WriterFactory
 from writing.computing import ComputeThread
-from writing.extractive import ExtractiveWriter
+from writing.extractive.writer import ExtractiveWriter
 
 ASKED_WHOSE_A_KEY_IS: Final = "GET /v1/keys/{key_id}/introspection"
 READ_BY_PUBLISHER: Final = frozenset(
@@ -197,7 +197,7 @@ async def _ask_again_after_losses(events: Sequence[DomainMessage[DatabaseFellBac
 
 def judges(settings: Settings) -> bool:
     """Whether a model judges each sentence. By default only a model with a larger context window does; a small one judges badly."""
-    from writing.model import SMALL_CONTEXT  # noqa: PLC0415
+    from writing.model.writer import SMALL_CONTEXT  # noqa: PLC0415
 
     if settings.model_judge is None:
         return settings.model_context_tokens > SMALL_CONTEXT
@@ -217,7 +217,8 @@ def _writers(service: Service, settings: Settings, computing: ComputeThread) -> 
 def _model_writer(service: Service, settings: Settings, url: str) -> WriterFactory:
     # Where no model is, its writer would take 2.4 MB for nothing.
     from orchestrator.article_workflow.model_chat import ChatClient  # noqa: PLC0415
-    from writing.model import VERDICTS, ModelWriter  # noqa: PLC0415
+    from writing.model.sections import VERDICTS  # noqa: PLC0415
+    from writing.model.writer import ModelWriter  # noqa: PLC0415
 
     def chat(name: str, what: str) -> ChatClient:
         made = ChatClient(

@@ -25,7 +25,7 @@ from tests.fixtures.orchestrator.article_workflow import (
     workflow_of,
 )
 from writing import Article
-from writing.extractive import ExtractiveWriter
+from writing.extractive.writer import ExtractiveWriter
 
 
 async def test_an_article_that_was_deleted_is_not_written_anew(

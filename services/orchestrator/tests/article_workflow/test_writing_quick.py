@@ -21,7 +21,7 @@ from orchestrator.article_workflow.store import find_content
 from tests.fixtures.kilns import SOURCES
 from tests.fixtures.orchestrator.article_workflow import CountedCalls, MessageOf, sent_by
 from writing import StatelessWriter
-from writing.extractive import ExtractiveWriter
+from writing.extractive.writer import ExtractiveWriter
 
 NUMBER = TypeAdapter(int)
 TEXT = TypeAdapter(str)

@@ -28,8 +28,8 @@ from tests.fixtures.orchestrator.article_workflow import (
     workflow_of,
 )
 from writing import Article, ArticleSource, SourcePassage
-from writing.extractive import ExtractiveWriter
 from writing.extractive.composer import EXTRACTIVE_LABEL
+from writing.extractive.writer import ExtractiveWriter
 
 
 class HeldWriter:

@@ -23,7 +23,8 @@ from orchestrator.counters import LabelledCounter
 from orchestrator.settings import Settings
 from tests.fixtures.models.scripted_model import ModelReply, ScriptedModel, serving, source_documents
 from writing import Article, ArticleSource, BrandWishes, SourcePassage, WritingContext
-from writing.model import VERDICTS, ModelWriter
+from writing.model.sections import VERDICTS
+from writing.model.writer import ModelWriter
 from writing.writer import UnsupportedDraftError
 
 PASSAGES = (

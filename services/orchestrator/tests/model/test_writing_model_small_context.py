@@ -12,7 +12,7 @@ from messaging import Dependency
 from orchestrator.article_workflow.model_chat import ChatClient
 from tests.fixtures.models.scripted_model import ScriptedModel
 from writing import ArticleSource, BrandWishes, SourcePassage
-from writing.model import ModelWriter, prompts
+from writing.model import prompts
 from writing.model.answers import (
     AnswerShape,
     DraftSentence,
@@ -21,6 +21,7 @@ from writing.model.answers import (
     SectionDraft,
     json_schema,
 )
+from writing.model.writer import ModelWriter
 from writing.writer import UnsupportedDraftError
 
 SHORTEST_TOKEN = 3

@@ -20,7 +20,7 @@ from orchestrator.brands import ApprovalPolicy
 from orchestrator.brands.domain import approval_of
 from tests.fixtures.kilns import SOURCES
 from writing import Article, ArticleSource
-from writing.extractive import ExtractiveWriter
+from writing.extractive.writer import ExtractiveWriter
 
 CONTEXT = Context(queue="orchestrator-commands", attempt=1, log=structlog.get_logger())
 

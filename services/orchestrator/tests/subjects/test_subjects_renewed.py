@@ -18,7 +18,7 @@ from orchestrator.article_workflow.store import find_content
 from orchestrator.cycles import Cycle
 from tests.fixtures.kilns import SOURCES
 from writing import Article, ArticleSource
-from writing.extractive import ExtractiveWriter
+from writing.extractive.writer import ExtractiveWriter
 
 Desk = Any
 """See conftest.py."""

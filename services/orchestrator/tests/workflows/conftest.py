@@ -20,7 +20,7 @@ from orchestrator.article_workflow.model_chat import ChatClient
 from orchestrator.cycles import route
 from tests.fixtures.models.scripted_model import ScriptedModel, source_documents
 from writing import ArticleSource, SourcePassage
-from writing.model import ModelWriter
+from writing.model.writer import ModelWriter
 
 KEY = SecretStr("test-service-key-0123456789")
 

@@ -10,9 +10,10 @@ from pydantic import SecretStr
 from chassis import ServiceKey
 from chassis.testing import serving
 from messaging import Database
+from reading.folder import FileStat
 from reading.ranking.sources import RankedPassage, ResearchSource
 from research.http_api import create_api
-from research.index.files import FileStat, IndexedFile, save_files
+from research.index.files import IndexedFile, save_files
 from research.store import NewResearch, ResearchCacheKey, save_researches
 from tests.fixtures.openapi.fuzzing import DEPTHS, fuzz
 

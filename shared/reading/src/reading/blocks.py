@@ -40,38 +40,8 @@ class TextBlock:
 
 
 _DROPPED = frozenset(
-    [
-        "script",
-        "style",
-        "noscript",
-        "template",
-        "nav",
-        "footer",
-        "aside",
-        "form",
-        "button",
-        "select",
-        "option",
-        "textarea",
-        "input",
-        "iframe",
-        "object",
-        "embed",
-        "svg",
-        "math",
-        "canvas",
-        "audio",
-        "video",
-        "head",
-        "link",
-        "meta",
-        "figure",
-        "figcaption",
-        "map",
-        "dialog",
-        "datalist",
-        "progress",
-    ]
+    "script style noscript template nav footer aside form button select option textarea input iframe object embed svg "  # noqa: SIM905
+    "math canvas audio video head link meta figure figcaption map dialog datalist progress".split()
 )
 _FRAME = frozenset({"html", "body", "main", "article"})
 _OMITTED = frozenset({"pre", "table", "samp-block", "listing", "xmp"})

@@ -66,8 +66,16 @@ _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codec
 
 # The encodings of the Encoding Standard, by Python's names. Some others of Python's take quadratic time to decode.
 _ENCODINGS = frozenset(
-    {"utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "ascii", "iso8859-1", "iso8859-2", "iso8859-3"}
-    | {
+    [
+        "utf-8",
+        "utf-8-sig",
+        "utf-16",
+        "utf-16-le",
+        "utf-16-be",
+        "ascii",
+        "iso8859-1",
+        "iso8859-2",
+        "iso8859-3",
         "iso8859-4",
         "iso8859-5",
         "iso8859-6",
@@ -76,8 +84,6 @@ _ENCODINGS = frozenset(
         "iso8859-9",
         "iso8859-10",
         "iso8859-13",
-    }
-    | {
         "iso8859-14",
         "iso8859-15",
         "iso8859-16",
@@ -87,8 +93,6 @@ _ENCODINGS = frozenset(
         "mac-roman",
         "mac-cyrillic",
         "cp874",
-    }
-    | {
         "cp1250",
         "cp1251",
         "cp1252",
@@ -100,8 +104,16 @@ _ENCODINGS = frozenset(
         "cp1258",
         "gb2312",
         "gbk",
-    }
-    | {"gb18030", "big5", "big5hkscs", "euc_jp", "iso2022_jp", "shift_jis", "cp932", "euc_kr", "cp949"}
+        "gb18030",
+        "big5",
+        "big5hkscs",
+        "euc_jp",
+        "iso2022_jp",
+        "shift_jis",
+        "cp932",
+        "euc_kr",
+        "cp949",
+    ]
 )
 
 

@@ -11,16 +11,12 @@ from writing.article import Article, ArticleSource, BrandWishes
 from writing.body import Body, prose_of
 from writing.computing import ComputeThread
 from writing.linking import LinkableArticle, add_links
-from writing.quality import (
+from writing.quality.likeness import Fingerprint, containment, count_independent, estimate, fingerprint
+from writing.quality.measures import (
     QUOTED,
     WRITTEN,
-    Fingerprint,
     Measure,
     NearestArticle,
-    containment,
-    count_independent,
-    estimate,
-    fingerprint,
     likeness_measure,
     measure,
     problems,

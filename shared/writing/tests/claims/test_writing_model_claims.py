@@ -9,7 +9,7 @@ import pytest
 from writing import ArticleSource, SourcePassage
 from writing.model import injection
 from writing.model.answers import DraftSentence
-from writing.model.claims import Evidence, check
+from writing.model.claims.checking import Evidence, check
 from writing.model.claims.wording import normal, stem, tokens_of
 from writing.model.copying import SourceRuns
 from writing.model.drafting import (

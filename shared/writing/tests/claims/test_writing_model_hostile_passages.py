@@ -8,17 +8,8 @@ from typing import Any
 
 import pytest
 
-from writing.model.claims import (
-    TOO_MUCH,
-    ClaimVerdict,
-    Evidence,
-    alignment,
-    check,
-    checking,
-    comparison_budget,
-    omissions,
-    rephrasings,
-)
+from writing.model.claims import alignment, checking, comparison_budget, omissions, rephrasings
+from writing.model.claims.checking import TOO_MUCH, ClaimVerdict, Evidence, check
 from writing.model.claims.comparison_budget import (
     CHECK_STEPS,
     PASSAGE_STEPS,

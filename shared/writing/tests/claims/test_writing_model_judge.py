@@ -12,7 +12,8 @@ import pytest
 
 from writing import ArticleSource, SourcePassage
 from writing.model.answers import DraftSentence
-from writing.model.claims import Evidence, check, problems
+from writing.model.claims.checking import Evidence, check
+from writing.model.claims.paraphrases import problems
 from writing.model.claims.wording import WordKind, tokens_of
 from writing.model.drafting import (
     RejectedSentence,

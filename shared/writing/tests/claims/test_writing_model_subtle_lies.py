@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from writing.model.claims import Evidence, check
+from writing.model.claims.checking import Evidence, check
 from writing.model.claims.wording import stem
 
 LIES: list[dict[str, Any]] = json.loads(

@@ -12,7 +12,6 @@ from orchestrator.article_workflow.domain import wishes_of
 from orchestrator.article_workflow.durable import DeliveredCommand, DurableWorkflow, has_claim
 from orchestrator.article_workflow.store import latest_titles
 from orchestrator.brands import BrandRow
-from writing.article import BrandWishes
 
 ResultT = TypeVar("ResultT")
 
@@ -53,22 +52,11 @@ class DurableWritingContext:
         self._database = database
         self._resume = steps
         self._steps: DurableWorkflow | None = None
-        self._brand = brand
+        self.brand_slug = brand.slug
+        self.wishes = wishes_of(brand)
+        self.comment = comment
         self._command = command
-        self._comment = comment
         self._turn = turn
-
-    @property
-    def brand_slug(self) -> str:
-        return self._brand.slug
-
-    @property
-    def wishes(self) -> BrandWishes:
-        return wishes_of(self._brand)
-
-    @property
-    def comment(self) -> str:
-        return self._comment
 
     async def step(
         self, name: str, result_type: TypeAdapter[ResultT], work: Callable[[str], Awaitable[ResultT]]
@@ -84,4 +72,4 @@ class DurableWritingContext:
 
     async def earlier_titles(self) -> tuple[str, ...]:
         async with self._database.connection() as connection:
-            return await latest_titles(connection, self._brand.slug, LATEST_TITLES)
+            return await latest_titles(connection, self.brand_slug, LATEST_TITLES)

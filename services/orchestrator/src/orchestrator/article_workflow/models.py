@@ -12,7 +12,7 @@ from chassis.http.api import View
 from envelope.brand.article import ArticleText
 from orchestrator.article_workflow.article_search import ArticleState, FoundArticle
 from orchestrator.article_workflow.store import StoredContent
-from writing.quality import Measure
+from writing.quality.measures import Measure
 
 
 class ContentBrand(View):

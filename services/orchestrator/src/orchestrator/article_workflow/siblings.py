@@ -17,7 +17,8 @@ from orchestrator.brands import BrandRow
 from writing.article import Article
 from writing.body import prose_of
 from writing.judging import SiblingArticle, measure_edited
-from writing.quality import Measure, fingerprint
+from writing.quality.likeness import fingerprint
+from writing.quality.measures import Measure
 
 COMPARED: Final = 500
 """The number of a brand's newest articles to compare and link with."""

@@ -14,7 +14,8 @@ from envelope.brand.payloads import ArticleContext, ContentGenerated, ContentPub
 from orchestrator.article_workflow.domain import free_slug
 from orchestrator.article_workflow.versions import COLUMNS, VersionText, stored_text, text_of
 from writing.article import Article, ArticleSource
-from writing.quality import Fingerprint, Measure
+from writing.quality.likeness import Fingerprint
+from writing.quality.measures import Measure
 
 _MAX_DETAIL: Final = 2000
 

@@ -17,7 +17,8 @@ from envelope.brand.article import ArticleText
 from orchestrator.article_workflow.domain import free_slug
 from writing.article import Article, ArticleSource
 from writing.body import cited_in
-from writing.quality import Fingerprint, Measure, problems
+from writing.quality.likeness import Fingerprint
+from writing.quality.measures import Measure, problems
 
 WRITER: Final = "writer"
 """The `made_by` of versions that no person made."""

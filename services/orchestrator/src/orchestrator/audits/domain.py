@@ -10,7 +10,8 @@ from uuid import UUID
 
 from orchestrator.accounts import AccountInTrouble
 from orchestrator.links import BrokenLink
-from writing.quality import NEAR_DUPLICATE, Fingerprint, estimate
+from writing.quality.likeness import Fingerprint, estimate
+from writing.quality.measures import NEAR_DUPLICATE
 
 STALE_AFTER_DAYS: Final = 180
 """Days after which an article's research is stale, unless its brand sets another limit."""

@@ -16,7 +16,7 @@ from orchestrator.placements import set_home
 from orchestrator.review import domain, store
 from orchestrator.review.domain import ReviewedDraft
 from writing.body import prose_of
-from writing.quality import fingerprint
+from writing.quality.likeness import fingerprint
 
 
 async def put_version_in_force(

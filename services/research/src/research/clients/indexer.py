@@ -14,6 +14,7 @@ import structlog
 
 from chassis import Connection, DatabaseUnavailableError
 from messaging import Database
+from reading.folder import FileStat
 from reading.formats import UnreadableFileError
 from reading.pool import HostileDocumentError, ReaderPool
 from research.index import lookup, progress, reads
@@ -24,7 +25,6 @@ from research.index.exclusions import (
     find_repeated_paragraphs,
 )
 from research.index.files import (
-    FileStat,
     IndexedFile,
     clear_content_hashes,
     content_hashes,

@@ -10,18 +10,20 @@ from chassis import Connection
 from chassis.coalescing import RequestCoalescer
 from envelope.brand.settings import MIN_SOURCES
 from messaging import Database
+from reading import folder as document_folder
+from reading.folder import FileStat, FolderUnavailableError
+from reading.licences import is_free
 from reading.pool import ReaderPool
-from reading.ranking import KeywordQuery, SearchHits, find_abbreviation, select_sources
+from reading.ranking.passages import SearchHits, find_abbreviation
+from reading.ranking.relevance import KeywordQuery
+from reading.ranking.source_selection import select_sources
 from reading.ranking.sources import CandidatePassage, Findings, InsufficientSources, ResearchResult
-from research.clients import corpus_folder
-from research.clients.corpus_folder import CorpusUnavailableError
 from research.clients.indexer import Indexer
-from research.clients.licences import is_free
 from research.clients.page_hits import add_page_hits
 from research.clients.provider import ProviderUnavailableError, UploadsUnreadError
 from research.domain import WebPage
 from research.index import lookup, progress
-from research.index.files import corpus_of_brand
+from research.index.files import IndexedFile, corpus_of_brand
 from research.index.progress import IndexProgress
 from research.synonyms import Synonyms
 
@@ -36,6 +38,25 @@ AT_ONCE = 50
 
 async def _nothing_unread(_: Connection, __: Sequence[str]) -> Mapping[str, int]:
     return {}
+
+
+class FolderFileSource:
+    """The `FileSource` of a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def scan(self) -> list[FileStat]:
+        """Raises FolderUnavailableError: the folder cannot be read."""
+        return await asyncio.to_thread(lambda: list(document_folder.scan(self._folder)))
+
+    async def read(self, path: str) -> bytes:
+        """Raises UnreadableFileError: see `reading.folder.read`."""
+        return await asyncio.to_thread(document_folder.read, self._folder, path)
+
+    async def confirm(self, _: Connection, found: Sequence[IndexedFile]) -> list[IndexedFile]:
+        """Return all of them; the next scan notices files deleted meanwhile."""
+        return list(found)
 
 
 class LocalCorpus:
@@ -57,7 +78,7 @@ class LocalCorpus:
         self._database = database
         self._folder = folder
         self._corpus = str(folder.resolve())
-        self._indexer = Indexer(database, corpus_folder.FolderFileSource(folder), self._corpus, readers)
+        self._indexer = Indexer(database, FolderFileSource(folder), self._corpus, readers)
         self._unread = unread
         self._rescan_seconds = rescan_seconds
         self._patience_seconds = patience_seconds
@@ -75,12 +96,12 @@ class LocalCorpus:
         """Index the folder every `rescan_seconds`, reading changed files only. Never returns.
 
         Raises:
-            CorpusUnavailableError: the folder is unreadable; requests fail with this reason until a later run succeeds.
+            FolderUnavailableError: the folder is unreadable; requests fail with this reason until a later run succeeds.
         """
         while True:
             try:
                 await self.refresh()
-            except CorpusUnavailableError as error:
+            except FolderUnavailableError as error:
                 self._failure = str(error)
                 self._settled.set()
                 raise
@@ -103,7 +124,7 @@ class LocalCorpus:
         self._settled.set()
 
     async def _read_licence(self) -> None:
-        self._licence = await asyncio.to_thread(corpus_folder.licence, self._folder)
+        self._licence = await asyncio.to_thread(document_folder.licence, self._folder)
         self._licence_is_known = True
 
     async def can_search(self, keyword: str) -> bool:

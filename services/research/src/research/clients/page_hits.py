@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from chassis import Connection
 from reading.document import DocumentPassage
-from reading.ranking import KeywordQuery, Places, SearchHits
+from reading.ranking.passages import SearchHits
+from reading.ranking.relevance import KeywordQuery, Places
 from reading.ranking.sources import CandidatePassage
 from research.domain import WebPage
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from chassis import Connection
-from research.index.files import FileStat
+from reading.folder import FileStat
 from research.index.paragraphs import MIN_DOCUMENTS, MIN_OWN_SHARE, MIN_SHARE, remove_paragraphs
 
 

@@ -5,21 +5,13 @@ from dataclasses import dataclass
 
 from chassis import Connection
 from reading.document import ExtractedDocument
+from reading.folder import FileStat
 from research.index.paragraphs import fingerprints
 
 
 def corpus_of_brand(slug: str) -> str:
     """Return the corpus name of a brand's uploads; it cannot collide with a folder's path."""
     return f"brand:{slug}"
-
-
-@dataclass(frozen=True, slots=True)
-class FileStat:
-    """Path, size in bytes and modification time (ns since the epoch) of a file; a change means to read it again."""
-
-    path: str
-    size: int
-    modified_ns: int
 
 
 @dataclass(frozen=True, slots=True)

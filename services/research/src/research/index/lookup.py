@@ -9,7 +9,8 @@ import asyncpg
 
 from chassis import Connection
 from reading.document import DocumentPassage
-from reading.ranking import KeywordQuery, QueryTerm, SearchHits
+from reading.ranking.passages import SearchHits
+from reading.ranking.relevance import KeywordQuery, QueryTerm
 from reading.ranking.sources import CandidatePassage
 from research import synonyms
 

@@ -8,7 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from chassis import Connection
-from research.index.files import FileStat
+from reading.folder import FileStat
 
 MAX_STARTS: Final = 2
 """Unfinished reads of a document before it is set aside: one among others, one alone."""

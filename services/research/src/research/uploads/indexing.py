@@ -7,11 +7,12 @@ from typing import Final
 
 from chassis import Connection
 from messaging import Database
+from reading.folder import FileStat
 from reading.formats import UnreadableFileError
 from reading.pool import ReaderPool
 from research.clients.indexer import Indexer
 from research.index import progress
-from research.index.files import FileStat, IndexedFile, corpus_of_brand
+from research.index.files import IndexedFile, corpus_of_brand
 from research.uploads import store
 
 BRANDS_AT_A_TIME: Final = 2

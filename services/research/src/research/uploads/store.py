@@ -10,7 +10,8 @@ from typing import Final
 import asyncpg
 
 from chassis import Connection
-from research.index.files import FileStat, IndexedFile, corpus_of_brand, hide_document
+from reading.folder import FileStat
+from research.index.files import IndexedFile, corpus_of_brand, hide_document
 
 MAX_DOCUMENTS: Final = 1_000
 MAX_BYTES: Final = 200_000_000

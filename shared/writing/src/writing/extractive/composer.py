@@ -16,10 +16,10 @@ from writing.article import MAX_META_DESCRIPTION, MIN_WORDS, Article, ArticleSou
 from writing.extractive.headings import cut, title_of
 from writing.extractive.layout import LayoutSection, markdown, sections_of
 from writing.extractive.selection import DUPLICATE, choose, choose_lead
-from writing.extractive.sentences import jaccard, shingles
+from writing.extractive.sentences import shingles
 from writing.extractive.topic import Topic, clean
 from writing.extractive.units import Unit, units_of
-from writing.quality import count_independent
+from writing.quality.likeness import count_independent, jaccard
 from writing.writer import InsufficientSourcesError
 
 EXTRACTIVE_LABEL = (

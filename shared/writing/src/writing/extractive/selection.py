@@ -10,10 +10,11 @@ from operator import mul
 from typing import Final
 
 from writing.extractive.blocks import PassageBlockKind
-from writing.extractive.sentences import jaccard, shingles, split
+from writing.extractive.sentences import shingles, split
 from writing.extractive.times import age_weight
 from writing.extractive.topic import DEFINES, DOES, Topic
 from writing.extractive.units import Key, Unit
+from writing.quality.likeness import jaccard
 
 TARGET_WORDS = 700
 MAX_WORDS = 950

@@ -13,7 +13,6 @@ MAX_WORDS = 60
 MAX_CHARACTERS = 1_000
 # Longer texts are data, or lack punctuation; research sends none.
 MAX_PARAGRAPH = 20_000
-SHINGLE = 3
 
 # Ranking reads each sentence many times, and articles of one brand quote the same passages, so results that depend
 # on the text alone are cached. The bounds hold the reading for one long article, in about 3 MB.
@@ -156,53 +155,8 @@ _CODE = re.compile(
     r"|://[^\s/]*@"
 )
 _COMMON = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "of",
-        "to",
-        "in",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "and",
-        "or",
-        "not",
-        "for",
-        "with",
-        "by",
-        "on",
-        "at",
-        "from",
-        "as",
-        "that",
-        "which",
-        "can",
-        "may",
-        "must",
-        "will",
-        "has",
-        "have",
-        "had",
-        "do",
-        "does",
-        "it",
-        "its",
-        "than",
-        "if",
-        "when",
-        "but",
-        "you",
-        "your",
-        "more",
-        "most",
-        "one",
-        "no",
-    ]
+    "a an the of to in is are was were be been and or not for with by on at from as that which can may "  # noqa: SIM905
+    "must will has have had do does it its than if when but you your more most one no".split()
 )
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 
@@ -283,25 +237,7 @@ def words_of(text: str) -> tuple[str, ...]:
     return tuple(likeness.words_of(text))
 
 
-_SUFFIXES = (
-    "ations",
-    "ation",
-    "ings",
-    "ing",
-    "ions",
-    "ion",
-    "ates",
-    "ate",
-    "ers",
-    "er",
-    "ied",
-    "ies",
-    "ed",
-    "es",
-    "s",
-    "e",
-    "y",
-)
+_SUFFIXES = tuple("ations ation ings ing ions ion ates ate ers er ied ies ed es s e y".split())  # noqa: SIM905
 _MIN_STEM = 3
 
 
@@ -321,13 +257,4 @@ def stems_of(text: str) -> tuple[str, ...]:
     return tuple(map(stem, words_of(text)))
 
 
-@lru_cache(_SHINGLED)
-def shingles(text: str) -> frozenset[tuple[str, ...]]:
-    words = words_of(text)
-    return frozenset(words[at : at + SHINGLE] for at in range(max(1, len(words) - SHINGLE + 1)))
-
-
-def jaccard(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> float:
-    both = len(one & other)
-    union = len(one) + len(other) - both
-    return both / union if union else 0.0
+shingles = lru_cache(_SHINGLED)(likeness.runs)

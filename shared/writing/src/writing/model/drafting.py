@@ -9,7 +9,8 @@ from typing import Final
 from writing.article import ArticleSource
 from writing.model import injection
 from writing.model.answers import DraftSentence
-from writing.model.claims import TOO_MUCH, Evidence, check, problems
+from writing.model.claims.checking import TOO_MUCH, Evidence, check
+from writing.model.claims.paraphrases import problems
 from writing.model.claims.wording import NEGATIONS, normal, sentences_of, tokens_of
 from writing.model.copying import LONGEST_QUOTATION, SourceRuns, quotations, unquoted
 

@@ -20,9 +20,10 @@ from writing.model.drafting import (
     fits_heading,
     is_clean,
 )
-from writing.model.judge import Judge
+from writing.model.judge.judge import Judge
 from writing.model.session import ModelSession
-from writing.quality import REPEATED, alike
+from writing.quality.likeness import alike
+from writing.quality.measures import REPEATED
 from writing.writer import UnusableModelAnswerError
 
 NEAREST_SHARE: Final = 8

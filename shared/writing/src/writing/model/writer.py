@@ -17,7 +17,7 @@ from writing.model.assembly import AssembledSection, assemble, sentences_in
 from writing.model.chat import ChatModel, Message
 from writing.model.claims.wording import normal
 from writing.model.drafting import SupportedSentence, WritingMaterial
-from writing.model.judge import Judge
+from writing.model.judge.judge import Judge
 from writing.model.sections import SectionWriter
 from writing.model.session import ModelSession
 from writing.writer import InsufficientSourcesError, UnsupportedDraftError, UnusableModelAnswerError

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from writing.model.claims import Evidence
+from writing.model.claims.checking import Evidence
 from writing.model.claims.clauses import meaningful_keys
 from writing.model.claims.paraphrases import names_and_numbers
 from writing.model.claims.wording import normal, tokens_of

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 from pydantic import Field
 
 from writing.model.answers import AnswerShape, PassageId, Text
-from writing.model.claims import Evidence
+from writing.model.claims.checking import Evidence
 from writing.model.prompts import build_messages, passages_as_json
 
 Finding: TypeAlias = Literal["supported", "contradicted", "says_more", "not_said"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from research.clients.licences import is_free, licence_name
+from reading.licences import is_free, licence_name
 
 
 @pytest.mark.parametrize(

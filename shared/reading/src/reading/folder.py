@@ -1,21 +1,28 @@
-"""Lists and reads the files of the corpus folder. The functions block; call them from a thread."""
+"""Lists and reads the documents of a folder. The functions block; call them from a thread."""
 
-import asyncio
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from chassis import Connection
 from reading.formats import SUFFIXES, UnreadableFileError, max_bytes
-from research.clients.licences import licence_name
-from research.index.files import FileStat, IndexedFile
+from reading.licences import licence_name
 
 MAX_PATH_BYTES = 1_000
 _LICENCE_STEMS = frozenset({"license", "licence", "copying"})
 
 
-class CorpusUnavailableError(Exception):
+@dataclass(frozen=True, slots=True)
+class FileStat:
+    """Path, size in bytes and modification time (ns since the epoch) of a file; a change means to read it again."""
+
+    path: str
+    size: int
+    modified_ns: int
+
+
+class FolderUnavailableError(Exception):
     """The folder itself is unreadable, so the state of its files is unknown."""
 
 
@@ -25,13 +32,13 @@ def scan(folder: Path) -> Iterator[FileStat]:
     Skips hidden files and folders, and links that lead out of the folder.
 
     Raises:
-        CorpusUnavailableError: the folder is missing or may not be listed.
+        FolderUnavailableError: the folder is missing or may not be listed.
     """
     root = os.path.realpath(folder)
     try:
         os.listdir(root)  # noqa: PTH208 - only asks whether it can be listed, in one call
     except OSError as error:
-        raise CorpusUnavailableError(
+        raise FolderUnavailableError(
             f"the corpus folder {folder} cannot be read: {error.strerror}"
         ) from error
     for parent, folders, files in os.walk(root, followlinks=False):
@@ -75,7 +82,7 @@ def read(folder: Path, path: str) -> bytes:
     if not _is_inside(root, file):
         raise UnreadableFileError("it is a link out of the corpus folder")
     try:
-        # A named pipe in the folder must not block the service, hence non-blocking.
+        # A named pipe in the folder must not block the caller, hence non-blocking.
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as opened:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -86,25 +93,6 @@ def read(folder: Path, path: str) -> bytes:
     if len(content) > max_bytes(path):
         raise UnreadableFileError(f"it is larger than {max_bytes(path) // 1_000_000} MB; split it")
     return content
-
-
-class FolderFileSource:
-    """The `FileSource` of a folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    async def scan(self) -> list[FileStat]:
-        """Raises CorpusUnavailableError: the folder cannot be read."""
-        return await asyncio.to_thread(lambda: list(scan(self._folder)))
-
-    async def read(self, path: str) -> bytes:
-        """Raises UnreadableFileError: see `read`."""
-        return await asyncio.to_thread(read, self._folder, path)
-
-    async def confirm(self, _: Connection, found: Sequence[IndexedFile]) -> list[IndexedFile]:
-        """Return all of them; the next scan notices files deleted meanwhile."""
-        return list(found)
 
 
 def licence(folder: Path) -> str | None:
