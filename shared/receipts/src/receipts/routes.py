@@ -1,12 +1,11 @@
 """HTTP routes for receipts: lists them, and takes people's decisions about those in doubt."""
 
-from collections.abc import Awaitable, Callable
 from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated, Any, Final, Self
 from uuid import UUID
 
-from fastapi import APIRouter, FastAPI, Query, Request, Response
+from fastapi import APIRouter, FastAPI, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from chassis.http.api import (
@@ -18,11 +17,11 @@ from chassis.http.api import (
     add_routes,
     list_codes,
     refusal,
+    refuse_with,
     router,
 )
 from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, FORMER_AFTER, PageLimit
 from chassis.http.problem_codes import ProblemCode
-from chassis.http.problems import ProblemResponse
 from receipts import store
 from receipts.domain import ReceiptDecidedError, ReceiptState
 from receipts.performing import Receipts, UnknownReceiptError
@@ -143,15 +142,7 @@ def serve_receipts(app: FastAPI, receipts: Receipts) -> None:
     """Adds `/v1/receipts` to a service's application."""
     add_routes(app, receipt_routes(receipts))
     list_codes(app, (UNKNOWN_RECEIPT, NOT_IN_DOUBT))
-    app.add_exception_handler(UnknownReceiptError, _refused_with(UNKNOWN_RECEIPT))
-    app.add_exception_handler(ReceiptDecidedError, _refused_with(NOT_IN_DOUBT))
-
-
-def _refused_with(code: ProblemCode) -> Callable[[Request, Exception], Awaitable[Response]]:
-    async def refused(_: Request, error: Exception) -> Response:
-        return ProblemResponse.coded(code, str(error))
-
-    return refused
+    refuse_with(app, {UnknownReceiptError: UNKNOWN_RECEIPT, ReceiptDecidedError: NOT_IN_DOUBT})
 
 
 def receipt_routes(receipts: Receipts) -> APIRouter:

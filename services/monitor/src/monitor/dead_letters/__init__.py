@@ -1,5 +1,6 @@
 """Dead letters: records them, lists them, and lets operators replay or discard them."""
 
+from monitor.dead_letters.api_models import StoredText
 from monitor.dead_letters.finished_work import close_finished
 from monitor.dead_letters.handlers import record, resolve
 from monitor.dead_letters.operations import DeadLetterOperations
@@ -14,6 +15,7 @@ __all__ = [
     "OUTCOMES",
     "DeadLetterOperations",
     "Retention",
+    "StoredText",
     "close_finished",
     "lock_exclusive",
     "open_by_queue",

@@ -1,14 +1,12 @@
 """API views of a brand's calendar."""
 
 from datetime import datetime
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
 from chassis.http.api import View
-from orchestrator.calendar.reading import ArticleCalendarEntry
 
 
 class ArticleCalendarEntryView(View):
@@ -27,18 +25,6 @@ class ArticleCalendarEntryView(View):
     """The approved version of the article."""
     schedule: Annotated[str | None, Field(examples=["weekly-basics"])]
     """The schedule's name; none of an article."""
-
-    @classmethod
-    def of(cls, entry: ArticleCalendarEntry, zone: ZoneInfo) -> Self:
-        return cls(
-            at=entry.at.astimezone(zone),
-            kind=entry.kind,
-            brand_slug=entry.brand_slug,
-            title=entry.title,
-            content_id=entry.content_id,
-            version=entry.version,
-            schedule=entry.schedule,
-        )
 
 
 class CalendarPage(View):

@@ -1,5 +1,6 @@
 """HTTP routes of a brand's calendar."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -59,7 +60,10 @@ def calendar_routes(database: Database) -> APIRouter:
         found = await entries(caller, brand, calendars.span(begin, to), limit + 1, place)
         page = found[:limit]
         answer = CalendarPage(
-            items=tuple(ArticleCalendarEntryView.of(each, clocks) for each in page),
+            items=tuple(
+                ArticleCalendarEntryView.from_row(replace(each, at=each.at.astimezone(clocks)))
+                for each in page
+            ),
             next=calendars.place(*page[-1].place) if len(found) > limit else None,
         )
         return conditional(answer.model_dump_json(), if_none_match)

@@ -25,12 +25,7 @@ def _text(message: Message) -> Iterator[str]:
     for line in message.lines:
         yield ""
         yield f"* {line.headline}"
-        if line.detail:
-            yield f"  {line.detail}"
-        if line.command:
-            yield f"  {line.command}"
-        if line.link:
-            yield f"  {line.link}"
+        yield from line.parts(detail="  {}".format, command="  {}".format, link="  {}".format)
     if message.rest:
         yield from ("", message.rest)
     yield ""
@@ -45,12 +40,11 @@ def _html(message: Message) -> Iterator[str]:
         yield "<ul>"
         for line in message.lines:
             yield f"<li><p><strong>{escape(line.headline)}</strong>"
-            if line.detail:
-                yield f"<br>{escape(line.detail)}"
-            if line.command:
-                yield f"<br><code>{escape(line.command)}</code>"
-            if line.link:
-                yield f'<br><a href="{escape(line.link)}">{escape(line.link)}</a>'
+            yield from line.parts(
+                detail=lambda text: f"<br>{escape(text)}",
+                command=lambda text: f"<br><code>{escape(text)}</code>",
+                link=lambda text: f'<br><a href="{escape(text)}">{escape(text)}</a>',
+            )
             yield "</p></li>"
         yield "</ul>"
     if message.rest:
@@ -58,4 +52,4 @@ def _html(message: Message) -> Iterator[str]:
     yield "</body></html>"
 
 
-CHANNEL: Final = NotificationChannel("smtp", form, "addresses of mail", 20)
+CHANNEL: Final = NotificationChannel(form, "addresses of mail", 20)

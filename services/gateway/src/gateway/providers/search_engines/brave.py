@@ -4,18 +4,16 @@ Each answered request costs the plan's price, for any number of results; refused
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal
+from datetime import timedelta
 from typing import Any, Final
 
-from chassis import WebAddress
-from chassis.http.client import retry_after
 from gateway.credentials import ProviderAccount
 from gateway.outcomes import FailedCall
 from gateway.problems import CallProblem
 from gateway.providers import http_client
-from gateway.providers.http_client import AccountSettings, Dollars, ProviderHttpClient, ProviderResponse
-from gateway.providers.results import Freshness, SearchOutcome, SearchQuery, SearchResult, result
+from gateway.providers.client import ProviderClient, ProviderRequest
+from gateway.providers.http_client import ProviderResponse
+from gateway.providers.search_results import Freshness, SearchOutcome, SearchQuery, result
 
 _FRESHNESS: Final = {
     Freshness.DAY: "pd",
@@ -25,97 +23,24 @@ _FRESHNESS: Final = {
 }
 _LANGUAGES: Final = {"ja": "jp", "zh": "zh-hans", "zh-CN": "zh-hans", "zh-TW": "zh-hant", "pt": "pt-pt"}
 """Our language codes → Brave's, where they differ."""
-_KNOWN: Final = frozenset(
-    [
-        "ar",
-        "eu",
-        "bn",
-        "bg",
-        "ca",
-        "zh-hans",
-        "zh-hant",
-        "hr",
-        "cs",
-        "da",
-        "nl",
-        "en",
-        "en-gb",
-        "et",
-        "fi",
-        "fr",
-        "gl",
-        "de",
-        "el",
-        "gu",
-        "he",
-        "hi",
-        "hu",
-        "is",
-        "it",
-        "jp",
-        "kn",
-        "ko",
-        "lv",
-        "lt",
-        "ms",
-        "ml",
-        "mr",
-        "nb",
-        "pl",
-        "pt-br",
-        "pt-pt",
-        "pa",
-        "ro",
-        "ru",
-        "sr",
-        "sk",
-        "sl",
-        "es",
-        "sv",
-        "ta",
-        "te",
-        "th",
-        "tr",
-        "uk",
-        "vi",
-    ]
-)
+# fmt: off
+_KNOWN: Final = frozenset([
+    "ar", "eu", "bn", "bg", "ca", "zh-hans", "zh-hant", "hr", "cs", "da", "nl", "en", "en-gb", "et",
+    "fi", "fr", "gl", "de", "el", "gu", "he", "hi", "hu", "is", "it", "jp", "kn", "ko", "lv", "lt",
+    "ms", "ml", "mr", "nb", "pl", "pt-br", "pt-pt", "pa", "ro", "ru", "sr", "sk", "sl", "es", "sv",
+    "ta", "te", "th", "tr", "uk", "vi",
+])
+# fmt: on
 """The values of `search_lang`; others are errors."""
 _SECOND: Final = timedelta(seconds=1)
 _LONGEST_SHORT_WAIT: Final = timedelta(minutes=5)
 
 
-class BraveSettings(AccountSettings):
-    url: WebAddress = "https://api.search.brave.com"
-    price: Dollars = Decimal("0.005")
-    """Price of one search."""
-
-
-class BraveSearch:
-    """Searches with Brave; raises its errors as `FailedCall`."""
-
-    def __init__(self, http: ProviderHttpClient) -> None:
-        self._http = http
-
-    async def search(
-        self, account: ProviderAccount, settings: BraveSettings, query: SearchQuery
-    ) -> SearchOutcome:
-        """Raises FailedCall."""
-        key = "" if account.key is None else account.key.get_secret_value()
-        response = await self._http.send(
-            account.name,
-            "GET",
-            f"{settings.url}/res/v1/web/search",
-            seconds=settings.seconds,
-            headers={"X-Subscription-Token": key},
-            parameters=_parameters(query),
-        )
-        if response.status != 200:  # noqa: PLR2004
-            raise FailedCall(problem(account.name, response))
-        found = _results(response.document)
-        if found is None:
-            raise FailedCall(http_client.unusable(account.name, "it has no `web.results`"), spent=None)
-        return SearchOutcome(found, wait(response.headers))
+def request(account: ProviderAccount, query: SearchQuery) -> ProviderRequest:
+    key = "" if account.key is None else account.key.get_secret_value()
+    return ProviderRequest(
+        "/res/v1/web/search", parameters=_parameters(query), headers={"X-Subscription-Token": key}
+    )
 
 
 def _parameters(query: SearchQuery) -> dict[str, str]:
@@ -131,12 +56,13 @@ def _parameters(query: SearchQuery) -> dict[str, str]:
     return parameters
 
 
-def _results(document: Any) -> list[SearchResult] | None:
-    """Returns None if the document has no list of results; an empty list is valid."""
+def answer(name: str, response: ProviderResponse, _: SearchQuery) -> SearchOutcome:
+    """Reads `web.results`; an empty list is valid."""
+    document = response.document
     web = document.get("web") if isinstance(document, dict) else None
     listed = web.get("results") if isinstance(web, dict) else None
     if not isinstance(listed, list):
-        return None
+        raise FailedCall(http_client.unusable(name, "it has no `web.results`"), spent=None)
     found = (
         result(
             each.get("url"),
@@ -148,7 +74,7 @@ def _results(document: Any) -> list[SearchResult] | None:
         for each in listed
         if isinstance(each, dict)
     )
-    return [each for each in found if each is not None]
+    return SearchOutcome([each for each in found if each is not None], wait(response.headers))
 
 
 def problem(name: str, response: ProviderResponse) -> CallProblem:
@@ -169,8 +95,7 @@ def problem(name: str, response: ProviderResponse) -> CallProblem:
                 return http_client.quota_exhausted(name, detail or code)
             return http_client.limited(name, pause, detail)
         case _:
-            after = retry_after(response.headers.get("Retry-After"), datetime.now(UTC))
-            return http_client.failure(name, response, after or wait(response.headers))
+            return http_client.failure(name, response, wait(response.headers))
 
 
 def _told(document: Any) -> tuple[str, str]:
@@ -203,3 +128,6 @@ def wait(headers: Mapping[str, str]) -> timedelta | None:
 def _numbers(text: str) -> list[int]:
     parts = [part.strip() for part in text.split(",")]
     return [int(part) for part in parts if part.isascii() and part.isdigit() and len(part) < 10]  # noqa: PLR2004
+
+
+CLIENT: Final = ProviderClient(request, answer, problem)

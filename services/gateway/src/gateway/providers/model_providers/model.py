@@ -6,129 +6,27 @@ charged, and returned with that ending.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal
-from enum import StrEnum
+from datetime import timedelta
 from http import HTTPStatus
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-from pydantic import Field, StringConstraints
-
-from chassis.http.client import retry_after
 from gateway.credentials import ProviderAccount
-from gateway.money import TokenPrice, micros
 from gateway.outcomes import FailedCall
 from gateway.problems import CallProblem
 from gateway.providers import http_client
-from gateway.providers.http_client import AccountSettings, Dollars, ProviderHttpClient, ProviderResponse
+from gateway.providers.client import ProviderClient, ProviderRequest
+from gateway.providers.completion import Completion, FinishReason
+from gateway.providers.http_client import ProviderResponse
 
-_PER_MESSAGE: Final = 32
-_PER_CALL: Final = 256
-"""Tokens that a chat template may add, generously."""
 _DURATION: Final = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)(ms|h|m|s)")
 _UNITS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
 
-class ModelSettings(AccountSettings):
-    """`url` ends before `/chat/completions`: `https://api.openai.com/v1`."""
-
-    model: Annotated[str, StringConstraints(min_length=1, max_length=200)]
-    """The provider's name for the model."""
-    read_price: Dollars = Decimal(0)
-    """For a million tokens that it reads."""
-    written_price: Dollars = Decimal(0)
-    """For a million tokens that it writes."""
-    max_tokens: Annotated[int, Field(ge=1, le=1_000_000)] = 4096
-    """Default and maximum of tokens to write in one request."""
-    max_tokens_field: Annotated[str, StringConstraints(pattern="^max_(completion_)?tokens$")] = "max_tokens"
-    """The provider's name for that limit; OpenAI's reasoning models accept only `max_completion_tokens`."""
-    per_minute: Annotated[int, Field(ge=1, le=100_000)] = 300
-    together: Annotated[int, Field(ge=1, le=1000)] = 8
-    seconds: Annotated[float, Field(ge=1, le=600)] = 120.0
-
-    @property
-    def price(self) -> TokenPrice:
-        return TokenPrice(micros(self.read_price), micros(self.written_price))
+def request(account: ProviderAccount, body: Mapping[str, Any]) -> ProviderRequest:
+    return ProviderRequest("/chat/completions", headers=account.authorization, body=body)
 
 
-class FinishReason(StrEnum):
-    """Why an answer ends."""
-
-    COMPLETE = "complete"
-    LENGTH = "length"
-    """Cut off at the limit of tokens."""
-    CONTENT_FILTER = "content_filter"
-    """The provider removed forbidden content."""
-    REFUSAL = "refusal"
-    """The model declined."""
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """An answer with its cost.
-
-    Args:
-        document: the provider's JSON.
-        ending: of its first choice.
-        read: tokens; None if the provider does not say.
-        written: likewise.
-        pause: how long the provider wants no requests.
-    """
-
-    document: dict[str, Any]
-    ending: FinishReason
-    read: int | None
-    written: int | None
-    pause: timedelta | None
-
-
-def most_tokens_read(messages: list[dict[str, Any]], others: Mapping[str, Any]) -> int:
-    """An upper bound of the prompt's tokens: a token stands for at least one byte of UTF-8."""
-    texts = sum(len(text.encode()) for text in _texts([messages, dict(others)]))
-    return texts + _PER_MESSAGE * len(messages) + _PER_CALL
-
-
-def _texts(value: Any) -> list[str]:
-    match value:
-        case str():
-            return [value]
-        case dict():
-            return [text for key, item in value.items() for text in (str(key), *_texts(item))]
-        case list():
-            return [text for item in value for text in _texts(item)]
-        case _:
-            return [str(value)]
-
-
-class ChatClient:
-    """Calls a model; raises its errors as `FailedCall`."""
-
-    def __init__(self, http: ProviderHttpClient) -> None:
-        self._http = http
-
-    async def complete(
-        self, account: ProviderAccount, settings: ModelSettings, request: Mapping[str, Any]
-    ) -> Completion:
-        """Sends the body `request`.
-
-        Raises:
-            FailedCall: there is no answer; `problem` says why.
-        """
-        response = await self._http.send(
-            account.name,
-            "POST",
-            f"{settings.url}/chat/completions",
-            seconds=settings.seconds,
-            headers=account.authorization,
-            body=dict(request),
-        )
-        if response.status != HTTPStatus.OK:
-            raise FailedCall(problem(account.name, response))
-        return _completion(account.name, response)
-
-
-def _completion(name: str, response: ProviderResponse) -> Completion:
+def answer(name: str, response: ProviderResponse, _: Mapping[str, Any]) -> Completion:
     document = response.document
     choices = document.get("choices") if isinstance(document, dict) else None
     first = choices[0] if isinstance(choices, list) and choices else None
@@ -165,7 +63,6 @@ def _count(value: Any) -> int | None:
 def problem(name: str, response: ProviderResponse) -> CallProblem:
     """Translates an error response: `{"error": {"message", "type", "code"}}` in the providers' dialects."""
     message, words = _told(response.document)
-    after = retry_after(response.headers.get("Retry-After"), datetime.now(UTC)) or _pause(response.headers)
     if "insufficient_quota" in words or "billing_hard_limit_reached" in words:
         return http_client.quota_exhausted(name, message)
     if "invalid_api_key" in words:
@@ -182,7 +79,7 @@ def problem(name: str, response: ProviderResponse) -> CallProblem:
             f"{name} does not allow what this request says ({message}): change it",
             HTTPStatus.UNPROCESSABLE_ENTITY,
         )
-    return http_client.failure(name, response, after)
+    return http_client.failure(name, response, _pause(response.headers))
 
 
 def _told(document: Any) -> tuple[str, set[str]]:
@@ -219,3 +116,6 @@ def _duration(text: str) -> timedelta | None:
     if not found or "".join(number + unit for number, unit in found) != text.strip():
         return None
     return timedelta(seconds=sum(float(number) * _UNITS[unit] for number, unit in found))
+
+
+CLIENT: Final = ProviderClient(request, answer, problem)
