@@ -106,7 +106,7 @@ class GatewayApp(App):
             registry,
             apps,
             self._asking,
-            AccountMailer(self.connections, registry, rate_limiter, sender),
+            AccountMailer(registry, rate_limiter, sender),
             LoginFlow(self.connections, keyring, registry, apps, sender),
             self._health,
         )

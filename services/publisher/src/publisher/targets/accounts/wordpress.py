@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from html import escape, unescape
 from typing import Any, ClassVar, Final
 
+from integrations.sites.wordpress import WORDPRESS
+from publisher.targets.drafting import DraftingTarget, RemoteArticle, draft_slug, picture_step
 from publisher.targets.edition import CoverPicture, Edition, digest_of, find_mark, mark_comment
 from publisher.targets.target import RemoteState
 from receipts import (
     AccountClient,
     AccountResponse,
-    EffectAbsent,
-    EffectFound,
     NotSent,
     Part,
     Refused,
@@ -25,6 +25,7 @@ from receipts import (
 from receipts.answers import expect, quote_answer
 
 _API: Final = "/wp-json/wp/v2"
+_POSTS: Final = f"{_API}/posts"
 _EDIT: Final = {"context": "edit"}
 _FORBIDDEN: Final = 403
 _NOT_FOUND: Final = 404
@@ -35,36 +36,32 @@ _ERRORS: Final = {
 }
 
 
-class WordPress:
-    kind: ClassVar = "wordpress"
+class WordPressTarget(DraftingTarget):
+    site: ClassVar = WORDPRESS
 
-    def creation_steps(self, edition: Edition) -> Sequence[Step]:
-        slugs = (f"draft-{edition.content_id}", edition.slug)
+    async def find(self, account: AccountClient, edition: Edition) -> RemoteArticle | None:
+        draft = draft_slug(edition)
+        query = {**_EDIT, "slug": f"{draft},{edition.slug}", "status": "any", "per_page": "20"}
+        answer = expect(await account.request("GET", _POSTS, query=query), errors=_ERRORS)
+        for post in _as_list(answer):
+            if post.get("slug") == draft or find_mark(self.text(post), edition.content_id):
+                return post
+        return None
 
-        async def look(work: StepInHand) -> EffectFound | EffectAbsent:
-            query = {**_EDIT, "slug": ",".join(slugs), "status": "any", "per_page": "20"}
-            answer = expect(await work.account.request("GET", f"{_API}/posts", query=query), errors=_ERRORS)
-            for post in _as_list(answer):
-                if post.get("slug") == slugs[0] or find_mark(_raw(post, "content"), edition.content_id):
-                    return EffectFound(_drafted(post))
-            return EffectAbsent()
+    async def create(self, account: AccountClient, edition: Edition, title: str) -> RemoteArticle:
+        draft = {
+            "title": _as_html(title),
+            "content": mark_comment(edition.content_id),
+            "slug": draft_slug(edition),
+            "status": "draft",
+        }
+        return _post(expect(await account.request("POST", _POSTS, query=_EDIT, json=draft), errors=_ERRORS))
 
-        async def send(work: StepInHand) -> Mapping[str, Any]:
-            found = await look(work)
-            if isinstance(found, EffectFound):
-                return found.remote
-            draft = {
-                "title": _as_html(work.prepared["title"]),
-                "content": mark_comment(edition.content_id),
-                "slug": slugs[0],
-                "status": "draft",
-            }
-            answer = await work.account.request("POST", f"{_API}/posts", query=_EDIT, json=draft)
-            return _drafted(_post(expect(answer, errors=_ERRORS)))
+    async def read(self, account: AccountClient, remote_id: str) -> RemoteArticle | None:
+        answer = await account.request("GET", f"{_POSTS}/{remote_id}", query=_EDIT)
+        return None if answer.status == _NOT_FOUND else _post(expect(answer, errors=_ERRORS))
 
-        return (Step("draft", send, look),)
-
-    def update_steps(self, edition: Edition, remote_state: RemoteState) -> Sequence[Step]:
+    def preparing_steps(self, edition: Edition) -> Sequence[Step]:
         async def terms(work: StepInHand) -> Mapping[str, Any]:
             return {
                 "categories": [
@@ -74,81 +71,50 @@ class WordPress:
                 "author": await _find_author(work.account, edition.author) if edition.author else None,
             }
 
-        async def picture(work: StepInHand) -> Mapping[str, Any]:
-            return {
-                "picture": await _upload_picture(work.account, edition.picture) if edition.picture else None
-            }
-
-        async def publish(work: StepInHand) -> Mapping[str, Any]:
-            now = await _read(work.account, remote_state)
-            mark = find_mark(_raw(now, "content"), edition.content_id)
-            if mark == edition.mark and now.get("status") == "publish":
-                return _published(now)
-            remote_state.check_unchanged(
-                seen=_seen(now),
-                mark=mark,
-                is_public=now.get("status") == "publish",
-                state=str(now.get("status")),
-            )
-            post: dict[str, Any] = {
-                "title": _as_html(edition.title),
-                "content": _content(edition),
-                "excerpt": _as_html(edition.excerpt),
-                "status": "publish",
-                "tags": work.remote["tags"],
-            }
-            if edition.slug != remote_state.slug:
-                post["slug"] = edition.slug
-            if work.remote["categories"]:
-                post["categories"] = work.remote["categories"]
-            if work.remote["author"]:
-                post["author"] = work.remote["author"]
-            if work.remote["picture"]:
-                post["featured_media"] = work.remote["picture"]
-            return _published(await _written(work.account, remote_state, post))
-
-        steps = [
+        return (
             Step("terms", terms, repeatable=True, unseen=True),
-            Step("publish", publish, repeatable=True),
-        ]
-        if edition.picture is None:
-            return [
-                Step("terms", terms, repeatable=True, unseen=True),
-                Step("picture", picture, repeatable=True, unseen=True),
-                steps[1],
-            ]
-        return [steps[0], Step("picture", picture, repeatable=True, unseen=True, seconds=25), steps[1]]
-
-    def withdrawal_steps(self, remote_state: RemoteState) -> Sequence[Step]:
-        async def withdraw(work: StepInHand) -> Mapping[str, Any]:
-            try:
-                now = await _read(work.account, remote_state)
-            except Refused as error:
-                if error.reason == "gone_elsewhere":
-                    return {}
-                raise
-            if now.get("status") == "publish":
-                await _written(work.account, remote_state, {"status": "draft"})
-            return {}
-
-        return (Step("withdraw", withdraw, repeatable=True),)
-
-
-async def _read(account: AccountClient, remote_state: RemoteState) -> dict[str, Any]:
-    answer = await account.request("GET", f"{_API}/posts/{remote_state.remote_id}", query=_EDIT)
-    if answer.status == _NOT_FOUND:
-        raise Refused(
-            "gone_elsewhere",
-            "the article was deleted at WordPress; to create it again: brandctl content publish ID TARGET --overwrite",
+            picture_step(edition, _upload_picture),
         )
-    return _post(expect(answer, errors=_ERRORS))
 
+    def fields(
+        self, edition: Edition, remote_state: RemoteState, remote: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        post: dict[str, Any] = {
+            "title": _as_html(edition.title),
+            "content": _content(edition),
+            "excerpt": _as_html(edition.excerpt),
+            "status": "publish",
+            "tags": remote["tags"],
+        }
+        if edition.slug != remote_state.slug:
+            post["slug"] = edition.slug
+        for field, found in (
+            ("categories", "categories"),
+            ("author", "author"),
+            ("featured_media", "picture"),
+        ):
+            if remote[found]:
+                post[field] = remote[found]
+        return post
 
-async def _written(
-    account: AccountClient, remote_state: RemoteState, post: Mapping[str, Any]
-) -> dict[str, Any]:
-    answer = await account.request("POST", f"{_API}/posts/{remote_state.remote_id}", query=_EDIT, json=post)
-    return _post(expect(answer, errors=_ERRORS))
+    async def write(
+        self, account: AccountClient, remote_id: str, now: RemoteArticle, fields: RemoteArticle
+    ) -> RemoteArticle:
+        path = f"{_POSTS}/{remote_id}"
+        answer = await account.request("POST", path, query=_EDIT, json=fields)
+        return _post(expect(answer, errors=_ERRORS))
+
+    def text(self, article: RemoteArticle) -> str:
+        return _raw(article, "content")
+
+    def seen(self, article: RemoteArticle) -> str:
+        return digest_of([_raw(article, name) for name in ("title", "content", "excerpt")])
+
+    def is_public(self, article: RemoteArticle) -> bool:
+        return article.get("status") == "publish"
+
+    def link(self, article: RemoteArticle) -> str:
+        return str(article["link"])
 
 
 async def _ensure_term(account: AccountClient, what: str, name: str) -> int:
@@ -207,20 +173,6 @@ def _content(edition: Edition) -> str:
 def _as_html(text: str) -> str:
     """Escapes text for titles and excerpts, which WordPress reads as HTML, with scripts from editors."""
     return escape(text, quote=False)
-
-
-def _drafted(post: Mapping[str, Any]) -> dict[str, Any]:
-    return {"id": str(post["id"]), "seen": _seen(post), "is_public": post.get("status") == "publish"}
-
-
-def _published(post: Mapping[str, Any]) -> dict[str, Any]:
-    if post.get("status") != "publish":
-        raise UnknownOutcome(f"WordPress has it as '{post.get('status')}' after it was published")
-    return {"url": str(post["link"]), "seen": _seen(post)}
-
-
-def _seen(post: Mapping[str, Any]) -> str:
-    return digest_of([_raw(post, name) for name in ("title", "content", "excerpt")])
 
 
 def _raw(post: Mapping[str, Any], name: str) -> str:

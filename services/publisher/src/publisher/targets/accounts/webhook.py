@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar, Final
 
 from chassis.links import public_link
+from integrations.sites.webhook import WEBHOOK
 from publisher.targets.edition import Edition
-from publisher.targets.target import RemoteState
+from publisher.targets.target import AccountTarget, RemoteState
 from receipts import Refused, Step, StepInHand
 from receipts.answers import expect
 
@@ -17,8 +18,8 @@ _TAKEN: Final = frozenset(range(200, 300))
 _GONE: Final = 410
 
 
-class Webhook:
-    kind: ClassVar = "webhook"
+class WebhookTarget(AccountTarget):
+    site: ClassVar = WEBHOOK
 
     def creation_steps(self, edition: Edition) -> Sequence[Step]:
         del edition
