@@ -14,7 +14,7 @@ from receipts import Receipts, serve_receipts
 from social import calendar, problem_codes
 from social.activity import activity_routes
 from social.post_metrics import post_metrics_routes
-from social.review import answer_refusals, review_routes
+from social.review import review_routes
 from social.sending import DuePosts, rule_routes
 from social.urls import FeedUrls
 
@@ -48,8 +48,6 @@ def create_api(
         activity_routes(database),
         post_metrics_routes(database),
     )
-    answer_refusals(app)
-    calendar.answer_refusals(app)
     if receipts is not None:
         serve_receipts(app, receipts)
     keep_audit_log(app, database)

@@ -165,9 +165,7 @@ def receipt_routes(receipts: Receipts) -> APIRouter:
         ] = None,
     ) -> ReceiptList:
         """Effects on outside servers, the newest first."""
-        brands = None if caller.brands is None else sorted(caller.brands)
-        if brand is not None:
-            brands = [brand] if caller.may_see(brand) else []
+        brands = caller.visible_brands(brand)
         async with database.connection() as connection:
             found = await store.page(
                 connection,

@@ -116,7 +116,6 @@ def http_api(
             UnknownBrandError: UNKNOWN_BRAND,
             ReusedKeyError: IDEMPOTENCY_KEY_USED,
             BrandErasingError: codes.BRAND_BEING_ERASED,
-            **review.REFUSALS,
             **workflows.REFUSALS,
         },
     )

@@ -7,6 +7,8 @@ from typing import Final
 from uuid import UUID
 
 from chassis import Connection
+from chassis.http.problem_codes import RefusalError
+from orchestrator import problem_codes as codes
 
 _COLUMNS: Final = "content_id, brand_slug, address, published_url, deleted_at, deleted_by, reason"
 
@@ -29,11 +31,11 @@ class DeletedArticle:
         return f"article {self.content_id} was deleted by {self.deleted_by} on {when}: {self.reason}"
 
 
-class DeletedArticleError(LookupError):
+class DeletedArticleError(RefusalError):
     """The article was deleted; the message says when and by which caller."""
 
     def __init__(self, article: DeletedArticle) -> None:
-        super().__init__(str(article))
+        super().__init__(codes.ARTICLE_DELETED, str(article))
 
 
 async def find_deleted(

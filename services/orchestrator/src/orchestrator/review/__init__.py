@@ -1,7 +1,7 @@
 """Review of articles: versions, drafts that wait, and decisions."""
 
 from orchestrator.review.agent import agent_of, waits_of
-from orchestrator.review.routes import LARGER_TEXTS, REFUSALS, review_routes
+from orchestrator.review.routes import LARGER_TEXTS, review_routes
 from orchestrator.review.scheduled_publications import ScheduledArticle
 from orchestrator.review.scheduled_publications import between as dated_between
 from orchestrator.review.scheduling import PublicationScheduler
@@ -10,7 +10,6 @@ from orchestrator.review.store import count_drafts
 
 __all__ = [
     "LARGER_TEXTS",
-    "REFUSALS",
     "PublicationScheduler",
     "ScheduledArticle",
     "StalledRewriteReaper",

@@ -1,63 +1,72 @@
 """Carries out decisions about drafts, each with its messages in one transaction.
 
-A repeated request changes nothing and gets the same answer.
+`review.machine` decides; here its effects become rows and messages. A repeated request changes nothing and gets the same answer.
 """
 
 import asyncio
 from collections.abc import Collection
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Final, assert_never
 from uuid import UUID
 
 import structlog
 
 from chassis.http.callers import Caller
-from envelope.brand.article import ArticleEdit
+from chassis.http.problem_codes import RefusalError
 from envelope.brand.payloads import ContentGenerate, ContentRefused
 from messaging import Database, Transaction
+from orchestrator import problem_codes as codes
 from orchestrator.article_workflow import (
-    Version,
     VersionText,
     find_free_address,
     find_version,
     insert_version,
-    measure_draft,
+    put_in_review,
     set_current_version,
 )
-from orchestrator.brands import MODEL, BrandRow, find_brand
-from orchestrator.cycles import BrandLimits, dispatch_waiting, load_keywords
+from orchestrator.brands import MODEL, find_brand
+from orchestrator.cycles import BrandLimits, dispatch_waiting
 from orchestrator.placements import withdraw
 from orchestrator.removal import DeletedArticleError, find_deleted
-from orchestrator.review import domain, scheduled_publications, store
-from orchestrator.review.domain import DraftDecisionKind, ReviewedDraft
-from orchestrator.review.publishing import fingerprint_of, publish, put_version_in_force
-from writing.body import cited_in, prose_of
+from orchestrator.review import scheduled_publications, store
+from orchestrator.review.domain import ReviewedDraft
+from orchestrator.review.editing import changed_text, is_same_text, with_measures
+from orchestrator.review.models import EditDraftBody
+from orchestrator.review.publishing import correlation_of, fingerprint_of, publish, put_version_in_force
+from review import machine
+from review.decisions import MAX_COMMENT, Decision, DecisionKind
+from review.items import Effect
+from review.machine import DecisionOutcome, DecisionRefusal, RefusalReason
 
 log = structlog.get_logger(__name__)
 
 REJECTED: Final = "rejected"
 """The reason in `content.refused`."""
+_REFUSALS: Final = {
+    RefusalReason.UNKNOWN_VERSION: codes.UNKNOWN_VERSION,
+    RefusalReason.DECIDED_OTHERWISE: codes.DECIDED_OTHERWISE,
+    RefusalReason.PAST_TIME: codes.PAST_TIME,
+}
 
 
-class UnknownDraftError(LookupError):
+class UnknownDraftError(RefusalError):
     """There is no such article that the caller may see."""
 
     def __init__(self, content_id: UUID) -> None:
-        super().__init__(f"there is no article {content_id}; GET /v1/drafts lists those that wait")
-
-
-class CannotRewriteError(ValueError):
-    """The brand's writer does not read comments; the message says what to do instead."""
-
-    def __init__(self) -> None:
         super().__init__(
-            "its brand's articles are digests: their paragraphs are the sources' own, and a comment would change none of"
-            " them; edit or reject the draft, or give the brand the writer 'model'"
+            codes.UNKNOWN_DRAFT, f"there is no article {content_id}; GET /v1/drafts lists those that wait"
         )
 
 
-class UnusableTextError(ValueError):
-    """The edited text is not valid; the message says what to change."""
+@dataclass(frozen=True, slots=True)
+class PreparedText:
+    """What takes too long for a transaction: a text with its fingerprint, to be published or stored."""
+
+    text: VersionText
+    fingerprint: frozenset[int]
+    moves: bool = False
+    """Whether an edit changed its address."""
 
 
 async def get_draft(database: Database, content_id: UUID, brands: Collection[str] | None) -> ReviewedDraft:
@@ -99,174 +108,212 @@ async def mark_reviewed(
         return draft
 
 
-async def approve(
-    database: Database,
-    content_id: UUID,
-    version: int,
-    caller: Caller,
-    limits: BrandLimits,
-    *,
-    despite_newer: bool,
+async def decide(
+    database: Database, content_id: UUID, decision: Decision, caller: Caller, limits: BrandLimits
 ) -> ReviewedDraft:
-    """Approves and publishes exactly this version, even if newer ones follow.
+    """Carries out any decision but an edit, and returns the draft after it.
 
     Raises:
-        UnknownDraftError, NoSuchVersionError, DraftDecidedError: see domain.py.
+        UnknownDraftError, DeletedArticleError: as for `get_draft`.
+        RefusalError: the state of the draft does not allow it, or its brand's writer reads no comments.
     """
     await get_draft(database, content_id, caller.brands)
-    async with database.connection() as connection:
-        chosen = await find_version(connection, content_id, version)
-    own = frozenset[int]() if chosen is None else await asyncio.to_thread(fingerprint_of, chosen.text)
+    prepared = None
+    if decision.kind is DecisionKind.APPROVE and decision.version is not None:
+        prepared = await prepare_version(database, content_id, decision.version)
     async with database.transaction() as tx:
         draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
-        if not domain.approve(draft, version, despite_newer=despite_newer):
-            return draft
-        assert chosen is not None
-        await put_version_in_force(tx, draft, chosen, own)
-        await _note(tx, limits, draft, DraftDecisionKind.APPROVED, version, comment="", by=caller.name)
-        return await log_and_reload(tx, draft)
-
-
-async def send_back(
-    database: Database, content_id: UUID, version: int, caller: Caller, limits: BrandLimits, *, comment: str
-) -> ReviewedDraft:
-    """Returns a draft to a model with the reviewer's comment.
-
-    Raises:
-        UnknownDraftError, NoSuchVersionError, DraftDecidedError: see domain.py.
-        CannotRewriteError: its brand's writer does not read comments.
-    """
-    await get_draft(database, content_id, caller.brands)
-    async with database.transaction() as tx:
-        draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
-        if not domain.send_back(draft, version, comment=comment, by=caller.name):
-            return draft
-        brand = await find_brand(tx.connection, draft.brand_slug)
-        if brand is None or brand.writer != MODEL:
-            raise CannotRewriteError
-        row = next(iter(await load_keywords(tx.connection, [], [content_id])), None)
-        await store.set_decision(tx.connection, content_id, DraftDecisionKind.RETURNED)
-        await _note(tx, limits, draft, DraftDecisionKind.RETURNED, version, comment=comment, by=caller.name)
-        tx.send(
-            ContentGenerate(
-                brand_slug=draft.brand_slug,
-                content_id=content_id,
-                research_id=draft.research_id,
-                keyword=draft.keyword,
-                revision=draft.newest + 1,
-                comment=comment,
-            ),
-            correlation_id=None if row is None else row.correlation_id,
-        )
-        return await log_and_reload(tx, draft)
-
-
-async def reject(
-    database: Database, content_id: UUID, version: int, caller: Caller, limits: BrandLimits, *, reason: str
-) -> ReviewedDraft:
-    """Rejects a draft and ends its keyword; of an approved article, drops the newer version.
-
-    Raises:
-        UnknownDraftError, NoSuchVersionError, DraftDecidedError: see domain.py.
-    """
-    await get_draft(database, content_id, caller.brands)
-    async with database.transaction() as tx:
-        draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
-        if not domain.reject(draft, version, reason=reason, by=caller.name):
-            return draft
-        await _note(tx, limits, draft, DraftDecisionKind.REJECTED, version, comment=reason, by=caller.name)
-        if draft.is_approved:
-            await store.offer(tx.connection, content_id, None)
-        else:
-            await store.set_decision(tx.connection, content_id, DraftDecisionKind.REJECTED)
-            row = next(iter(await load_keywords(tx.connection, [], [content_id])), None)
-            tx.send(
-                ContentRefused(
-                    brand_slug=draft.brand_slug,
-                    content_id=content_id,
-                    keyword=draft.keyword,
-                    reason=REJECTED,
-                    detail=f"{caller.name}: {reason}"[: domain.MAX_COMMENT],
-                ),
-                correlation_id=None if row is None else row.correlation_id,
-            )
-        return await log_and_reload(tx, draft)
-
-
-async def take_down(
-    database: Database, content_id: UUID, caller: Caller, limits: BrandLimits, *, reason: str
-) -> ReviewedDraft:
-    """Takes an article's page down; an approval brings it back.
-
-    Raises:
-        UnknownDraftError, DraftDecidedError: see domain.py.
-    """
-    await get_draft(database, content_id, caller.brands)
-    async with database.transaction() as tx:
-        draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
-        if not domain.take_down(draft):
-            return draft
-        await store.set_taken_down(
-            tx.connection, content_id, f"its page was taken down by {caller.name}: {reason}"
-        )
-        await _note(
-            tx, limits, draft, DraftDecisionKind.TAKEN_DOWN, draft.stands, comment=reason, by=caller.name
-        )
-        await publish(tx, draft)
-        await withdraw(tx, content_id)
-        return await log_and_reload(tx, draft)
+        return await _decide_locked(tx, draft, decision, limits, prepared)
 
 
 async def edit(
-    database: Database,
-    content_id: UUID,
-    version: int,
-    caller: Caller,
-    limits: BrandLimits,
-    change: ArticleEdit,
-    *,
-    why: str = "",
+    database: Database, content_id: UUID, caller: Caller, limits: BrandLimits, change: EditDraftBody
 ) -> ReviewedDraft:
     """Stores an edit as the next version. It is in force at once for a waiting draft, and after approval for an approved article.
 
     Quality is measured again and shown; it does not prevent an approval.
 
     Raises:
-        UnknownDraftError, NoSuchVersionError, DraftDecidedError: see domain.py.
-        UnusableTextError: it cites an unknown source, or its address is or was another page's.
+        UnknownDraftError, DeletedArticleError: as for `get_draft`.
+        RefusalError: the state of the draft does not allow it, or it cites an unknown source, or its address is or was another
+            page's.
     """
-    draft = await get_draft(database, content_id, caller.brands)
+    draft, version = await get_draft(database, content_id, caller.brands), change.version
     async with database.connection() as connection:
         based_on = await find_version(connection, content_id, version)
         brand = await find_brand(connection, draft.brand_slug)
-    if based_on is None or brand is None:
-        domain.edit(draft, version)
+    if brand is None:
         raise UnknownDraftError(content_id)
-    text = _changed(based_on.text, change)
-    if _said(text) == _said(based_on.text):
-        domain.edit(draft, version)
-        return draft
-    text = await _judged(database, brand, draft, text)
-    own = await asyncio.to_thread(fingerprint_of, text)
+    prepared = None
+    decision = Decision(DecisionKind.EDIT, caller.name, version, change.comment)
+    if based_on is not None:
+        text = changed_text(based_on.text, change)
+        if is_same_text(text, based_on.text):
+            decision = replace(decision, stored_as=version)
+        else:
+            text = await with_measures(database, brand, draft, text)
+            fingerprint = await asyncio.to_thread(fingerprint_of, text)
+            prepared = PreparedText(text, fingerprint, moves=text.slug != based_on.text.slug)
     async with database.transaction() as tx:
         draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
-        following = await find_version(tx.connection, content_id, version + 1)
-        if following and draft.newest == following.version and _is_same(following, text, caller.name):
-            return draft
-        domain.edit(draft, version)
-        if draft.is_approved and text.slug != based_on.text.slug:
-            await _demand_free(tx, draft, text.slug)
-        number = await insert_version(
-            tx.connection, content_id, text, made_by=caller.name, why=why or "edited"
+        if prepared is not None:
+            following = await find_version(tx.connection, content_id, version + 1)
+            is_own = following is not None and following.made_by == caller.name
+            if following and is_own and is_same_text(following.text, prepared.text):
+                decision = replace(decision, stored_as=following.version)
+        return await _decide_locked(tx, draft, decision, limits, prepared)
+
+
+async def prepare_version(database: Database, content_id: UUID, version: int) -> PreparedText | None:
+    async with database.connection() as connection:
+        chosen = await find_version(connection, content_id, version)
+    if chosen is None:
+        return None
+    return PreparedText(chosen.text, await asyncio.to_thread(fingerprint_of, chosen.text))
+
+
+async def _decide_locked(
+    tx: Transaction,
+    draft: ReviewedDraft,
+    decision: Decision,
+    limits: BrandLimits,
+    prepared: PreparedText | None,
+) -> ReviewedDraft:
+    outcome = await outcome_of(tx, draft, decision)
+    if not outcome.effects:
+        return draft
+    await carry_out(tx, draft, decision, outcome, prepared)
+    if decision.kind is not DecisionKind.UNSCHEDULE:
+        await note_review_and_dispatch(tx, limits, draft)
+    return await _reload(tx, draft)
+
+
+async def outcome_of(tx: Transaction, draft: ReviewedDraft, decision: Decision) -> DecisionOutcome:
+    """What the decision changes about a locked draft; raises RefusalError if its state does not allow it."""
+    outcome = machine.decide(draft.item, decision, await _now(tx))
+    if isinstance(outcome, DecisionRefusal):
+        raise RefusalError(_REFUSALS[outcome.reason], outcome.detail)
+    return outcome
+
+
+async def carry_out(
+    tx: Transaction,
+    draft: ReviewedDraft,
+    decision: Decision,
+    outcome: DecisionOutcome,
+    prepared: PreparedText | None = None,
+) -> None:
+    """Stores a decision about a locked draft, and what follows from it.
+
+    Raises:
+        RefusalError: its brand's writer reads no comments, or the address of an edit is or was another page's.
+    """
+    record = outcome.record
+    # Scheduled publications have rows of their own, which say this.
+    if record is not None and record.decision not in {DecisionKind.SCHEDULE, DecisionKind.UNSCHEDULE}:
+        await store.note_decision(tx.connection, draft.content_id, record)
+    for effect in outcome.effects:
+        await _apply(effect, tx, draft, decision, outcome, prepared)
+    after = outcome.item
+    log.info(
+        "draft_decided",
+        content_id=str(draft.content_id),
+        brand=draft.brand_slug,
+        before=draft.state.value,
+        after=after.state,
+    )
+
+
+async def _apply(  # noqa: C901  (a table of effects)
+    effect: Effect,
+    tx: Transaction,
+    draft: ReviewedDraft,
+    decision: Decision,
+    outcome: DecisionOutcome,
+    prepared: PreparedText | None,
+) -> None:
+    connection, content_id, after = tx.connection, draft.content_id, outcome.item
+    match effect:
+        case Effect.PUBLISH:
+            assert prepared is not None
+            assert outcome.record is not None
+            await put_version_in_force(tx, draft, outcome.record.version, prepared.text, prepared.fingerprint)
+        case Effect.SCHEDULE:
+            assert after.scheduled is not None
+            await scheduled_publications.schedule(connection, content_id, after.scheduled)
+        case Effect.KEEP_SCHEDULE | Effect.CALL_OFF_SCHEDULE | Effect.OVERTAKE_SCHEDULE:
+            await scheduled_publications.end(connection, content_id, effect.value, by=decision.by)
+        case Effect.STORE_VERSION:
+            assert prepared is not None
+            await _store_edit(tx, draft, decision, prepared)
+        case Effect.OFFER:
+            await store.offer(connection, content_id, after.offered)
+        case Effect.REQUEST_REWRITE:
+            await _request_rewrite(tx, draft, decision.comment)
+        case Effect.STOP_REWRITE:
+            await store.set_decision(connection, content_id, None)
+        case Effect.RESUME:
+            reasons = [decision.comment, *(each for each in draft.held_for if each != decision.comment)]
+            await put_in_review(connection, content_id, reasons)
+        case Effect.CLOSE:
+            await store.set_decision(connection, content_id, REJECTED)
+            await refuse_keyword(tx, draft, f"{decision.by}: {decision.comment}")
+        case Effect.TAKE_DOWN:
+            why = f"its page was taken down by {decision.by}: {decision.comment}"
+            await store.set_taken_down(connection, content_id, why)
+            await publish(tx, draft)
+            await withdraw(tx, content_id)
+        case Effect.SEND_AGAIN:
+            raise AssertionError("an article is not sent")
+        case _:
+            assert_never(effect)
+
+
+async def _request_rewrite(tx: Transaction, draft: ReviewedDraft, comment: str) -> None:
+    brand = await find_brand(tx.connection, draft.brand_slug)
+    if brand is None or brand.writer != MODEL:
+        raise RefusalError(
+            codes.CANNOT_REWRITE,
+            "its brand's articles are digests: their paragraphs are the sources' own, and a comment would change none of"
+            " them; edit or reject the draft, or give the brand the writer 'model'",
         )
-        if draft.is_approved:
-            await store.offer(tx.connection, content_id, number)
-        else:
-            # Until it is approved, it keeps no other article from having its address.
-            waiting = text.model_copy(update={"slug": f"{text.slug}-{content_id}"})
-            await set_current_version(tx.connection, content_id, number, waiting, own)
-        await _note(tx, limits, draft, DraftDecisionKind.EDITED, number, comment=why, by=caller.name)
-        return await log_and_reload(tx, draft)
+    await store.set_decision(tx.connection, draft.content_id, "returned")
+    rewrite = ContentGenerate(
+        brand_slug=draft.brand_slug,
+        content_id=draft.content_id,
+        research_id=draft.research_id,
+        keyword=draft.keyword,
+        revision=draft.version + 1,
+        comment=comment,
+    )
+    tx.send(rewrite, correlation_id=await correlation_of(tx, draft))
+
+
+async def refuse_keyword(tx: Transaction, draft: ReviewedDraft, why: str) -> None:
+    """Sends the event that ends the keyword of a waiting article."""
+    refused = ContentRefused(
+        brand_slug=draft.brand_slug,
+        content_id=draft.content_id,
+        keyword=draft.keyword,
+        reason=REJECTED,
+        detail=why[:MAX_COMMENT],
+    )
+    tx.send(refused, correlation_id=await correlation_of(tx, draft))
+
+
+async def _store_edit(
+    tx: Transaction, draft: ReviewedDraft, decision: Decision, prepared: PreparedText
+) -> None:
+    text, content_id = prepared.text, draft.content_id
+    if draft.is_approved and prepared.moves:
+        await _demand_free(tx, draft, text.slug)
+    number = await insert_version(
+        tx.connection, content_id, text, made_by=decision.by, why=decision.comment or "edited"
+    )
+    if not draft.is_approved:
+        # Until it is approved, it keeps no other article from having its address.
+        waiting = text.model_copy(update={"slug": f"{text.slug}-{content_id}"})
+        await set_current_version(tx.connection, content_id, number, waiting, prepared.fingerprint)
 
 
 def seen(draft: ReviewedDraft | None, content_id: UUID, brands: Collection[str] | None) -> ReviewedDraft:
@@ -280,87 +327,26 @@ def seen(draft: ReviewedDraft | None, content_id: UUID, brands: Collection[str] 
     return draft
 
 
-async def _note(
-    tx: Transaction,
-    limits: BrandLimits,
-    draft: ReviewedDraft,
-    kind: DraftDecisionKind,
-    version: int,
-    *,
-    comment: str,
-    by: str,
-) -> None:
-    """Stores a decision, which also counts as a review. Cancels a scheduled publication, except for an edit."""
-    await store.note_decision(tx.connection, draft, kind, version, comment=comment, by=by)
-    if kind is not DraftDecisionKind.EDITED:
-        await scheduled_publications.end(tx.connection, draft.content_id, "overtaken", by=by)
-    await note_review_and_dispatch(tx, limits, draft)
+async def _reload(tx: Transaction, draft: ReviewedDraft) -> ReviewedDraft:
+    after = await store.find_draft(tx.connection, draft.content_id)
+    assert after is not None
+    return after
 
 
 async def note_review_and_dispatch(tx: Transaction, limits: BrandLimits, draft: ReviewedDraft) -> None:
     """Marks the draft as reviewed, and dispatches keywords that its brand now has capacity for. The brand's lock must be held."""
     await store.mark_reviewed(tx.connection, draft.content_id)
+    await dispatch_waiting(tx, [draft.brand_slug], limits, now=await _now(tx))
+
+
+async def _now(tx: Transaction) -> datetime:
     now: datetime = await tx.connection.fetchval("select clock_timestamp()")
-    await dispatch_waiting(tx, [draft.brand_slug], limits, now=now)
-
-
-async def log_and_reload(tx: Transaction, before: ReviewedDraft) -> ReviewedDraft:
-    """Logs a decision; returns the article after it."""
-    after = await store.find_draft(tx.connection, before.content_id)
-    assert after is not None
-    log.info(
-        "draft_decided",
-        content_id=str(after.content_id),
-        brand=after.brand_slug,
-        before=before.state.value,
-        after=after.state.value,
-    )
-    return after
+    return now
 
 
 async def _demand_free(tx: Transaction, draft: ReviewedDraft, wanted: str) -> None:
     if await find_free_address(tx.connection, draft.brand_slug, draft.content_id, wanted) != wanted:
-        raise UnusableTextError(
-            f"slug: '{wanted}' is the address of another article, or was once and leads there; choose another"
+        raise RefusalError(
+            codes.UNUSABLE_TEXT,
+            f"slug: '{wanted}' is the address of another article, or was once and leads there; choose another",
         )
-
-
-def _changed(text: VersionText, change: ArticleEdit) -> VersionText:
-    body = text.body_markdown if change.body_markdown is None else change.body_markdown.rstrip() + "\n"
-    if body.rstrip() == text.body_markdown.rstrip():
-        body = text.body_markdown
-    edited = {
-        **change.changes(),
-        "body_markdown": body,
-        "word_count": text.word_count if body == text.body_markdown else len(prose_of(body).split()),
-        "label": domain.edited_by_a_person(text.label),
-    }
-    if unknown := set(cited_in(body)) - {source["n"] for source in text.sources}:
-        numbers = ", ".join(f"[{n}]" for n in sorted(unknown))
-        raise UnusableTextError(
-            f"body_markdown: cites {numbers}, which is no source of the article; its sources are "
-            f"{', '.join(str(source['n']) for source in text.sources) or 'none'}"
-        )
-    return text.model_copy(update=edited)
-
-
-async def _judged(
-    database: Database, brand: BrandRow, draft: ReviewedDraft, text: VersionText
-) -> VersionText:
-    measures = await measure_draft(
-        database,
-        brand,
-        content_id=draft.content_id,
-        keyword=draft.keyword,
-        article=text.article(),
-        before=text.measures,
-    )
-    return text.model_copy(update={"measures": measures})
-
-
-def _said(text: VersionText) -> dict[str, object]:
-    return {name: getattr(text, name) for name in ArticleEdit.model_fields}
-
-
-def _is_same(following: Version, text: VersionText, by: str) -> bool:
-    return following.made_by == by and _said(following.text) == _said(text)

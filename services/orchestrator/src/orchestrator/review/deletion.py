@@ -10,14 +10,16 @@ import structlog
 
 from chassis import Connection
 from chassis.http.callers import Caller
-from envelope.brand.payloads import ContentDelete, ContentRefused
+from envelope.brand.payloads import ContentDelete
 from messaging import Database
-from orchestrator.cycles import BrandLimits, load_keywords
+from orchestrator.cycles import BrandLimits
 from orchestrator.placements import withdraw
 from orchestrator.removal import DeletedArticle, find_deleted, insert_deleted
 from orchestrator.review import store
-from orchestrator.review.deciding import REJECTED, UnknownDraftError, note_review_and_dispatch
-from orchestrator.review.domain import MAX_COMMENT, DraftState, ReviewedDraft
+from orchestrator.review.deciding import UnknownDraftError, note_review_and_dispatch, refuse_keyword
+from orchestrator.review.domain import ReviewedDraft
+from orchestrator.review.publishing import correlation_of
+from review.rules import DraftState
 
 log = structlog.get_logger(__name__)
 
@@ -39,8 +41,7 @@ async def delete(
             return gone
         if not caller.may_see(draft.brand_slug):
             raise UnknownDraftError(content_id)
-        row = next(iter(await load_keywords(tx.connection, [], [content_id])), None)
-        correlation_id = None if row is None else row.correlation_id
+        correlation_id = await correlation_of(tx, draft)
         gone = await insert_deleted(
             tx.connection,
             content_id,
@@ -52,26 +53,15 @@ async def delete(
         )
         # While it is known where it is.
         await withdraw(tx, content_id, deleting=True)
-        await _forget(tx.connection, draft)
         if not draft.is_approved and draft.state not in {DraftState.REJECTED, DraftState.TAKEN_DOWN}:
-            tx.send(_refusal(draft, caller, reason), correlation_id=correlation_id)
+            await refuse_keyword(tx, draft, f"{caller.name} deleted it: {reason}")
+        await _forget(tx.connection, draft)
         tx.send(
             ContentDelete(brand_slug=draft.brand_slug, content_id=content_id), correlation_id=correlation_id
         )
         await note_review_and_dispatch(tx, limits, draft)
     log.info("article_deleted", content_id=str(content_id), brand=gone.brand_slug, by=caller.name)
     return gone
-
-
-def _refusal(draft: ReviewedDraft, caller: Caller, reason: str) -> ContentRefused:
-    """The event that ends the keyword of a waiting article."""
-    return ContentRefused(
-        brand_slug=draft.brand_slug,
-        content_id=draft.content_id,
-        keyword=draft.keyword,
-        reason=REJECTED,
-        detail=f"{caller.name} deleted it: {reason}"[:MAX_COMMENT],
-    )
 
 
 async def _forget(connection: Connection, draft: ReviewedDraft) -> None:
@@ -87,7 +77,7 @@ async def _forget(connection: Connection, draft: ReviewedDraft) -> None:
     )
     # Its versions, decisions and links go with it.
     await connection.execute("delete from content where content_id = $1", content_id)
-    await _forget_writing(connection, content_id, revisions=range(2, draft.newest + 2))
+    await _forget_writing(connection, content_id, revisions=range(2, draft.version + 2))
 
 
 async def _forget_writing(connection: Connection, content_id: UUID, revisions: Sequence[int]) -> None:

@@ -11,13 +11,9 @@ from envelope.brand.article import ArticleEdit, ArticleText
 from envelope.brand.texts import not_blank, prose
 from orchestrator.article_workflow import MeasureView, SourceView, Version
 from orchestrator.requests import RequestBody
-from orchestrator.review.domain import (
-    MAX_COMMENT,
-    DraftDecisionKind,
-    DraftState,
-    LatestDraftDecision,
-    ReviewedDraft,
-)
+from orchestrator.review.domain import DraftDecisionKind
+from review.decisions import MAX_COMMENT
+from review.rules import DraftState
 
 VersionNumber = Annotated[int, Field(ge=1, le=2**31 - 1, examples=[1])]
 Comment = Annotated[str, Field(max_length=MAX_COMMENT), AfterValidator(prose)]
@@ -149,16 +145,6 @@ class DraftDecisionView(View):
     by: str
     at: datetime
 
-    @classmethod
-    def of(cls, decided: LatestDraftDecision) -> Self:
-        return cls(
-            decision=decided.kind,
-            version=decided.version,
-            comment=decided.comment,
-            by=decided.by,
-            at=decided.at,
-        )
-
 
 class ScheduledPublicationView(View):
     version: int
@@ -192,31 +178,6 @@ class DraftView(View):
     """The scheduled publication; it may not be of the newest version."""
     decision: DraftDecisionView | None
     """The latest decision other than an edit."""
-
-    @classmethod
-    def of(cls, draft: ReviewedDraft) -> Self:
-        return cls(
-            content_id=draft.content_id,
-            brand_slug=draft.brand_slug,
-            keyword=draft.keyword,
-            title=draft.title,
-            word_count=draft.word_count,
-            state=draft.state,
-            version=draft.newest,
-            stands=draft.stands,
-            made_by=draft.newest_by,
-            held_for=draft.held_for,
-            since=draft.since,
-            published_url=draft.published_url,
-            scheduled=None
-            if draft.appointment is None
-            else ScheduledPublicationView(
-                version=draft.appointment.version,
-                publish_at=draft.appointment.publish_at,
-                by=draft.appointment.made_by,
-            ),
-            decision=None if draft.last is None else DraftDecisionView.of(draft.last),
-        )
 
 
 class DraftList(View):

@@ -4,7 +4,6 @@ from chassis.observing.traces import TraceHeaders
 from envelope.brand.payloads import ContentGenerated, ContentPublish
 from messaging import Transaction
 from orchestrator.article_workflow import (
-    Version,
     VersionText,
     find_free_address,
     find_version,
@@ -21,20 +20,19 @@ from writing.quality import fingerprint
 
 
 async def put_version_in_force(
-    tx: Transaction, draft: ReviewedDraft, chosen: Version, own: frozenset[int]
+    tx: Transaction, draft: ReviewedDraft, version: int, text: VersionText, own: frozenset[int]
 ) -> None:
     """Puts a version of a locked article in force, and publishes it; `own` is its fingerprint."""
-    address = await _settled(tx, draft, chosen.text.slug)
-    label = domain.seen_by_a_person(chosen.text.label)
-    approved = chosen.text.model_copy(update={"slug": address, "label": label})
-    await set_current_version(tx.connection, draft.content_id, chosen.version, approved, own)
+    address = await _settled(tx, draft, text.slug)
+    approved = text.model_copy(update={"slug": address, "label": domain.seen_by_a_person(text.label)})
+    await set_current_version(tx.connection, draft.content_id, version, approved, own)
     await store.set_approved(tx.connection, draft.content_id)
-    await _send_on_its_way(tx, draft, chosen.word_count)
+    await _send_on_its_way(tx, draft, text.word_count)
 
 
 async def publish(tx: Transaction, draft: ReviewedDraft) -> None:
     """Asks the publisher to update the page to the article's state at that time; further targets follow."""
-    row = next(iter(await load_keywords(tx.connection, [], [draft.content_id])), None)
+    row = await _keyword_of(tx, draft)
     brand = await find_brand(tx.connection, draft.brand_slug)
     assert brand is not None
     home = brand.target if row is None else row.facts.target
@@ -44,6 +42,16 @@ async def publish(tx: Transaction, draft: ReviewedDraft) -> None:
         correlation_id=None if row is None else row.correlation_id,
         trace=_trace_of(tx, row),
     )
+
+
+async def correlation_of(tx: Transaction, draft: ReviewedDraft) -> str | None:
+    """The correlation of the article's keyword."""
+    row = await _keyword_of(tx, draft)
+    return None if row is None else row.correlation_id
+
+
+async def _keyword_of(tx: Transaction, draft: ReviewedDraft) -> KeywordRow | None:
+    return next(iter(await load_keywords(tx.connection, [], [draft.content_id])), None)
 
 
 def _trace_of(tx: Transaction, row: KeywordRow | None) -> TraceHeaders | None:
@@ -58,7 +66,7 @@ def fingerprint_of(text: VersionText) -> frozenset[int]:
 
 async def _send_on_its_way(tx: Transaction, draft: ReviewedDraft, word_count: int) -> None:
     """Sends the article's event to the router; or a command to the publisher, if the keyword is past writing or unknown."""
-    row = next(iter(await load_keywords(tx.connection, [], [draft.content_id])), None)
+    row = await _keyword_of(tx, draft)
     if row is not None and not row.facts.generated and not draft.is_approved:
         generated = ContentGenerated(
             brand_slug=draft.brand_slug,

@@ -1,22 +1,21 @@
 """HTTP routes of drafts: lists and decisions."""
 
+from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Query
 
 from chassis.http.api import UNKNOWN, MayAdminister, MayRead, MayReview, add_routes, refusal, router
-from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
+from chassis.http.callers import Caller
+from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit, page_of
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
-from orchestrator import problem_codes as codes
 from orchestrator.brands import Slug, UnknownBrandError, find_brand, seen_slug
 from orchestrator.cycles import BrandLimits
-from orchestrator.removal import DeletedArticleError
-from orchestrator.review import deciding, deletion, scheduling, store
-from orchestrator.review.deciding import CannotRewriteError, UnknownDraftError, UnusableTextError
-from orchestrator.review.domain import DraftDecidedError, DraftState, NoSuchVersionError
+from orchestrator.review import deciding, deletion, store
+from orchestrator.review.domain import ReviewedDraft
 from orchestrator.review.models import (
     ApproveDraftBody,
     DecisionList,
@@ -31,31 +30,33 @@ from orchestrator.review.models import (
     ReviewMarkView,
     TakeDownBody,
 )
-from orchestrator.review.scheduling import PastTimeError
 from orchestrator.review.version_routes import version_routes
+from review.decisions import Decision, DecisionKind
+from review.rules import DraftState
 
 MAX_DECISIONS: Final = 100
 LARGER_TEXTS: Final = {"/v1/drafts/{content_id}/edit": 1_500_000}
 """100,000 characters, each written as two JSON escapes, come to 1.2 MB."""
-GONE: Final = refusal(HTTPStatus.GONE, "It was deleted; `detail` says when and by whom.")
-OVERTAKEN: Final = refusal(HTTPStatus.CONFLICT, "The draft has changed since you read it; `detail` says how.")
-REFUSALS: Final = {
-    UnknownDraftError: codes.UNKNOWN_DRAFT,
-    DeletedArticleError: codes.ARTICLE_DELETED,
-    NoSuchVersionError: codes.UNKNOWN_VERSION,
-    DraftDecidedError: codes.DECIDED_OTHERWISE,
-    CannotRewriteError: codes.CANNOT_REWRITE,
-    UnusableTextError: codes.UNUSABLE_TEXT,
-    PastTimeError: codes.PAST_TIME,
+_FOUND: Final = {
+    **UNKNOWN,
+    **refusal(HTTPStatus.GONE, "It was deleted; `detail` says when and by whom."),
 }
-"""Codes of errors about drafts."""
-DECIDED: Final = {**UNKNOWN, **GONE, **OVERTAKEN}
+_DECIDED: Final = {
+    **_FOUND,
+    **refusal(HTTPStatus.CONFLICT, "The draft has changed since you read it; `detail` says how."),
+}
+
+After = Annotated[UUID | None, Query(description="`next` of the page before.")]
 
 
 def review_routes(database: Database, limits: BrandLimits) -> APIRouter:
     routes = APIRouter()
     add_routes(routes, version_routes(database), _looking(database, limits), _deciding(database, limits))
     return routes
+
+
+def _page(found: Sequence[ReviewedDraft], limit: int) -> DraftList:
+    return DraftList.from_row(page_of(found, limit, lambda draft: draft.content_id))
 
 
 def _looking(database: Database, limits: BrandLimits) -> APIRouter:
@@ -68,26 +69,22 @@ def _looking(database: Database, limits: BrandLimits) -> APIRouter:
         state: Annotated[
             DraftState | None, Query(description="Left out: all about which something is open.")
         ] = None,
-        after: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
+        after: After = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> DraftList:
         """Drafts that wait, are being rewritten or offer a correction; oldest first."""
-        brands = None if caller.brands is None else sorted(caller.brands)
-        if brand is not None:
-            brands = [brand] if caller.may_see(brand) else []
+        brands = caller.visible_brands(brand)
         async with database.connection() as connection:
             found = await store.drafts(connection, brands=brands, state=state, after=after, limit=limit + 1)
-        return DraftList(
-            items=tuple(map(DraftView.of, found[:limit])),
-            next=found[limit - 1].content_id if len(found) > limit else None,
-        )
+        return _page(found, limit)
 
-    @routes.get("/brands/{slug}/content", summary="List a brand's articles", responses=UNKNOWN)
+    @routes.get(
+        "/brands/{slug}/content",
+        summary="List a brand's articles",
+        responses=UNKNOWN,
+    )
     async def list_brand_articles(
-        caller: MayRead,
-        slug: Slug,
-        after: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
-        limit: PageLimit = DEFAULT_PAGE,
+        caller: MayRead, slug: Slug, after: After = None, limit: PageLimit = DEFAULT_PAGE
     ) -> DraftList:
         """All articles of a brand in any state, oldest first."""
         checked = seen_slug(slug, caller)
@@ -95,25 +92,30 @@ def _looking(database: Database, limits: BrandLimits) -> APIRouter:
             if await find_brand(connection, checked) is None:
                 raise UnknownBrandError(slug)
             found = await store.articles(connection, checked, after=after, limit=limit + 1)
-        return DraftList(
-            items=tuple(map(DraftView.of, found[:limit])),
-            next=found[limit - 1].content_id if len(found) > limit else None,
-        )
+        return _page(found, limit)
 
-    @routes.get("/drafts/{content_id}", summary="Read a draft", responses={**UNKNOWN, **GONE})
+    @routes.get("/drafts/{content_id}", summary="Read a draft", responses=_FOUND)
     async def get_draft(caller: MayRead, content_id: UUID) -> DraftView:
         """One article under review, or one that never waited."""
-        return DraftView.of(await deciding.get_draft(database, content_id, caller.brands))
+        return DraftView.from_row(await deciding.get_draft(database, content_id, caller.brands))
 
-    @routes.get("/drafts/{content_id}/decisions", summary="Who decided what", responses={**UNKNOWN, **GONE})
+    @routes.get(
+        "/drafts/{content_id}/decisions",
+        summary="Who decided what",
+        responses=_FOUND,
+    )
     async def list_draft_decisions(caller: MayRead, content_id: UUID) -> DecisionList:
         """The latest hundred decisions, edits included."""
         await deciding.get_draft(database, content_id, caller.brands)
         async with database.connection() as connection:
             found = await store.decisions_of(connection, content_id, MAX_DECISIONS)
-        return DecisionList(items=tuple(map(DraftDecisionView.of, found)))
+        return DecisionList(items=tuple(map(DraftDecisionView.from_row, found)))
 
-    @routes.post("/brands/{slug}/looked", summary="Say that a person has looked", responses=UNKNOWN)
+    @routes.post(
+        "/brands/{slug}/looked",
+        summary="Say that a person has looked",
+        responses=UNKNOWN,
+    )
     async def mark_brand_reviewed(caller: MayReview, slug: Slug) -> ReviewMarkView:
         """Marks all waiting drafts as reviewed without a decision, so that the brand begins more."""
         checked = seen_slug(slug, caller)
@@ -128,60 +130,42 @@ def _looking(database: Database, limits: BrandLimits) -> APIRouter:
 def _deciding(database: Database, limits: BrandLimits) -> APIRouter:
     routes = router("/drafts/{content_id}", tags=["drafts"])
 
-    @routes.post("/approve", summary="Approve a version", responses=DECIDED)
+    async def decided(caller: Caller, content_id: UUID, kind: DecisionKind, **more: Any) -> DraftView:
+        decision = Decision(kind, caller.name, **more)
+        return DraftView.from_row(await deciding.decide(database, content_id, decision, caller, limits))
+
+    @routes.post("/approve", summary="Approve a version", responses=_DECIDED)
     async def approve_draft(caller: MayReview, content_id: UUID, request: ApproveDraftBody) -> DraftView:
         """Publishes exactly this version, now or at the given time. A repeated request changes nothing."""
-        if request.publish_at is not None:
-            draft = await scheduling.schedule(
-                database,
-                content_id,
-                request.version,
-                caller,
-                limits,
-                publish_at=request.publish_at,
-                despite_newer=request.despite_newer,
-            )
-            return DraftView.of(draft)
-        return DraftView.of(
-            await deciding.approve(
-                database, content_id, request.version, caller, limits, despite_newer=request.despite_newer
-            )
-        )
+        kind = DecisionKind.APPROVE if request.publish_at is None else DecisionKind.SCHEDULE
+        return await decided(caller, content_id, kind, **request.model_dump())
 
-    @routes.post("/looked", summary="Say that a person has reviewed a draft", responses={**UNKNOWN, **GONE})
+    @routes.post("/looked", summary="Say that a person has reviewed a draft", responses=_FOUND)
     async def mark_reviewed(caller: MayReview, content_id: UUID) -> DraftView:
         """Marks this draft as reviewed without a decision, so that another one may be written."""
-        return DraftView.of(await deciding.mark_reviewed(database, content_id, caller, limits))
+        return DraftView.from_row(await deciding.mark_reviewed(database, content_id, caller, limits))
 
-    @routes.post("/unschedule", summary="Call off a publication at a time", responses=DECIDED)
+    @routes.post("/unschedule", summary="Call off a publication at a time", responses=_DECIDED)
     async def unschedule_draft(caller: MayReview, content_id: UUID) -> DraftView:
         """Cancels the scheduled publication; the draft waits for a person again."""
-        return DraftView.of(await scheduling.unschedule(database, content_id, caller))
+        return await decided(caller, content_id, DecisionKind.UNSCHEDULE)
 
-    @routes.post("/reject", summary="Reject a draft", responses=DECIDED)
+    @routes.post("/reject", summary="Reject a draft", responses=_DECIDED)
     async def reject_draft(caller: MayReview, content_id: UUID, request: RejectDraftBody) -> DraftView:
         """Rejects the draft and ends its keyword for good; of an approved article, drops the correction."""
-        return DraftView.of(
-            await deciding.reject(
-                database, content_id, request.version, caller, limits, reason=request.reason
-            )
+        return await decided(
+            caller, content_id, DecisionKind.REJECT, version=request.version, comment=request.reason
         )
 
-    @routes.post("/return", summary="Send a draft back", responses=DECIDED)
+    @routes.post("/return", summary="Send a draft back", responses=_DECIDED)
     async def return_draft(caller: MayReview, content_id: UUID, request: ReturnDraftBody) -> DraftView:
         """Returns the draft to a model with the comment. A digest cannot be returned: edit or reject it."""
-        return DraftView.of(
-            await deciding.send_back(
-                database, content_id, request.version, caller, limits, comment=request.comment
-            )
-        )
+        return await decided(caller, content_id, DecisionKind.RETURN, **request.model_dump())
 
-    @routes.post("/take-down", summary="Take a page down", responses=DECIDED)
+    @routes.post("/take-down", summary="Take a page down", responses=_DECIDED)
     async def take_down_article(caller: MayReview, content_id: UUID, request: TakeDownBody) -> DraftView:
         """Takes the page down: it answers 410 and leaves lists, feeds and site maps. An approval brings it back."""
-        return DraftView.of(
-            await deciding.take_down(database, content_id, caller, limits, reason=request.reason)
-        )
+        return await decided(caller, content_id, DecisionKind.TAKE_DOWN, comment=request.reason)
 
     @routes.post("/delete", summary="Delete an article", responses=UNKNOWN)
     async def delete_article(
@@ -192,13 +176,9 @@ def _deciding(database: Database, limits: BrandLimits) -> APIRouter:
             await deletion.delete(database, content_id, caller, limits, reason=request.reason)
         )
 
-    @routes.post("/edit", summary="Edit an article", responses=DECIDED)
+    @routes.post("/edit", summary="Edit an article", responses=_DECIDED)
     async def edit_draft(caller: MayReview, content_id: UUID, request: EditDraftBody) -> DraftView:
         """Stores a new version, measures it, and lets it wait for approval. A repeated request stores nothing."""
-        return DraftView.of(
-            await deciding.edit(
-                database, content_id, request.version, caller, limits, request, why=request.comment
-            )
-        )
+        return DraftView.from_row(await deciding.edit(database, content_id, caller, limits, request))
 
     return routes

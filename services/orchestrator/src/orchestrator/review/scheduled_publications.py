@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from chassis import Connection
-from orchestrator.review.domain import ScheduledPublication
+from review.items import ScheduledPublication
 
 _DUE: Final = "p.ended_at is null and p.publish_at <= clock_timestamp() and b.paused_at is null"
 """SQL: whether appointment p of brand b is due. Those of a paused brand wait until it is resumed."""
@@ -18,21 +18,16 @@ _OF_BRANDS: Final = (
 )
 
 
-async def make(
-    connection: Connection, content_id: UUID, version: int, publish_at: datetime, *, by: str
-) -> bool:
-    """Schedules a version in place of the former schedule. False, and nothing stored, if that time is past."""
-    if not await connection.fetchval("select $1::timestamptz > clock_timestamp()", publish_at):
-        return False
-    await end(connection, content_id, "moved", by=by)
+async def schedule(connection: Connection, content_id: UUID, planned: ScheduledPublication) -> None:
+    """Schedules a version in place of the former schedule."""
+    await end(connection, content_id, "moved", by=planned.by)
     await connection.execute(
         "insert into appointments (content_id, version, publish_at, made_by) values ($1, $2, $3, $4)",
         content_id,
-        version,
-        publish_at,
-        by,
+        planned.version,
+        planned.publish_at,
+        planned.by,
     )
-    return True
 
 
 async def end(connection: Connection, content_id: UUID, how: str, *, by: str) -> None:
@@ -48,25 +43,17 @@ async def end(connection: Connection, content_id: UUID, how: str, *, by: str) ->
     )
 
 
-async def due(connection: Connection, limit: int) -> list[tuple[UUID, int]]:
-    """Due articles with their versions, the longest due first."""
+async def due(connection: Connection, limit: int, content_id: UUID | None = None) -> list[tuple[UUID, int]]:
+    """Due articles with their versions, the longest due first; or this one, if it is due."""
     rows = await connection.fetch(
-        f"select content_id, p.version from {_OF_BRANDS} where {_DUE} order by p.publish_at, content_id limit $1",  # noqa: S608
-        limit,
-    )
-    return [(row["content_id"], row["version"]) for row in rows]
-
-
-async def due_of(connection: Connection, content_id: UUID) -> ScheduledPublication | None:
-    """The article's scheduled publication, if it is due."""
-    row = await connection.fetchrow(
         f"""
-        select p.version, p.publish_at, p.made_by, p.made_at from {_OF_BRANDS}
-        where content_id = $1 and {_DUE}
+        select content_id, p.version from {_OF_BRANDS}
+        where {_DUE} and ($2::uuid is null or content_id = $2) order by p.publish_at, content_id limit $1
         """,  # noqa: S608
+        limit,
         content_id,
     )
-    return None if row is None else ScheduledPublication(*row)
+    return [(row["content_id"], row["version"]) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)

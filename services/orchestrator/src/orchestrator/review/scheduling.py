@@ -1,25 +1,22 @@
-"""Scheduled publications: made, moved and cancelled by people; published by any replica, by the database's clock.
+"""Publishes articles at their scheduled times, by the database's clock, on any replica.
 
 A publication is an approval in one transaction with its row: a crash leaves all of it or nothing, and a second replica finds it
 done.
 """
 
 import asyncio
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
 import structlog
 
 from chassis.database.pool import DatabaseUnavailableError
-from chassis.http.callers import Caller
 from messaging import Database
-from orchestrator.article_workflow import find_version
-from orchestrator.cycles import BrandLimits
-from orchestrator.review import domain, scheduled_publications, store
-from orchestrator.review.deciding import get_draft, log_and_reload, note_review_and_dispatch, seen
-from orchestrator.review.domain import DraftDecisionKind, ReviewedDraft
-from orchestrator.review.publishing import fingerprint_of, put_version_in_force
+from orchestrator.review import scheduled_publications, store
+from orchestrator.review.deciding import carry_out, outcome_of, prepare_version
+from review.decisions import Decision, DecisionKind
+from review.items import Effect
 
 log = structlog.get_logger(__name__)
 
@@ -27,59 +24,6 @@ AT_ONCE: Final = 100
 """Articles published in one round."""
 LONGEST_SLEEP: Final = timedelta(seconds=15)
 """How late a publication scheduled on another replica may be noticed, and the pause before a failed one is tried again."""
-AS_SCHEDULED: Final = "as scheduled"
-
-
-class PastTimeError(ValueError):
-    """The requested time is past."""
-
-    def __init__(self) -> None:
-        super().__init__("publish_at: lies in the past; leave it out to have it published now")
-
-
-async def schedule(
-    database: Database,
-    content_id: UUID,
-    version: int,
-    caller: Caller,
-    limits: BrandLimits,
-    *,
-    publish_at: datetime,
-    despite_newer: bool,
-) -> ReviewedDraft:
-    """Schedules exactly this version, even if newer ones follow; a second call replaces time and version.
-
-    Raises:
-        UnknownDraftError, NoSuchVersionError, DraftDecidedError: see domain.py.
-        PastTimeError: the time is past.
-    """
-    await get_draft(database, content_id, caller.brands)
-    async with database.transaction() as tx:
-        draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
-        if not domain.schedule(draft, version, publish_at, despite_newer=despite_newer):
-            return draft
-        if not await scheduled_publications.make(
-            tx.connection, content_id, version, publish_at, by=caller.name
-        ):
-            raise PastTimeError
-        await store.expect_nothing(tx.connection, content_id)
-        await note_review_and_dispatch(tx, limits, draft)
-        return await log_and_reload(tx, draft)
-
-
-async def unschedule(database: Database, content_id: UUID, caller: Caller) -> ReviewedDraft:
-    """Cancels the scheduled publication: the draft waits again.
-
-    Raises:
-        UnknownDraftError, DraftDecidedError: see domain.py.
-    """
-    await get_draft(database, content_id, caller.brands)
-    async with database.transaction() as tx:
-        draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
-        if not domain.unschedule(draft):
-            return draft
-        await scheduled_publications.end(tx.connection, content_id, "called_off", by=caller.name)
-        return await log_and_reload(tx, draft)
 
 
 class PublicationScheduler:
@@ -110,37 +54,18 @@ class PublicationScheduler:
         return kept
 
     async def _keep(self, content_id: UUID, version: int) -> bool:
-        async with self._database.connection() as connection:
-            chosen = await find_version(connection, content_id, version)
-        if chosen is None:
+        prepared = await prepare_version(self._database, content_id, version)
+        if prepared is None:
             return False
-        own = await asyncio.to_thread(fingerprint_of, chosen.text)
         async with self._database.transaction() as tx:
             draft = await store.lock_draft(tx.connection, content_id)
-            appointment = await scheduled_publications.due_of(tx.connection, content_id)
-            if draft is None or appointment is None or appointment.version != version:
+            due = await scheduled_publications.due(tx.connection, 1, content_id)
+            if draft is None or draft.scheduled is None or due != [(content_id, version)]:
                 return False  # another replica has published it, or a person has made another decision
-            # A replica of an older version knows no scheduled publications, so its decisions end none.
-            stands = draft.last is not None and draft.last.kind is DraftDecisionKind.SCHEDULED
-            if not stands or not domain.approve(draft, version, despite_newer=True):
-                await scheduled_publications.end(
-                    tx.connection, content_id, "overtaken", by=appointment.made_by
-                )
-                return False
-            await put_version_in_force(tx, draft, chosen, own)
-            if draft.newest > version:
-                await store.offer(tx.connection, content_id, draft.newest)
-            await store.note_decision(
-                tx.connection,
-                draft,
-                DraftDecisionKind.APPROVED,
-                version,
-                comment=AS_SCHEDULED,
-                by=appointment.made_by,
-            )
-            await scheduled_publications.end(tx.connection, content_id, "kept", by=appointment.made_by)
-            await log_and_reload(tx, draft)
-        return True
+            decision = Decision(DecisionKind.PUBLISH_DUE, draft.scheduled.by)
+            outcome = await outcome_of(tx, draft, decision)
+            await carry_out(tx, draft, decision, outcome, prepared)
+        return Effect.PUBLISH in outcome.effects
 
     async def _rest(self) -> timedelta:
         async with self._database.connection() as connection:

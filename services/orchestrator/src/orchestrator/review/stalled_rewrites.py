@@ -9,6 +9,10 @@ import structlog
 
 from chassis import Connection
 from messaging import Database
+from orchestrator.review import store
+from orchestrator.review.deciding import carry_out, outcome_of
+from review.decisions import Decision, DecisionKind
+from review.rules import DraftState
 
 log = structlog.get_logger(__name__)
 
@@ -31,31 +35,38 @@ class StalledRewriteReaper:
 
     async def reset_stalled_rewrites(self) -> int:
         """Ends overdue rewrites; returns the number of drafts that wait again."""
+        async with self._database.connection() as connection:
+            found = await _stalled(connection, self._after)
+        return sum([await self._resume(content_id) for content_id in found])
+
+    async def _resume(self, content_id: UUID) -> bool:
         async with self._database.transaction() as tx:
-            given = await _reset_stalled(tx.connection, self._after)
-        for content_id in given:
-            log.warning("draft_not_written_again", content_id=str(content_id))
-        return len(given)
+            draft = await store.lock_draft(tx.connection, content_id)
+            # Another replica, a writer or a person may have been faster.
+            if draft is None or draft.state is not DraftState.RETURNED:
+                return False
+            if not await _stalled(tx.connection, self._after, content_id):
+                return False
+            decision = Decision(DecisionKind.RESUME, comment=NOTHING_CAME)
+            await carry_out(tx, draft, decision, await outcome_of(tx, draft, decision))
+        log.warning("draft_not_written_again", content_id=str(content_id))
+        return True
 
 
-async def _reset_stalled(connection: Connection, after: timedelta) -> list[UUID]:
+async def _stalled(connection: Connection, after: timedelta, content_id: UUID | None = None) -> list[UUID]:
+    """Returned drafts whose rewrite is overdue, or this one if it is."""
     rows = await connection.fetch(
         """
-        update content set decision = null, waits_since = clock_timestamp(), updated_at = clock_timestamp(),
-            held_for = array_prepend($2::text, array_remove(held_for, $2::text))
-        where content_id in (
-            select content_id from content as c
-            where decision = 'returned'
-              and not exists (
-                  select from decisions as d
-                  where d.content_id = c.content_id and d.decision = 'returned' and d.made_at > now() - $1::interval)
-              and not exists (
-                  select from writing_waits as w
-                  where w.content_id = c.content_id and w.until >= now() - $1::interval)
-            for update skip locked)
-        returning content_id
+        select content_id from content as c
+        where decision = 'returned' and ($2::uuid is null or content_id = $2)
+          and not exists (
+              select from decisions as d
+              where d.content_id = c.content_id and d.decision = 'returned' and d.made_at > now() - $1::interval)
+          and not exists (
+              select from writing_waits as w
+              where w.content_id = c.content_id and w.until >= now() - $1::interval)
         """,
         after,
-        NOTHING_CAME,
+        content_id,
     )
     return [row["content_id"] for row in rows]

@@ -12,13 +12,10 @@ import asyncpg
 
 from chassis import Connection
 from orchestrator.article_workflow import lock_storing
-from orchestrator.review.domain import (
-    DraftDecisionKind,
-    DraftState,
-    LatestDraftDecision,
-    ReviewedDraft,
-    ScheduledPublication,
-)
+from orchestrator.review.domain import ReviewedDraft
+from review.decisions import RecordedDecision
+from review.items import ScheduledPublication
+from review.rules import DraftState
 
 _SCHEDULED: Final = (
     "exists (select from appointments as p where p.content_id = c.content_id and p.ended_at is null)"
@@ -51,18 +48,17 @@ _DECIDED: Final = """
 """SQL: all decisions about an article. An older version reads only the kinds that it knows."""
 
 _DRAFTS: Final = f"""
-    select c.content_id, c.brand_slug, c.keyword, c.research_id, c.slug as address, n.title, n.word_count, c.version as stands, n.version as newest,
-           n.made_by as newest_by, n.made_at as newest_at, c.held_for, c.decision, c.offered_version as offered,
+    select c.content_id, c.brand_slug, c.keyword, c.research_id, c.slug as address, n.title, n.word_count, c.version as stands, n.version,
+           n.made_by, n.made_at, c.held_for, c.decision as standing, c.offered_version as offered,
            coalesce(c.waits_since, c.created_at) as since, c.published_url,
-           d.decision as last_kind, d.version as last_version, d.comment, d.made_by, d.made_at,
-           p.version as planned_version, p.publish_at, p.made_by as planned_by, p.made_at as planned_at
+           d.last, case when p.content_id is not null then (p.version, p.publish_at, p.made_by) end as planned
     from content as c
         join lateral (
             select version, title, word_count, made_by, made_at from content_versions as v
             where v.content_id = c.content_id order by version desc limit 1
         ) as n on true
         left join lateral (
-            select * from ({_DECIDED.format(content_id="c.content_id")}) as all_of_it
+            select (decision, version, comment, made_by, made_at) as last from ({_DECIDED.format(content_id="c.content_id")}) as all_of_it
             where decision <> 'edited' order by made_at desc limit 1
         ) as d on true
         left join appointments as p on p.content_id = c.content_id and p.ended_at is null
@@ -130,32 +126,24 @@ async def count_drafts(connection: Connection) -> dict[str, float]:
     return {state.value: float(row[state.value]) for state in _COUNTED}
 
 
-async def decisions_of(connection: Connection, content_id: UUID, limit: int) -> list[LatestDraftDecision]:
+async def decisions_of(connection: Connection, content_id: UUID, limit: int) -> list[RecordedDecision]:
     """The latest decisions, edits included; latest first."""
     rows = await connection.fetch(
         f"{_DECIDED.format(content_id='$1')} order by made_at desc limit $2",
         content_id,
         limit,
     )
-    return [LatestDraftDecision(DraftDecisionKind(row[0]), *row[1:]) for row in map(tuple, rows)]
+    return [RecordedDecision(*row) for row in rows]
 
 
-async def note_decision(
-    connection: Connection,
-    draft: ReviewedDraft,
-    kind: DraftDecisionKind,
-    version: int,
-    *,
-    comment: str,
-    by: str,
-) -> None:
+async def note_decision(connection: Connection, content_id: UUID, made: RecordedDecision) -> None:
     await connection.execute(
         "insert into decisions (content_id, version, decision, comment, made_by) values ($1, $2, $3, $4, $5)",
-        draft.content_id,
-        version,
-        kind.value,
-        comment,
-        by,
+        content_id,
+        made.version,
+        made.decision,
+        made.comment,
+        made.by,
     )
 
 
@@ -198,15 +186,9 @@ async def set_taken_down(connection: Connection, content_id: UUID, why: str) -> 
     )
 
 
-async def set_decision(connection: Connection, content_id: UUID, kind: DraftDecisionKind) -> None:
-    await connection.execute("update content set decision = $2 where content_id = $1", content_id, kind.value)
-
-
-async def expect_nothing(connection: Connection, content_id: UUID) -> None:
-    """Cancels the rewrite of a returned draft: a late result is dropped."""
-    await connection.execute(
-        "update content set decision = null where content_id = $1 and decision = 'returned'", content_id
-    )
+async def set_decision(connection: Connection, content_id: UUID, decision: str | None) -> None:
+    """Sets the state that a decision gave it; None: a late rewrite is dropped."""
+    await connection.execute("update content set decision = $2 where content_id = $1", content_id, decision)
 
 
 async def offer(connection: Connection, content_id: UUID, version: int | None) -> None:
@@ -217,36 +199,10 @@ async def offer(connection: Connection, content_id: UUID, version: int | None) -
 
 
 def _draft(row: asyncpg.Record) -> ReviewedDraft:
-    last = None
-    if row["last_kind"] is not None:
-        last = LatestDraftDecision(
-            DraftDecisionKind(row["last_kind"]),
-            row["last_version"],
-            row["comment"],
-            row["made_by"],
-            row["made_at"],
-        )
+    fields = dict(row)
+    last, planned = fields.pop("last"), fields.pop("planned")
     return ReviewedDraft(
-        content_id=row["content_id"],
-        brand_slug=row["brand_slug"],
-        keyword=row["keyword"],
-        research_id=row["research_id"],
-        address=row["address"],
-        title=row["title"],
-        word_count=row["word_count"],
-        stands=row["stands"],
-        newest=row["newest"],
-        newest_by=row["newest_by"],
-        newest_at=row["newest_at"],
-        held_for=tuple(row["held_for"]),
-        decision=None if row["decision"] is None else DraftDecisionKind(row["decision"]),
-        offered=row["offered"],
-        since=row["since"],
-        published_url=row["published_url"],
-        last=last,
-        appointment=None
-        if row["publish_at"] is None
-        else ScheduledPublication(
-            row["planned_version"], row["publish_at"], row["planned_by"], row["planned_at"]
-        ),
+        **fields | {"held_for": tuple(row["held_for"])},
+        decision=None if last is None else RecordedDecision(*last),
+        scheduled=None if planned is None else ScheduledPublication(*planned),
     )

@@ -19,7 +19,7 @@ from chassis.http.api import (
 )
 from chassis.http.callers import Caller
 from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
-from chassis.http.problem_codes import RefusalError
+from chassis.http.problem_codes import ProblemCode, RefusalError
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from orchestrator import problem_codes as codes
@@ -39,7 +39,7 @@ MAX_STEP: Final = 200
 NOT_NOW: Final = refusal(
     HTTPStatus.CONFLICT, "The workflow's state does not allow this; `detail` says what is possible."
 )
-REFUSALS: Final = {
+REFUSALS: Final[dict[type[Exception], ProblemCode]] = {
     UnknownWorkflowError: codes.UNKNOWN_WORKFLOW,
     WorkflowStateError: codes.WORKFLOW_NOT_READY,
 }
@@ -58,9 +58,7 @@ def workflow_routes(database: Database, limits: BrandLimits, stuck_after: timede
         limit: PageLimit = DEFAULT_PAGE,
     ) -> WorkflowList:
         """Lists the workflows of all articles in existing cycles, by start."""
-        brands = None if caller.brands is None else sorted(caller.brands)
-        if brand is not None:
-            brands = [brand] if caller.may_see(brand) else []
+        brands = caller.visible_brands(brand)
         async with database.connection() as connection:
             found = await store.workflows(
                 connection, brands=brands, state=state, after=after, limit=limit + 1, stuck_after=stuck_after

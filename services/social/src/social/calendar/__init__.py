@@ -5,12 +5,12 @@ from fastapi import APIRouter
 from messaging import Database
 from social.calendar.repeat_planner import RepeatPlanner
 from social.calendar.repeat_routes import repeat_routes
-from social.calendar.routes import answer_refusals, entry_routes, export_routes
+from social.calendar.routes import entry_routes, export_routes
 from social.calendar.slot_routes import slot_routes
 from social.calendar.slot_scheduler import SlotScheduler
 from social.sending import DuePosts
 
-__all__ = ["RepeatPlanner", "SlotScheduler", "answer_refusals", "routes"]
+__all__ = ["RepeatPlanner", "SlotScheduler", "routes"]
 
 
 def routes(database: Database, due: DuePosts) -> tuple[APIRouter, ...]:

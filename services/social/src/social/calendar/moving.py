@@ -4,7 +4,7 @@ Each change is one transaction with the account's lock; the same request again c
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -12,8 +12,11 @@ import structlog
 
 from chassis import Connection
 from chassis.http.callers import Caller
+from chassis.http.problem_codes import RefusalError
 from envelope.brand.payloads import SocialFailed
 from messaging import Database, Transaction
+from review.decisions import told
+from social import problem_codes as codes
 from social.calendar import entries, store
 from social.calendar.entries import PostCalendarEntry
 from social.calendar.slots import AccountSlots, NoSlotError, PostingRules
@@ -28,22 +31,22 @@ _MOVABLE: Final = {"planned": "", "called_off": CALLED_OFF}
 """Movable states, with the reason that they need, if any."""
 
 
-class UnknownEntryError(LookupError):
+class UnknownEntryError(RefusalError):
     """The caller may see no such post with a time."""
 
     def __init__(self, post_id: UUID) -> None:
         super().__init__(
+            codes.UNKNOWN_ENTRY,
             f"no post {post_id} has a time on another platform; GET /v1/calendar lists those that have one. One that is expected has it once"
-            " the one before it is out, and one for the built-in feed is approved for a time: POST /v1/posts/{post_id}/approve"
+            " the one before it is out, and one for the built-in feed is approved for a time: POST /v1/posts/{post_id}/approve",
         )
 
 
-class NotMovableError(ValueError):
+class NotMovableError(RefusalError):
     """It is too late for the move, or the time is taken; the message says what happened and what to do."""
 
-
-class PastPostTimeError(ValueError):
-    """The requested time lies in the past."""
+    def __init__(self, detail: str) -> None:
+        super().__init__(codes.NOT_MOVABLE, detail)
 
 
 async def move(
@@ -60,7 +63,7 @@ async def move(
     Raises:
         UnknownEntryError: the caller may see no such post.
         NotMovableError: it is out or being sent; the time is taken or quiet, or there is no slot.
-        PastPostTimeError: the time lies in the past.
+        RefusalError: the time lies in the past.
     """
     async with database.transaction() as tx:
         entry = await _locked(tx.connection, post_id, caller)
@@ -195,18 +198,20 @@ def _check_free(
     at: datetime, now: datetime, account: AccountSlots | None, rules: PostingRules | None
 ) -> None:
     if at <= now:
-        raise PastPostTimeError("at: has gone by; take a later time, or leave it out for the next free slot")
+        raise RefusalError(
+            codes.PAST_TIME, "at: has gone by; take a later time, or leave it out for the next free slot"
+        )
     if account is None or rules is None:
         return
     if (near := account.too_close(at)) is not None:
         minutes = int(rules.spacing.total_seconds() // 60)
         raise NotMovableError(
-            f"another post goes out on {_told(near)}, and posts of this account are {minutes} minutes apart; the next time that is"
-            f" free is {_told(account.free_from(at))}"
+            f"another post goes out on {told(near)}, and posts of this account are {minutes} minutes apart; the next time that is"
+            f" free is {told(account.free_from(at))}"
         )
     if rules.quiet is not None and rules.quiet.holds(at):
         ends = rules.quiet.period(at).ends
-        raise NotMovableError(f"that is within the account's quiet hours, which end on {_told(ends)}")
+        raise NotMovableError(f"that is within the account's quiet hours, which end on {told(ends)}")
 
 
 def _check_movable(entry: PostCalendarEntry) -> None:
@@ -222,10 +227,6 @@ def _without_slots(brand: str, account: str) -> NotMovableError:
     return NotMovableError(
         f"{account} has no slots for {brand}; give a time, or set them with PUT /v1/brands/{brand}/accounts/{account}/slots"
     )
-
-
-def _told(moment: datetime) -> str:
-    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 async def _locked(connection: Connection, post_id: UUID, caller: Caller) -> PostCalendarEntry:

@@ -1,28 +1,26 @@
 """HTTP routes for the calendar as a list and as iCalendar, and for moves of posts."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated, Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from fastapi import APIRouter, FastAPI, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 
 from chassis.http import calendars
 from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, MayReview, conditional, refusal, router
 from chassis.http.calendars import icalendar
 from chassis.http.callers import Caller
 from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
-from chassis.http.problem_codes import INVALID_CURSOR, UNKNOWN_BRAND, ProblemCode, RefusalError
-from chassis.http.problems import ProblemResponse
+from chassis.http.problem_codes import INVALID_CURSOR, UNKNOWN_BRAND, RefusalError
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
-from social import problem_codes as codes
 from social.calendar import entries, moving
 from social.calendar.entries import PostCalendarEntry
 from social.calendar.models import CalendarPage, MovePostRequest, PostCalendarEntryView
-from social.calendar.moving import NotMovableError, PastPostTimeError, UnknownEntryError
+from social.calendar.moving import UnknownEntryError
 from social.sending import DuePosts
 
 LATE: Final = refusal(
@@ -38,23 +36,6 @@ Brand = Annotated[
     BrandSlug,
     Query(description="Slug of the brand.", examples=["daily-grind"]),
 ]
-
-
-def answer_refusals(app: FastAPI) -> None:
-    """Makes the application answer calendar errors as problems."""
-    for error, code in (
-        (UnknownEntryError, codes.UNKNOWN_ENTRY),
-        (NotMovableError, codes.NOT_MOVABLE),
-        (PastPostTimeError, codes.PAST_TIME),
-    ):
-        app.add_exception_handler(error, _refused_with(code))
-
-
-def _refused_with(code: ProblemCode) -> Callable[[Request, Exception], Awaitable[Response]]:
-    async def refused(_: Request, error: Exception) -> Response:
-        return ProblemResponse.coded(code, str(error))
-
-    return refused
 
 
 def entry_routes(database: Database, due: DuePosts) -> APIRouter:

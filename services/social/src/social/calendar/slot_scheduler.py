@@ -1,11 +1,12 @@
 """Assigns times to new and to missed posts, from the slots of their accounts."""
 
-from datetime import UTC, timedelta
+from datetime import timedelta
 from typing import Final
 
 import structlog
 
 from chassis import Connection
+from review.decisions import told
 from social.calendar import store
 from social.calendar.slots import AccountSlots, NoSlotError, spaced_times
 from social.domain import PostRefusal
@@ -74,6 +75,6 @@ async def _duplicate(connection: Connection, post: ChannelPost, apart: timedelta
     what = "text" if says_the_same else "link"
     return PostRefusal(
         f"duplicate_{what}",
-        f"post {other} of {at.astimezone(UTC):%Y-%m-%d %H:%M} UTC on {post.account} has the same {what}; such posts are kept"
+        f"post {other} of {told(at)} on {post.account} has the same {what}; such posts are kept"
         f" {apart.days} days apart (duplicates_days of the account's slots)",
     )

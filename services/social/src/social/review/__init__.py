@@ -2,14 +2,13 @@
 
 from social.review.decisions import ScheduledPostPublisher, refusal_for
 from social.review.domain import PendingPost
-from social.review.routes import answer_refusals, review_routes
+from social.review.routes import review_routes
 from social.review.store import HeldPost, count_pending, hold
 
 __all__ = [
     "HeldPost",
     "PendingPost",
     "ScheduledPostPublisher",
-    "answer_refusals",
     "count_pending",
     "hold",
     "refusal_for",

@@ -1,6 +1,10 @@
-"""Carries out decisions about posts, each with its consequences in one transaction."""
+"""Carries out decisions about posts, each with its consequences in one transaction.
+
+`review.machine` decides; here its effects become rows and messages.
+"""
 
 from collections.abc import Collection
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -8,208 +12,122 @@ from uuid import UUID
 import structlog
 
 from chassis.http.callers import Caller
+from chassis.http.problem_codes import RefusalError
 from envelope.brand.payloads import SocialFailed, SocialPosted
 from messaging import Database, Transaction, WaitFor
+from review import machine
+from review.decisions import MAX_COMMENT, Decision, DecisionKind
+from review.items import Effect
+from review.machine import DecisionOutcome, DecisionRefusal, RefusalReason
+from review.rules import PostState
+from social import problem_codes as codes
 from social.domain import PostRefusal
-from social.review import domain, store
-from social.review.domain import PendingPost, PostDecisionKind, PostState
+from social.review import store
+from social.review.domain import PendingPost
+from social.review.texts import fit
 from social.sending import Alarm, DuePosts, SendingGate, SendingHold, send_next, sleep_until
 from social.sending import store as sending
+from social.sending.domain import NEEDS_REVIEW
 from social.store import publish
 from social.urls import FeedUrls
 
 log = structlog.get_logger(__name__)
 
-NEEDS_REVIEW: Final = "needs_review"
-"""The reason of `social.failed` for a post under review; it may still go out."""
 REJECTED: Final = "rejected"
-AS_SCHEDULED: Final = "as scheduled"
 OURSELVES: Final = "social"
 """Name in decisions that the service makes."""
 LONGEST_SLEEP: Final = timedelta(seconds=15)
 """Longest delay until this replica sees a time from another one, and pause before a held post is tried again."""
-
-
-class UnknownPostError(LookupError):
-    """The caller may see no such post."""
-
-    def __init__(self, post_id: UUID) -> None:
-        super().__init__(f"no post {post_id} waits for a person, or did; GET /v1/posts lists those that wait")
-
-
-class PastTimeError(ValueError):
-    """The requested time lies in the past."""
-
-    def __init__(self) -> None:
-        super().__init__("publish_at: lies in the past; leave it out to have it posted now")
+_REFUSALS: Final = {
+    RefusalReason.UNKNOWN_VERSION: codes.UNKNOWN_VERSION,
+    RefusalReason.DECIDED_OTHERWISE: codes.DECIDED_OTHERWISE,
+    RefusalReason.PAST_TIME: codes.PAST_TIME,
+}
 
 
 def refusal_for(pending: PendingPost) -> tuple[str, str]:
     """Why a post is not out: a code for programs and a sentence for people."""
     if pending.ended is PostState.REJECTED and pending.last is not None:
-        return REJECTED, f"{pending.last.by}: {pending.last.comment}"[: domain.MAX_COMMENT]
+        return REJECTED, f"{pending.last.by}: {pending.last.comment}"[:MAX_COMMENT]
     return NEEDS_REVIEW, f"post {pending.post.post_id} waits for a person"
 
 
-async def find_post(database: Database, post_id: UUID, brands: Collection[str] | None) -> PendingPost:
-    """Reads a post.
+class PostReview:
+    """Finds posts, and carries out decisions of people about them."""
 
-    Raises:
-        UnknownPostError: it does not exist, or belongs to another brand.
-    """
-    async with database.connection() as connection:
-        return _seen(await store.find(connection, post_id), post_id, brands)
+    def __init__(self, database: Database, urls: FeedUrls, due: DuePosts) -> None:
+        self._database = database
+        self._urls = urls
+        self._due = due
 
+    async def find(self, post_id: UUID, caller: Caller) -> PendingPost:
+        """Reads a post.
 
-async def approve(
-    database: Database,
-    urls: FeedUrls,
-    due: DuePosts,
-    post_id: UUID,
-    version: int,
-    caller: Caller,
-    *,
-    publish_at: datetime | None,
-    at_once: bool = False,
-) -> PendingPost:
-    """Approves exactly this version: for a time, else `at_once`, else for the account's next free slot, or now without slots.
+        Raises:
+            RefusalError: it does not exist, or belongs to another brand.
+        """
+        async with self._database.connection() as connection:
+            return _seen(await store.find(connection, post_id), post_id, caller.brands)
 
-    Raises:
-        UnknownPostError, NoSuchVersionError, PostConflictError: see domain.py.
-        PastTimeError: `publish_at` lies in the past.
-    """
-    async with database.transaction() as tx:
-        pending = _seen(await store.lock(tx.connection, post_id), post_id, caller.brands)
-        if not domain.approve(pending, version, publish_at, at_once=at_once):
-            return pending
-        if publish_at is None:
-            await store.note_decision(
-                tx.connection,
-                pending,
-                PostDecisionKind.APPROVED,
-                version,
-                by=caller.name,
-                comment=domain.AT_ONCE if at_once else "",
+    async def decide(
+        self, post_id: UUID, decision: Decision, caller: Caller, *, text: str | None = None
+    ) -> PendingPost:
+        """Carries out a decision, and returns the post after it; `text` is that of an edit.
+
+        Raises:
+            RefusalError: there is no such post, its state does not allow the decision, the channel does not allow the text, or
+                there is no slot for it.
+        """
+        async with self._database.transaction() as tx:
+            pending = _seen(await store.lock(tx.connection, post_id), post_id, caller.brands)
+            if text is not None:
+                text = fit(pending.post.channel, text)
+                decision = replace(decision, stored_as=_stored_as(pending, decision, text))
+            outcome = await _outcome(tx, pending, decision)
+            if not outcome.effects:
+                return pending
+            await _record(tx, pending, outcome, text)
+            for effect in outcome.effects:
+                await self._apply(effect, tx, pending, decision, text)
+            return await _reload(tx, pending)
+
+    async def _apply(
+        self, effect: Effect, tx: Transaction, pending: PendingPost, decision: Decision, text: str | None
+    ) -> None:
+        connection = tx.connection
+        match effect:
+            case Effect.PUBLISH:
+                await self._publish(tx, pending, at_once=decision.at_once)
+            case Effect.SCHEDULE:
+                await store.set_time(connection, pending, decision.publish_at)
+                self._database.once_committed(self._due.call)
+            case Effect.CALL_OFF_SCHEDULE:
+                await store.set_time(connection, pending, None)
+            case Effect.OVERTAKE_SCHEDULE:
+                pass  # a post has one time, which the other effect has changed
+            case Effect.STORE_VERSION if text is not None:
+                await store.set_text(connection, pending, text)
+            case Effect.CLOSE:
+                await _close(tx, pending, f"{decision.by}: {decision.comment}")
+            case Effect.SEND_AGAIN if pending.sent is not None and pending.sent.account is None:
+                await sending.begin_anew(connection, pending.post.post_id)
+                send_next(tx, pending.sent)
+            case Effect.SEND_AGAIN:
+                await self._publish(tx, pending, at_once=True)
+            case _:
+                raise AssertionError(f"{effect} is not for posts")
+
+    async def _publish(self, tx: Transaction, pending: PendingPost, *, at_once: bool) -> None:
+        if pending.sent is None:
+            await _post(tx, self._urls, pending)
+        elif at_once:
+            await sending.plan(tx.connection, pending.post.post_id)
+            self._database.once_committed(self._due.call)
+        elif (refusal := await self._due.plan(tx.connection, pending.sent)) is not None:
+            raise RefusalError(
+                codes.DECIDED_OTHERWISE,
+                f"{refusal.detail}; give it a time, or say now, to post it all the same",
             )
-            if pending.sent is None:
-                await _post(tx, urls, pending)
-            elif at_once:
-                await sending.plan(tx.connection, post_id)
-                database.once_committed(due.call)
-            else:
-                refusal = await due.plan(tx.connection, pending.sent)
-                if refusal is not None:
-                    raise domain.PostConflictError(
-                        f"{refusal.detail}; give it a time, or say now, to post it all the same"
-                    )
-        else:
-            if not await store.set_time(tx.connection, pending, publish_at):
-                raise PastTimeError
-            database.once_committed(due.call)
-            await store.note_decision(
-                tx.connection,
-                pending,
-                PostDecisionKind.SCHEDULED,
-                version,
-                by=caller.name,
-                comment=f"to be posted on {domain.told(publish_at)}",
-            )
-        return await _as_it_is_now(tx, pending)
-
-
-async def unschedule(database: Database, post_id: UUID, caller: Caller) -> PendingPost:
-    """Cancels the set time of a post, which waits for review again.
-
-    Raises:
-        UnknownPostError, PostConflictError: see domain.py.
-    """
-    async with database.transaction() as tx:
-        pending = _seen(await store.lock(tx.connection, post_id), post_id, caller.brands)
-        if not domain.unschedule(pending):
-            return pending
-        await store.set_time(tx.connection, pending, None)
-        await store.note_decision(
-            tx.connection, pending, PostDecisionKind.CALLED_OFF, pending.version, by=caller.name
-        )
-        return await _as_it_is_now(tx, pending)
-
-
-async def edit(
-    database: Database, post_id: UUID, version: int, text: str, caller: Caller, *, comment: str
-) -> PendingPost:
-    """Has the post say this, as its next version, which waits.
-
-    Raises:
-        UnknownPostError, NoSuchVersionError, PostConflictError, UnusableTextError: see domain.py.
-    """
-    async with database.transaction() as tx:
-        pending = _seen(await store.lock(tx.connection, post_id), post_id, caller.brands)
-        fitting = domain.fit(pending.post.channel, text)
-        if not domain.edit(pending, version, fitting, comment=comment, by=caller.name):
-            return pending
-        await store.set_text(tx.connection, pending, fitting)
-        await store.note_decision(
-            tx.connection,
-            pending,
-            PostDecisionKind.EDITED,
-            version + 1,
-            by=caller.name,
-            comment=comment,
-            text=fitting,
-        )
-        return await _as_it_is_now(tx, pending)
-
-
-async def retry(database: Database, due: DuePosts, post_id: UUID, caller: Caller) -> PendingPost:
-    """Sends a failed post on another platform again.
-
-    Raises:
-        UnknownPostError, PostConflictError: see domain.py.
-    """
-    async with database.transaction() as tx:
-        pending = _seen(await store.lock(tx.connection, post_id), post_id, caller.brands)
-        if not domain.retry(pending):
-            return pending
-        assert pending.sent is not None
-        if pending.sent.account is None:
-            await sending.begin_anew(tx.connection, post_id)
-            send_next(tx, pending.sent)
-        else:
-            await sending.plan(tx.connection, post_id)
-            database.once_committed(due.call)
-        return await _as_it_is_now(tx, pending)
-
-
-async def reject(
-    database: Database, post_id: UUID, version: int, caller: Caller, *, reason: str
-) -> PendingPost:
-    """Rejects a post for good; its article does not change.
-
-    Raises:
-        UnknownPostError, NoSuchVersionError, PostConflictError: see domain.py.
-    """
-    async with database.transaction() as tx:
-        pending = _seen(await store.lock(tx.connection, post_id), post_id, caller.brands)
-        if not domain.reject(pending, version, reason=reason, by=caller.name):
-            return pending
-        await store.note_decision(
-            tx.connection, pending, PostDecisionKind.REJECTED, version, by=caller.name, comment=reason
-        )
-        decided = await store.find(tx.connection, post_id)
-        assert decided is not None
-        await store.set_ended(tx.connection, decided, PostState.REJECTED)
-        rejected = await _as_it_is_now(tx, pending)
-        code, detail = refusal_for(rejected)
-        for name in pending.asked_as:
-            failed = SocialFailed(
-                brand_slug=pending.post.brand_slug,
-                content_id=pending.post.content_id,
-                platform=name,
-                reason=code,
-                detail=detail,
-            )
-            tx.send(failed, correlation_id=pending.correlation_id)
-        return rejected
 
 
 class ScheduledPostPublisher:
@@ -244,17 +162,13 @@ class ScheduledPostPublisher:
             if held is not None:
                 await _keep_back(tx, pending, held)
                 return True
-            by = "" if pending.last is None else pending.last.by
-            await store.note_decision(
-                tx.connection,
-                pending,
-                PostDecisionKind.APPROVED,
-                pending.version,
-                by=by,
-                comment=AS_SCHEDULED,
-            )
-            await _post(tx, self._urls, pending)
-            await _as_it_is_now(tx, pending)
+            outcome = await _outcome(tx, pending, Decision(DecisionKind.PUBLISH_DUE))
+            await _record(tx, pending, outcome)
+            if Effect.PUBLISH in outcome.effects:
+                await _post(tx, self._urls, pending)
+            else:
+                await store.set_time(tx.connection, pending, None)
+            await _reload(tx, pending)
         return True
 
     async def _held(self, due: PendingPost) -> SendingHold | None:
@@ -276,15 +190,9 @@ async def _keep_back(tx: Transaction, pending: PendingPost, held: SendingHold) -
     if held.pause is not None:
         await store.postpone(tx.connection, pending.post.post_id, held.pause)
     else:
+        calling_off = Decision(DecisionKind.UNSCHEDULE, OURSELVES, comment=held.why.detail)
+        await _record(tx, pending, await _outcome(tx, pending, calling_off))
         await store.set_time(tx.connection, pending, None)
-        await store.note_decision(
-            tx.connection,
-            pending,
-            PostDecisionKind.CALLED_OFF,
-            pending.version,
-            by=OURSELVES,
-            comment=held.why.detail,
-        )
     log.info("appointment_held", post_id=str(pending.post.post_id), why=held.why.detail)
 
 
@@ -305,13 +213,56 @@ async def _post(tx: Transaction, urls: FeedUrls, pending: PendingPost) -> None:
         tx.send(posted, correlation_id=pending.correlation_id)
 
 
+async def _close(tx: Transaction, pending: PendingPost, why: str) -> None:
+    await store.set_ended(tx.connection, pending, PostState.REJECTED, why)
+    for name in pending.asked_as:
+        failed = SocialFailed(
+            brand_slug=pending.post.brand_slug,
+            content_id=pending.post.content_id,
+            platform=name,
+            reason=REJECTED,
+            detail=why[:MAX_COMMENT],
+        )
+        tx.send(failed, correlation_id=pending.correlation_id)
+
+
 def _seen(pending: PendingPost | None, post_id: UUID, brands: Collection[str] | None) -> PendingPost:
     if pending is None or (brands is not None and pending.post.brand_slug not in brands):
-        raise UnknownPostError(post_id)
+        raise RefusalError(
+            codes.UNKNOWN_POST,
+            f"no post {post_id} waits for a person, or did; GET /v1/posts lists those that wait",
+        )
     return pending
 
 
-async def _as_it_is_now(tx: Transaction, before: PendingPost) -> PendingPost:
+def _stored_as(pending: PendingPost, edit: Decision, text: str) -> int | None:
+    """The version that has the edited text already, as `Decision.stored_as` means it."""
+    if text != pending.post.text or edit.version is None:
+        return None
+    last = pending.last
+    edited = (DecisionKind.EDIT, edit.version + 1, edit.comment, edit.by)
+    is_repeated = last is not None and (last.decision, last.version, last.comment, last.by) == edited
+    return edit.version + 1 if is_repeated and pending.ended is None else edit.version
+
+
+async def _outcome(tx: Transaction, pending: PendingPost, decision: Decision) -> DecisionOutcome:
+    """What the decision changes about a locked post; raises RefusalError if its state does not allow it."""
+    now: datetime = await tx.connection.fetchval("select clock_timestamp()")
+    outcome = machine.decide(pending.item, decision, now)
+    if isinstance(outcome, DecisionRefusal):
+        raise RefusalError(_REFUSALS[outcome.reason], outcome.detail)
+    return outcome
+
+
+async def _record(
+    tx: Transaction, pending: PendingPost, outcome: DecisionOutcome, text: str | None = None
+) -> None:
+    if outcome.record is not None:
+        await store.note_decision(tx.connection, pending, outcome.record, text)
+
+
+async def _reload(tx: Transaction, before: PendingPost) -> PendingPost:
+    """Logs a decision; returns the post after it."""
     after = await store.find(tx.connection, before.post.post_id)
     assert after is not None
     log.info(

@@ -1,27 +1,21 @@
 """Requests and answers of the HTTP API for the review of posts."""
 
 from datetime import datetime
-from typing import Annotated, Self
+from typing import Annotated, Final, Self
 from uuid import UUID
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
 from chassis.http.api import View, in_utc
+from review.decisions import MAX_COMMENT
+from review.rules import PostState
 from social.cutting import clean_line
-from social.review.domain import (
-    MAX_COMMENT,
-    MAX_TEXT,
-    PendingPost,
-    PostDecision,
-    PostDecisionKind,
-    PostState,
-    counts,
-)
+from social.review.domain import PendingPost, PostDecisionKind
+from social.review.texts import counts
 from social.urls import FeedUrls
 
-
-def _line(text: str) -> str:
-    return clean_line(text)
+MAX_TEXT: Final = 10_000
+"""Most characters in a request; channels allow fewer."""
 
 
 def _telling(text: str) -> str:
@@ -37,7 +31,7 @@ def _without_nul(text: str) -> str:
 
 Version = Annotated[int, Field(ge=1, le=2**31 - 1, examples=[1])]
 """The reviewed version; it must be the newest."""
-Comment = Annotated[str, Field(max_length=MAX_COMMENT), AfterValidator(_line)]
+Comment = Annotated[str, Field(max_length=MAX_COMMENT), AfterValidator(clean_line)]
 Reason = Annotated[str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(_telling)]
 
 
@@ -93,16 +87,6 @@ class PostDecisionView(View):
     by: str
     at: datetime
 
-    @classmethod
-    def of(cls, decided: PostDecision) -> Self:
-        return cls(
-            decision=decided.kind,
-            version=decided.version,
-            comment=decided.comment,
-            by=decided.by,
-            at=decided.at,
-        )
-
 
 class PostView(View):
     """A post under review, or a decided one."""
@@ -155,14 +139,11 @@ class PostView(View):
             text=post.text,
             tags=post.tags,
             link=post.link,
-            counts=tuple(
-                TextCountView(unit=each.unit, used=each.used, maximum=each.maximum)
-                for each in counts(post.channel, post.text)
-            ),
+            counts=tuple(map(TextCountView.from_row, counts(post.channel, post.text))),
             since=pending.since,
             publish_at=pending.publish_at,
             post_url=address if pending.state is PostState.POSTED else None,
-            decision=None if pending.last is None else PostDecisionView.of(pending.last),
+            decision=None if pending.last is None else PostDecisionView.from_row(pending.last),
             account=sent.account if sent else None,
             reason=sent.reason if sent else "",
             detail=sent.detail if sent else "",

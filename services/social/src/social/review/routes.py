@@ -1,22 +1,20 @@
 """HTTP routes for the review of posts."""
 
-from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 from uuid import UUID
 
-from fastapi import APIRouter, FastAPI, Query, Request, Response
+from fastapi import APIRouter, Query
 
 from chassis.http.api import UNKNOWN, MayOperate, MayRead, MayReview, refusal, router
-from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
-from chassis.http.problem_codes import ProblemCode
-from chassis.http.problems import ProblemResponse
+from chassis.http.callers import Caller
+from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit, page_of
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
-from social import problem_codes as codes
-from social.review import decisions, store
-from social.review.decisions import PastTimeError, UnknownPostError
-from social.review.domain import NoSuchVersionError, PostConflictError, PostState, UnusableTextError
+from review.decisions import Decision, DecisionKind
+from review.rules import PostState
+from social.review import store
+from social.review.decisions import PostReview
 from social.review.models import (
     ApprovePostRequest,
     EditPostRequest,
@@ -30,34 +28,23 @@ from social.sending import DuePosts
 from social.urls import FeedUrls
 
 MAX_DECISIONS: Final = 100
-OVERTAKEN: Final = refusal(
-    HTTPStatus.CONFLICT, "The post has changed meanwhile; `detail` says what happened."
-)
-
-
-def answer_refusals(app: FastAPI) -> None:
-    """Makes the application answer errors of decisions as problems."""
-    for error, code in (
-        (UnknownPostError, codes.UNKNOWN_POST),
-        (NoSuchVersionError, codes.UNKNOWN_VERSION),
-        (PostConflictError, codes.DECIDED_OTHERWISE),
-        (UnusableTextError, codes.UNUSABLE_TEXT),
-        (PastTimeError, codes.PAST_TIME),
-    ):
-        app.add_exception_handler(error, _refused_with(code))
-
-
-def _refused_with(code: ProblemCode) -> Callable[[Request, Exception], Awaitable[Response]]:
-    async def refused(_: Request, error: Exception) -> Response:
-        return ProblemResponse.coded(code, str(error))
-
-    return refused
+_DECIDED: Final = {
+    **UNKNOWN,
+    **refusal(HTTPStatus.CONFLICT, "The post has changed meanwhile; `detail` says what happened."),
+}
 
 
 def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRouter:
     routes = router("/posts", tags=["posts"])
+    review = PostReview(database, urls, due)
 
-    @routes.get("", summary="List posts", response_model=PostList)
+    async def decided(
+        caller: Caller, post_id: UUID, kind: DecisionKind, *, text: str | None = None, **more: Any
+    ) -> PostView:
+        decision = Decision(kind, caller.name, **more)
+        return PostView.of(await review.decide(post_id, decision, caller, text=text), urls)
+
+    @routes.get("", summary="List posts")
     async def list_posts(
         caller: MayRead,
         brand: Annotated[BrandSlug | None, Query(description="Only posts of this brand.")] = None,
@@ -69,98 +56,69 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
         limit: PageLimit = DEFAULT_PAGE,
     ) -> PostList:
         """Posts of brands that review them, and all posts for other platforms, in the order of their creation."""
-        brands = None if caller.brands is None else sorted(caller.brands)
-        if brand is not None:
-            brands = [brand] if caller.may_see(brand) else []
+        brands = caller.visible_brands(brand)
         async with database.connection() as connection:
             found = await store.page(connection, brands=brands, state=state, after=after, limit=limit + 1)
-        return PostList(
-            items=tuple(PostView.of(each, urls) for each in found[:limit]),
-            next=found[limit - 1].number if len(found) > limit else None,
-        )
+        page = page_of(found, limit, lambda pending: pending.number)
+        return PostList(items=tuple(PostView.of(each, urls) for each in page.items), next=page.next)
 
-    @routes.get("/{post_id}", summary="Read a post", response_model=PostView, responses=UNKNOWN)
+    @routes.get("/{post_id}", summary="Read a post", responses=UNKNOWN)
     async def get_post(caller: MayRead, post_id: UUID) -> PostView:
         """A post under review, a decided one, or one for another platform."""
-        return PostView.of(await decisions.find_post(database, post_id, caller.brands), urls)
+        return PostView.of(await review.find(post_id, caller), urls)
 
     @routes.get(
         "/{post_id}/decisions",
         summary="List decisions about a post",
-        response_model=PostDecisionList,
         responses=UNKNOWN,
     )
     async def list_post_decisions(caller: MayRead, post_id: UUID) -> PostDecisionList:
         """The latest hundred decisions, edits included."""
-        await decisions.find_post(database, post_id, caller.brands)
+        await review.find(post_id, caller)
         async with database.connection() as connection:
             found = await store.decisions_of(connection, post_id, MAX_DECISIONS)
-        return PostDecisionList(items=tuple(map(PostDecisionView.of, found)))
+        return PostDecisionList(items=tuple(map(PostDecisionView.from_row, found)))
 
-    @routes.post(
-        "/{post_id}/approve",
-        summary="Approve a post",
-        response_model=PostView,
-        responses={**UNKNOWN, **OVERTAKEN},
-    )
+    @routes.post("/{post_id}/approve", summary="Approve a post", responses=_DECIDED)
     async def approve_post(caller: MayReview, post_id: UUID, request: ApprovePostRequest) -> PostView:
         """Approves exactly this version for the given time, the next free slot, or now; `publish_at` of the answer says when."""
-        return PostView.of(
-            await decisions.approve(
-                database,
-                urls,
-                due,
-                post_id,
-                request.version,
-                caller,
-                publish_at=request.publish_at,
-                at_once=request.now,
-            ),
-            urls,
+        kind = DecisionKind.APPROVE if request.publish_at is None else DecisionKind.SCHEDULE
+        return await decided(
+            caller,
+            post_id,
+            kind,
+            version=request.version,
+            publish_at=request.publish_at,
+            at_once=request.now,
         )
 
-    @routes.post(
-        "/{post_id}/unschedule",
-        summary="Cancel the set time of a post",
-        response_model=PostView,
-        responses={**UNKNOWN, **OVERTAKEN},
-    )
+    @routes.post("/{post_id}/unschedule", summary="Cancel the set time of a post", responses=_DECIDED)
     async def unschedule_post(caller: MayReview, post_id: UUID) -> PostView:
         """Cancels the set time; the post waits for review again."""
-        return PostView.of(await decisions.unschedule(database, post_id, caller), urls)
+        return await decided(caller, post_id, DecisionKind.UNSCHEDULE)
 
-    @routes.post(
-        "/{post_id}/edit", summary="Edit a post", response_model=PostView, responses={**UNKNOWN, **OVERTAKEN}
-    )
+    @routes.post("/{post_id}/edit", summary="Edit a post", responses=_DECIDED)
     async def edit_post(caller: MayReview, post_id: UUID, request: EditPostRequest) -> PostView:
         """Makes a new version, which waits for approval; a set time is cancelled. The same request again makes no other."""
-        return PostView.of(
-            await decisions.edit(
-                database, post_id, request.version, request.text, caller, comment=request.comment
-            ),
-            urls,
+        return await decided(
+            caller,
+            post_id,
+            DecisionKind.EDIT,
+            version=request.version,
+            comment=request.comment,
+            text=request.text,
         )
 
-    @routes.post(
-        "/{post_id}/reject",
-        summary="Reject a post",
-        response_model=PostView,
-        responses={**UNKNOWN, **OVERTAKEN},
-    )
+    @routes.post("/{post_id}/reject", summary="Reject a post", responses=_DECIDED)
     async def reject_post(caller: MayReview, post_id: UUID, request: RejectPostRequest) -> PostView:
         """The article gets no post on this channel, for good."""
-        return PostView.of(
-            await decisions.reject(database, post_id, request.version, caller, reason=request.reason), urls
+        return await decided(
+            caller, post_id, DecisionKind.REJECT, version=request.version, comment=request.reason
         )
 
-    @routes.post(
-        "/{post_id}/retry",
-        summary="Retry a failed post",
-        response_model=PostView,
-        responses={**UNKNOWN, **OVERTAKEN},
-    )
+    @routes.post("/{post_id}/retry", summary="Retry a failed post", responses=_DECIDED)
     async def retry_post(caller: MayOperate, post_id: UUID) -> PostView:
         """Sends one failed post on another platform again. The same request again changes nothing."""
-        return PostView.of(await decisions.retry(database, due, post_id, caller), urls)
+        return await decided(caller, post_id, DecisionKind.RETRY)
 
     return routes

@@ -13,8 +13,10 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
+from review.decisions import RecordedDecision
+from review.rules import PostState
 from social.domain import BrandSlug, FeedPost, PostId, PostRefusal
-from social.review.domain import PendingPost, PostDecision, PostDecisionKind, PostState
+from social.review.domain import PendingPost
 from social.sending import store as sending
 from social.sending.domain import ChannelPostState
 from social.store import drafts_column, drafts_of, story_column, story_of
@@ -27,32 +29,18 @@ STATES: Final = {
 }
 OPEN: Final = "p.state = 'waiting'"
 ELSEWHERE: Final = {
-    PostState.WAITING: "p.state = 'waiting'",
+    **{state: f"p.state = '{state}'" for state in PostState},
     PostState.SCHEDULED: "p.state = 'planned'",
     PostState.SENDING: "p.state in ('new', 'sending')",
-    PostState.POSTED: "p.state = 'posted'",
-    PostState.FAILED: "p.state = 'failed'",
-    PostState.IN_DOUBT: "p.state = 'in_doubt'",
-    PostState.CALLED_OFF: "p.state = 'called_off'",
-    PostState.REJECTED: "p.state = 'rejected'",
 }
 OPEN_ELSEWHERE: Final = "p.state in ('new', 'waiting', 'planned', 'sending', 'in_doubt')"
-_STATE_OF: Final = {
-    ChannelPostState.NEW: PostState.SENDING,
-    ChannelPostState.SENDING: PostState.SENDING,
-    ChannelPostState.POSTED: PostState.POSTED,
-    ChannelPostState.FAILED: PostState.FAILED,
-    ChannelPostState.IN_DOUBT: PostState.IN_DOUBT,
-    ChannelPostState.CALLED_OFF: PostState.CALLED_OFF,
-    ChannelPostState.REJECTED: PostState.REJECTED,
-}
 
 
 def _with_decision(posts: str, decisions: str) -> str:
     return f"""
-        select p.*, d.decision as last_kind, d.version as last_version, d.comment, d.made_by, d.made_at
+        select p.*, d.last
         from {posts} as p left join lateral (
-            select decision, version, comment, made_by, made_at from {decisions}
+            select (decision, version, comment, made_by, made_at) as last from {decisions}
             where {decisions}.post_id = p.post_id order by decision_id desc limit 1
         ) as d on true
         where
@@ -196,7 +184,7 @@ async def count_pending(connection: Connection) -> dict[str, float]:
     return {state.value: float(row[state.value]) for state in counted}
 
 
-async def decisions_of(connection: Connection, post_id: UUID, limit: int) -> list[PostDecision]:
+async def decisions_of(connection: Connection, post_id: UUID, limit: int) -> list[RecordedDecision]:
     """The latest decisions about a post, the newest first, edits included."""
     rows = await connection.fetch(
         """
@@ -208,27 +196,20 @@ async def decisions_of(connection: Connection, post_id: UUID, limit: int) -> lis
         post_id,
         limit,
     )
-    return [PostDecision(PostDecisionKind(row[0]), *row[1:]) for row in map(tuple, rows)]
+    return [RecordedDecision(*row) for row in rows]
 
 
 async def note_decision(
-    connection: Connection,
-    pending: PendingPost,
-    kind: PostDecisionKind,
-    version: int,
-    *,
-    by: str,
-    comment: str = "",
-    text: str | None = None,
+    connection: Connection, pending: PendingPost, made: RecordedDecision, text: str | None
 ) -> None:
     table = "post_decisions" if pending.sent is None else "channel_post_decisions"
     await connection.execute(
         f"insert into {table} (post_id, version, decision, comment, made_by, text) values ($1, $2, $3, $4, $5, $6)",  # noqa: S608
         pending.post.post_id,
-        version,
-        kind.value,
-        comment,
-        by,
+        made.version,
+        made.decision,
+        made.comment,
+        made.by,
         text,
     )
 
@@ -245,30 +226,25 @@ async def set_text(connection: Connection, pending: PendingPost, text: str) -> N
     )
 
 
-async def set_time(connection: Connection, pending: PendingPost, publish_at: datetime | None) -> bool:
-    """Sets or cancels the time of a post. Returns False and changes nothing if the time lies in the past."""
-    if pending.sent is not None:
-        if publish_at is None:
-            await sending.wait(connection, pending.post.post_id)
-            return True
-        return await sending.plan_for(connection, pending.post.post_id, publish_at)
-    status = await connection.execute(
-        """
-        update pending_posts set publish_at = $2, held_until = null
-        where post_id = $1 and ($2::timestamptz is null or $2 > clock_timestamp())
-        """,
-        pending.post.post_id,
-        publish_at,
-    )
-    return status != "UPDATE 0"
-
-
-async def set_ended(connection: Connection, pending: PendingPost, state: PostState) -> None:
-    if pending.sent is not None:
-        why = PostRefusal(
-            state.value, "" if pending.last is None else f"{pending.last.by}: {pending.last.comment}"
+async def set_time(connection: Connection, pending: PendingPost, publish_at: datetime | None) -> None:
+    """Sets or cancels the time of a post."""
+    post_id = pending.post.post_id
+    if pending.sent is None:
+        await connection.execute(
+            "update pending_posts set publish_at = $2, held_until = null where post_id = $1",
+            post_id,
+            publish_at,
         )
-        await sending.end(connection, pending.post.post_id, ChannelPostState(state.value), why=why)
+    elif publish_at is None:
+        await sending.wait(connection, post_id)
+    else:
+        await sending.plan(connection, post_id, publish_at)
+
+
+async def set_ended(connection: Connection, pending: PendingPost, state: PostState, why: str = "") -> None:
+    if pending.sent is not None:
+        refusal = PostRefusal(state.value, why)
+        await sending.end(connection, pending.post.post_id, ChannelPostState(state.value), why=refusal)
         return
     await connection.execute(
         "update pending_posts set state = $2, publish_at = null where post_id = $1",
@@ -277,20 +253,17 @@ async def set_ended(connection: Connection, pending: PendingPost, state: PostSta
     )
 
 
-def _last(row: asyncpg.Record) -> PostDecision | None:
-    if row["last_kind"] is None:
-        return None
-    return PostDecision(
-        PostDecisionKind(row["last_kind"]),
-        row["last_version"],
-        row["comment"],
-        row["made_by"],
-        row["made_at"],
-    )
+def _last(row: asyncpg.Record) -> RecordedDecision | None:
+    return None if row["last"] is None else RecordedDecision(*row["last"])
 
 
 def _elsewhere(row: asyncpg.Record) -> PendingPost:
     sent = sending.channel_post(row)
+    ended = None
+    if sent.state is ChannelPostState.NEW:
+        ended = PostState.SENDING
+    elif sent.state not in {ChannelPostState.WAITING, ChannelPostState.PLANNED}:
+        ended = PostState(sent.state.value)
     return PendingPost(
         post=FeedPost(
             post_id=sent.post_id,
@@ -307,7 +280,7 @@ def _elsewhere(row: asyncpg.Record) -> PendingPost:
         asked_as=(sent.asked_as,),
         correlation_id=sent.correlation_id,
         version=sent.version,
-        ended=_STATE_OF.get(sent.state),
+        ended=ended,
         publish_at=sent.due_at if sent.state is ChannelPostState.PLANNED else None,
         since=sent.since,
         last=_last(row),

@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import fields
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import asyncpg
 
 from chassis import Connection
-from social.domain import BrandSlug, PostId, PostRefusal
+from social.domain import PostRefusal
 from social.sending.domain import (
     ChannelPost,
     ChannelPostState,
@@ -163,14 +165,6 @@ async def begin_anew(connection: Connection, post_id: UUID) -> None:
         "update channel_posts set state = 'new', reason = '', detail = '' where post_id = $1",
         post_id,
     )
-
-
-async def plan_for(connection: Connection, post_id: UUID, due_at: datetime) -> bool:
-    """Plans a post for a time. Returns False and changes nothing if the time lies in the past."""
-    if not await connection.fetchval("select $1::timestamptz > clock_timestamp()", due_at):
-        return False
-    await plan(connection, post_id, due_at)
-    return True
 
 
 async def plan(
@@ -352,33 +346,12 @@ def _rules(row: asyncpg.Record) -> ChannelRules:
 
 
 def channel_post(row: asyncpg.Record) -> ChannelPost:
+    columns: dict[str, Any] = {each.name: row[each.name] for each in fields(ChannelPost)}
     return ChannelPost(
-        post_id=PostId(row["post_id"]),
-        number=row["number"],
-        brand_slug=BrandSlug(row["brand_slug"]),
-        content_id=row["content_id"],
-        asked_as=row["asked_as"],
-        entry=row["entry"],
-        occurrence=row["occurrence"],
-        correlation_id=row["correlation_id"],
-        material=PostMaterial.of_json(json.loads(row["material"])),
-        approval=row["approval"],
-        channel=row["channel"],
-        account=row["account"],
-        text=row["text"],
-        tags=tuple(json.loads(row["tags"])),
-        placement=row["placement"],
-        version=row["version"],
-        state=ChannelPostState(row["state"]),
-        due_at=row["due_at"],
-        held_until=row["held_until"],
-        retry_at=row["retry_at"],
-        begun_at=row["begun_at"],
-        reason=row["reason"],
-        detail=row["detail"],
-        ended_by=row["ended_by"],
-        post_url=row["post_url"],
-        posted_at=row["posted_at"],
-        since=row["since"],
-        may_be_out_since=row["may_be_out_since"],
+        **columns
+        | {
+            "material": PostMaterial.of_json(json.loads(row["material"])),
+            "tags": tuple(json.loads(row["tags"])),
+            "state": ChannelPostState(row["state"]),
+        }
     )

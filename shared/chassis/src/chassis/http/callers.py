@@ -52,6 +52,12 @@ class Caller:
     def may_see(self, brand: str) -> bool:
         return self.brands is None or brand in self.brands
 
+    def visible_brands(self, brand: str | None) -> list[str] | None:
+        """Return the brands of a list that is restricted to this one, or to none; None: all brands."""
+        if brand is None:
+            return None if self.brands is None else sorted(self.brands)
+        return [brand] if self.may_see(brand) else []
+
 
 SERVICE: Final = Caller("service", frozenset(Scope))
 """The caller with the service key."""

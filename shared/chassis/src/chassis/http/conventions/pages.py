@@ -1,9 +1,14 @@
 """Paging of lists: `limit` is the number of entries, `after` the start of the page, `next` that of the following page."""
 
-from typing import Annotated, Final
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final, Generic, TypeVar
 
 from fastapi import Query
 from pydantic import BeforeValidator
+
+Entry = TypeVar("Entry")
+Place = TypeVar("Place")
 
 MAX_PAGE: Final = 200
 """Maximum entries of a page, in every list."""
@@ -24,3 +29,16 @@ def _at_most_a_page(given: object) -> object:
 PageLimit = Annotated[int, Query(description="Maximum number of entries.", ge=1, le=MAX_PAGE)]
 FormerlyLargerLimit = Annotated[PageLimit, BeforeValidator(_at_most_a_page)]
 """For lists that once allowed 1,000 entries per page: a larger limit gives one page, and `next`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Entry, Place]):
+    """What a route with such a list as its `response_model` returns."""
+
+    items: Sequence[Entry]
+    next: Place | None
+
+
+def page_of(found: Sequence[Entry], limit: int, place: Callable[[Entry], Place]) -> Page[Entry, Place]:
+    """Return the page of entries that were read with one more than `limit`; `place` returns the `after` of an entry."""
+    return Page(found[:limit], place(found[limit - 1]) if len(found) > limit else None)
