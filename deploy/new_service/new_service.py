@@ -6,7 +6,6 @@ service looks alike, from that of the monitor. Then `make schemas` renews what i
 """
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -68,6 +67,7 @@ _EXTENDED: Final = {
 }  # fmt: skip
 """File → parts of lines that list all services, and the same with the new one."""
 
+_PAYLOADS: Final = "shared/envelope/src/envelope/brand/payloads.py"
 _PAYLOAD: Final = '''
 
 NewServiceNote = Annotated[str, StringConstraints(min_length=1, max_length=1000), WITHOUT_NUL]
@@ -79,6 +79,13 @@ class NewServiceRequested(Payload):
     note_id: UUID
     note: NewServiceNote
 '''
+_CODES: Final = """
+## NewService
+
+| code | status | what it means |
+|---|---|---|
+| `unknown_new_service_note` | 404 | There is no such note. |
+"""
 
 _INSERTED: Final = (
     (
@@ -94,7 +101,7 @@ _INSERTED: Final = (
     (
         "shared/envelope/src/envelope/brand/examples.py",
         ")\n\n\ndef _messages(",
-        '    (payloads.NewServiceRequested(note_id=_REPLAY, note="Remember the milk"), None),\n',
+        '    (payloads.NewServiceRequested(note_id=_REPLAY, note="Remember the milk"), payloads.ContentPublished),\n',
     ),
     (
         "compose.yaml",
@@ -121,13 +128,21 @@ def make_service(name: str) -> None:
     if folder.exists() or any(ROOT.glob(f"shared/{name}/src")):
         raise RecipeError(f"there is a {name} already")
     port = _next_port()
-    for source in sorted(HERE.glob("service/**/*")):
-        if source.is_file() and "__pycache__" not in source.parts:
-            target = folder / _renamed(str(source.relative_to(HERE / "service")), name, port)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(_renamed(source.read_text(), name, port))
+    _make_folder(folder, name, port)
     kubernetes = ROOT / "deploy/kubernetes/base/services" / f"{name}.yaml"
     kubernetes.write_text(_renamed((HERE / "blocks" / "kubernetes.yaml").read_text(), name, port))
+    _make_entries(name, port)
+
+
+def _make_folder(folder: Path, name: str, port: int) -> None:
+    for source in sorted(HERE.glob("service/**/*.template")):
+        place = str(source.relative_to(HERE / "service")).removesuffix(".template")
+        target = folder / _renamed(place, name, port)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(_renamed(source.read_text(), name, port))
+
+
+def _make_entries(name: str, port: int) -> None:
     for file, patterns in _COPIED.items():
         _copy_entries(ROOT / file, patterns, name, port)
     for file, lists in _EXTENDED.items():
@@ -137,8 +152,9 @@ def make_service(name: str) -> None:
         if (ROOT / file).read_text().count(before) != 1:
             raise RecipeError(f"{file} must have {before!r} once")
         _replace(ROOT / file, before, _renamed(inserted, name, port) + before)
-    payloads = ROOT / "shared/envelope/src/envelope/brand/payloads.py"
-    payloads.write_text(payloads.read_text() + _renamed(_PAYLOAD, name, port))
+    for file, appended in ((_PAYLOADS, _PAYLOAD), ("docs/problem-codes.md", _CODES)):
+        path = ROOT / file
+        path.write_text(path.read_text() + _renamed(appended, name, port))
 
 
 def _next_port() -> int:
@@ -175,10 +191,6 @@ def _replace(path: Path, before: str, after: str) -> None:
     path.write_text(text.replace(before, after))
 
 
-def _run(*command: str) -> None:
-    subprocess.run(command, cwd=ROOT, check=True)  # noqa: S603 - our own command lines, no shell
-
-
 def main() -> None:
     if len(sys.argv) != 2:  # noqa: PLR2004 - the program and the name
         sys.exit("say its name: make new-service NAME=billing")
@@ -187,11 +199,12 @@ def main() -> None:
         make_service(name)
     except RecipeError as error:
         sys.exit(f"no service was made: {error}")
-    made = [f"services/{name}", "shared/envelope/src/envelope/brand", "pyproject.toml"]
-    ruff = [sys.executable, "-m", "ruff"]
-    _run(*ruff, "check", "--quiet", "--fix", *made[:2])
-    _run(*ruff, "format", "--quiet", *made[:2])
-    shutil.rmtree(ROOT / "services" / name / "__pycache__", ignore_errors=True)
+    made = (f"services/{name}", "shared/envelope/src/envelope/brand")
+    for what in (("check", "--fix"), ("format",)):
+        # Of the name depend the order of imports and where lines break.
+        subprocess.run(  # noqa: S603 - our own command lines, no shell
+            [sys.executable, "-m", "ruff", *what, "--quiet", *made], cwd=ROOT, check=True
+        )
 
 
 if __name__ == "__main__":

@@ -95,6 +95,10 @@ def test_an_engine_that_may_not_be_asked_is_said(script: Script) -> None:
     "typed",
     [
         "demo --exit",
+        "run",
+        "stop",
+        "backup /backups/1",
+        "restore /backups/1",
         "drafts edit ID -m shorter",
         "spend --gateway-url http://localhost:8015",
         "spend --gateway-url=http://localhost:8015",

@@ -132,6 +132,7 @@ def assert_each_was_done_once(run: Run, keywords: list[dict[str, Any]]) -> None:
     assert run.get("monitor", "/v1/dead-letters").json()["items"] == []
 
 
+@pytest.mark.extended
 def test_killed_in_the_midst_of_work_it_goes_on_backs_up_and_comes_back(run: Run, tmp_path: Path) -> None:
     run.start()
     first = run.recorded()
