@@ -9,6 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.extended
+
 ROOT = Path(__file__).parents[2]
 NEW = Path(__file__).parent / "new_network"
 MEMBERS = {

@@ -22,6 +22,8 @@ from messaging.flow.relay import Relay
 from orchestrator.erasure import EVERYBODY, GatewayErasure, store
 from tests.fixtures.accounts.other_side import KEY, client
 
+pytestmark = pytest.mark.extended
+
 PAIR = "of-orchestrator-and-gateway-7Kq"
 
 

@@ -25,6 +25,8 @@ from messaging import topology
 from messaging.storage.migrations import migrate
 from messaging.topology import work_queues
 
+pytestmark = pytest.mark.extended
+
 ROOT = Path(__file__).parents[2]
 PASSWORD = "a-password-for-tests-only"
 OVERDUE = {"STALL_AFTER_HOURS": "0.0001"}

@@ -19,6 +19,8 @@ from brandctl.local import ports, postgres, rabbitmq
 from envelope.brand import CATALOGUE
 from messaging import topology
 
+pytestmark = pytest.mark.extended
+
 
 @dataclass(frozen=True, slots=True)
 class Servers:

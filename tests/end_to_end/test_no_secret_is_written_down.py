@@ -21,6 +21,8 @@ from chassis.testing.spans import SpanReceiver
 from envelope import DomainMessage, encode, new_event_id
 from envelope.brand.payloads import ResearchRequested
 
+pytestmark = pytest.mark.extended
+
 KEY = "canary-of-the-service-key-7f3a"
 OPERATORS = "b0d5c5e3f1a94c0e9d7b"
 

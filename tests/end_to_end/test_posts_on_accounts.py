@@ -24,6 +24,8 @@ from fakes.channels.telegram import FakeTelegram
 from fakes.channels.x import FakeX
 from fakes.serving.server import in_thread
 
+pytestmark = pytest.mark.extended
+
 ROOT = Path(__file__).parents[2]
 KEY = "a-key-for-tests-only"
 KEYS_OF_THE_GATEWAY = "3vJ5Q6m0bqv3yq2yVZkzv1mG2k8mJQ5m8m3m0bqv3yQ="

@@ -14,6 +14,8 @@ from orchestrator.article_workflow.store import insert_content
 from tests.fixtures.openapi.fuzzing import DEPTHS, fuzz
 from writing import Article, ArticleSource
 
+pytestmark = pytest.mark.extended
+
 ARTICLE = Article(
     title="Cold brew",
     slug="cold-brew",

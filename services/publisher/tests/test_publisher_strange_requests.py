@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
+import pytest
 from pydantic import SecretStr
 from starlette.routing import Route
 
@@ -15,6 +16,8 @@ from publisher.settings import Settings
 from publisher.site_settings import store as site_settings
 from publisher.store import RenderedArticle
 from publisher.urls import SiteUrls
+
+pytestmark = pytest.mark.extended
 
 KNOWN = {
     "brand": ["daily-grind"],

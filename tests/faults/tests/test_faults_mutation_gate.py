@@ -5,8 +5,12 @@ That the same scenarios pass with the guarantee is shown beside this file, by th
 
 import asyncio
 
+import pytest
+
 from faults import scenarios
 from faults.workers import mutations
+
+pytestmark = pytest.mark.extended
 
 # Guarantee → the scenario that misses it, and an invariant that is broken then.
 GATE = {

@@ -13,6 +13,8 @@ from faults.playing.notified import ALIKE, CALM, MUTE, NotificationCounts, Route
 from faults.scenarios.services.notifications import judge
 from faults.surroundings.servers import ServerAddresses
 
+pytestmark = pytest.mark.extended
+
 _WARNED = (130.0, "", f"Critical: Notifications do not arrive on route {MUTE}")
 GOOD = NotificationCounts(
     matters={"GoneAaError": 100.0, "GoneAbError": 105.0},

@@ -11,6 +11,8 @@ from faults.judging.effects import TAKEN, EffectCounts, EffectRecord, FailurePoi
 from faults.playing import scenario
 from faults.surroundings.servers import ServerAddresses
 
+pytestmark = pytest.mark.extended
+
 _POINT = FailurePoint("x", "post", "", TAKEN)
 
 

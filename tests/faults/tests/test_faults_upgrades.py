@@ -11,6 +11,8 @@ from faults.playing.scenario import Play, Scenario
 from faults.playing.world import FaultHarness
 from faults.scenarios import upgrades
 
+pytestmark = pytest.mark.extended
+
 
 async def takes_away_what_the_version_before_writes(world: FaultHarness) -> None:
     await world.worker("old-1")
