@@ -14,7 +14,6 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from chassis import App, AppSettings, Connection
-from chassis.app import pause_after_failure
 from chassis.database.migrations import MigrationError, NotMigratedError, migrate, read
 from chassis.database.pool import DatabaseUnavailableError
 from chassis.testing import Direction, ServerProxy, eventually, running
@@ -152,17 +151,6 @@ async def test_an_outage_of_the_database_pauses_a_task_in_whatever_group_it_arri
         "background_task_paused",
         "background_task_failed",
     ]
-
-
-def test_a_background_task_that_keeps_failing_is_left_alone_for_longer_and_longer_until_it_has_worked() -> (
-    None
-):
-    pauses = [0.0]
-    for _ in range(9):
-        pauses.append(pause_after_failure(pauses[-1], ran=0.5))
-    assert pauses[1:] == [1, 2, 4, 8, 16, 32, 60, 60, 60]
-    assert pause_after_failure(60.0, ran=59.0) == 60
-    assert pause_after_failure(60.0, ran=3600.0) == 1
 
 
 async def test_an_applied_migration_that_has_changed_is_refused(migrated: str, migrations: Path) -> None:

@@ -21,6 +21,9 @@ from monitor.settings import Settings
 OWN: Final = timedelta(seconds=15)
 OTHERS: Final = timedelta(minutes=2)
 """Intervals of the notification sources: the own database, and other services."""
+DUE_SOURCES: Final = timedelta(seconds=5)
+DUE_MESSAGES: Final = timedelta(seconds=2)
+"""Intervals of the searches for sources to poll and for messages to send."""
 
 
 def build(settings: Settings) -> Service:
@@ -36,8 +39,6 @@ def build(settings: Settings) -> Service:
     )
     operations = dead_letters.DeadLetterOperations(service.database)
     gateway, orchestrator = _asked(settings)
-    if gateway is not None:
-        service.closes(gateway)
     if orchestrator is not None:
         service.closes(orchestrator)
     posts = settings.social_url and notifications.PostActivityClient(
@@ -49,7 +50,11 @@ def build(settings: Settings) -> Service:
     summaries = notifications.SummaryComposer(
         service.database, orchestrator, gateway, posts or None, receipts
     )
-    notifier = None if gateway is None else notifications.Notifier(service.database, gateway, summaries)
+    notifier = None
+    if gateway is not None:
+        notifier = notifications.Notifier(service.database, gateway, summaries)
+        service.closes(notifier)
+        service.closes(gateway)
     keeper = settings.orchestrator_url and Peer(
         "the orchestrator", settings.orchestrator_url, "ORCHESTRATOR_URL", settings.key_for_orchestrator
     )
@@ -59,13 +64,16 @@ def build(settings: Settings) -> Service:
         poller = notifications.NotificationPoller(service.database)
         for source in _sources(service, gateway, orchestrator, receipts):
             # Each source has its own loop, so that a slow one does not delay the others.
-            service.background(f"noticing {source.name}", partial(poller.run, source))
-        service.background("telling", notifier.run)
+            service.poll(f"noticing {source.name}", partial(poller.poll, source), every=DUE_SOURCES)
+        service.poll("telling", notifier.tick, every=DUE_MESSAGES)
     service.on_commit_loss(_tell_of_loss)
-    service.background("notification_log", lambda: notifications.enforce_retention(service.database))
-    retention = dead_letters.Retention(service.database, timedelta(days=settings.retention_days))
-    service.background("retention", retention.run)
-    service.background("renaming", lambda: dead_letters.rename(service.database))
+    retention = timedelta(days=settings.retention_days)
+    for name, work in (
+        ("notification_log", partial(notifications.enforce_retention, service.database)),
+        ("retention", partial(dead_letters.delete_old, service.database, retention)),
+        ("renaming", partial(dead_letters.rename_queues, service.database)),
+    ):
+        service.poll(name, work, every=timedelta(hours=1))
     service.metrics.add_collector(
         BackupAge(service.metrics.families, settings.backup_record, settings.backup_max_age_hours)
     )
@@ -74,7 +82,7 @@ def build(settings: Settings) -> Service:
             service.metrics.families, settings.proxy_address, https_hosts(settings.certificate_urls)
         )
         service.metrics.add_collector(certificates)
-        service.background("certificates", certificates.run)
+        service.poll("certificates", certificates.look, every=timedelta(minutes=5))
     service.gauge(
         "dead_letters_open", "Dead letters that wait for a decision.", "queue", dead_letters.open_by_queue
     )

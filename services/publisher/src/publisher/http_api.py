@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from chassis import DatabaseUnavailableError
 from chassis.http.conditional import respond
-from chassis.http.public.headers import CONTENT_SECURITY_POLICY, SecurityHeaders
+from chassis.http.public import CONTENT_SECURITY_POLICY, SecurityHeaders
 from messaging import Database
 from publisher import logos, rendering, site_search, store
 from publisher.covers import Covers, Format

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from chassis import DatabaseUnavailableError
 from chassis.http.conditional import respond
-from chassis.http.public.headers import SecurityHeaders
+from chassis.http.public import SecurityHeaders
 from envelope.brand.payloads import SLUG_PATTERN
 from messaging import Database
 from social import rendering, store

@@ -1,12 +1,11 @@
 """HTTP routes for receipts: lists them, and takes people's decisions about those in doubt."""
 
-from collections.abc import Awaitable, Callable
 from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated, Any, Final, Self
 from uuid import UUID
 
-from fastapi import APIRouter, FastAPI, Query, Request, Response
+from fastapi import APIRouter, FastAPI, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from chassis.http.api import (
@@ -21,17 +20,15 @@ from chassis.http.api import (
     router,
 )
 from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, FORMER_AFTER, PageLimit
-from chassis.http.problem_codes import ProblemCode
-from chassis.http.problems import ProblemResponse
+from chassis.http.problem_codes import conflict, not_found
+from chassis.http.problems import answer_errors
 from receipts import store
 from receipts.domain import ReceiptDecidedError, ReceiptState
 from receipts.performing import Receipts, UnknownReceiptError
 from receipts.store import ReceiptAttempt, StoredReceipt
 
-UNKNOWN_RECEIPT: Final = ProblemCode("unknown_receipt", HTTPStatus.NOT_FOUND, "There is no such receipt.")
-NOT_IN_DOUBT: Final = ProblemCode(
-    "not_in_doubt", HTTPStatus.CONFLICT, "The receipt is not in doubt, or not any more."
-)
+UNKNOWN_RECEIPT: Final = not_found("unknown_receipt", "There is no such receipt.")
+NOT_IN_DOUBT: Final = conflict("not_in_doubt", "The receipt is not in doubt, or not any more.")
 _MAX_ATTEMPTS: Final = 200
 _BRAND: Final = "^[a-z0-9]+(-[a-z0-9]+)*$"
 _DECIDED: Final = refusal(
@@ -143,15 +140,7 @@ def serve_receipts(app: FastAPI, receipts: Receipts) -> None:
     """Adds `/v1/receipts` to a service's application."""
     add_routes(app, receipt_routes(receipts))
     list_codes(app, (UNKNOWN_RECEIPT, NOT_IN_DOUBT))
-    app.add_exception_handler(UnknownReceiptError, _refused_with(UNKNOWN_RECEIPT))
-    app.add_exception_handler(ReceiptDecidedError, _refused_with(NOT_IN_DOUBT))
-
-
-def _refused_with(code: ProblemCode) -> Callable[[Request, Exception], Awaitable[Response]]:
-    async def refused(_: Request, error: Exception) -> Response:
-        return ProblemResponse.coded(code, str(error))
-
-    return refused
+    answer_errors(app, {UnknownReceiptError: UNKNOWN_RECEIPT, ReceiptDecidedError: NOT_IN_DOUBT})
 
 
 def receipt_routes(receipts: Receipts) -> APIRouter:
@@ -174,9 +163,7 @@ def receipt_routes(receipts: Receipts) -> APIRouter:
         ] = None,
     ) -> ReceiptList:
         """Effects on outside servers, the newest first."""
-        brands = None if caller.brands is None else sorted(caller.brands)
-        if brand is not None:
-            brands = [brand] if caller.may_see(brand) else []
+        brands = caller.visible_brands(brand)
         async with database.connection() as connection:
             found = await store.page(
                 connection,

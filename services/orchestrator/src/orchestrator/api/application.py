@@ -4,13 +4,13 @@ from collections.abc import Set as AbstractSet
 from datetime import timedelta
 from typing import Final
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI
 
 from chassis.http.api import add_routes, api
 from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from chassis.http.problem_codes import IDEMPOTENCY_KEY_USED, UNKNOWN_BRAND
-from chassis.http.problems import ProblemResponse
+from chassis.http.problems import answer_errors
 from messaging import Database
 from orchestrator import cycles, review, schedule, workflows
 from orchestrator import problem_codes as codes
@@ -111,21 +111,14 @@ def http_api(
         workflow_routes(database, limits, stuck_after),
     )
     keep_audit_log(app, database, shown_once=SHOWN_ONCE)
-    app.add_exception_handler(UnknownBrandError, _unknown)
-    app.add_exception_handler(ReusedKeyError, _reused)
-    app.add_exception_handler(BrandErasingError, _erasing)
+    answer_errors(
+        app,
+        {
+            UnknownBrandError: UNKNOWN_BRAND,
+            ReusedKeyError: IDEMPOTENCY_KEY_USED,
+            BrandErasingError: codes.BRAND_BEING_ERASED,
+        },
+    )
     answer_refusals(app)
     workflows.answer_refusals(app)
     return app
-
-
-async def _unknown(_: Request, error: Exception) -> Response:
-    return ProblemResponse.coded(UNKNOWN_BRAND, str(error))
-
-
-async def _erasing(_: Request, error: Exception) -> Response:
-    return ProblemResponse.coded(codes.BRAND_BEING_ERASED, str(error))
-
-
-async def _reused(_: Request, error: Exception) -> Response:
-    return ProblemResponse.coded(IDEMPOTENCY_KEY_USED, str(error))

@@ -1,16 +1,14 @@
 """HTTP routes of drafts: lists and decisions."""
 
-from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Annotated, Final
 from uuid import UUID
 
-from fastapi import APIRouter, FastAPI, Query, Request, Response
+from fastapi import APIRouter, FastAPI, Query
 
 from chassis.http.api import UNKNOWN, MayAdminister, MayRead, MayReview, add_routes, refusal, router
 from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
-from chassis.http.problem_codes import ProblemCode
-from chassis.http.problems import ProblemResponse
+from chassis.http.problems import answer_errors
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from orchestrator import problem_codes as codes
@@ -52,23 +50,18 @@ def review_routes(database: Database, limits: BrandLimits) -> APIRouter:
 
 def answer_refusals(app: FastAPI) -> None:
     """Registers the answers to refused decisions."""
-    for error, code in (
-        (UnknownDraftError, codes.UNKNOWN_DRAFT),
-        (DeletedArticleError, codes.ARTICLE_DELETED),
-        (NoSuchVersionError, codes.UNKNOWN_VERSION),
-        (DraftDecidedError, codes.DECIDED_OTHERWISE),
-        (CannotRewriteError, codes.CANNOT_REWRITE),
-        (UnusableTextError, codes.UNUSABLE_TEXT),
-        (PastTimeError, codes.PAST_TIME),
-    ):
-        app.add_exception_handler(error, _refused_with(code))
-
-
-def _refused_with(code: ProblemCode) -> Callable[[Request, Exception], Awaitable[Response]]:
-    async def refused(_: Request, error: Exception) -> Response:
-        return ProblemResponse.coded(code, str(error))
-
-    return refused
+    answer_errors(
+        app,
+        {
+            UnknownDraftError: codes.UNKNOWN_DRAFT,
+            DeletedArticleError: codes.ARTICLE_DELETED,
+            NoSuchVersionError: codes.UNKNOWN_VERSION,
+            DraftDecidedError: codes.DECIDED_OTHERWISE,
+            CannotRewriteError: codes.CANNOT_REWRITE,
+            UnusableTextError: codes.UNUSABLE_TEXT,
+            PastTimeError: codes.PAST_TIME,
+        },
+    )
 
 
 def _looking(database: Database, limits: BrandLimits) -> APIRouter:
@@ -85,9 +78,7 @@ def _looking(database: Database, limits: BrandLimits) -> APIRouter:
         limit: PageLimit = DEFAULT_PAGE,
     ) -> DraftList:
         """Drafts that wait, are being rewritten or offer a correction; oldest first."""
-        brands = None if caller.brands is None else sorted(caller.brands)
-        if brand is not None:
-            brands = [brand] if caller.may_see(brand) else []
+        brands = caller.visible_brands(brand)
         async with database.connection() as connection:
             found = await store.drafts(connection, brands=brands, state=state, after=after, limit=limit + 1)
         return DraftList(

@@ -5,7 +5,7 @@ done.
 """
 
 import asyncio
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -25,8 +25,6 @@ log = structlog.get_logger(__name__)
 
 AT_ONCE: Final = 100
 """Articles published in one round."""
-LONGEST_SLEEP: Final = timedelta(seconds=15)
-"""How late a publication scheduled on another replica may be noticed, and the pause before a failed one is tried again."""
 AS_SCHEDULED: Final = "as scheduled"
 
 
@@ -88,13 +86,6 @@ class PublicationScheduler:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def run(self) -> None:
-        """Runs until cancelled; sleeps until the next one is due."""
-        while True:
-            kept = await self.keep()
-            if kept < AT_ONCE:
-                await asyncio.sleep((await self._rest()).total_seconds())
-
     async def keep(self) -> int:
         """Publishes due articles, the longest due first; returns their number. A failure does not delay the others."""
         async with self._database.connection() as connection:
@@ -141,10 +132,3 @@ class PublicationScheduler:
             await scheduled_publications.end(tx.connection, content_id, "kept", by=appointment.made_by)
             await log_and_reload(tx, draft)
         return True
-
-    async def _rest(self) -> timedelta:
-        async with self._database.connection() as connection:
-            due = await scheduled_publications.until_next(connection)
-        if due is None:
-            return LONGEST_SLEEP
-        return min(max(due, timedelta(milliseconds=20)), LONGEST_SLEEP)

@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Annotated, Final
 from uuid import UUID
 
-from fastapi import APIRouter, FastAPI, Path, Query, Request, Response
+from fastapi import APIRouter, FastAPI, Path, Query, Response
 
 from chassis.http.api import (
     READ,
@@ -17,10 +17,9 @@ from chassis.http.api import (
     refusal,
     router,
 )
-from chassis.http.callers import Caller
 from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
 from chassis.http.problem_codes import RefusalError
-from chassis.http.problems import ProblemResponse
+from chassis.http.problems import answer_errors
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from orchestrator import problem_codes as codes
@@ -48,9 +47,7 @@ def workflow_routes(database: Database, limits: BrandLimits, stuck_after: timede
         limit: PageLimit = DEFAULT_PAGE,
     ) -> WorkflowList:
         """Lists the workflows of all articles in existing cycles, by start."""
-        brands = None if caller.brands is None else sorted(caller.brands)
-        if brand is not None:
-            brands = [brand] if caller.may_see(brand) else []
+        brands = caller.visible_brands(brand)
         async with database.connection() as connection:
             found = await store.workflows(
                 connection, brands=brands, state=state, after=after, limit=limit + 1, stuck_after=stuck_after
@@ -70,7 +67,7 @@ def workflow_routes(database: Database, limits: BrandLimits, stuck_after: timede
         """Returns its steps with their times, their tokens, and the addresses of their results."""
         async with database.connection() as connection:
             workflow = await store.find_workflow(
-                connection, content_id, _brands(caller), stuck_after=stuck_after
+                connection, content_id, caller.visible_brands(), stuck_after=stuck_after
             )
             finished = await store.finished_steps(connection, workflow) if workflow else []
         if workflow is None:
@@ -91,7 +88,7 @@ def workflow_routes(database: Database, limits: BrandLimits, stuck_after: timede
         """Returns the stored JSON; its shape depends on the step and may change with any version."""
         async with database.connection() as connection:
             workflow = await store.find_workflow(
-                connection, content_id, _brands(caller), stuck_after=stuck_after
+                connection, content_id, caller.visible_brands(), stuck_after=stuck_after
             )
             result = await store.step_result(connection, workflow, step) if workflow else None
         if workflow is None:
@@ -128,17 +125,5 @@ def workflow_routes(database: Database, limits: BrandLimits, stuck_after: timede
 
 def answer_refusals(app: FastAPI) -> None:
     """Registers the error responses of workflows."""
-    app.add_exception_handler(UnknownWorkflowError, _unknown_workflow)
-    app.add_exception_handler(WorkflowStateError, _not_now)
-
-
-async def _unknown_workflow(_: Request, error: Exception) -> Response:
-    return ProblemResponse.coded(codes.UNKNOWN_WORKFLOW, str(error))
-
-
-async def _not_now(_: Request, error: Exception) -> Response:
-    return ProblemResponse.coded(codes.WORKFLOW_NOT_READY, str(error))
-
-
-def _brands(caller: Caller) -> list[str] | None:
-    return None if caller.brands is None else sorted(caller.brands)
+    errors = {UnknownWorkflowError: codes.UNKNOWN_WORKFLOW, WorkflowStateError: codes.WORKFLOW_NOT_READY}
+    answer_errors(app, errors)

@@ -1,21 +1,20 @@
 """HTTP routes for the calendar as a list and as iCalendar, and for moves of posts."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated, Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from fastapi import APIRouter, FastAPI, Query, Request, Response
+from fastapi import APIRouter, FastAPI, Query, Response
 
 from chassis.http import calendars
 from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, MayReview, conditional, refusal, router
 from chassis.http.calendars import icalendar
-from chassis.http.callers import Caller
 from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
-from chassis.http.problem_codes import INVALID_CURSOR, UNKNOWN_BRAND, ProblemCode, RefusalError
-from chassis.http.problems import ProblemResponse
+from chassis.http.problem_codes import INVALID_CURSOR, RefusalError
+from chassis.http.problems import answer_errors
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from social import problem_codes as codes
@@ -42,19 +41,14 @@ Brand = Annotated[
 
 def answer_refusals(app: FastAPI) -> None:
     """Makes the application answer calendar errors as problems."""
-    for error, code in (
-        (UnknownEntryError, codes.UNKNOWN_ENTRY),
-        (NotMovableError, codes.NOT_MOVABLE),
-        (PastPostTimeError, codes.PAST_TIME),
-    ):
-        app.add_exception_handler(error, _refused_with(code))
-
-
-def _refused_with(code: ProblemCode) -> Callable[[Request, Exception], Awaitable[Response]]:
-    async def refused(_: Request, error: Exception) -> Response:
-        return ProblemResponse.coded(code, str(error))
-
-    return refused
+    answer_errors(
+        app,
+        {
+            UnknownEntryError: codes.UNKNOWN_ENTRY,
+            NotMovableError: codes.NOT_MOVABLE,
+            PastPostTimeError: codes.PAST_TIME,
+        },
+    )
 
 
 def entry_routes(database: Database, due: DuePosts) -> APIRouter:
@@ -169,10 +163,3 @@ def _place(after: str | None) -> tuple[datetime, UUID] | None:
         raise RefusalError(
             INVALID_CURSOR, "after: is not the `next` of a page; leave it out for the first"
         ) from None
-
-
-def seen(caller: Caller, slug: str) -> str:
-    """The brand of a path, if the caller may see it; raises `unknown_brand` otherwise."""
-    if not caller.may_see(slug):
-        raise RefusalError(UNKNOWN_BRAND, f"there is no brand '{slug}' that your key may see")
-    return slug

@@ -1,16 +1,14 @@
 """HTTP routes for the review of posts."""
 
-from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Annotated, Final
 from uuid import UUID
 
-from fastapi import APIRouter, FastAPI, Query, Request, Response
+from fastapi import APIRouter, FastAPI, Query
 
 from chassis.http.api import UNKNOWN, MayOperate, MayRead, MayReview, refusal, router
 from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
-from chassis.http.problem_codes import ProblemCode
-from chassis.http.problems import ProblemResponse
+from chassis.http.problems import answer_errors
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from social import problem_codes as codes
@@ -37,21 +35,16 @@ OVERTAKEN: Final = refusal(
 
 def answer_refusals(app: FastAPI) -> None:
     """Makes the application answer errors of decisions as problems."""
-    for error, code in (
-        (UnknownPostError, codes.UNKNOWN_POST),
-        (NoSuchVersionError, codes.UNKNOWN_VERSION),
-        (PostConflictError, codes.DECIDED_OTHERWISE),
-        (UnusableTextError, codes.UNUSABLE_TEXT),
-        (PastTimeError, codes.PAST_TIME),
-    ):
-        app.add_exception_handler(error, _refused_with(code))
-
-
-def _refused_with(code: ProblemCode) -> Callable[[Request, Exception], Awaitable[Response]]:
-    async def refused(_: Request, error: Exception) -> Response:
-        return ProblemResponse.coded(code, str(error))
-
-    return refused
+    answer_errors(
+        app,
+        {
+            UnknownPostError: codes.UNKNOWN_POST,
+            NoSuchVersionError: codes.UNKNOWN_VERSION,
+            PostConflictError: codes.DECIDED_OTHERWISE,
+            UnusableTextError: codes.UNUSABLE_TEXT,
+            PastTimeError: codes.PAST_TIME,
+        },
+    )
 
 
 def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRouter:
@@ -69,9 +62,7 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
         limit: PageLimit = DEFAULT_PAGE,
     ) -> PostList:
         """Posts of brands that review them, and all posts for other platforms, in the order of their creation."""
-        brands = None if caller.brands is None else sorted(caller.brands)
-        if brand is not None:
-            brands = [brand] if caller.may_see(brand) else []
+        brands = caller.visible_brands(brand)
         async with database.connection() as connection:
             found = await store.page(connection, brands=brands, state=state, after=after, limit=limit + 1)
         return PostList(
