@@ -5,7 +5,7 @@ unexport PYTHONDONTWRITEBYTECODE
 SHELL := /bin/sh
 BIN := .venv/bin
 MEMBERS := $(wildcard shared/*/src services/*/src cli/src tests/fakes/src tests/faults/src benchmarks/src examples/*/src)
-PACKAGES := benchmarks brandctl chassis envelope example-orders fakes faults gateway messaging monitor orchestrator publisher receipts research social
+PACKAGES := $(shell sed -n 's/^ *"\(brand-engine-[a-z-]*\)",$$/\1/p' pyproject.toml)
 
 .PHONY: help
 help: ## Say what there is
@@ -25,11 +25,18 @@ example: ## Run two services of somebody else's system on the backbone, kill one
 	@deploy/local/setup.sh servers
 	@exec $(BIN)/python -m shop_demo
 
+# Half as many again as there are processors, and one: tests of servers wait for half of their time.
+PYTEST := $(BIN)/python -m pytest -n $$(($$(nproc) * 3 / 2 + 1)) --dist worksteal --durations 20 --durations-min 1
+
 .PHONY: test
-test: ## Run all tests, on a private RabbitMQ and a private PostgreSQL; ARGS go to pytest (-n 0: one process)
+test: ## Run the tests, on a private RabbitMQ and a private PostgreSQL, in some minutes; ARGS go to pytest (-n 0: one process)
 	@deploy/local/setup.sh servers browser tools
-	@# Half as many again as there are processors, and one: tests of servers wait for half of their time.
-	@$(BIN)/python -m pytest -n $$(($$(nproc) * 3 / 2 + 1)) --dist worksteal $(ARGS)
+	@$(PYTEST) $(ARGS)
+
+.PHONY: test-all
+test-all: ## Run these and the tests marked `extended`, which take long and rarely find what the others do not
+	@deploy/local/setup.sh servers browser tools
+	@$(PYTEST) -m 'not compose and not real and not slow' $(ARGS)
 
 .PHONY: lint
 lint: ## Check style, types, import rules and the lock
@@ -85,4 +92,4 @@ lock: ## Renew requirements.lock (for maintainers; LOCK_ARGS=--upgrade for newer
 	@deploy/local/setup.sh python
 	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-header --quiet $(LOCK_ARGS) --output-file requirements.lock \
-		$(foreach name,$(PACKAGES),--no-emit-package brand-engine-$(name))
+		$(foreach name,$(PACKAGES),--no-emit-package $(name))

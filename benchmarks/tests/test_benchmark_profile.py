@@ -37,7 +37,7 @@ LINES = [
     f"{LOOP}messaging.flow.runner:Runner.run;orchestrator.cycles.handlers:progress;asyncpg.pool:Pool.fetch 6",
     f"{LOOP}messaging.flow.runner:Runner.run;orchestrator.cycles.handlers:progress 2",
     f"{LOOP}starlette.routing:app;publisher.rendering:render;markdown_it.main:MarkdownIt.render 3",
-    f"{LOOP}orchestrator.writing.body.paragraphs:compose;re:sub 4",
+    f"{LOOP}writing.body.paragraphs:compose;re:sub 4",
     "runpy:run_module;asyncio.runners:Runner.run;asyncio.base_events:_run_once;selectors:EpollSelector.select 5",
 ]
 
@@ -74,7 +74,7 @@ def test_the_innermost_room_or_library_is_the_step() -> None:
         {
             "database driver": 0.3,
             "event loop, sockets": 0.25,
-            "orchestrator.writing.body": 0.2,
+            "writing.body": 0.2,
             "publisher.rendering": 0.15,
             "orchestrator.cycles": 0.1,
         }

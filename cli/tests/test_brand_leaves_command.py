@@ -20,10 +20,10 @@ from chassis.testing import serving
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import BrandErased
 from messaging import Database
+from orchestrator.article_workflow.store import insert_content
 from orchestrator.erasure import note_receipts
-from orchestrator.writing import Article
-from orchestrator.writing.store import insert_content
 from tests.fixtures.commands.brandctl import Operator
+from writing import Article
 
 
 @pytest.fixture

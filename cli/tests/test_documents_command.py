@@ -12,8 +12,8 @@ from pydantic import SecretStr
 
 from brandctl.research import documents
 from chassis.testing import eventually, running
+from reading import formats
 from research.app import build
-from research.reading import formats
 from research.settings import Settings
 from tests.fixtures.commands.brandctl import CommandResult, Operator
 from tests.fixtures.pdf_files import pdf

@@ -2,14 +2,12 @@
 
     python remove_tests.py FOLDER
 
-A library's own `testing` stays: some import it when they are used.
+Our own libraries are the folders of `shared` in the current folder. A library's own `testing` stays: some import it when they are used.
 """
 
 import shutil
 import sys
 from pathlib import Path
-
-OURS = ("chassis", "messaging", "receipts")
 
 
 def main(folder: Path) -> None:
@@ -17,7 +15,7 @@ def main(folder: Path) -> None:
         # Gone already, where it was within another one.
         if tests.is_dir():
             shutil.rmtree(tests)
-    for package in OURS:
+    for package in sorted(path.name for path in Path("shared").iterdir()):
         shutil.rmtree(folder / package / "testing", ignore_errors=True)
         for module in folder.glob(f"{package}/**/testing.*py*"):
             module.unlink()

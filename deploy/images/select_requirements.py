@@ -1,6 +1,7 @@
 """Writes the part of a lock that some packages need, hashes included: one lock for all, and an image with its part only.
 
     select_requirements.py NAME|FOLDER... [--without NAME|FOLDER...]  <- requirements.lock in the current folder
+    select_requirements.py --members FOLDER                           the folders of this workspace that it consists of
 
 A NAME is a package of the lock, a FOLDER a member of this workspace. What a member needs stands in its pyproject.toml, and
 in those of the members that it names, with the extras it names them with: `brand-engine-chassis[api]`. What those
@@ -64,22 +65,40 @@ def read_lock(text: str) -> Iterator[LockedRequirement]:
             yield LockedRequirement(name_of(block), version, block, frozenset(map(canonical, needed_by)))
 
 
+def _requirements_of(folder: Path, extras: Iterable[str]) -> list[str]:
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    optional = {canonical(name): wanted for name, wanted in project.get("optional-dependencies", {}).items()}
+    return [*project.get("dependencies", ()), *(each for extra in extras for each in optional[extra])]
+
+
+def _member_of(requirement: str) -> Path | None:
+    """The folder of a requirement that is a member of this workspace."""
+    name = name_of(requirement)
+    return Path("shared") / name.removeprefix(_OURS) if name.startswith(_OURS) else None
+
+
 def needs_of(folder: Path, extras: Iterable[str] = ()) -> set[str]:
     """Returns the packages that a member needs, directly, by extras, or through other members.
 
     Raises:
         OSError, KeyError, tomllib.TOMLDecodeError: the folder is no member, or has no such extra.
     """
-    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
-    optional = {canonical(name): wanted for name, wanted in project.get("optional-dependencies", {}).items()}
     needs: set[str] = set()
-    for requirement in [*project["dependencies"], *(each for extra in extras for each in optional[extra])]:
-        name = name_of(requirement)
-        if name.startswith(_OURS):
-            needs |= needs_of(Path("shared") / name.removeprefix(_OURS), extras_of(requirement))
+    for requirement in _requirements_of(folder, extras):
+        if (member := _member_of(requirement)) is not None:
+            needs |= needs_of(member, extras_of(requirement))
         else:
-            needs.add(name)
+            needs.add(name_of(requirement))
     return needs
+
+
+def members_of(folder: Path, extras: Iterable[str] = ()) -> dict[Path, None]:
+    """Returns the members that a member consists of, itself last, in an order in which each follows what it needs."""
+    members: dict[Path, None] = {}
+    for requirement in _requirements_of(folder, extras):
+        if (member := _member_of(requirement)) is not None:
+            members |= members_of(member, extras_of(requirement))
+    return members | {folder: None}
 
 
 def select(entries: Iterable[LockedRequirement], roots: set[str]) -> list[LockedRequirement]:
@@ -106,9 +125,12 @@ def roots_of(arguments: Iterable[str], locked: set[str]) -> set[str]:
 
 
 def main() -> None:
+    wanted, there = sys.argv[1:], []
+    if wanted[:1] == ["--members"]:
+        sys.stdout.write(" ".join(map(str, members_of(Path(wanted[1])))))
+        return
     entries = list(read_lock(LOCK.read_text()))
     locked = {entry.name for entry in entries}
-    wanted, there = sys.argv[1:], []
     if "--without" in wanted:
         at = wanted.index("--without")
         wanted, there = wanted[:at], wanted[at + 1 :]

@@ -12,7 +12,10 @@
 set -eu
 cd "$(dirname "$0")/../.."
 
-members="shared/envelope shared/chassis shared/messaging shared/receipts services/orchestrator services/research services/publisher services/social services/monitor services/gateway cli tests/fakes tests/faults benchmarks examples/orders"
+# Every folder of the workspace that is a package.
+members=$(for each in shared/* services/* cli tests/fakes tests/faults benchmarks examples/*; do
+    [ ! -f "$each/pyproject.toml" ] || printf '%s ' "$each"
+done)
 
 say() { printf '%s\n' "$*" >&2; }
 

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -117,7 +118,8 @@ def test_what_only_tests_need_is_taken_out_and_nothing_else(tmp_path: Path) -> N
 
 
 def test_nothing_of_ours_needs_what_is_taken_out() -> None:
-    of_tests = re.compile(r"^\s*(?:from|import) (?:chassis|messaging|receipts)\.testing\b", re.MULTILINE)
+    packages = "|".join(path.name for path in (ROOT / "shared").iterdir())
+    of_tests = re.compile(rf"^\s*(?:from|import) (?:{packages})\.testing\b", re.MULTILINE)
     for source in (
         *ROOT.glob("shared/*/src/**/*.py"),
         *ROOT.glob("services/*/src/**/*.py"),
@@ -125,3 +127,13 @@ def test_nothing_of_ours_needs_what_is_taken_out() -> None:
     ):
         if "testing" not in source.parts and source.name != "testing.py":
             assert not of_tests.search(source.read_text()), source
+
+
+def test_an_image_has_the_members_that_its_service_names_and_no_others() -> None:
+    command = [sys.executable, "-I", "deploy/images/select_requirements.py", "--members", "services/social"]
+    named = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
+    project = tomllib.loads((ROOT / "services/social/pyproject.toml").read_text())["project"]
+    ours = re.findall(r"brand-engine-([a-z-]+)", " ".join(project["dependencies"]))
+    assert named[-1] == "services/social"
+    assert set(named[:-1]) == {f"shared/{name}" for name in ours}
+    assert named.index("shared/chassis") < named.index("shared/messaging") < named.index("shared/receipts")

@@ -30,9 +30,9 @@ from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
 from messaging.testing import write_records
 from orchestrator.api import http_api
+from orchestrator.article_workflow import ContentWorkflow
 from orchestrator.erasure import ErasureRetrier
 from orchestrator.erasure.store import _OF_THE_BRAND
-from orchestrator.writing import ContentWorkflow
 from publisher.handlers import Handlers as PublisherHandlers
 from publisher.http_api import create_app as create_sites
 from publisher.urls import SiteUrls

@@ -29,11 +29,11 @@ from brandctl.local import services
 from chassis.testing import eventually, serving
 from envelope import DomainMessage, encode, new_event_id
 from envelope.brand.payloads import ResearchCompleted
-from orchestrator.writing import ArticleSource, SourcePassage
-from orchestrator.writing.model.answers import DraftSentence
-from orchestrator.writing.model.claims.wording import sentences_of
-from orchestrator.writing.model.drafting import RejectedSentence, SupportedSentence, WritingMaterial
 from tests.fixtures import cold_brew, kilns
+from writing import ArticleSource, SourcePassage
+from writing.model.answers import DraftSentence
+from writing.model.claims.wording import sentences_of
+from writing.model.drafting import RejectedSentence, SupportedSentence, WritingMaterial
 
 pytestmark = pytest.mark.real
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from envelope import new_event_id
 from messaging import Database
-from orchestrator.writing import Article
-from orchestrator.writing.quality import Measure
-from orchestrator.writing.store import insert_content
+from orchestrator.article_workflow.store import insert_content
+from writing import Article
+from writing.quality import Measure
 
 BRAND = {"name": "The Daily Grind", "description": "Home coffee.", "channels": ["feed"]}
 

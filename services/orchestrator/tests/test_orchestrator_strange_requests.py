@@ -10,9 +10,9 @@ import pytest
 from chassis.testing.strange_requests import FuzzTarget, ask_strangely
 from envelope import new_event_id
 from messaging import Database
-from orchestrator.writing import Article, ArticleSource
-from orchestrator.writing.store import insert_content
+from orchestrator.article_workflow.store import insert_content
 from tests.fixtures.openapi.fuzzing import DEPTHS, fuzz
+from writing import Article, ArticleSource
 
 ARTICLE = Article(
     title="Cold brew",

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from messaging import Database
+from reading.pool import ReaderPool
+from reading.ranking.sources import InsufficientSources, ResearchResult
 from research.clients.local_corpus import LocalCorpus
 from research.clients.provider import ProviderUnavailableError
-from research.domain import InsufficientSources, ResearchResult
-from research.reading.pool import ReaderPool
 
 FILLER = "There is more to say about kitchens, kettles and cups than fits on this page."
 

@@ -9,11 +9,11 @@ import pytest
 
 from chassis.testing import eventually
 from messaging import Database
+from reading.pool import ReaderPool
+from reading.ranking.sources import InsufficientSources, ResearchResult
 from research.clients.local_corpus import LocalCorpus
 from research.clients.provider import ProviderUnavailableError
-from research.domain import InsufficientSources, ResearchResult
 from research.index import listing
-from research.reading.pool import ReaderPool
 
 TEXTS = {
     "a.md": "Cold brew coffee wants soft water, because hard water hides the little acid that it has.",
@@ -24,7 +24,7 @@ TEXTS = {
 PROGRAM = """
 import sys, time
 from pathlib import Path
-from research.reading import child, extraction
+from reading import child, extraction
 
 def read(path, content, charset):
     with open(sys.argv[1], "a") as log:

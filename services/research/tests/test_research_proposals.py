@@ -9,10 +9,10 @@ from starlette.responses import JSONResponse, Response
 
 from chassis.testing import serving
 from messaging import Database, WaitFor
+from reading.pool import ReaderPool
+from reading.ranking.sources import ResearchResult
 from research import store
 from research.clients.provider import ResearchQuery
-from research.domain import ResearchResult
-from research.reading.pool import ReaderPool
 from research.sources.domain import SourceSettings, WebSearchSettings
 from tests.fixtures.providers import FakeModel, model_error
 from tests.fixtures.web_research import World, behind

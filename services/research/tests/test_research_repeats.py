@@ -9,11 +9,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from messaging import Database
+from reading.pool import ReaderPool
+from reading.ranking.near_duplicates import are_near_duplicates, shingles
+from reading.ranking.sources import InsufficientSources, ResearchResult
 from research.clients.local_corpus import LocalCorpus
-from research.domain import InsufficientSources, ResearchResult
 from research.index.paragraphs import fingerprint, remove_paragraphs
-from research.ranking.near_duplicates import are_near_duplicates, shingles
-from research.reading.pool import ReaderPool
 
 OFFER = "Whoever orders two bags of the house blend by Friday gets a cup with our lion on it, brewed for cold brew coffee."
 PAGES = {

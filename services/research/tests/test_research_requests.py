@@ -21,8 +21,14 @@ from envelope.brand import CATALOGUE
 from envelope.brand.payloads import Priority, ResearchErase, ResearchRequested
 from messaging import Context, Database, QueuePolicy, Service, ServiceSettings, Transaction, on_each
 from messaging.testing import Broker, write_records
+from reading.ranking.sources import (
+    Findings,
+    InsufficientSources,
+    RankedPassage,
+    ResearchResult,
+    ResearchSource,
+)
 from research.clients.provider import ResearchQuery
-from research.domain import Findings, InsufficientSources, RankedPassage, ResearchResult, ResearchSource
 from research.erasure import erase
 from research.handlers import Handlers, store_outcomes
 from research.http_api import create_api

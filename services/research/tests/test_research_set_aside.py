@@ -13,11 +13,11 @@ from pydantic import SecretStr
 from chassis import ServiceKey
 from chassis.testing import eventually
 from messaging import Database
+from reading.pool import ReaderPool
+from reading.ranking.sources import ResearchResult
 from research.clients.local_corpus import LocalCorpus
-from research.domain import ResearchResult
 from research.http_api import create_api
 from research.index import listing
-from research.reading.pool import ReaderPool
 
 KEY = "a-service-key-for-tests"
 PROSE = "Cold brew coffee steeps for twelve hours, and it needs much water."
@@ -30,7 +30,7 @@ OTHERS = {
 PROGRAM = """
 import os, re, signal, sys, time
 from pathlib import Path
-from research.reading import child, extraction
+from reading import child, extraction
 
 def read(path, content, charset):
     with open(sys.argv[1], "a") as log:

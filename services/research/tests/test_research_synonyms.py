@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from messaging import Database
+from reading.pool import ReaderPool
+from reading.ranking.sources import InsufficientSources, ResearchResult
 from research.clients.local_corpus import LocalCorpus
-from research.domain import InsufficientSources, ResearchResult
-from research.reading.pool import ReaderPool
 
 DEMO = Path(__file__).parents[3] / "deploy" / "demo" / "corpus"
 SERVERS = {

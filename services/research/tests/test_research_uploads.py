@@ -17,12 +17,13 @@ from chassis import ServiceKey
 from chassis.polling import Poller
 from chassis.testing import eventually
 from messaging import Database, Dependency, WaitFor
+from reading.document import ExtractedDocument
+from reading.pool import ReaderPool
+from reading.ranking.sources import InsufficientSources, ResearchResult
 from research.clients.local_corpus import LocalCorpus
 from research.clients.provider import ProviderUnavailableError, ResearchQuery
-from research.domain import ExtractedDocument, InsufficientSources, ResearchResult
 from research.http_api import create_api
 from research.index.files import FileStat, IndexedFile
-from research.reading.pool import ReaderPool
 from research.sources.domain import SourceSettings
 from research.uploads import UploadIndexer, count_unread, store
 from research.web.web_search import READ_PAUSE, SourcesProvider
@@ -47,7 +48,7 @@ IN_FOLDER = {
 # The real program; it notes what it reads, and a document that says so ends it.
 PROGRAM = """
 import os, signal, sys
-from research.reading import child, extraction
+from reading import child, extraction
 
 def read(path, content, charset):
     with open(sys.argv[1], "a") as log:

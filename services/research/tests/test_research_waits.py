@@ -12,9 +12,9 @@ from envelope import DomainMessage, new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchRequested
 from messaging import Context, Database, RetryLater, Transaction, WaitFor
+from reading.ranking.sources import Findings, InsufficientSources, ResearchResult
 from research import store
 from research.clients.provider import ResearchProvider, ResearchQuery
-from research.domain import Findings, InsufficientSources, ResearchResult
 from research.handlers import Handlers
 from research.sources.domain import SourceSettings, WebSearchSettings
 from research.sources.store import set_sources

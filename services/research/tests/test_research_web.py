@@ -10,9 +10,9 @@ from starlette.responses import Response
 
 from chassis.testing import eventually
 from messaging import Dependency, RetryLater, Unprocessable, WaitFor
+from reading.pool import ReaderPool
+from reading.ranking.sources import Findings, ResearchResult
 from research.clients.provider import ResearchQuery
-from research.domain import Findings, ResearchResult
-from research.reading.pool import ReaderPool
 from research.sources.domain import SourceSettings, WebSearchSettings
 from research.web.web_search import SourcesProvider
 from tests.fixtures.gateways import gateway_before

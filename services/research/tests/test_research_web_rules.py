@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
-from research.reading.feeds import FeedEntry, parse_feed
-from research.reading.formats import UnreadableFileError
+from reading.feeds import FeedEntry, parse_feed
+from reading.formats import UnreadableFileError
 from research.sources.domain import SourceSettings
 from research.web.addresses import page_key, without_tracking
 from research.web.candidates import (

@@ -1,6 +1,6 @@
 """Folds sampled stacks of a service into named steps.
 
-A step is one of our modules (`orchestrator.writing`, `messaging.flow`), or a library's purpose (`database driver`). The
+A step is one of our modules (`writing.extractive`, `messaging.flow`), or a library's purpose (`database driver`). The
 innermost frame with a step decides. A library without a step, such as the Markdown parser, counts for its caller.
 """
 
@@ -44,14 +44,14 @@ OURS: Final = frozenset(
         "monitor",
         "orchestrator",
         "publisher",
+        "reading",
         "receipts",
         "research",
         "social",
+        "writing",
     }
 )
 """The packages that a service is made of."""
-_LARGE: Final = frozenset({"orchestrator.writing"})
-"""Packages that are split into their own modules."""
 _BEGINNINGS: Final = frozenset(
     {"asyncio.runners:Runner.run", "asyncio.events:Handle._run", "concurrent.futures.thread:_WorkItem.run"}
 )
@@ -101,8 +101,7 @@ def _step(module: str) -> str | None:
             return known
     if parts[0] not in OURS:
         return None
-    room = ".".join(parts[:2])
-    return ".".join(parts[:3]) if room in _LARGE else room
+    return ".".join(parts[:2])
 
 
 def _inside_of_the_loop(stack: Stack) -> Stack:

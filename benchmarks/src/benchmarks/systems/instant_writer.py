@@ -10,8 +10,8 @@ from messaging import command_line
 from orchestrator.app import build
 from orchestrator.brands import EXTRACTIVE
 from orchestrator.settings import Settings
-from orchestrator.writing import Article, ArticleSource, StatelessWriter
-from orchestrator.writing.extractive import ExtractiveWriter
+from writing import Article, ArticleSource, StatelessWriter
+from writing.extractive import ExtractiveWriter
 
 
 class InstantWriter:

@@ -32,8 +32,8 @@ from messaging import QueuePolicy, Service, Transaction, on_batch, on_each
 from orchestrator import schedule
 from orchestrator.accounts import AccountHealthPoller
 from orchestrator.api import RequestAuthenticator, http_api
+from orchestrator.article_workflow import ContentWorkflow, ResearchClient
 from orchestrator.brands import EXTRACTIVE, MODEL, end_quiet_periods, until_a_quiet_period_ends
-from orchestrator.computing import ComputeThread
 from orchestrator.counters import LabelledCounter
 from orchestrator.cycles import (
     AnswerConfirmation,
@@ -58,8 +58,9 @@ from orchestrator.review import (
 from orchestrator.schedule import Scheduler, count_states
 from orchestrator.settings import Settings
 from orchestrator.workflows import count_by_state
-from orchestrator.writing import ContentWorkflow, ResearchClient, StatelessWriter, WriterFactory
-from orchestrator.writing.extractive import ExtractiveWriter
+from writing import StatelessWriter, WriterFactory
+from writing.computing import ComputeThread
+from writing.extractive import ExtractiveWriter
 
 ASKED_WHOSE_A_KEY_IS: Final = "GET /v1/keys/{key_id}/introspection"
 READ_BY_PUBLISHER: Final = frozenset(
@@ -228,7 +229,7 @@ async def _ask_again_after_losses(events: Sequence[DomainMessage[DatabaseFellBac
 
 def judges(settings: Settings) -> bool:
     """Whether a model judges each sentence. By default only a model with a larger context window does; a small one judges badly."""
-    from orchestrator.writing.model import SMALL_CONTEXT  # noqa: PLC0415
+    from writing.model import SMALL_CONTEXT  # noqa: PLC0415
 
     if settings.model_judge is None:
         return settings.model_context_tokens > SMALL_CONTEXT
@@ -245,7 +246,8 @@ def _writers(service: Service, settings: Settings, computing: ComputeThread) -> 
 
 def _model_writer(service: Service, settings: Settings, url: str) -> WriterFactory:
     # Where no model is, its writer would take 2.4 MB for nothing.
-    from orchestrator.writing.model import VERDICTS, ChatClient, ModelWriter  # noqa: PLC0415
+    from orchestrator.article_workflow.model_chat import ChatClient  # noqa: PLC0415
+    from writing.model import VERDICTS, ModelWriter  # noqa: PLC0415
 
     def chat(name: str, what: str) -> ChatClient:
         made = ChatClient(
@@ -271,5 +273,5 @@ def _model_writer(service: Service, settings: Settings, url: str) -> WriterFacto
         model,
         context_tokens=settings.model_context_tokens,
         judge=judge,
-        sentences=sentences,
+        count_verdict=sentences.count,
     )

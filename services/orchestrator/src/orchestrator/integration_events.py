@@ -19,7 +19,7 @@ import structlog
 from envelope import DomainMessage, Payload
 from envelope.brand.payloads import CycleCompleted, DraftsWaiting
 from messaging import Database, Transaction
-from orchestrator.writing import HELD_UP_SINCE, UNREVIEWED_SINCE, WAITS
+from orchestrator.article_workflow import HELD_UP_SINCE, UNREVIEWED_SINCE, WAITS
 
 log = structlog.get_logger(__name__)
 

@@ -13,8 +13,8 @@ from chassis.testing import serving
 from envelope import new_event_id
 from messaging import Database
 from orchestrator.api import http_api
-from orchestrator.writing import Article
-from orchestrator.writing.store import insert_content
+from orchestrator.article_workflow.store import insert_content
+from writing import Article
 
 BOUND = Caller("acme's", frozenset(Scope), frozenset({"acme"}))
 WEEKLY = {"keywords": ["tea"], "cron": "0 6 * * SUN"}

@@ -12,9 +12,9 @@ import pytest
 
 from envelope import new_event_id
 from messaging import Database
+from orchestrator.article_workflow.store import insert_content
 from orchestrator.schedule import Scheduler, store
-from orchestrator.writing import Article
-from orchestrator.writing.store import insert_content
+from writing import Article
 
 KEEP = timedelta(days=90)
 PATH = "/v1/brands/acme/audits"

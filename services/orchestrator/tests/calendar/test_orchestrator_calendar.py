@@ -10,9 +10,9 @@ import pytest
 
 from envelope import new_event_id
 from messaging import Database
+from orchestrator.article_workflow.store import insert_content
 from orchestrator.schedule.domain import SchedulePlan, ScheduleProgress, ScheduleState, Timetable
-from orchestrator.writing import Article
-from orchestrator.writing.store import insert_content
+from writing import Article
 
 MONDAY = datetime(2107, 1, 3, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -17,10 +17,10 @@ from envelope.brand.payloads import (
     SocialPosted,
 )
 from messaging import Database
+from orchestrator.article_workflow.store import find_content
 from orchestrator.brands import BrandSlug
 from orchestrator.cycles import CycleId, NewCycle, begin_cycle, store
 from orchestrator.cycles.facts import CycleProgress, CycleState, KeywordState, cycle_state
-from orchestrator.writing.store import find_content
 from tests.fixtures.orchestrator.cycles import (
     MessageOf,
     begin,

@@ -21,6 +21,7 @@ from envelope.brand.payloads import (
     SocialPosted,
 )
 from messaging import CommitLoss, Database
+from orchestrator.article_workflow.durable import DeliveredCommand, claim_article, has_claim
 from orchestrator.cycles import (
     AnswerConfirmation,
     Cycle,
@@ -31,7 +32,6 @@ from orchestrator.cycles import (
 )
 from orchestrator.cycles.domain import content_id_of
 from orchestrator.cycles.facts import KeywordState
-from orchestrator.writing.durable import DeliveredCommand, claim_article, has_claim
 from tests.fixtures.orchestrator.cycles import (
     ARTICLE,
     MessageOf,

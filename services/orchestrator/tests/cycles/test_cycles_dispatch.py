@@ -16,6 +16,7 @@ from envelope.brand.payloads import (
     ResearchWaiting,
 )
 from messaging import Database
+from orchestrator.article_workflow.durable import DeliveredCommand, claim_article, release_to_wait
 from orchestrator.brands import BrandSlug, upsert_brand
 from orchestrator.cycles import (
     BrandLimits,
@@ -31,7 +32,6 @@ from orchestrator.cycles import (
 )
 from orchestrator.cycles.dispatch import dispatch_overlooked
 from orchestrator.cycles.models import NOT_ITS_TURN, CycleView
-from orchestrator.writing.durable import DeliveredCommand, claim_article, release_to_wait
 
 AT_ONCE = 4
 LIMITS = BrandLimits(articles=AT_ONCE)

@@ -27,10 +27,10 @@ from envelope.brand.payloads import (
     SocialFailed,
     SocialPosted,
 )
+from orchestrator.article_workflow.domain import ContentId
 from orchestrator.brands.domain import BrandSlug
 from orchestrator.cycles.domain import RoutedEvent, decide, fold_duplicates, give_up
 from orchestrator.cycles.facts import Bucket, Keyword, KeywordState, bucket, percent, readable
-from orchestrator.writing.domain import ContentId
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
 BRAND = BrandSlug("daily-grind")

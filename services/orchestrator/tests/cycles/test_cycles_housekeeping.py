@@ -11,10 +11,10 @@ import pytest
 from envelope import new_event_id
 from envelope.brand.payloads import ContentGenerated, ContentPublished, SocialPosted
 from messaging import Database
+from orchestrator.article_workflow.store import find_content
 from orchestrator.cycles import Cycle, Housekeeping, store
 from orchestrator.cycles.facts import KeywordState
 from orchestrator.cycles.housekeeping import in_words
-from orchestrator.writing.store import find_content
 from tests.fixtures.orchestrator.cycles import (
     MessageOf,
     begin,

@@ -19,11 +19,11 @@ from starlette.routing import Route
 from chassis.http import server
 from envelope import new_event_id
 from messaging import Database
+from orchestrator.article_workflow.store import insert_content
 from orchestrator.links import LinkChecker, LinkProbe
 from orchestrator.links.domain import LinkKind
 from orchestrator.links.store import LOOKED_AT
-from orchestrator.writing import Article, ArticleSource
-from orchestrator.writing.store import insert_content
+from writing import Article, ArticleSource
 
 PAGE = "https://acme.example/sites/acme/{}"
 SOURCE = "https://source.example/{}"

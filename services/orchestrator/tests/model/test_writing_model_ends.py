@@ -7,10 +7,11 @@ from typing import Any
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database, testing
-from orchestrator.writing import ArticleSource, ContentWorkflow, SourcePassage
-from orchestrator.writing.store import StoredContent, find_content
+from orchestrator.article_workflow import ContentWorkflow
+from orchestrator.article_workflow.store import StoredContent, find_content
 from tests.fixtures.models.model_writing import MessageOf, chat_with, workflow_of, written
 from tests.fixtures.models.scripted_model import HONEST, SECTIONS, ScriptedModel, honest_sentences, passage_id
+from writing import ArticleSource, SourcePassage
 
 
 async def outcome(

@@ -14,14 +14,16 @@ from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database, Dependency, WaitFor, testing
 from orchestrator.app import judges
+from orchestrator.article_workflow import ContentWorkflow
+from orchestrator.article_workflow.model_chat import ChatClient
+from orchestrator.article_workflow.store import find_content
 from orchestrator.brands import upsert_brand
 from orchestrator.counters import LabelledCounter
 from orchestrator.settings import Settings
-from orchestrator.writing import Article, ArticleSource, ContentWorkflow, SourcePassage, WritingContext
-from orchestrator.writing.model import VERDICTS, ChatClient, ModelWriter
-from orchestrator.writing.store import find_content
-from orchestrator.writing.writer import UnsupportedDraftError
 from tests.fixtures.models.scripted_model import ModelReply, ScriptedModel, serving, source_documents
+from writing import Article, ArticleSource, SourcePassage, WritingContext
+from writing.model import VERDICTS, ModelWriter
+from writing.writer import UnsupportedDraftError
 
 PASSAGES = (
     "Hoover Dam was completed in 1936. It rises 221 metres above the Colorado River. Frank Crowe directed the building for Six Companies.",
@@ -83,14 +85,14 @@ async def write(
     model.replies["Outline"].append(
         {"sections": [{"heading": "The dam", "question": "What is it?", "passages": ["s1p1", "s1p2"]}]}
     )
-    writer = ModelWriter(chat_with(model), desk or Notes(), 16_384, judge, tally)
+    writer = ModelWriter(chat_with(model), desk or Notes(), 16_384, judge, tally and tally.count)
     return await writer.write(keyword="Hoover Dam", sources=SOURCES, brand_name="Acme", language="en")
 
 
 @pytest.fixture(autouse=True)
 def short_drafts(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that some sentences are an article."""
-    monkeypatch.setattr("orchestrator.writing.model.writer.MIN_DRAFT", 5)
+    monkeypatch.setattr("writing.model.writer.MIN_DRAFT", 5)
 
 
 def readings(model: ScriptedModel) -> list[list[str]]:

@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 
 from messaging import RetryLater, Unprocessable, WaitFor
-from orchestrator.writing.model.answers import Brief, json_schema
-from orchestrator.writing.model.chat import ChatRequest
 from tests.fixtures.models.model_writing import chat_with, gateway_says
 from tests.fixtures.models.scripted_model import ModelReply, ScriptedModel
+from writing.model.answers import Brief, json_schema
+from writing.model.chat import ChatRequest
 
 QUESTION = ChatRequest(
     "daily-grind",

@@ -9,9 +9,11 @@ from pydantic import SecretStr, TypeAdapter
 
 from chassis.http.client import UnavailableError
 from messaging import Dependency
-from orchestrator.writing import ArticleSource, SourcePassage
-from orchestrator.writing.model import ChatClient, ModelWriter, prompts
-from orchestrator.writing.model.answers import (
+from orchestrator.article_workflow.model_chat import ChatClient
+from tests.fixtures.models.scripted_model import ScriptedModel
+from writing import ArticleSource, SourcePassage
+from writing.model import ModelWriter, prompts
+from writing.model.answers import (
     AnswerShape,
     DraftSentence,
     Front,
@@ -19,8 +21,7 @@ from orchestrator.writing.model.answers import (
     SectionDraft,
     json_schema,
 )
-from orchestrator.writing.writer import UnsupportedDraftError
-from tests.fixtures.models.scripted_model import ScriptedModel
+from writing.writer import UnsupportedDraftError
 
 SHORTEST_TOKEN = 3
 """Characters, on the average, in English."""

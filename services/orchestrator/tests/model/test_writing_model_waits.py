@@ -10,7 +10,7 @@ import structlog
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database, Unprocessable, WaitFor
-from orchestrator.writing import ArticleSource, ContentWorkflow
+from orchestrator.article_workflow import ContentWorkflow
 from tests.fixtures.models.model_writing import (
     CALLS,
     MessageOf,
@@ -21,6 +21,7 @@ from tests.fixtures.models.model_writing import (
     written,
 )
 from tests.fixtures.models.scripted_model import ScriptedModel
+from writing import ArticleSource
 
 
 async def test_what_waits_says_why_until_it_goes_on(

@@ -9,7 +9,6 @@ import pytest
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database, Unprocessable, WaitFor
-from orchestrator.writing import ArticleSource, SourcePassage
 from tests.fixtures.models.model_writing import KEY, chat_with, sources, workflow_of, written
 from tests.fixtures.models.scripted_model import (
     HONEST,
@@ -19,6 +18,7 @@ from tests.fixtures.models.scripted_model import (
     honest_sentences,
     passage_id,
 )
+from writing import ArticleSource, SourcePassage
 
 
 async def test_an_article_of_supported_sentences_with_their_citations(

@@ -11,9 +11,9 @@ import pytest
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentRefused, ResearchCompleted
 from messaging import Database
+from orchestrator.article_workflow.store import insert_content
 from orchestrator.cycles import route
-from orchestrator.writing import Article, ArticleSource
-from orchestrator.writing.store import insert_content
+from writing import Article, ArticleSource
 
 ARTICLE = Article(
     title="Cold brew",

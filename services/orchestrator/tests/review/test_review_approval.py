@@ -12,13 +12,14 @@ from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database
 from messaging.testing import write_records
+from orchestrator.article_workflow import ContentWorkflow
+from orchestrator.article_workflow.approval import EVERYTHING, FIRST
+from orchestrator.article_workflow.store import find_content
 from orchestrator.brands import ApprovalPolicy
 from orchestrator.brands.domain import approval_of
-from orchestrator.writing import Article, ArticleSource, ContentWorkflow
-from orchestrator.writing.approval import EVERYTHING, FIRST
-from orchestrator.writing.extractive import ExtractiveWriter
-from orchestrator.writing.store import find_content
 from tests.fixtures.kilns import SOURCES
+from writing import Article, ArticleSource
+from writing.extractive import ExtractiveWriter
 
 CONTEXT = Context(queue="orchestrator-commands", attempt=1, log=structlog.get_logger())
 

@@ -17,10 +17,10 @@ import pytest
 
 from envelope import new_event_id
 from messaging import Database
-from orchestrator.writing import Article, ArticleSource
-from orchestrator.writing.store import insert_content
+from orchestrator.article_workflow.store import insert_content
 from tests.fixtures.commands import brandctl as commands
 from tests.fixtures.commands.brandctl import CommandResult
+from writing import Article, ArticleSource
 
 ARTICLE = Article(
     title="Cold \u202ebrew",

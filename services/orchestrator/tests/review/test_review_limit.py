@@ -21,11 +21,11 @@ from envelope.brand.payloads import (
     ResearchCompleted,
 )
 from messaging import Database
+from orchestrator.article_workflow.store import insert_content
 from orchestrator.cycles import DEFAULT_LIMITS, route
 from orchestrator.cycles.dispatch import dispatch_overlooked
 from orchestrator.review import StalledRewriteReaper
-from orchestrator.writing import Article, ArticleSource
-from orchestrator.writing.store import insert_content
+from writing import Article, ArticleSource
 
 ARTICLE = Article("Tea", "tea", "About tea.", "It is steeped. [1]\n", 3, ("It is steeped.",), (1,))
 SOURCE = ArticleSource(n=1, title="Steeping", passages=(), path="steeping.md")

@@ -10,18 +10,12 @@ import structlog
 from envelope import DomainMessage
 from messaging import Context, Database
 from messaging.testing import write_records
+from orchestrator.article_workflow import ContentWorkflow
 from orchestrator.review import StalledRewriteReaper, count_drafts
 from orchestrator.review.stalled_rewrites import NOTHING_CAME
-from orchestrator.writing import (
-    Article,
-    ArticleSource,
-    ContentWorkflow,
-    NoArticleError,
-    Writer,
-    WritingContext,
-)
-from orchestrator.writing.writer import UnsupportedDraftError
 from tests.fixtures.kilns import SOURCES
+from writing import Article, ArticleSource, NoArticleError, Writer, WritingContext
+from writing.writer import UnsupportedDraftError
 
 CONTEXT = Context(queue="orchestrator-commands", attempt=1, log=structlog.get_logger())
 COMMENT = "Say when.\nAnd why."

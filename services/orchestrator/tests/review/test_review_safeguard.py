@@ -20,9 +20,9 @@ from envelope.brand.payloads import (
     SocialPosted,
 )
 from messaging import Database
+from orchestrator.article_workflow.store import insert_content
 from orchestrator.cycles import route
-from orchestrator.writing import Article, ArticleSource
-from orchestrator.writing.store import insert_content
+from writing import Article, ArticleSource
 
 ARTICLE = Article("Tea", "tea", "About tea.", "It is steeped. [1]\n", 3, ("It is steeped.",), (1,))
 SOURCE = ArticleSource(n=1, title="Steeping", passages=(), path="steeping.md")

@@ -10,9 +10,9 @@ import pytest
 
 from envelope.brand.payloads import DraftsWaiting
 from messaging import Database
+from orchestrator.article_workflow import HELD_UP_BY_DRAFTS
 from orchestrator.integration_events import announce_due_events
 from orchestrator.review import PublicationScheduler, count_drafts
-from orchestrator.writing import HELD_UP_BY_DRAFTS
 
 SHORTER = "## Time\n\nEight hours are enough. [1]\n"
 TOMORROW = datetime.now(UTC).replace(microsecond=0) + timedelta(days=1)

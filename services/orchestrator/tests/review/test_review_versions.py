@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from chassis.database import migrations
 from envelope import new_event_id
 from messaging import Database
+from orchestrator.article_workflow.store import insert_content
+from orchestrator.article_workflow.versions import ArticleText, insert_version, newest_version
 from orchestrator.brands import upsert_brand
 from orchestrator.review.differences import MAX_CHARACTERS, difference
-from orchestrator.writing import Article, ArticleSource
-from orchestrator.writing.store import insert_content
-from orchestrator.writing.versions import ArticleText, insert_version, newest_version
+from writing import Article, ArticleSource
 
 ARTICLE = Article(
     title="Cold brew",

@@ -18,6 +18,7 @@ from envelope.brand.payloads import (
     ResearchFailed,
 )
 from messaging import Database
+from orchestrator.article_workflow.store import insert_content
 from orchestrator.brands import BrandSlug, upsert_brand
 from orchestrator.cycles import (
     BrandLimits,
@@ -32,8 +33,7 @@ from orchestrator.cycles import (
 )
 from orchestrator.cycles.facts import KeywordState
 from orchestrator.cycles.models import CycleView, KeywordView
-from orchestrator.writing import Article, ArticleSource
-from orchestrator.writing.store import insert_content
+from writing import Article, ArticleSource
 
 MessageOf = Callable[..., DomainMessage[Any]]
 LIMITS = BrandLimits(research=4, articles=4)

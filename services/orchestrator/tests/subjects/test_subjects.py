@@ -11,6 +11,7 @@ from envelope import DomainMessage
 from envelope.brand.payloads import (
     ResearchCompleted,
 )
+from orchestrator.article_workflow.approval import load_approval_reasons
 from orchestrator.brands import find_brand
 from orchestrator.cycles import (
     BrandLimits,
@@ -20,7 +21,6 @@ from orchestrator.cycles import (
 from orchestrator.cycles.dispatch import dispatch_overlooked
 from orchestrator.cycles.facts import KeywordState
 from orchestrator.subjects import Candidate, claim_subjects
-from orchestrator.writing.approval import load_approval_reasons
 
 MessageOf = Callable[..., DomainMessage[Any]]
 LIMITS = BrandLimits(research=4, articles=4)

@@ -7,12 +7,12 @@ import asyncpg
 import pytest
 
 from messaging import Database
+from orchestrator.article_workflow.approval import load_subject_histories
 from orchestrator.cycles import BrandLimits
 from orchestrator.cycles.dispatch import dispatch_overlooked
 from orchestrator.subjects import backfill, backfill_keys
 from orchestrator.subjects.decisions import join_subjects
 from orchestrator.subjects.keys import REVISION, key_of
-from orchestrator.writing.approval import load_subject_histories
 
 Desk = Any
 """See conftest.py."""

@@ -12,11 +12,12 @@ import structlog
 from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentPublished, ContentRefused
 from messaging import Context
 from messaging.testing import write_records
+from orchestrator.article_workflow import ContentWorkflow, versions_of
+from orchestrator.article_workflow.store import find_content
 from orchestrator.cycles import Cycle
-from orchestrator.writing import Article, ArticleSource, ContentWorkflow, versions_of
-from orchestrator.writing.extractive import ExtractiveWriter
-from orchestrator.writing.store import find_content
 from tests.fixtures.kilns import SOURCES
+from writing import Article, ArticleSource
+from writing.extractive import ExtractiveWriter
 
 Desk = Any
 """See conftest.py."""

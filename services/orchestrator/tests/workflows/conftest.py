@@ -15,10 +15,12 @@ from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import DeadLetterRecorded, ResearchCompleted
 from messaging import Context, Database, Dependency
 from messaging.testing import write_records
+from orchestrator.article_workflow import ContentWorkflow
+from orchestrator.article_workflow.model_chat import ChatClient
 from orchestrator.cycles import route
-from orchestrator.writing import ArticleSource, ContentWorkflow, SourcePassage
-from orchestrator.writing.model import ChatClient, ModelWriter
 from tests.fixtures.models.scripted_model import ScriptedModel, source_documents
+from writing import ArticleSource, SourcePassage
+from writing.model import ModelWriter
 
 KEY = SecretStr("test-service-key-0123456789")
 

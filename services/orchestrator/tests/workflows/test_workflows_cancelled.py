@@ -5,7 +5,7 @@ from typing import Any
 
 from envelope.brand.payloads import ContentRefused
 from messaging.testing import write_records
-from orchestrator.writing.store import find_content
+from orchestrator.article_workflow.store import find_content
 from tests.fixtures.models.scripted_model import ModelReply
 
 

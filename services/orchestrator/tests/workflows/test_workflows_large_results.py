@@ -9,9 +9,9 @@ from pydantic import TypeAdapter
 
 from envelope import new_event_id
 from messaging import Database
+from orchestrator.article_workflow.durable import DurableWorkflow
+from orchestrator.article_workflow.durable.results import LARGE
 from orchestrator.cycles import Housekeeping
-from orchestrator.writing.durable import DurableWorkflow
-from orchestrator.writing.durable.results import LARGE
 
 TEXT: TypeAdapter[str] = TypeAdapter(str)
 HOUR = timedelta(hours=1)

@@ -11,10 +11,10 @@ import pytest
 from envelope import new_event_id
 from envelope.brand.payloads import ContentGenerated
 from messaging import Database, RetryLater, Unprocessable, WaitFor
+from orchestrator.article_workflow.durable import DeliveredCommand, claim_article, release_articles
 from orchestrator.cycles import Housekeeping
 from orchestrator.workflows import count_by_state
 from orchestrator.workflows.domain import FinishedStep, StepState, WorkflowState, order_steps
-from orchestrator.writing.durable import DeliveredCommand, claim_article, release_articles
 from tests.fixtures.models.scripted_model import SECTIONS, ModelReply
 
 BROKEN = ModelReply(status=500, body={"error": {"message": "it is broken"}})

@@ -10,6 +10,7 @@ from chassis.http.service_key import PairAccess, PairKeys
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import DatabaseFellBack, ResearchErase, ResearchRequested
 from messaging import CommitLoss, QueuePolicy, Service, Transaction, on_batch, on_each
+from reading.pool import ReaderPool
 from research import uploads
 from research.clients.local_corpus import LocalCorpus
 from research.clients.provider import ProviderUnavailableError
@@ -17,7 +18,6 @@ from research.erasure import erase
 from research.handlers import Handlers
 from research.http_api import create_api
 from research.index import listing
-from research.reading.pool import ReaderPool
 from research.settings import Settings
 from research.web.gateway import ResearchGateway
 from research.web.pages import WebPageReader

@@ -1,46 +1,11 @@
-"""Documents, their passages, and the sources that research finds in them. Pure: no I/O, no clock, no randomness."""
+"""Pages of the web as research ranks them. Pure."""
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import date, timedelta
+from dataclasses import dataclass
+from datetime import timedelta
+
+from reading.document import ExtractedDocument
 
 CACHE_PERIOD = timedelta(days=7)
-MIN_SOURCES = 3
-
-_SPACES = re.compile(r"\s+")
-DASHES = re.compile("[-/\u2010-\u2015\u2212]+")
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentPassage:
-    r"""Plain text under one heading: paragraphs, lists, listings and tables, separated by a blank line.
-
-    A paragraph is one line without a tab. Each line of a structure begins with a marker and a tab:
-    "•\tan item", "1.\ta numbered item", "\ta line of code", "|\ta cell\tthe next cell" (the first row is the head).
-    """
-
-    heading: str | None
-    text: str
-    flags: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ExtractedDocument:
-    """The text and facts of one file or web page. `quality` runs from 0 (lists of links) to 1 (prose)."""
-
-    title: str
-    passages: tuple[DocumentPassage, ...]
-    url: str | None = None
-    licence: str | None = None
-    published_on: date | None = None
-    """Day of the last change, else of publication, as the text states it; never the date of the file."""
-    quality: float = 1.0
-    author: str | None = None
-    robots: str = ""
-    """The directives of its robots meta tags."""
-    own: bool = False
-    """True for the brand's own text, as the brand declares; documents cannot claim it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,81 +20,3 @@ class WebPage:
     weight: float = 1.0
     quotable: bool = False
     """See `ResearchSource`."""
-
-
-@dataclass(frozen=True, slots=True)
-class RankedPassage:
-    heading: str | None
-    text: str
-    score: float
-    flags: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ResearchSource:
-    """A document that answers the keyword, with its best passages in reading order."""
-
-    title: str
-    url: str | None
-    path: str | None
-    licence: str | None
-    passages: tuple[RankedPassage, ...]
-    published_on: date | None = None
-    author: str | None = None
-    quotable: bool = True
-    """Whether articles may print whole paragraphs: files of the corpus, the brand's own texts, free licences."""
-
-
-@dataclass(frozen=True, slots=True)
-class ResearchResult:
-    """Sources for a keyword. `is_preliminary`: unread documents may hold better ones, so the cache does not keep it."""
-
-    sources: tuple[ResearchSource, ...]
-    is_preliminary: bool = False
-    left_out: str = ""
-    """The searches that were skipped, and why; empty if none was."""
-
-
-@dataclass(frozen=True, slots=True)
-class InsufficientSources:
-    """A normal outcome: there are too few sources for an honest article. `detail` explains it to the requester."""
-
-    detail: str
-    reason: str = "insufficient_sources"
-
-
-Findings = ResearchResult | InsufficientSources
-
-
-@dataclass(frozen=True, slots=True)
-class CandidatePassage:
-    """A passage that shares a word with the keyword. The mappings hold the positions of the keyword's lexemes."""
-
-    document_id: int
-    document_title: str
-    path: str | None
-    """Relative to the corpus folder; None for a web page."""
-    url: str | None
-    licence: str | None
-    quality: float
-    passages_in_document: int
-    position: int
-    passage: DocumentPassage
-    published_on: date | None = None
-    body_hits: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    heading_hits: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    title_hits: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    author: str | None = None
-    host: str | None = None
-    """See `WebPage`; None for a file."""
-    quotable: bool = True
-    """See `ResearchSource`."""
-    own: bool = False
-    """See `ExtractedDocument`."""
-    corpus: str = ""
-    """The corpus name in the index; empty for a web page."""
-
-
-def normalise_keyword(keyword: str) -> str:
-    """Return the cache form of a keyword: `Write-Ahead  Logging` and `write ahead logging` are one."""
-    return _SPACES.sub(" ", DASHES.sub(" ", keyword)).strip().casefold()

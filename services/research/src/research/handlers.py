@@ -12,11 +12,12 @@ from envelope import DomainMessage, Payload
 from envelope.brand.payloads import ResearchCompleted, ResearchFailed, ResearchRequested, ResearchWaiting
 from messaging import Context, Database, GroupedRecord, Transaction, WaitFor
 from messaging.erasure import is_of_erased_brand
+from reading.cleaning import one_line
+from reading.ranking.sources import InsufficientSources, ResearchResult
 from research import store
 from research.clients.provider import ResearchProvider, ResearchQuery
-from research.domain import CACHE_PERIOD, InsufficientSources, ResearchResult
+from research.domain import CACHE_PERIOD
 from research.erasure import ERASURES
-from research.reading.cleaning import one_line
 from research.sources.domain import SourceSettings
 from research.sources.store import sources_of_brands
 

@@ -8,7 +8,8 @@ from typing import Any, Final, NewType
 from uuid import UUID, uuid4
 
 from chassis import Connection
-from research.domain import CACHE_PERIOD, ResearchSource, normalise_keyword
+from reading.ranking.sources import ResearchSource, normalise_keyword
+from research.domain import CACHE_PERIOD
 
 ResearchId = NewType("ResearchId", UUID)
 

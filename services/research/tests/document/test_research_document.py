@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from chassis import ServiceKey
 from chassis.testing import serving
 from messaging import Database
-from research.domain import RankedPassage, ResearchSource
+from reading.ranking.sources import RankedPassage, ResearchSource
 from research.http_api import create_api
 from research.index.files import FileStat, IndexedFile, save_files
 from research.store import NewResearch, ResearchCacheKey, save_researches

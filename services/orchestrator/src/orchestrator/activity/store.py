@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from chassis import Connection
+from orchestrator.article_workflow import HELD_UP_SINCE, WAITS
 from orchestrator.integration_events import POSTS_WAIT
-from orchestrator.writing import HELD_UP_SINCE, WAITS
 
 
 async def activity(

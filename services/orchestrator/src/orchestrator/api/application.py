@@ -16,6 +16,7 @@ from orchestrator import cycles, review, schedule, workflows
 from orchestrator import problem_codes as codes
 from orchestrator.activity import activity_routes
 from orchestrator.api.keys import SHOWN_ONCE, KeyQuotas, key_routes
+from orchestrator.article_workflow import content_routes
 from orchestrator.audits import audit_routes
 from orchestrator.brands import EXTRACTIVE, UnknownBrandError, brand_routes
 from orchestrator.calendar import calendar_routes
@@ -27,7 +28,6 @@ from orchestrator.review import agent_of, answer_refusals, review_routes, waits_
 from orchestrator.schedule import schedule_routes
 from orchestrator.subjects import subject_routes
 from orchestrator.workflows import workflow_routes
-from orchestrator.writing import content_routes
 
 STUCK_AFTER: Final = timedelta(hours=1)
 DESCRIPTION: Final = """

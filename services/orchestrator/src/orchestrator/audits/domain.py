@@ -10,7 +10,7 @@ from uuid import UUID
 
 from orchestrator.accounts import AccountInTrouble
 from orchestrator.links import BrokenLink
-from orchestrator.writing import NEAR_DUPLICATE, Fingerprint, estimate
+from writing.quality import NEAR_DUPLICATE, Fingerprint, estimate
 
 STALE_AFTER_DAYS: Final = 180
 """Days after which an article's research is stale, unless its brand sets another limit."""

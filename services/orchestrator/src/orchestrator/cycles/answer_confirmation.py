@@ -13,12 +13,12 @@ import structlog
 
 from envelope.brand.payloads import ContentDelete
 from messaging import Database, Transaction
+from orchestrator.article_workflow import ContentId, article_contexts
 from orchestrator.cycles.commit_losses import AnswerToConfirm, take_answers_to_confirm
 from orchestrator.cycles.domain import confirm_posts
 from orchestrator.cycles.keyword_rows import load_keywords
 from orchestrator.placements import update_all_targets
 from orchestrator.removal import find_deleted
-from orchestrator.writing import ContentId, article_contexts
 
 log = structlog.get_logger(__name__)
 

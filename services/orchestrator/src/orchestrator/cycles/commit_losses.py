@@ -16,11 +16,11 @@ from chassis import Connection
 from envelope import DomainMessage
 from envelope.brand.payloads import DatabaseFellBack, ResearchCompleted
 from messaging import CommitLoss, Transaction
+from orchestrator.article_workflow import release_holds
 from orchestrator.cycles.domain import research_again
 from orchestrator.cycles.facts import Stage, StageCommand
 from orchestrator.cycles.keyword_rows import KeywordRow, load_rows, save_keywords
 from orchestrator.cycles.overdue import UNDER_WAY
-from orchestrator.writing import release_holds
 
 log = structlog.get_logger(__name__)
 

@@ -16,13 +16,13 @@ import asyncpg
 
 from chassis import Connection
 from messaging import Database, Transaction
+from orchestrator.article_workflow import RETURNED_DRAFTS, UNREVIEWED_DRAFTS
 from orchestrator.brands import ApprovalPolicy, approval_of
 from orchestrator.cycles.domain import BRAND_ARTICLES, BRAND_RESEARCH, take_turn
 from orchestrator.cycles.keyword_rows import KeywordRow, load_rows, stored_trace
 from orchestrator.cycles.store import MAY_STEP
 from orchestrator.integration_events import announce_ended_cycles
 from orchestrator.subjects import Candidate, claim_subjects, settle_followers
-from orchestrator.writing import RETURNED_DRAFTS, UNREVIEWED_DRAFTS
 
 
 @dataclass(frozen=True, slots=True)

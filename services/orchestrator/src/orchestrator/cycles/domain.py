@@ -28,6 +28,7 @@ from envelope.brand.payloads import (
     SocialFailed,
     SocialPosted,
 )
+from orchestrator.article_workflow.domain import ContentId
 from orchestrator.cycles.facts import (
     Keyword,
     KeywordState,
@@ -37,7 +38,6 @@ from orchestrator.cycles.facts import (
     StageFailure,
     readable,
 )
-from orchestrator.writing.domain import ContentId
 
 CycleId = NewType("CycleId", UUID)
 

@@ -14,8 +14,8 @@ from typing import assert_never
 from uuid import UUID
 
 from envelope.brand.payloads import Picture, PostsApproval
+from orchestrator.article_workflow.domain import ContentId
 from orchestrator.brands.domain import BrandSlug
-from orchestrator.writing.domain import ContentId
 
 MAX_REASON = 500
 """Stored characters of a reason; the full text is in the dead letter or the log."""

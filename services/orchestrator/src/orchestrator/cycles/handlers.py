@@ -17,6 +17,7 @@ from envelope.brand.payloads import (
     ResearchFailed,
 )
 from messaging import Transaction
+from orchestrator.article_workflow import ContentId, article_contexts, mark_published
 from orchestrator.cycles import keyword_rows, store
 from orchestrator.cycles.commit_losses import ResearchLosses, note_late_answers, send_research_again
 from orchestrator.cycles.dispatch import (
@@ -34,7 +35,6 @@ from orchestrator.cycles.keyword_rows import KeywordRow
 from orchestrator.ended_keywords import log_ended_keywords
 from orchestrator.integration_events import announce_ended_cycles
 from orchestrator.placements import publish_to_further_targets, record_target_answers
-from orchestrator.writing import ContentId, article_contexts, mark_published
 
 log = structlog.get_logger(__name__)
 

@@ -15,6 +15,7 @@ import structlog
 from chassis import Connection
 from envelope.brand.payloads import ArticleContext, ContentGenerated, ContentRefused
 from messaging import Database, Transaction
+from orchestrator.article_workflow import article_contexts, delete_old_workflows, stored_outcomes
 from orchestrator.cycles import keyword_rows, overdue
 from orchestrator.cycles.dispatch import DEFAULT_LIMITS, BrandLimits, dispatch_overlooked
 from orchestrator.cycles.domain import ask_again, decide, give_up
@@ -23,7 +24,6 @@ from orchestrator.cycles.finished_work import await_repeated, forget_awaited
 from orchestrator.cycles.keyword_rows import KeywordRow
 from orchestrator.ended_keywords import log_ended_keywords
 from orchestrator.integration_events import announce_ended_cycles
-from orchestrator.writing import article_contexts, delete_old_workflows, stored_outcomes
 
 log = structlog.get_logger(__name__)
 

@@ -15,13 +15,13 @@ import asyncpg
 from chassis import Connection
 from chassis.observing.traces import TraceHeaders
 from envelope.brand.payloads import Picture, Priority
+from orchestrator.article_workflow import ContentId
 from orchestrator.cycles.domain import CycleId
 from orchestrator.cycles.facts import Keyword, KeywordState, PostResult, Stage, StageCommand, StageFailure
 from orchestrator.cycles.keyword_times import KeywordTimes, read_times
 from orchestrator.cycles.store import HELD_UP, RANKS
 from orchestrator.ended_keywords import EndedKeyword
 from orchestrator.placements import PLACEMENTS, Placement, read_placements
-from orchestrator.writing import ContentId
 
 PAGE = 200
 """Default page size of keywords."""

@@ -15,6 +15,7 @@ import asyncpg
 from chassis import Connection
 from chassis.observing.traces import TraceHeaders
 from envelope.brand.payloads import Priority
+from orchestrator.article_workflow import HELD_UP_BY_DRAFTS, UNREVIEWED_DRAFTS, WAITS
 from orchestrator.brands import BrandSlug
 from orchestrator.cycles.domain import CycleId
 from orchestrator.cycles.facts import (
@@ -23,7 +24,6 @@ from orchestrator.cycles.facts import (
     cycle_state,
 )
 from orchestrator.integration_events import ENDED_AS, POSTS_WAIT
-from orchestrator.writing import HELD_UP_BY_DRAFTS, UNREVIEWED_DRAFTS, WAITS
 
 RANKS = tuple(Priority)
 """Priorities by stored rank: the first goes first."""

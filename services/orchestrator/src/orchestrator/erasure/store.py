@@ -8,7 +8,7 @@ from typing import Any, Final
 from uuid import UUID, uuid5
 
 from chassis import Connection
-from orchestrator.writing import lock_storing
+from orchestrator.article_workflow import lock_storing
 
 OWN: Final = "orchestrator"
 GATEWAY: Final = "gateway"

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from chassis import Connection
+from orchestrator.article_workflow import WAITS
 from orchestrator.brands import BrandAgentView, BrandCounters, BrandRow
 from orchestrator.cycles import BRAND_WAITS
-from orchestrator.writing import WAITS
 
 
 async def agent_of(connection: Connection, brand: BrandRow) -> BrandAgentView:

@@ -15,6 +15,15 @@ import structlog
 from chassis.http.callers import Caller
 from envelope.brand.payloads import ContentGenerate, ContentRefused
 from messaging import Database, Transaction
+from orchestrator.article_workflow import (
+    ArticleText,
+    Version,
+    find_free_address,
+    find_version,
+    insert_version,
+    measure_draft,
+    set_current_version,
+)
 from orchestrator.brands import MODEL, BrandRow, find_brand
 from orchestrator.cycles import BrandLimits, dispatch_waiting, load_keywords
 from orchestrator.placements import withdraw
@@ -22,18 +31,8 @@ from orchestrator.removal import DeletedArticleError, find_deleted
 from orchestrator.review import domain, scheduled_publications, store
 from orchestrator.review.domain import DraftDecisionKind, ReviewedDraft
 from orchestrator.review.publishing import fingerprint_of, publish, put_version_in_force
-from orchestrator.writing import (
-    Article,
-    ArticleText,
-    Version,
-    cited_in,
-    find_free_address,
-    find_version,
-    insert_version,
-    measure_edited,
-    prose_of,
-    set_current_version,
-)
+from writing import Article
+from writing.body import cited_in, prose_of
 
 log = structlog.get_logger(__name__)
 
@@ -370,7 +369,7 @@ async def _judged(
         cited=cited_in(text.body_markdown),
         label=text.label,
     )
-    measures = await measure_edited(
+    measures = await measure_draft(
         database,
         brand,
         content_id=draft.content_id,

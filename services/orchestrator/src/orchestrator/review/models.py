@@ -9,6 +9,7 @@ from pydantic import AfterValidator, AwareDatetime, Field
 
 from chassis.http.api import View, in_utc
 from envelope.brand.payloads import SLUG_PATTERN
+from orchestrator.article_workflow import MeasureView, SourceView, Version, VersionNote
 from orchestrator.removal import DeletedArticle
 from orchestrator.requests import RequestBody, not_blank, prose, visible
 from orchestrator.review.domain import (
@@ -18,7 +19,6 @@ from orchestrator.review.domain import (
     LatestDraftDecision,
     ReviewedDraft,
 )
-from orchestrator.writing import MeasureView, SourceView, Version, VersionNote
 
 MAX_BODY: Final = 100_000
 MAX_KEY_POINTS: Final = 20

@@ -5,21 +5,21 @@ from dataclasses import replace
 from chassis.observing.traces import TraceHeaders
 from envelope.brand.payloads import ContentGenerated, ContentPublish
 from messaging import Transaction
+from orchestrator.article_workflow import (
+    ArticleText,
+    Version,
+    find_free_address,
+    find_version,
+    record_former_address,
+    set_current_version,
+)
 from orchestrator.brands import find_brand
 from orchestrator.cycles import KeywordRow, load_keywords
 from orchestrator.placements import set_home
 from orchestrator.review import domain, store
 from orchestrator.review.domain import ReviewedDraft
-from orchestrator.writing import (
-    ArticleText,
-    Version,
-    find_free_address,
-    find_version,
-    fingerprint,
-    prose_of,
-    record_former_address,
-    set_current_version,
-)
+from writing.body import prose_of
+from writing.quality import fingerprint
 
 
 async def put_version_in_force(

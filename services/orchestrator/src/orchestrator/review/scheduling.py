@@ -14,12 +14,12 @@ import structlog
 from chassis.database.pool import DatabaseUnavailableError
 from chassis.http.callers import Caller
 from messaging import Database
+from orchestrator.article_workflow import find_version
 from orchestrator.cycles import BrandLimits
 from orchestrator.review import domain, scheduled_publications, store
 from orchestrator.review.deciding import get_draft, log_and_reload, note_review_and_dispatch, seen
 from orchestrator.review.domain import DraftDecisionKind, ReviewedDraft
 from orchestrator.review.publishing import fingerprint_of, put_version_in_force
-from orchestrator.writing import find_version
 
 log = structlog.get_logger(__name__)
 

@@ -11,6 +11,7 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
+from orchestrator.article_workflow import lock_storing
 from orchestrator.review.domain import (
     DraftDecisionKind,
     DraftState,
@@ -18,7 +19,6 @@ from orchestrator.review.domain import (
     ReviewedDraft,
     ScheduledPublication,
 )
-from orchestrator.writing import lock_storing
 
 _SCHEDULED: Final = (
     "exists (select from appointments as p where p.content_id = c.content_id and p.ended_at is null)"

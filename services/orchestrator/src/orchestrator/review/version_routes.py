@@ -12,9 +12,9 @@ from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
 from chassis.http.problem_codes import RefusalError
 from messaging import Database
 from orchestrator import problem_codes as codes
+from orchestrator.article_workflow import Version, find_content, find_version, versions_of
 from orchestrator.review.differences import difference, document
 from orchestrator.review.models import DifferenceView, VersionList, VersionSummaryView, VersionView
-from orchestrator.writing import Version, find_content, find_version, versions_of
 
 MAX_VERSION: Final = 2**31 - 1
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from chassis import Connection
+from reading.formats import SUFFIXES, UnreadableFileError, max_bytes
 from research.clients.licences import licence_name
 from research.index.files import FileStat, IndexedFile
-from research.reading.formats import SUFFIXES, UnreadableFileError, max_bytes
 
 MAX_PATH_BYTES = 1_000
 _LICENCE_STEMS = frozenset({"license", "licence", "copying"})

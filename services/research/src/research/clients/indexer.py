@@ -14,6 +14,8 @@ import structlog
 
 from chassis import Connection, DatabaseUnavailableError
 from messaging import Database
+from reading.formats import UnreadableFileError
+from reading.pool import HostileDocumentError, ReaderPool
 from research.index import lookup, progress, reads
 from research.index.exclusions import (
     exclude_paragraphs,
@@ -32,8 +34,6 @@ from research.index.files import (
     save_files,
     update_file_stats,
 )
-from research.reading.formats import UnreadableFileError
-from research.reading.pool import HostileDocumentError, ReaderPool
 
 log = structlog.get_logger(__name__)
 

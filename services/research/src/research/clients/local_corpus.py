@@ -10,18 +10,19 @@ from chassis import Connection
 from chassis.coalescing import RequestCoalescer
 from chassis.polling import Alarm
 from messaging import Database
+from reading.pool import ReaderPool
+from reading.ranking import KeywordQuery, SearchHits, find_abbreviation, select_sources
+from reading.ranking.sources import CandidatePassage, Findings, InsufficientSources, ResearchResult
 from research.clients import corpus_folder
 from research.clients.corpus_folder import CorpusUnavailableError
 from research.clients.indexer import Indexer
 from research.clients.licences import is_free
 from research.clients.page_hits import add_page_hits
 from research.clients.provider import ProviderUnavailableError, UploadsUnreadError
-from research.domain import CandidatePassage, Findings, InsufficientSources, ResearchResult, WebPage
+from research.domain import WebPage
 from research.index import lookup, progress
 from research.index.files import corpus_of_brand
 from research.index.progress import IndexProgress
-from research.ranking import KeywordQuery, SearchHits, find_abbreviation, select_sources
-from research.reading.pool import ReaderPool
 from research.synonyms import Synonyms
 
 # How long a request waits for the first reading of a corpus before it searches the files read so far: longer than some

@@ -9,8 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from chassis import Connection
-from research.domain import CandidatePassage, DocumentPassage, WebPage
-from research.ranking import KeywordQuery, Places, SearchHits
+from reading.document import DocumentPassage
+from reading.ranking import KeywordQuery, Places, SearchHits
+from reading.ranking.sources import CandidatePassage
+from research.domain import WebPage
 
 
 async def add_page_hits(connection: Connection, hits: SearchHits, pages: Sequence[WebPage]) -> SearchHits:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from research.domain import Findings
+from reading.ranking.sources import Findings
 from research.sources.domain import SourceSettings
 
 

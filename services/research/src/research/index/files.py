@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chassis import Connection
-from research.domain import ExtractedDocument
+from reading.document import ExtractedDocument
 from research.index.paragraphs import fingerprints
 
 

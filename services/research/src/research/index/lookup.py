@@ -8,9 +8,10 @@ from typing import Final
 import asyncpg
 
 from chassis import Connection
+from reading.document import DocumentPassage
+from reading.ranking import KeywordQuery, QueryTerm, SearchHits
+from reading.ranking.sources import CandidatePassage
 from research import synonyms
-from research.domain import CandidatePassage, DocumentPassage
-from research.ranking import KeywordQuery, QueryTerm, SearchHits
 
 # More candidates than any article needs; ranking in Python stays within a few milliseconds.
 CANDIDATES: Final = 600

@@ -6,11 +6,11 @@ from typing import Final
 from chassis import Connection
 from chassis.polling import Alarm
 from messaging import Database
+from reading.formats import UnreadableFileError
+from reading.pool import ReaderPool
 from research.clients.indexer import Indexer
 from research.index import progress
 from research.index.files import FileStat, IndexedFile, corpus_of_brand
-from research.reading.formats import UnreadableFileError
-from research.reading.pool import ReaderPool
 from research.uploads import store
 
 BRANDS_AT_A_TIME: Final = 2

@@ -12,12 +12,12 @@ from pydantic import AfterValidator, ConfigDict
 from chassis.http.api import UNKNOWN, MayOperate, MayRead, MaySubmit, View, file_body, refusal, router
 from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
 from chassis.http.problem_codes import BODY_TOO_LARGE, RefusalError
+from chassis.links import public_link
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
+from reading.cleaning import one_line
+from reading.formats import MAX_PDF_BYTES, SUFFIXES, max_bytes
 from research import problem_codes as codes
-from research.reading.cleaning import one_line
-from research.reading.facts import web_address
-from research.reading.formats import MAX_PDF_BYTES, SUFFIXES, max_bytes
 from research.uploads import store
 from research.uploads.store import Upload, UploadLimitError, UploadMetadata, UploadState
 
@@ -84,7 +84,7 @@ def _line(given: str | None) -> str | None:
 def _address(given: str | None) -> str | None:
     if given is None:
         return None
-    address = web_address(given)
+    address = public_link(given.strip())
     if address is None:
         raise ValueError("must be a web address such as https://example.com/guide")
     return address

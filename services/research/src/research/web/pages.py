@@ -8,11 +8,12 @@ from functools import partial
 from typing import Final, TypeVar
 from urllib.parse import urljoin
 
+from reading.document import DocumentPassage, ExtractedDocument
+from reading.facts import licence_text
+from reading.formats import SUFFIXES, UnreadableFileError
+from reading.pool import HostileDocumentError, ReaderPool
 from research.clients.licences import is_free
-from research.domain import DocumentPassage, ExtractedDocument, WebPage
-from research.reading.facts import licence_text
-from research.reading.formats import SUFFIXES, UnreadableFileError
-from research.reading.pool import HostileDocumentError, ReaderPool
+from research.domain import WebPage
 from research.sources.domain import SourceSettings, checked_address
 from research.web.addresses import host_of, page_key, site_of, without_tracking
 from research.web.candidates import FeedCandidate, PageCandidate

@@ -9,10 +9,11 @@ from typing import Final
 import structlog
 
 from messaging import Dependency, RetryLater, Unprocessable, WaitFor
+from reading.cleaning import one_line
+from reading.ranking.sources import Findings, InsufficientSources, ResearchResult
 from research.clients.local_corpus import LocalCorpus
 from research.clients.provider import ResearchQuery, UploadsUnreadError
-from research.domain import Findings, InsufficientSources, ResearchResult, WebPage
-from research.reading.cleaning import one_line
+from research.domain import WebPage
 from research.sources.domain import SourceSettings, WebSearchSettings, checked_address
 from research.web.addresses import site_of
 from research.web.candidates import PageCandidate, select_by_keyword, select_candidates

@@ -1,0 +1,67 @@
+"""Writes articles from research, stores them and serves them over the API."""
+
+from orchestrator.article_workflow.approval import (
+    HELD_UP_BY_DRAFTS,
+    HELD_UP_SINCE,
+    RETURNED_DRAFTS,
+    UNREVIEWED_DRAFTS,
+    UNREVIEWED_SINCE,
+    WAITS,
+)
+from orchestrator.article_workflow.domain import ContentId
+from orchestrator.article_workflow.durable import delete_old_workflows, release_holds
+from orchestrator.article_workflow.handlers import ContentWorkflow
+from orchestrator.article_workflow.models import MeasureView, SourceView
+from orchestrator.article_workflow.research import ResearchClient
+from orchestrator.article_workflow.routes import content_routes
+from orchestrator.article_workflow.siblings import measure_draft
+from orchestrator.article_workflow.store import (
+    article_contexts,
+    find_content,
+    lock_storing,
+    mark_published,
+    stored_outcomes,
+)
+from orchestrator.article_workflow.versions import (
+    ArticleText,
+    Version,
+    VersionNote,
+    find_free_address,
+    find_version,
+    insert_version,
+    record_former_address,
+    set_current_version,
+    versions_of,
+)
+
+__all__ = [
+    "HELD_UP_BY_DRAFTS",
+    "HELD_UP_SINCE",
+    "RETURNED_DRAFTS",
+    "UNREVIEWED_DRAFTS",
+    "UNREVIEWED_SINCE",
+    "WAITS",
+    "ArticleText",
+    "ContentId",
+    "ContentWorkflow",
+    "MeasureView",
+    "ResearchClient",
+    "SourceView",
+    "Version",
+    "VersionNote",
+    "article_contexts",
+    "content_routes",
+    "delete_old_workflows",
+    "find_content",
+    "find_free_address",
+    "find_version",
+    "insert_version",
+    "lock_storing",
+    "mark_published",
+    "measure_draft",
+    "record_former_address",
+    "release_holds",
+    "set_current_version",
+    "stored_outcomes",
+    "versions_of",
+]

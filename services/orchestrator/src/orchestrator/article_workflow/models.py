@@ -1,0 +1,169 @@
+"""API views of articles, their measures and search results."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import date, datetime
+from typing import Annotated, Self
+from uuid import UUID
+
+from pydantic import Field
+
+from chassis.http.api import View
+from orchestrator.article_workflow.article_search import ArticleState, FoundArticle
+from orchestrator.article_workflow.store import StoredContent
+
+
+class ContentBrand(View):
+    slug: Annotated[str, Field(examples=["daily-grind"])]
+    name: str
+    description: str
+    language: str
+
+
+class SourceView(View):
+    n: Annotated[int, Field(ge=1, examples=[1])]
+    """The number of its citations ` [n]` in the article."""
+    title: str
+    url: str | None
+    path: str | None
+    """File name inside the corpus, for a source without an address."""
+    licence: str | None
+    published_on: date | None = None
+    """The date of its last change or publication, as the document itself says."""
+
+
+class MeasureView(View):
+    name: Annotated[str, Field(examples=["words"])]
+    value: Annotated[float, Field(examples=[412])]
+    shown: Annotated[str, Field(examples=["412"])]
+    """The value, formatted for people."""
+    least: Annotated[float | None, Field(examples=[250])]
+    most: float | None
+    holds: bool
+    """True if the value is within its bounds."""
+    problem: str | None
+    """The complaint; null if the value is within its bounds."""
+
+
+class ScoreView(View):
+    """The measures of an article from when it was written, the most important first."""
+
+    content_id: UUID
+    brand_slug: Annotated[str, Field(examples=["daily-grind"])]
+    keyword: str
+    title: str
+    published_url: str | None
+    held_for: tuple[str, ...]
+    """Why it needs a person's approval; empty if it needs none."""
+    measures: tuple[MeasureView, ...]
+    """Empty for an article that is older than the measures."""
+
+    @classmethod
+    def of(cls, content: StoredContent) -> Self:
+        return cls(
+            content_id=content.content_id,
+            brand_slug=content.brand_slug,
+            keyword=content.keyword,
+            title=content.title,
+            published_url=content.published_url,
+            held_for=content.held_for,
+            measures=tuple(
+                MeasureView(**asdict(each), holds=each.problem is None) for each in content.measures
+            ),
+        )
+
+
+class ContentView(View):
+    """An article. Its body contains neither the title nor the sources: renderers add both."""
+
+    content_id: UUID
+    brand: ContentBrand
+    keyword: str
+    slug: Annotated[str, Field(examples=["pour-over-ratio"])]
+    """The last part of its address; unique within the brand."""
+    title: str
+    meta_description: str
+    body_markdown: Annotated[str, Field(examples=["## Ratio\n\nSixteen parts of water suit most beans. [1]"])]
+    r"""Markdown with `## ` sections. Paragraphs and items end in their citation ` [n]`; listings and tables belong to the paragraph before.
+
+    `\[` is a literal bracket. Links lead to other articles of the brand.
+    """
+    word_count: int
+    key_points: tuple[str, ...]
+    label: str | None
+    """A note for readers that says how the text was made."""
+    sources: tuple[SourceView, ...]
+    created_at: datetime
+    updated_at: datetime
+    published_url: str | None
+    held_for: tuple[str, ...]
+    """Why it needs a person's approval before publication; empty if it needs none."""
+    taken_down_at: datetime | None
+    """When its page was taken down; null if it was not."""
+
+    @classmethod
+    def of(cls, content: StoredContent) -> Self:
+        return cls(
+            content_id=content.content_id,
+            brand=ContentBrand(
+                slug=content.brand_slug,
+                name=content.brand_name,
+                description=content.brand_description,
+                language=content.brand_language,
+            ),
+            keyword=content.keyword,
+            slug=content.slug,
+            title=content.title,
+            meta_description=content.meta_description,
+            body_markdown=content.body_markdown,
+            word_count=content.word_count,
+            key_points=content.key_points,
+            label=content.label,
+            sources=tuple(SourceView(**source) for source in content.sources),
+            created_at=content.created_at,
+            updated_at=content.updated_at,
+            published_url=content.published_url,
+            held_for=content.held_for,
+            taken_down_at=content.taken_down_at,
+        )
+
+
+class ListedContent(View):
+    etag: str
+    content: ContentView
+
+
+class ContentList(View):
+    items: tuple[ListedContent, ...]
+
+
+class ArticleSummary(View):
+    """An article without its text, which is at `/v1/content/{content_id}`."""
+
+    content_id: UUID
+    brand_slug: Annotated[str, Field(examples=["daily-grind"])]
+    keyword: Annotated[str, Field(examples=["pour over ratio"])]
+    title: Annotated[str, Field(examples=["Pour over ratio"])]
+    state: ArticleState
+    """`waiting`: for a person, its writer or its time; `publishing`: approved, but its page is not confirmed yet."""
+    word_count: Annotated[int, Field(examples=[412])]
+    published_url: str | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class ArticleList(View):
+    """A page of articles, the latest first."""
+
+    items: tuple[ArticleSummary, ...]
+    next: UUID | None
+    """Send it as `after` to get the next page; null on the last one."""
+
+    @classmethod
+    def of(cls, found: Sequence[FoundArticle], limit: int) -> Self:
+        """Builds a page from up to `limit` + 1 articles; an extra one means that another page follows."""
+        page = found[:limit]
+        return cls(
+            items=tuple(ArticleSummary(**asdict(each)) for each in page),
+            next=page[-1].content_id if len(found) > limit else None,
+        )

@@ -1,0 +1,114 @@
+"""HTTP API of articles: by id, and search by words of title and keyword."""
+
+import json
+from http import HTTPStatus
+from typing import Annotated, Final
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Response
+
+from chassis.database.pool import kept_plans
+from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, conditional, refusal, router
+from chassis.http.callers import Caller
+from chassis.http.conditional import entity_tag
+from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, PageLimit
+from chassis.http.problem_codes import RefusalError
+from messaging import Database
+from orchestrator import problem_codes as codes
+from orchestrator.article_workflow.article_search import search_articles
+from orchestrator.article_workflow.models import ArticleList, ContentList, ContentView, ScoreView
+from orchestrator.article_workflow.store import StoredContent, find_content, find_contents
+from orchestrator.brands import seen_slug
+from orchestrator.removal import find_deleted
+from orchestrator.requests import WITHOUT_NUL
+
+MAX_IDS: Final = 50
+GONE: Final = refusal(HTTPStatus.GONE, "It was deleted; `detail` says when and by whom.")
+
+
+def content_routes(database: Database) -> APIRouter:
+    routes = router(tags=["content"])
+
+    @routes.get(
+        "/content/{content_id}",
+        summary="Read an article",
+        response_model=ContentView,
+        responses={**READ, **UNKNOWN, **GONE},
+    )
+    async def get_article(caller: MayRead, content_id: UUID, if_none_match: IfNoneMatch = None) -> Response:
+        """Returns published articles and waiting drafts; `held_for` says why a draft waits."""
+        content = await _known(database, content_id, caller)
+        return conditional(ContentView.of(content).model_dump_json(), if_none_match)
+
+    @routes.get(
+        "/content/{content_id}/score",
+        summary="Read an article's measures",
+        response_model=ScoreView,
+        responses={**READ, **UNKNOWN, **GONE},
+    )
+    async def get_article_score(
+        caller: MayRead, content_id: UUID, if_none_match: IfNoneMatch = None
+    ) -> Response:
+        """Returns each measure with the bounds that applied when the article was written."""
+        content = await _known(database, content_id, caller)
+        return conditional(ScoreView.of(content).model_dump_json(), if_none_match)
+
+    @routes.get(
+        "/content",
+        summary="Read several articles",
+        response_model=ContentList,
+    )
+    async def get_articles(
+        caller: MayRead,
+        content_id: Annotated[list[UUID], Query(alias="id", min_length=1, max_length=MAX_IDS)],
+    ) -> Response:
+        """Returns each article with the `ETag` that reading it alone gives; unknown articles are left out."""
+        with kept_plans():
+            async with database.connection() as connection:
+                found = await find_contents(connection, content_id, caller.brands)
+        items = [_listed(ContentView.of(content).model_dump_json()) for content in found]
+        return Response(f'{{"items":[{",".join(items)}]}}', media_type="application/json")
+
+    @routes.get("/articles", summary="Search articles")
+    async def search_for_articles(
+        caller: MayRead,
+        brand: Annotated[
+            str | None, Query(description="Only articles of this brand.", max_length=200, pattern=WITHOUT_NUL)
+        ] = None,
+        q: Annotated[
+            str | None,
+            Query(
+                description="Only articles whose title or keyword has all of these words, or words that start with them.",
+                min_length=1,
+                max_length=200,
+                pattern=WITHOUT_NUL,
+            ),
+        ] = None,
+        after: Annotated[UUID | None, Query(description=AFTER)] = None,
+        limit: PageLimit = DEFAULT_PAGE,
+    ) -> ArticleList:
+        """Searches all cycles, also ended and removed ones; the latest first. Includes drafts and pages that were taken down."""
+        brands = caller.brands if brand is None else {seen_slug(brand, caller)}
+        async with database.connection() as connection:
+            found = await search_articles(connection, brands=brands, text=q, after=after, limit=limit + 1)
+        return ArticleList.of(found, limit)
+
+    return routes
+
+
+async def _known(database: Database, content_id: UUID, caller: Caller) -> StoredContent:
+    async with database.connection() as connection:
+        content = await find_content(connection, content_id, caller.brands)
+        gone = None if content else await find_deleted(connection, content_id, caller.brands)
+    if gone is not None:
+        raise RefusalError(codes.ARTICLE_DELETED, str(gone))
+    if content is None:
+        raise RefusalError(
+            codes.UNKNOWN_ARTICLE,
+            f"there is no article {content_id}; if it is being written, try again later",
+        )
+    return content
+
+
+def _listed(document: str) -> str:
+    return f'{{"etag":{json.dumps(entity_tag(document))},"content":{document}}}'

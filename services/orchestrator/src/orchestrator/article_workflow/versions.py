@@ -1,0 +1,321 @@
+"""SQL over the versions of an article.
+
+The row of `content` holds the current version: of a waiting draft the newest, of an approved article the approved one.
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import asyncpg
+from pydantic import TypeAdapter
+
+from chassis import Connection
+from orchestrator.article_workflow.domain import free_slug
+from writing.quality import Fingerprint, Measure, problems
+
+WRITER: Final = "writer"
+"""The `made_by` of versions that no person made."""
+_MEASURES: Final = TypeAdapter(tuple[Measure, ...])
+
+
+@dataclass(frozen=True, slots=True)
+class ArticleText:
+    """The content of one version."""
+
+    slug: str
+    """The requested address; another article may have it already."""
+    title: str
+    meta_description: str
+    body_markdown: str
+    word_count: int
+    key_points: tuple[str, ...]
+    label: str | None
+    sources: tuple[Mapping[str, Any], ...]
+    measures: tuple[Measure, ...]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        return problems(self.measures)
+
+
+@dataclass(frozen=True, slots=True)
+class VersionNote:
+    """Who made a version, when and why; the writer's first one is number 1."""
+
+    version: int
+    title: str
+    word_count: int
+    made_by: str
+    why: str
+    made_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Version(VersionNote):
+    text: ArticleText
+
+
+async def versions_of(
+    connection: Connection, content_id: UUID, *, after: int = 0, limit: int
+) -> list[VersionNote]:
+    """Returns up to `limit` versions with numbers above `after`, ascending."""
+    rows = await connection.fetch(
+        """
+        select version, title, word_count, made_by, why, made_at from content_versions
+        where content_id = $1 and version > $2 order by version limit $3
+        """,
+        content_id,
+        after,
+        limit,
+    )
+    return [VersionNote(**row) for row in rows]
+
+
+async def find_version(
+    connection: Connection, content_id: UUID, version: int, brands: Collection[str] | None = None
+) -> Version | None:
+    """Returns one version; with `brands`, only if the article belongs to one of them."""
+    row = await connection.fetchrow(
+        """
+        select version, slug, title, meta_description, body_markdown, word_count, key_points, label,
+               sources::text as sources, measures::text as measures, made_by, why, made_at
+        from content_versions
+        where content_id = $1 and version = $2
+          and ($3::text[] is null or (select brand_slug from content where content_id = $1) = any ($3))
+        """,
+        content_id,
+        version,
+        None if brands is None else list(brands),
+    )
+    return None if row is None else _version(row)
+
+
+async def newest_version(connection: Connection, content_id: UUID) -> Version | None:
+    """Returns the newest version; None if the article does not exist."""
+    number = await connection.fetchval(
+        "select max(version) from content_versions where content_id = $1", content_id
+    )
+    return None if number is None else await find_version(connection, content_id, number)
+
+
+async def insert_version(
+    connection: Connection, content_id: UUID, text: ArticleText, *, made_by: str, why: str
+) -> int:
+    """Stores the next version of an article and returns its number; the caller has locked the article's row."""
+    number: int = await connection.fetchval(
+        """
+        insert into content_versions (content_id, version, slug, title, meta_description, body_markdown, word_count,
+                                      key_points, label, sources, measures, made_by, why)
+        select $1, max(version) + 1, $2, $3, $4, $5, $6, $7, $8, $9::text::jsonb, $10::text::jsonb, $11, $12
+        from content_versions where content_id = $1
+        returning version
+        """,
+        content_id,
+        *_columns(text),
+        made_by,
+        why,
+    )
+    return number
+
+
+async def set_current_version(
+    connection: Connection, content_id: UUID, version: int, text: ArticleText, fingerprint: Fingerprint
+) -> None:
+    """Makes a version the current one, at the address in `text`; its other words may differ in the label alone.
+
+    The caller has locked the article's row and called `lock_storing`.
+    """
+    await connection.execute(
+        """
+        update content
+        set slug = $2, title = $3, meta_description = $4, body_markdown = $5, word_count = $6, key_points = $7, label = $8,
+            sources = $9::text::jsonb, measures = $10::text::jsonb, version = $11, fingerprint = $12,
+            updated_at = clock_timestamp()
+        where content_id = $1
+        """,
+        content_id,
+        *_columns(text),
+        version,
+        sorted(fingerprint),
+    )
+
+
+async def store_rewrite(
+    connection: Connection,
+    content_id: UUID,
+    text: ArticleText,
+    *,
+    revision: int,
+    why: str,
+    held_for: Sequence[str],
+    fingerprint: Fingerprint,
+) -> bool:
+    """Stores the rewrite of a returned draft as version `revision`, which then waits for review. Call `lock_storing` before.
+
+    Returns False and stores nothing if a person decided about the draft meanwhile.
+    """
+    if not await _is_returned(connection, content_id, revision):
+        return False
+    await insert_version(connection, content_id, text, made_by=WRITER, why=why)
+    waiting = replace(text, slug=f"{text.slug}-{content_id}")
+    await set_current_version(connection, content_id, revision, waiting, fingerprint)
+    await put_in_review(connection, content_id, held_for)
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteResult:
+    """The new version of a renewed article."""
+
+    version: int
+    published_url: str
+    waits_for: tuple[str, ...]
+    """Why the version needs approval; empty if it is current."""
+
+
+async def store_renewal(
+    connection: Connection,
+    content_id: UUID,
+    text: ArticleText,
+    *,
+    why: str,
+    waits_for: Sequence[str],
+    fingerprint: Fingerprint,
+) -> RewriteResult | None:
+    """Stores a new version of a published article, as its current text or as an offered correction. Call `lock_storing` before.
+
+    The version is only offered if it `waits_for` something, or if a person edited the current or an offered version: a
+    person's words are never overwritten unasked. Returns None and stores nothing if the article is not published any more.
+    """
+    row = await connection.fetchrow(
+        """
+        select c.slug, c.published_url, c.offered_version, v.made_by, v.slug as asked_for
+        from content as c join content_versions as v on v.content_id = c.content_id and v.version = c.version
+        where c.content_id = $1 and c.published_url is not null and c.held_for = '{}' and c.taken_down_at is null
+        for update of c
+        """,
+        content_id,
+    )
+    if row is None:
+        return None
+    reasons = list(waits_for)
+    if row["made_by"] != WRITER:
+        reasons.append(f"{row['made_by']} edited what stands")
+    if row["offered_version"] is not None:
+        reasons.append(f"version {row['offered_version']} waits, too")
+    reason = f"{why}; it waits: {'; '.join(reasons)}" if reasons else why
+    number = await insert_version(
+        connection, content_id, replace(text, slug=row["asked_for"]), made_by=WRITER, why=reason
+    )
+    if reasons:
+        await connection.execute(
+            "update content set offered_version = $2 where content_id = $1", content_id, number
+        )
+    else:
+        await set_current_version(
+            connection, content_id, number, replace(text, slug=row["slug"]), fingerprint
+        )
+    return RewriteResult(number, row["published_url"], tuple(reasons))
+
+
+async def return_to_review(connection: Connection, content_id: UUID, revision: int, why: str) -> bool:
+    """Puts a returned draft back into review unchanged, with the reason; False if a person decided about it meanwhile."""
+    if not await _is_returned(connection, content_id, revision):
+        return False
+    held_for = await connection.fetchval("select held_for from content where content_id = $1", content_id)
+    await put_in_review(connection, content_id, [why, *(each for each in held_for if each != why)])
+    return True
+
+
+async def put_in_review(connection: Connection, content_id: UUID, held_for: Sequence[str]) -> None:
+    await connection.execute(
+        """
+        update content set held_for = $2, decision = null, waits_since = clock_timestamp(), updated_at = clock_timestamp()
+        where content_id = $1
+        """,
+        content_id,
+        list(held_for),
+    )
+
+
+async def _is_returned(connection: Connection, content_id: UUID, revision: int) -> bool:
+    """Whether the article waits for this version from its writer; locks the article."""
+    found = await connection.fetchval(
+        "select decision = 'returned' and held_for <> '{}' from content where content_id = $1 for update",
+        content_id,
+    )
+    newest = await connection.fetchval(
+        "select max(version) from content_versions where content_id = $1", content_id
+    )
+    return bool(found) and newest == revision - 1
+
+
+async def find_free_address(connection: Connection, brand_slug: str, content_id: UUID, wanted: str) -> str:
+    """Returns an address that no other article of the brand has or had: `wanted`, or `wanted` with a number."""
+    taken = await connection.fetch(
+        """
+        select slug from (
+            select brand_slug, content_id, slug from content
+            union all
+            select brand_slug, content_id, slug from former_addresses
+        ) as known
+        where brand_slug = $1 and content_id <> $2 and (slug = $3 or starts_with(slug, $3 || '-'))
+        """,
+        brand_slug,
+        content_id,
+        wanted,
+    )
+    return free_slug(wanted, {row["slug"] for row in taken})
+
+
+async def record_former_address(
+    connection: Connection, brand_slug: str, content_id: UUID, before: str, address: str
+) -> None:
+    """Records an article's former address after a move; the article may move back later."""
+    await connection.execute(
+        "delete from former_addresses where brand_slug = $1 and slug = $2 and content_id = $3",
+        brand_slug,
+        address,
+        content_id,
+    )
+    await connection.execute(
+        "insert into former_addresses (brand_slug, slug, content_id) values ($1, $2, $3) on conflict do nothing",
+        brand_slug,
+        before,
+        content_id,
+    )
+
+
+def _columns(text: ArticleText) -> Sequence[Any]:
+    return (
+        text.slug,
+        text.title,
+        text.meta_description,
+        text.body_markdown,
+        text.word_count,
+        list(text.key_points),
+        text.label,
+        json.dumps(list(text.sources)),
+        _MEASURES.dump_json(text.measures).decode(),
+    )
+
+
+def _version(row: asyncpg.Record) -> Version:
+    text = ArticleText(
+        slug=row["slug"],
+        title=row["title"],
+        meta_description=row["meta_description"],
+        body_markdown=row["body_markdown"],
+        word_count=row["word_count"],
+        key_points=tuple(row["key_points"]),
+        label=row["label"],
+        sources=tuple(json.loads(row["sources"])),
+        measures=_MEASURES.validate_json(row["measures"]),
+    )
+    return Version(
+        row["version"], text.title, text.word_count, row["made_by"], row["why"], row["made_at"], text
+    )

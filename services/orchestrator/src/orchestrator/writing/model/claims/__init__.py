@@ -1,6 +1,0 @@
-"""Checks, word by word and without a model, whether the cited passages say what a sentence says."""
-
-from orchestrator.writing.model.claims.checking import TOO_MUCH, ClaimVerdict, Evidence, check
-from orchestrator.writing.model.claims.paraphrases import problems
-
-__all__ = ["TOO_MUCH", "ClaimVerdict", "Evidence", "check", "problems"]

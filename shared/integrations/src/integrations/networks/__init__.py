@@ -1,0 +1,1 @@
+"""Social networks: where posts go."""

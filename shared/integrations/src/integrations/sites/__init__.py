@@ -1,0 +1,1 @@
+"""Publishing targets: where articles go."""

@@ -1,0 +1,171 @@
+"""Selects the sources for a keyword, or refuses if there are too few. Pure."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from reading.ranking.near_duplicates import Shingles, are_near_duplicates, shingles
+from reading.ranking.passages import (
+    ScoredPassage,
+    SearchHits,
+    add_synonym_matches,
+    merge_scored,
+    score_abbreviation_hits,
+    score_passages,
+)
+from reading.ranking.relevance import KeywordQuery
+from reading.ranking.sources import (
+    MIN_SOURCES,
+    CandidatePassage,
+    Findings,
+    InsufficientSources,
+    RankedPassage,
+    ResearchResult,
+    ResearchSource,
+)
+
+MAX_SOURCES = 8
+MAX_PASSAGES_PER_SOURCE = 6
+# Of the web; with more, an article would repeat one site.
+MAX_SOURCES_PER_HOST = 2
+
+# A one-word keyword that neither title nor heading names must at least be used repeatedly in the document.
+MIN_LONE_USES = 2
+# A document without the keyword's own wording needs at least this many passages about it.
+MIN_UNANCHORED_PASSAGES = 2
+# A source counts if its best passage has this share of the best source's score; lower ones merely share vocabulary.
+MIN_RELATIVE_SCORE = 0.3
+# A title that is the keyword alone adds this to a document's weight of 1.
+NAMED_BONUS = 1.5
+DEFINED_SHARE = 0.8
+# Release notes explain a subject poorly.
+NEWS_DISCOUNT = 0.4
+
+_NEWS = re.compile(
+    r"\b(?:what[’']?s new|release notes?|change ?log|changes (?:in|since)|news)\b",  # noqa: RUF001
+    re.IGNORECASE,
+)
+
+
+def select_sources(
+    query: KeywordQuery,
+    candidates: Sequence[CandidatePassage],
+    named_by: SearchHits | None = None,
+    *,
+    looked_in: str = "The corpus",
+) -> Findings:
+    """Rank the candidates and refuse when fewer than `MIN_SOURCES` documents treat the keyword.
+
+    `named_by` holds the hits of the keyword's abbreviation. They count only if title or heading has the abbreviation,
+    because abbreviations are ambiguous. `looked_in` begins the sentence of a refusal.
+    """
+    if not query.terms:
+        return InsufficientSources(
+            f"The keyword “{query.keyword}” has no searchable words; use more specific ones."
+        )
+    scored = add_synonym_matches(query, candidates, score_passages(query, candidates))
+    if named_by is not None:
+        scored = merge_scored(scored, score_abbreviation_hits(named_by))
+    sources = _best_sources(query, scored)
+    if len(sources) < MIN_SOURCES:
+        return InsufficientSources(_shortage_detail(query, len(sources), looked_in))
+    return ResearchResult(tuple(sources))
+
+
+def _shortage_detail(query: KeywordQuery, found: int, looked_in: str) -> str:
+    unknown = [term for term in query.terms if term.frequency == 0]
+    if len(unknown) == len(query.lexemes):
+        because = "none of its words occurs there"
+    elif found == 0:
+        because = "no document treats it, only single words of it occur"
+    else:
+        because = (
+            f"only {found} {'document treats' if found == 1 else 'documents treat'} it (copies count once)"
+        )
+    return (
+        f"{looked_in} has too little about “{query.keyword}”: {because}, and an article needs at least "
+        f"{MIN_SOURCES} sources. Add documents on the topic or choose another keyword."
+    )
+
+
+def _best_sources(query: KeywordQuery, scored: Sequence[ScoredPassage]) -> list[ResearchSource]:
+    by_document: dict[int, list[ScoredPassage]] = {}
+    for each in scored:
+        by_document.setdefault(each.candidate.document_id, []).append(each)
+    ranked = sorted(
+        (passages for passages in by_document.values() if _is_eligible(query, passages)),
+        key=lambda passages: (-_document_score(passages), _location(passages[0].candidate)),
+    )
+    if not any(each.anchored for passages in ranked for each in passages):
+        # Both words of "time management" stand close together on some pages of a database manual, by chance.
+        return []
+    floor = MIN_RELATIVE_SCORE * max(each.score for each in ranked[0])
+    good = [passages for passages in ranked if max(each.score for each in passages) >= floor]
+    return [_source(passages) for passages in _pick_independent(good)]
+
+
+def _pick_independent(ranked: Sequence[Sequence[ScoredPassage]]) -> list[Sequence[ScoredPassage]]:
+    """Return the best documents, up to `MAX_SOURCES`, without near-duplicates and with few per host."""
+    chosen: list[tuple[Sequence[ScoredPassage], Shingles]] = []
+    hosts: Counter[str | None] = Counter()
+    for passages in ranked:
+        host = passages[0].candidate.host
+        if host is not None and hosts[host] == MAX_SOURCES_PER_HOST:
+            continue
+        words = shingles(each.candidate.passage.text for each in passages)
+        if not any(are_near_duplicates(words, others) for _, others in chosen):
+            chosen.append((passages, words))
+            hosts[host] += 1
+        if len(chosen) == MAX_SOURCES:
+            break
+    return [passages for passages, _ in chosen]
+
+
+def _is_eligible(query: KeywordQuery, passages: Sequence[ScoredPassage]) -> bool:
+    if len(query.lexemes) == 1 and not any(each.named for each in passages):
+        uses = (len(places) for each in passages for places in each.candidate.body_hits.values())
+        return sum(uses) >= MIN_LONE_USES
+    return len(passages) >= MIN_UNANCHORED_PASSAGES or any(each.anchored for each in passages)
+
+
+def _document_score(passages: Sequence[ScoredPassage]) -> float:
+    """Sum the best passages, each with half the weight of the one before; then weight by the document's focus.
+
+    A page named after the keyword, or one that often returns to it, is a better source than a long page that
+    mentions it once.
+    """
+    best = sorted((each.score for each in passages), reverse=True)[:MAX_PASSAGES_PER_SOURCE]
+    score = sum(each * 0.5**rank for rank, each in enumerate(best))
+    focus = min(1.0, len(passages) / max(passages[0].candidate.passages_in_document, 1))
+    named = 1 + NAMED_BONUS * max(max(each.title_share, DEFINED_SHARE * each.defines) for each in passages)
+    news = NEWS_DISCOUNT if _NEWS.search(passages[0].candidate.document_title) else 1.0
+    return score * named * news * (0.4 + 0.6 * math.sqrt(focus))
+
+
+def _source(passages: Sequence[ScoredPassage]) -> ResearchSource:
+    # Definitions and openings of pages on the keyword rank before passages that use its words more often.
+    best = sorted(
+        passages, key=lambda each: (not (each.opens or each.defines), -each.score, each.candidate.position)
+    )[:MAX_PASSAGES_PER_SOURCE]
+    reading_order = sorted(best, key=lambda each: each.candidate.position)
+    first = reading_order[0].candidate
+    return ResearchSource(
+        title=first.document_title,
+        url=first.url,
+        path=first.path,
+        licence=first.licence,
+        passages=tuple(_ranked_passage(each) for each in reading_order),
+        published_on=first.published_on,
+        author=first.author,
+        quotable=first.quotable,
+    )
+
+
+def _ranked_passage(scored: ScoredPassage) -> RankedPassage:
+    passage = scored.candidate.passage
+    return RankedPassage(passage.heading, passage.text, round(scored.score, 4), passage.flags)
+
+
+def _location(candidate: CandidatePassage) -> str:
+    return candidate.path or candidate.url or ""

@@ -1,0 +1,222 @@
+"""The decision whether a corpus can answer a keyword."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from reading.document import DocumentPassage
+from reading.ranking import (
+    MAX_PASSAGES_PER_SOURCE,
+    MAX_SOURCES,
+    KeywordQuery,
+    QueryTerm,
+    SearchHits,
+    find_abbreviation,
+    select_sources,
+)
+from reading.ranking.sources import CandidatePassage, InsufficientSources, ResearchResult, normalise_keyword
+
+PHRASE = {"hot": [4], "standbi": [5]}
+NEAR = {"hot": [4], "standbi": [9]}
+FAR = {"hot": [4], "standbi": [60]}
+
+
+def query(*lexemes: str, frequencies: Sequence[int] = (10, 10, 10)) -> KeywordQuery:
+    terms = tuple(QueryTerm(lexeme, at, frequencies[at - 1]) for at, lexeme in enumerate(lexemes, start=1))
+    return KeywordQuery(" ".join(lexemes), terms, corpus_passages=1000)
+
+
+def passage(
+    document: int,
+    body: dict[str, list[int]],
+    *,
+    position: int = 0,
+    title: dict[str, list[int]] | None = None,
+    heading: dict[str, list[int]] | None = None,
+    quality: float = 1.0,
+    text: str = "text",
+) -> CandidatePassage:
+    return CandidatePassage(
+        document_id=document,
+        document_title=f"Document {document}",
+        path=f"{document}.md",
+        url=None,
+        licence=None,
+        quality=quality,
+        passages_in_document=1,
+        position=position,
+        passage=DocumentPassage(None, text),
+        body_hits=body,
+        heading_hits=heading or {},
+        title_hits=title or {},
+    )
+
+
+HOT_STANDBY = query("hot", "standbi")
+
+
+def paths(findings: ResearchResult | InsufficientSources) -> list[str | None]:
+    assert isinstance(findings, ResearchResult)
+    return [source.path for source in findings.sources]
+
+
+def test_three_documents_with_the_phrase_are_enough() -> None:
+    assert paths(select_sources(HOT_STANDBY, [passage(n, PHRASE) for n in (1, 2, 3)])) == [
+        "1.md",
+        "2.md",
+        "3.md",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ({"hot": [1, 2, 3]}, "one word of two"),
+        (FAR, "both words, in different places"),
+        ({}, "none"),
+    ],
+)
+def test_weak_passages_do_not_count(body: dict[str, list[int]], why: str) -> None:
+    findings = select_sources(HOT_STANDBY, [passage(1, PHRASE), passage(2, PHRASE), passage(3, body)])
+    assert isinstance(findings, InsufficientSources), why
+    assert findings.reason == "insufficient_sources"
+    assert "only 2 documents treat it" in findings.detail
+
+
+def test_three_passages_of_one_document_are_one_source() -> None:
+    findings = select_sources(HOT_STANDBY, [passage(1, PHRASE, position=at) for at in range(3)])
+    assert isinstance(findings, InsufficientSources)
+
+
+def test_words_that_meet_by_chance_are_no_sources() -> None:
+    assert isinstance(select_sources(HOT_STANDBY, [passage(n, NEAR) for n in range(9)]), InsufficientSources)
+
+
+def test_the_rare_word_of_a_keyword_may_not_be_missing() -> None:
+    keyword = query("cybersecur", "small", "busi", frequencies=(0, 90, 20))
+    found = select_sources(keyword, [passage(n, {"small": [1], "busi": [2]}) for n in range(9)])
+    assert isinstance(found, InsufficientSources)
+
+
+def test_a_title_that_names_the_keyword_lets_passages_be_brief() -> None:
+    titled = passage(3, {"standbi": [1]}, title={"hot": [1], "standbi": [2]})
+    assert "3.md" in paths(select_sources(HOT_STANDBY, [passage(1, PHRASE), passage(2, PHRASE), titled]))
+
+
+def test_the_page_on_the_keyword_comes_first() -> None:
+    titled = passage(3, PHRASE, title={"hot": [1], "standbi": [2]})
+    assert paths(select_sources(HOT_STANDBY, [passage(1, PHRASE), passage(2, PHRASE), titled]))[0] == "3.md"
+
+
+def test_poor_pages_come_last_or_not_at_all() -> None:
+    good = [passage(n, PHRASE) for n in (1, 2, 3)]
+    assert paths(select_sources(HOT_STANDBY, [passage(4, PHRASE, quality=0.05), *good])) == [
+        "1.md",
+        "2.md",
+        "3.md",
+    ]
+
+
+@pytest.mark.parametrize(("uses", "counts"), [([3], False), ([3, 9], True)])
+def test_a_lone_word_must_be_used_repeatedly(uses: list[int], counts: bool) -> None:
+    findings = select_sources(query("autovacuum"), [passage(n, {"autovacuum": uses}) for n in (1, 2, 3)])
+    assert isinstance(findings, ResearchResult) is counts
+
+
+def test_a_lone_word_in_a_heading_needs_one_use() -> None:
+    candidates = [passage(n, {"autovacuum": [3]}, heading={"autovacuum": [1]}) for n in (1, 2, 3)]
+    assert isinstance(select_sources(query("autovacuum"), candidates), ResearchResult)
+
+
+def test_there_are_not_more_sources_than_an_article_can_use() -> None:
+    assert len(paths(select_sources(HOT_STANDBY, [passage(n, PHRASE) for n in range(40)]))) == MAX_SOURCES
+
+
+def test_passages_of_a_source_stand_in_reading_order() -> None:
+    first = [
+        passage(1, NEAR, position=2, text="c"),
+        passage(1, PHRASE, position=0, text="a"),
+        passage(1, PHRASE, position=1, text="b"),
+    ]
+    findings = select_sources(HOT_STANDBY, [*first, passage(2, PHRASE), passage(3, PHRASE)])
+    assert isinstance(findings, ResearchResult)
+    texts = {source.path: [each.text for each in source.passages] for source in findings.sources}
+    assert texts["1.md"] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Standby is an arrangement of two servers, of which one waits.",
+        "Standby lets a second server take over at once.",
+        "hot-standby - keep a second server ready",
+    ],
+)
+def test_what_the_page_on_the_keyword_says_of_it_is_handed_over(text: str) -> None:
+    title = {"hot": [1], "standbi": [2]}
+    often = {"hot": [1, 4, 7, 10], "standbi": [2, 5, 8, 11]}
+    told = passage(1, {"standbi": [1]}, position=30, title=title, text=text)
+    dense = [passage(1, often, position=at, title=title, text=f"{at}") for at in range(1, 9)]
+    findings = select_sources(
+        replace(HOT_STANDBY, keyword="hot standby"), [*dense, told, passage(2, PHRASE), passage(3, PHRASE)]
+    )
+    assert isinstance(findings, ResearchResult)
+    page = next(source for source in findings.sources if source.path == "1.md")
+    assert text in [each.text for each in page.passages]
+    assert len(page.passages) == MAX_PASSAGES_PER_SOURCE
+
+
+def test_the_beginning_of_the_page_on_the_keyword_is_handed_over() -> None:
+    title = {"hot": [1], "standbi": [2]}
+    often = {"hot": [1, 4, 7, 10], "standbi": [2, 5, 8, 11]}
+    texts = [
+        passage(1, often if at else {"standbi": [9]}, position=at, title=title, text=f"{at}")
+        for at in range(9)
+    ]
+    findings = select_sources(HOT_STANDBY, [*texts, passage(2, PHRASE), passage(3, PHRASE)])
+    assert isinstance(findings, ResearchResult)
+    page = next(source for source in findings.sources if source.path == "1.md")
+    assert page.passages[0].text == "0"
+
+
+def test_what_changed_in_a_version_is_a_source_of_last_resort() -> None:
+    news = replace(passage(4, PHRASE), document_title="Server 9 release notes")
+    others = [passage(n, PHRASE) for n in range(5, 5 + MAX_SOURCES)]
+    assert "4.md" not in paths(select_sources(HOT_STANDBY, [news, *others]))
+    assert "4.md" in paths(select_sources(HOT_STANDBY, [news, *others[:3]]))
+
+
+def test_pages_named_by_the_abbreviation_count() -> None:
+    wal = query("wal")
+    named = passage(3, {"wal": [1]}, title={"wal": [1]})
+    mention = passage(4, {"wal": [1, 2, 3]})
+    keyword = query("write", "ahead", "log")
+    phrase = {"write": [1], "ahead": [2], "log": [3]}
+    findings = select_sources(
+        keyword, [passage(1, phrase), passage(2, phrase)], SearchHits(wal, [named, mention])
+    )
+    assert sorted(map(str, paths(findings))) == ["1.md", "2.md", "3.md"]
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("Write-Ahead Logging (WAL) is safe.", "WAL"),
+        ("write ahead logging\n(WAL)", "WAL"),
+        ("Write-ahead logging (see WAL)", None),
+        ("Write-ahead logging (ABC)", None),
+    ],
+)
+def test_abbreviations_are_those_that_the_corpus_introduces(text: str, short: str | None) -> None:
+    assert find_abbreviation("write-ahead logging", ["Other.", text]) == short
+
+
+def test_keywords_without_words_are_refused_with_advice() -> None:
+    findings = select_sources(query(), [])
+    assert isinstance(findings, InsufficientSources)
+    assert "more specific" in findings.detail
+
+
+def test_spellings_of_a_keyword_share_one_cache_entry() -> None:
+    assert normalise_keyword(" Write-Ahead\u00a0 LOGGING ") == normalise_keyword("write\u2011ahead logging")

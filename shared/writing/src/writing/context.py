@@ -1,0 +1,69 @@
+"""The context that a writer gets for one article: brand preferences, durable steps, earlier titles."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, TypeVar
+
+from pydantic import TypeAdapter
+
+from writing.writer import Writer
+
+ResultT = TypeVar("ResultT")
+
+
+class WritingContext(Protocol):
+    @property
+    def brand_slug(self) -> str: ...
+
+    @property
+    def forbidden_words(self) -> tuple[str, ...]: ...
+
+    @property
+    def tone(self) -> str:
+        """The tone that the brand asks for, as free text; empty if it sets none."""
+        ...
+
+    @property
+    def audience(self) -> str:
+        """The readers that the brand writes for, as free text; empty if it sets none."""
+        ...
+
+    @property
+    def words(self) -> int | None:
+        """The wanted length in words; None if the brand sets none."""
+        ...
+
+    @property
+    def comment(self) -> str:
+        """The reviewer's comment on the returned draft that this article replaces; empty for a first draft."""
+        ...
+
+    async def step(
+        self, name: str, result_type: TypeAdapter[ResultT], work: Callable[[str], Awaitable[ResultT]]
+    ) -> ResultT:
+        """Returns the stored result of a step, or runs `work` and stores its result.
+
+        `work` gets a key that is the same each time this step runs for the same command.
+        """
+        ...
+
+    async def earlier_titles(self) -> tuple[str, ...]:
+        """Returns the titles of the brand's latest articles, the newest first."""
+        ...
+
+
+WriterFactory: TypeAlias = Callable[[WritingContext], Writer]
+"""Creates the writer of one article."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatelessWriter:
+    """A writer factory that returns the same fast writer for every article; that writer stores no steps.
+
+    After a crash the work is repeated, which takes milliseconds and costs less than storing steps.
+    """
+
+    writer: Writer
+
+    def __call__(self, _: WritingContext) -> Writer:
+        return self.writer

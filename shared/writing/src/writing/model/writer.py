@@ -1,0 +1,268 @@
+"""Writes with a model: brief, outline, sections, title and description; the model has no say in the final judgement."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import structlog
+from pydantic import TypeAdapter
+
+from writing.article import Article, ArticleSource, ModelDraftCounts
+from writing.context import WritingContext
+from writing.model import prompts
+from writing.model.answers import MAX_LINE, MAX_PASSAGES, Brief, Front, Outline, PlannedSection
+from writing.model.assembly import AssembledSection, assemble, sentences_in
+from writing.model.chat import ChatModel, Message
+from writing.model.claims.wording import normal
+from writing.model.drafting import SupportedSentence, WritingMaterial
+from writing.model.judge import Judge
+from writing.model.sections import SectionWriter
+from writing.model.session import ModelSession
+from writing.writer import InsufficientSourcesError, UnsupportedDraftError, UnusableModelAnswerError
+
+CHARACTERS_A_TOKEN: Final = 3
+ANSWER_SHARE: Final = 4
+"""One part in this many of the context is for the answer, and another for rules and shape."""
+SMALL_CONTEXT: Final = 4_096
+"""Tokens; at or below this, the rules are short, answers are tightly bounded, and the model plans nothing."""
+SMALL_SECTIONS: Final = 3
+"""The most sections of an article in a small context."""
+MIN_DRAFT: Final = 100
+"""The least supported words that make a draft."""
+MAX_LOSSES: Final = 6
+"""The most kinds of losses that an error names."""
+EARLIER: Final = 20
+"""The number of earlier titles in the prompt of the brief."""
+TITLES: Final = TypeAdapter(tuple[str, ...])
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelWriter:
+    """Writes one article with a model.
+
+    Args:
+        chat: the model.
+        context: the article's context.
+        context_tokens: the most tokens that the model reads and writes in one exchange.
+        judge: reads every sentence a second time; None: the rules on words decide alone.
+        count_verdict: counts sentences by result (`VERDICTS`): `count_verdict(verdict, times)`.
+    """
+
+    chat: ChatModel
+    context: WritingContext
+    context_tokens: int
+    judge: ChatModel | None = None
+    count_verdict: Callable[[str, int], None] | None = None
+
+    async def write(
+        self, *, keyword: str, sources: Sequence[ArticleSource], brand_name: str, language: str
+    ) -> Article:
+        """Writes the article; see `Writer.write`.
+
+        Raises:
+            UnusableModelAnswerError: the model's answers are unusable.
+            InsufficientSourcesError: no passage may be used.
+            UnsupportedDraftError: the sources support too little of the draft; the message lists the losses.
+            Exception: any error of the model.
+        """
+        keyword = normal(keyword)
+        material = await asyncio.to_thread(WritingMaterial.of, sources, max_characters=self._room())
+        if material.set_aside:
+            _log.warning("passages_set_aside", passages=material.set_aside)
+        if not material.evidence:
+            raise InsufficientSourcesError(
+                f"no passage on “{keyword}” may be written from: {', '.join(material.set_aside) or 'there is none'}"
+            )
+        session = self._session(self.chat)
+        reading = None if self.judge is None else self._session(self.judge)
+        try:
+            sections, losses, verdicts = await self._sections(
+                session,
+                Judge(reading, material) if reading else None,
+                material,
+                keyword,
+                brand_name,
+                language,
+            )
+            self._count(verdicts)
+            _demand_enough(sections, losses)
+            front = await self._front(session, sections, keyword, language)
+        finally:
+            for asked, what in ((session, "model_asked"), (reading, "judge_asked")):
+                if asked:
+                    _log.info(
+                        what,
+                        model=asked.model,
+                        prompt_tokens=asked.prompt_tokens,
+                        completion_tokens=asked.completion_tokens,
+                    )
+        cited = {n for each in _all(sections) for n in each.sources}
+        kept = sentences_in(sections)
+        copied = await asyncio.to_thread(material.copies.share, kept)
+        return await asyncio.to_thread(
+            assemble,
+            keyword,
+            sections,
+            front,
+            model=session.model,
+            sources=len(cited),
+            draft=ModelDraftCounts(
+                sentences=verdicts.total(),
+                dropped=verdicts.total() - len(kept),
+                copied=copied,
+                confirmed=None if reading is None else sum(each.confirmed for each in _all(sections)),
+            ),
+            judge=reading.model if reading else None,
+        )
+
+    def _session(self, chat: ChatModel) -> ModelSession:
+        return ModelSession(chat, self.context, self.context_tokens // ANSWER_SHARE, compact=self._small)
+
+    def _count(self, verdicts: Counter[str]) -> None:
+        """Counts the results after the last section, so that a resumed article counts its sentences once."""
+        for verdict, times in verdicts.items():
+            if self.count_verdict is not None:
+                self.count_verdict(verdict, times)
+
+    async def _earlier(self, _: str) -> tuple[str, ...]:
+        """Returns earlier titles as a stored step: a repeated prompt stays the same although the brand published meanwhile."""
+        return (await self.context.earlier_titles())[:EARLIER]
+
+    def _wishes(self, words: int | None) -> dict[str, Any]:
+        """Returns the preferences of brand and reviewer, if set, as data of the prompt; they do not affect the checks."""
+        wishes = {
+            "tone": self.context.tone,
+            "audience": self.context.audience,
+            "words": words,
+            "comment": self.context.comment,
+        }
+        return {name: wish for name, wish in wishes.items() if wish}
+
+    @property
+    def _small(self) -> bool:
+        return self.context_tokens <= SMALL_CONTEXT
+
+    @property
+    def _tell(self) -> Callable[..., tuple[Message, ...]]:
+        return prompts.short_messages if self._small else prompts.messages
+
+    def _room(self) -> int:
+        return self.context_tokens * CHARACTERS_A_TOKEN * (ANSWER_SHARE - 2) // ANSWER_SHARE
+
+    async def _sections(
+        self,
+        session: ModelSession,
+        judge: Judge | None,
+        material: WritingMaterial,
+        keyword: str,
+        brand_name: str,
+        language: str,
+    ) -> tuple[list[AssembledSection], list[str], Counter[str]]:
+        """Returns the finished sections, the reasons of all losses, and the counts of sentences by result."""
+        passages = prompts.passages_as_json(list(material.evidence.values()))
+        about: dict[str, Any] = {
+            "keyword": keyword,
+            "brand": brand_name,
+            "language": language,
+            **self._wishes(self.context.words),
+        }
+        outline = (
+            _plain_outline(material, keyword)
+            if self._small
+            else await self._outline(session, material, about, passages)
+        )
+        each = self.context.words and self.context.words // len(outline.sections)
+        writer = SectionWriter(
+            session,
+            material,
+            keyword,
+            self.context.forbidden_words,
+            wishes=self._wishes(each),
+            tell=self._tell,
+            room=self._room(),
+            judge=judge,
+        )
+        sections: list[AssembledSection] = []
+        losses: list[str] = []
+        verdicts: Counter[str] = Counter()
+        for number, plan in enumerate(outline.sections, 1):
+            outcome = await writer.write(number, plan, sections)
+            losses += outcome.losses
+            verdicts += outcome.verdicts
+            if outcome.section:
+                sections.append(outcome.section)
+        return sections, losses, verdicts
+
+    async def _outline(
+        self,
+        session: ModelSession,
+        material: WritingMaterial,
+        about: dict[str, Any],
+        passages: list[dict[str, str]],
+    ) -> Outline:
+        earlier = await self.context.step("earlier_titles", TITLES, self._earlier)
+        brief = await session.ask(
+            "brief", Brief, prompts.messages(prompts.BRIEF, **about, earlier=earlier, passages=passages)
+        )
+        return await session.ask(
+            "outline",
+            Outline,
+            prompts.messages(prompts.OUTLINE, **about, brief=brief.model_dump(), passages=passages),
+            passages=tuple(material.evidence),
+        )
+
+    async def _front(
+        self, session: ModelSession, sections: Sequence[AssembledSection], keyword: str, language: str
+    ) -> Front | None:
+        """Asks for title, description and key points; None if the answer is unusable, and sentences replace them."""
+        article = [
+            {"heading": section.heading or "", "sentences": [kept.text for kept in section.sentences]}
+            for section in sections
+        ]
+        try:
+            return await session.ask(
+                "front",
+                Front,
+                self._tell(
+                    prompts.FRONT, keyword=keyword, language=language, article=article, **self._wishes(None)
+                ),
+            )
+        except UnusableModelAnswerError:
+            return None
+
+
+def _all(sections: Sequence[AssembledSection]) -> Iterator[SupportedSentence]:
+    return (kept for section in sections for kept in section.sentences)
+
+
+def _plain_outline(material: WritingMaterial, keyword: str) -> Outline:
+    """Divides the passages into sections without the model: plans of small models are empty, and their texts repeat them."""
+    names = tuple(material.evidence)
+    size = -(-len(names) // SMALL_SECTIONS)
+    return Outline(
+        sections=tuple(
+            PlannedSection(
+                heading=(material.evidence[names[at]].heading or keyword)[:MAX_LINE],
+                question=f"What is there to know about {keyword}?"[:MAX_LINE],
+                passages=names[at : at + size][:MAX_PASSAGES],
+            )
+            for at in range(0, len(names), size)
+        )
+    )
+
+
+def _demand_enough(sections: Sequence[AssembledSection], losses: Sequence[str]) -> None:
+    """Raises UnsupportedDraftError, with the most frequent losses, if less than `MIN_DRAFT` words remain."""
+    words = sum(len(sentence.split()) for sentence in sentences_in(sections))
+    if words >= MIN_DRAFT:
+        return
+    why = "; ".join(
+        f"{problem} ({count} times)" if count > 1 else problem
+        for problem, count in Counter(losses).most_common(MAX_LOSSES)
+    )
+    left = f"{words} words of the draft are" if words else "nothing of the draft is"
+    raise UnsupportedDraftError(f"{left} supported by its sources{f': {why}' if why else ''}")
