@@ -70,6 +70,16 @@ async def test_it_serves_tells_its_health_and_shows_its_figures(migrated: str) -
     assert "process_resident_memory_bytes" in shown
 
 
+async def test_a_counter_with_known_labels_begins_at_zero(migrated: str) -> None:
+    app = Counter(settings(migrated))
+    sold = app.metrics.counter("sold", "Things sold.", "what", values=[("tea",), ("milk",)])
+    sold.labels("tea").inc()
+    async with running(app), client_of(app) as client:
+        shown = (await client.get("/metrics")).text
+    assert 'kiosk_sold_total{what="tea"} 1.0' in shown
+    assert 'kiosk_sold_total{what="milk"} 0.0' in shown
+
+
 async def test_figures_can_have_a_port_that_visitors_do_not_reach(
     migrated: str, free_port: Callable[[], int]
 ) -> None:

@@ -32,9 +32,8 @@ from messaging import QueuePolicy, Service, Transaction, on_batch, on_each
 from orchestrator import schedule
 from orchestrator.accounts import AccountHealthPoller
 from orchestrator.api import RequestAuthenticator, http_api
-from orchestrator.article_workflow import ContentWorkflow, ResearchClient
+from orchestrator.article_workflow import REASONS, ContentWorkflow, ResearchClient
 from orchestrator.brands import EXTRACTIVE, MODEL, end_quiet_periods, until_a_quiet_period_ends
-from orchestrator.counters import LabelledCounter
 from orchestrator.cycles import (
     AnswerConfirmation,
     Housekeeping,
@@ -93,6 +92,12 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterFactory] | No
     computing = ComputeThread()
     in_hand = max(settings.writers, QUICKLY_WRITTEN)
     writers = {**_writers(service, settings, computing), **(other_writers or {})}
+    refusals = service.metrics.counter(
+        "articles_refused",
+        "Articles that ended without a publication, by reason.",
+        "reason",
+        values=[(reason,) for reason in REASONS],
+    )
     workflow = ContentWorkflow(
         service.database,
         research.fetch,
@@ -101,6 +106,7 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterFactory] | No
         hold_seconds=settings.writing_timeout_seconds,
         at_once=settings.writers,
         computing=computing,
+        count_refusal=lambda reason: refusals.labels(reason).inc(),
     )
     service.consume(
         "orchestrator-events",
@@ -153,7 +159,6 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterFactory] | No
         "what",
         waiting,
     )
-    service.metrics.add_collector(workflow.refusals.shown(service.metrics.families))
     service.gauge(
         "workflows",
         "Articles being written or sent to be, by how that goes.",
@@ -264,14 +269,16 @@ def _model_writer(service: Service, settings: Settings, url: str) -> WriterFacto
     judge, name = None, settings.model_judge_name or settings.model_name
     if judges(settings):
         judge = model if name == settings.model_name else chat(name, "judge")
-    sentences = LabelledCounter(
-        "draft_sentences", "Sentences that a model wrote, by outcome.", "verdict", VERDICTS
+    sentences = service.metrics.counter(
+        "draft_sentences",
+        "Sentences that a model wrote, by outcome.",
+        "verdict",
+        values=[(verdict,) for verdict in VERDICTS],
     )
-    service.metrics.add_collector(sentences.shown(service.metrics.families))
     return partial(
         ModelWriter,
         model,
         context_tokens=settings.model_context_tokens,
         judge=judge,
-        count_verdict=sentences.count,
+        count_verdict=lambda verdict, times: sentences.labels(verdict).inc(times),
     )
