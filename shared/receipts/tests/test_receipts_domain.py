@@ -18,7 +18,8 @@ from hypothesis.stateful import (
 )
 
 from receipts import domain
-from receipts.domain import Close, LookUp, Receipt, ReceiptState, Send, StepTraits, Wait
+from receipts.domain.moves import Close, LookUp, Send, Wait
+from receipts.domain.receipt import Receipt, ReceiptState, StepTraits
 
 SETTLES = timedelta(seconds=60)
 FIRST_LOOK = timedelta(seconds=10)

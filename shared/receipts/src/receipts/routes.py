@@ -23,7 +23,8 @@ from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, FORMER_AFTER, Pa
 from chassis.http.problem_codes import conflict, not_found
 from chassis.http.problems import answer_errors
 from receipts import store
-from receipts.domain import ReceiptDecidedError, ReceiptState
+from receipts.domain.decisions import ReceiptDecidedError
+from receipts.domain.receipt import ReceiptState
 from receipts.performing import Receipts, UnknownReceiptError
 from receipts.store import ReceiptAttempt, StoredReceipt
 
