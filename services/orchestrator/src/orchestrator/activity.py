@@ -1,13 +1,65 @@
-"""SQL over the brands' activity."""
+"""The state of all brands in one answer: waiting reviews, the last audit, recent results."""
 
 import json
 from collections.abc import Collection
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Response
+from pydantic import Field
 
 from chassis import Connection
+from chassis.http.api import READ, IfNoneMatch, MayRead, Moment, View, conditional, router
+from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
+from envelope.brand.payloads import MAX_BRAND_SLUG, SLUG_PATTERN
+from messaging import Database
 from orchestrator.article_workflow import HELD_UP_SINCE, WAITS
 from orchestrator.integration_events import POSTS_WAIT
+
+
+class LastAuditView(View):
+    """The brand's newest audit."""
+
+    audit_id: UUID
+    made_at: datetime
+    counts: dict[str, int]
+    """Findings by kind."""
+
+
+class RecentActivity(View):
+    """Results of keywords that moved since the requested time. Cycles that the clean-up deleted do not count."""
+
+    published: int
+    """Published articles."""
+    posts: int
+    """Published posts, on all channels."""
+    refused: int
+    """Keywords that ended without an article and without an error."""
+    failed: int
+
+
+class BrandActivity(View):
+    brand_slug: Annotated[str, Field(examples=["daily-grind"])]
+    name: Annotated[str, Field(examples=["The Daily Grind"])]
+    drafts_waiting: int
+    """Drafts that wait for a decision."""
+    posts_waiting: int
+    """Articles with a post that waits for a decision."""
+    waiting_since: datetime | None
+    """When the oldest of these drafts or posts began to wait."""
+    held_up: bool
+    """Whether unreviewed drafts pause the brand."""
+    audit: LastAuditView | None
+    recently: RecentActivity | None
+    """Only where `since` is given."""
+
+
+class ActivityList(View):
+    items: tuple[BrandActivity, ...]
+    """By slug."""
+    next: str | None
+    """`after` of the next page; none if this is the last."""
 
 
 async def activity(
@@ -73,3 +125,32 @@ async def activity(
 
 def _read(document: str | None) -> Any:
     return None if document is None else json.loads(document)
+
+
+def activity_routes(database: Database) -> APIRouter:
+    routes = router(tags=["brands"])
+
+    @routes.get("/activity", summary="How brands fare", response_model=ActivityList, responses=READ)
+    async def list_activity(
+        caller: MayRead,
+        since: Annotated[
+            Moment | None, Query(description="Count also results of keywords from this time on.")
+        ] = None,
+        after: Annotated[
+            str,
+            Query(pattern=SLUG_PATTERN, max_length=MAX_BRAND_SLUG, description="`next` of the page before."),
+        ] = "",
+        limit: PageLimit = DEFAULT_PAGE,
+        if_none_match: IfNoneMatch = None,
+    ) -> Response:
+        """Waiting drafts and posts, the last audit and, with `since`, results of keywords; brands by slug."""
+        async with database.connection() as connection:
+            found = await activity(connection, slugs=caller.brands, after=after, limit=limit + 1, since=since)
+        page = found[:limit]
+        answer = ActivityList(
+            items=tuple(BrandActivity.model_validate(each) for each in page),
+            next=page[-1]["brand_slug"] if len(found) > limit else None,
+        )
+        return conditional(answer.model_dump_json(), if_none_match)
+
+    return routes
