@@ -7,18 +7,19 @@ from importlib.resources import files
 from typing import Final, Self
 from urllib.parse import urlsplit
 
-from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chassis.http.conditional import respond
 
 
 @dataclass(frozen=True, slots=True)
 class PublicUrls:
-    """What all of them have; a service adds its own pages in a subclass."""
+    """Addresses of public pages; a service adds its own in a subclass.
+
+    Paths begin with the path of PUBLIC_URL, as a proxy may serve the site below one.
+    """
 
     origin: str
     """`https://example.org`"""
@@ -57,24 +58,6 @@ SECURITY_HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-
-
-class SecurityHeaders:
-    """ASGI middleware that puts `SECURITY_HEADERS` on every answer, except what an answer says otherwise itself."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in SECURITY_HEADERS.items():
-                    headers.setdefault(name, value)
-            await send(message)
-
-        await self._app(scope, receive, send_with_headers if scope["type"] == "http" else send)
-
 
 _SHARED: Final = "look.css"
 """The part of every stylesheet that all pages of ours have in common."""
