@@ -9,16 +9,38 @@ PACKAGES := $(shell sed -n 's/^ *"\(brand-engine-[a-z-]*\)",$$/\1/p' pyproject.t
 
 .PHONY: help
 help: ## Say what there is
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-8s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
 
 .PHONY: setup
 setup: ## Install what is missing: Debian packages (asks for root), Python packages in .venv
 	@deploy/local/setup.sh servers
 
 .PHONY: demo
-demo: ## Turn keywords into articles on this machine; BRAND, KEYWORDS, CORPUS choose, MODEL=local adds a toy model, DEMO_EXIT=1 ends by itself
+demo: ## Turn keywords into articles on this machine, and forget everything at the end (`make run` keeps it); BRAND, KEYWORDS, CORPUS choose, MODEL=local adds a toy model, DEMO_EXIT=1 ends by itself
 	@started=$$(date +%s.%N) && deploy/local/setup.sh servers $(if $(filter local,$(MODEL)),&& deploy/local/setup-model.sh )\
 		&& DEMO_STARTED=$$started exec setpriv --pdeathsig TERM -- $(BIN)/brandctl demo
+
+.PHONY: run
+run: ## Run everything on this machine without containers, go on with the data of the last run; ENV_FILE=.env has the settings
+	@deploy/local/setup.sh servers
+	@exec setpriv --pdeathsig TERM -- $(BIN)/brandctl run
+
+.PHONY: stop
+stop: ## End what `make run` started, and keep its data
+	@deploy/local/setup.sh python
+	@exec $(BIN)/brandctl stop
+
+.PHONY: backup
+backup: ## Copy what `make run` keeps, or else what `make up` keeps, into a new folder: BACKUP=folder
+	@: $(or $(BACKUP),$(error Say where it is to go: make backup BACKUP=folder))
+	@if [ -e .local/data/begun ]; then deploy/local/setup.sh servers && exec $(BIN)/brandctl backup '$(BACKUP)'; \
+		else exec deploy/compose/backup.sh '$(BACKUP)'; fi
+
+.PHONY: restore
+restore: ## Bring back a backup, of either kind, where there are no data: BACKUP=folder
+	@: $(or $(BACKUP),$(error Say from where: make restore BACKUP=folder))
+	@if [ -e '$(BACKUP)/ports.json' ]; then deploy/local/setup.sh servers && exec $(BIN)/brandctl restore '$(BACKUP)'; \
+		else exec deploy/compose/restore.sh '$(BACKUP)'; fi
 
 .PHONY: example
 example: ## Run two services of somebody else's system on the backbone, kill one of them, and end by itself
@@ -81,11 +103,18 @@ down: ## Stop what `make up` started and keep its data; VOLUMES=1 removes them t
 	@exec deploy/compose/down.sh
 
 .PHONY: schemas
-schemas: ## Renew what is made from the catalogue: schemas, AsyncAPI, topology page, manifests (for maintainers)
+schemas: ## Renew what is made from the catalogue: schemas, AsyncAPI, topology page, manifests, dashboards (for maintainers)
 	@deploy/local/setup.sh python
 	@$(BIN)/python -m envelope.schemas envelope.brand shared/envelope/schemas
 	@$(BIN)/python -m messaging contracts envelope.brand docs --examples envelope.brand.examples
 	@PYTHONPATH=deploy/kubernetes $(BIN)/python -m manifests generate
+	@$(BIN)/python deploy/observability/grafana/generate.py
+
+.PHONY: new-service
+new-service: ## Make a service with its queue, database, API and tests, deployed everywhere: NAME=billing
+	@deploy/local/setup.sh python
+	@$(BIN)/python deploy/new_service/new_service.py '$(NAME)'
+	@$(MAKE) --no-print-directory schemas
 
 .PHONY: lock
 lock: ## Renew requirements.lock (for maintainers; LOCK_ARGS=--upgrade for newer versions)

@@ -22,7 +22,7 @@ mkdir "$1" || fail "$1 must be a new folder"
 folder=$(cd "$1" && pwd)
 cd "$(dirname "$0")/../.."
 
-services='orchestrator research publisher social monitor gateway'
+services=$(sed -n 's/^\([A-Z_]*\)_RUNTIME_PASSWORD=$/\1/p' .env.example | tr '[:upper:]\n' '[:lower:] ')
 env_file=${ENV_FILE:-.env}
 project=${COMPOSE_PROJECT_NAME:-brand-engine}
 export COMPOSE_FILE=compose.yaml COMPOSE_IGNORE_ORPHANS=1

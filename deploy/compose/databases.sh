@@ -1,5 +1,5 @@
 #!/bin/sh
-# One database and two roles for each service, and no way from one to another. The role named as the database owns it and is
+# One database and two roles for each service that has a variable <SERVICE>_RUNTIME_PASSWORD, and no way from one to another. The role named as the database owns it and is
 # for migrations; the service runs as the other one, NAME_runtime, which a migration lets in and which owns nothing.
 #
 # Runs in the image of PostgreSQL with its PG… variables set to an administrator's; makes what is missing and renews the
@@ -44,8 +44,8 @@ until pg_isready --quiet --timeout=5; do
     sleep 1
     waited=$((waited + 1))
 done
-for service in orchestrator research publisher social monitor gateway; do
-    variable=$(printf %s "$service" | tr '[:lower:]' '[:upper:]')
+for variable in $(env | sed -n 's/^\([A-Z_]*\)_RUNTIME_PASSWORD\(_FILE\)\{0,1\}=.*/\1/p' | sort -u); do
+    service=$(printf %s "$variable" | tr '[:upper:]' '[:lower:]')
     role "$service" "${variable}_DATABASE_PASSWORD"
     role "${service}_runtime" "${variable}_RUNTIME_PASSWORD"
     run --set name="$service" <<'SQL'

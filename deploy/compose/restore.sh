@@ -25,7 +25,7 @@ folder=$(cd "$1" && pwd)
 (cd "$folder" && sha256sum --quiet --check SHA256SUMS >&2) || fail "$folder is not as it was made"
 cd "$(dirname "$0")/../.."
 
-services='orchestrator research publisher social monitor gateway'
+services=$(sed -n 's/^\([A-Z_]*\)_RUNTIME_PASSWORD=$/\1/p' .env.example | tr '[:upper:]\n' '[:lower:] ')
 env_file=${ENV_FILE:-.env}
 project=${COMPOSE_PROJECT_NAME:-brand-engine}
 compose() { COMPOSE_FILE=compose.yaml docker compose --project-name "$project" --env-file "$env_file" "$@"; }

@@ -115,7 +115,7 @@ files_of() {
 # cannot be found by trying.
 versions() {
     local name sum
-    for name in ORCHESTRATOR RESEARCH PUBLISHER SOCIAL MONITOR GATEWAY ALERTMANAGER; do
+    for name in $services ALERTMANAGER; do
         files_of "$name"
         sum=$(cd "$folder" && cat $files | sha256sum)
         printf '%s_SECRETS=%s\n' "$name" "${sum:0:16}"
@@ -145,13 +145,9 @@ fi
 mkdir -p "$folder" || fail "SECRETS_FOLDER=$folder cannot be made"
 chmod 700 "$folder" || fail "SECRETS_FOLDER=$folder belongs to somebody else"
 
+services=$(sed -n 's/^\([A-Z_]*\)_RUNTIME_PASSWORD=$/\1/p' .env.example)
 pairs=$(sed -n 's/^\([A-Z]*_TO_[A-Z]*_KEY\)=.*/\1/p' .env.example)
 keep $pairs
 write_servers
-write_service orchestrator ORCHESTRATOR
-write_service research RESEARCH
-write_service publisher PUBLISHER
-write_service social SOCIAL
-write_service monitor MONITOR
-write_service gateway GATEWAY
+for each in $services; do write_service "$(printf %s "$each" | tr '[:upper:]' '[:lower:]')" "$each"; done
 write_versions

@@ -17,7 +17,7 @@ image=$1
 folder=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
 cd "$(dirname "$0")/../.."
 
-services='orchestrator research publisher social monitor gateway'
+services=$(sed -n 's/^\([A-Z_]*\)_RUNTIME_PASSWORD=$/\1/p' .env.example | tr '[:upper:]\n' '[:lower:] ')
 env_file=${ENV_FILE:-.env}
 project=${COMPOSE_PROJECT_NAME:-brand-engine}
 compose() { COMPOSE_FILE=compose.yaml COMPOSE_IGNORE_ORPHANS=1 docker compose --project-name "$project" --env-file "$env_file" "$@"; }

@@ -120,7 +120,7 @@ fi
 
 say 'Services'
 kubectl apply --filename "$work/all.yaml" --selector "$part"
-for service in orchestrator research publisher social monitor gateway; do
+for service in $(sed -n 's|^  - services/\(.*\)\.yaml$|\1|p' "$home/base/kustomization.yaml"); do
     kubectl --namespace "$namespace" rollout status deployment "$service" --timeout=10m
 done
 

@@ -27,7 +27,7 @@ trap 'rm -f "$new"' EXIT
     echo 'apiVersion: kustomize.config.k8s.io/v1alpha1'
     echo 'kind: Component'
     echo 'images:'
-    for service in orchestrator research publisher social monitor gateway; do
+    for service in $(sed -n 's|^  - services/\(.*\)\.yaml$|\1|p' "$home/base/kustomization.yaml"); do
         digest=
         if [ "${3:-}" = --digests ]; then
             digest=$(docker buildx imagetools inspect --format '{{.Manifest.Digest}}' "$images/$service:$version")

@@ -8,11 +8,15 @@
 # letters and digits alone.
 set -eu
 
+home=$(cd "$(dirname "$0")" && pwd)
 print=
 if [ "${1:-}" = --print ]; then print=1; shift; fi
 namespace=${1:?"say which namespace: secrets.sh brand-engine-dev"}
 
 random() { od -An -N24 -tx1 /dev/urandom | tr -d ' \n'; }
+
+# named PATTERN: the secrets of such names that services are given.
+named() { sed -n "s/.*secretKeyRef: {name: \($1\),.*/\1/p" "$home"/base/services/*.yaml | sort -u; }
 
 # secret NAME TYPE LABELS KEY VALUE [KEY VALUE ...]
 secret() {
@@ -40,17 +44,17 @@ if [ -z "$print" ]; then key=$(kubectl --namespace "$namespace" get secret servi
 # What services know of it, which can tell the key and cannot send it. To change the key, delete both.
 secret service-key-hash Opaque "$part" service-key-hash "sha256:$(printf %s "$key" | sha256sum | cut -d ' ' -f 1)"
 # What services ask each other with; to rotate one, put another before it, with a comma.
-for pair in orchestrator-to-research orchestrator-to-gateway research-to-gateway publisher-to-gateway social-to-gateway monitor-to-gateway \
-    research-to-orchestrator publisher-to-orchestrator social-to-orchestrator monitor-to-orchestrator monitor-to-social \
-    monitor-to-publisher; do
+for pair in $(named '[a-z_]*-to-[a-z_]*'); do
     secret "$pair" Opaque "$part" service-key "$(random)"
 done
 # What the keys of providers are encrypted with; to rotate it, put another before it, with a comma.
 secret gateway-keys Opaque "$part" keys "$(head -c 32 /dev/urandom | base64 | tr '+/' '-_')"
-for service in orchestrator research publisher social monitor; do
+for service in $(named '[a-z_]*-broker'); do
+    service=${service%-broker}
     secret "$service-broker" Opaque "$for_rabbitmq" username "$service" password "$(random)"
 done
-for service in orchestrator research publisher social monitor gateway; do
+for service in $(named '[a-z_]*-runtime'); do
+    service=${service%-runtime}
     secret "$service-database" kubernetes.io/basic-auth "$for_postgres" username "$service" password "$(random)"
     secret "$service-runtime" kubernetes.io/basic-auth "$for_postgres" username "${service}_runtime" password "$(random)"
 done

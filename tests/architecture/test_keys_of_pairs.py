@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from brandctl.local import services
+from envelope.brand import PAIRS
 from tests.architecture.test_every_route_names_its_scope import SETTINGS, routes_of
 
 WHOSE_A_KEY_IS = "GET /v1/keys/{key_id}/introspection"
@@ -70,7 +71,7 @@ def own_keys(service: str) -> dict[str, str]:
 
 
 def test_these_are_the_pairs_that_are_set_up() -> None:
-    assert set(services.PAIRS) == set(OPENS)
+    assert set(PAIRS) == set(OPENS)
 
 
 @pytest.mark.parametrize("service", services.PROCESSES)

@@ -10,7 +10,7 @@ import yaml
 
 from brandctl.local import services
 from chassis.settings import is_secret
-from envelope.brand import SERVICES
+from envelope.brand import PAIRS, SERVICES
 from manifests.rendering import HOME
 
 ROOT = Path(__file__).parents[2]
@@ -31,7 +31,7 @@ def of_providers(service: str) -> set[str]:
 
 def of_pairs(service: str) -> set[str]:
     """Of those that it asks, and those that ask it: no other's."""
-    return {"_TO_".join(pair).upper() + "_KEY" for pair in services.PAIRS if service in pair}
+    return {"_TO_".join(pair).upper() + "_KEY" for pair in PAIRS if service in pair}
 
 
 def used(service: str) -> set[str]:
@@ -120,5 +120,5 @@ def test_on_kubernetes(service: str) -> None:
     needed = {f"{service}-broker", f"{service}-runtime"} if service in SERVICES else {f"{service}-runtime"}
     if service == "gateway":
         needed.add("gateway-keys")  # those of providers are connected by an operator, and kept with it
-    pairs = {"-to-".join(pair) for pair in services.PAIRS if service in pair}
+    pairs = {"-to-".join(pair) for pair in PAIRS if service in pair}
     assert set(given) == needed | {"service-key-hash"} | pairs

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from envelope.brand import DEPLOYED
 from monitor.backups import last_backup
 
 ROOT = Path(__file__).parents[2]
-SERVICES = "orchestrator research publisher social monitor gateway"
+SERVICES = " ".join(DEPLOYED)
 FILES = {
     *(f"{name}.dump" for name in SERVICES.split()),
     *("rabbitmq.tar.gz", "published.tar.gz", "settings.env", "gateway-keys.hashes", "SHA256SUMS"),

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from brandctl.local.services import PAIRS, PROCESSES
+from brandctl.local.services import PROCESSES
 from chassis.settings import is_secret
-from envelope.brand import SERVICES
+from envelope.brand import PAIRS, SERVICES
 from tests.compose.test_compose_files import MAIN, TEXT, TOOLS, everything, example
 
 ROOT = Path(__file__).parents[2]

@@ -11,11 +11,12 @@ from pydantic import SecretStr
 
 from envelope.brand import CATALOGUE
 from fakes import Fake, serving
+from fakes.found import CASES
+from fakes.serving.cases import ChannelCase
 from messaging import Database, Service, ServiceSettings
 from receipts import Effect, EffectInDoubt, EffectPerformed, EffectRefused, EffectsGateway, Receipts
 from services.social.tests.channels.conftest import Cover, composed
 from social.channels import CHANNELS
-from tests.fixtures.channels.cases import CASES, ChannelCase
 from tests.fixtures.gateways import KEY, gateway_before
 from tests.fixtures.sites import Names
 

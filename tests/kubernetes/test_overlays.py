@@ -17,10 +17,10 @@ import pytest
 import yaml
 
 from chassis import AppSettings
-from envelope.brand import SERVICES
+from envelope.brand import DEPLOYED, SERVICES
 from gateway.egress import addresses
 from manifests import credentials, generation, policies, schemas
-from manifests.cluster import DEPLOYED, GATEWAY, Cluster, environment
+from manifests.cluster import GATEWAY, Cluster, environment
 from manifests.rendering import HOME, OVERLAYS, render
 from messaging import ServiceSettings
 from messaging.topology import Binding

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from brandctl.errors import UsageError
+from brandctl.settings_file import read_settings
 
 ENDPOINTS: Final = Path(".local/endpoints.json")
 """The file to which a local run writes its addresses: `{"monitor_url": …, "service_key_file": …}`."""
@@ -101,11 +102,9 @@ def _read_endpoints() -> dict[str, str]:
 def _read_containers() -> dict[str, str]:
     """The lines `NAME=value` of the file, as Docker Compose reads them; variables of the shell win over it there too."""
     try:
-        lines = _in_checkout(CONTAINERS).read_text().splitlines()
+        told = read_settings(_in_checkout(CONTAINERS))
     except (OSError, ValueError):
         return {}  # without permission to read it, the user gives address and key
-    pairs = (line.partition("=") for line in lines if "=" in line and not line.lstrip().startswith("#"))
-    told = {name.strip(): value.strip().strip("'\"") for name, _, value in pairs}
     return {name: os.environ.get(name) or value for name, value in told.items()}
 
 

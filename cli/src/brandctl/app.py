@@ -46,6 +46,10 @@ COMMANDS: Final = {
     "trace": "brandctl.traces.command:trace",
     "watch": "brandctl.orchestrator.watching:watch",
     "demo": "brandctl.demo_command:run_demo",
+    "run": "brandctl.run_command:run_system",
+    "stop": "brandctl.run_command:stop_system",
+    "backup": "brandctl.run_command:back_up",
+    "restore": "brandctl.run_command:restore",
 }
 """Command or group of commands → where it is declared, as `module:attribute`."""
 GROUP_MEMBERS: Final = {

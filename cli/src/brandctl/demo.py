@@ -1,31 +1,24 @@
 """Runs the whole system on one machine: starts it, publishes articles, stops and removes it."""
 
-import asyncio
 import json
 import os
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
 
-import asyncpg
 from rich.console import Console
 
 from brandctl import progress, signals
 from brandctl.access import ServiceAccess
 from brandctl.gateway.client import GatewayClient
-from brandctl.local import broker_users, databases, model, postgres, processes, rabbitmq, services
+from brandctl.local import model, processes
 from brandctl.local.folder import LocalFolder
+from brandctl.local.stack import LocalStack, started
 from brandctl.orchestrator.client import BrandForm, CycleKeywords, OrchestratorClient
 from brandctl.terminal import say
-from chassis import addresses, secret_files
-from envelope.brand import CATALOGUE
-from messaging.settings import BROKER_EXAMPLE, BROKER_SCHEMES
-from messaging.topology.users import UsersError
-from messaging.topology_upgrade import apply_topology
 
 _POLL_SECONDS: Final = 0.4
 _WATCH_SECONDS: Final = 2.0
@@ -59,15 +52,6 @@ class DemoOptions:
     started: float
 
 
-@dataclass(frozen=True, slots=True)
-class DemoStack:
-    """The running services and their addresses."""
-
-    addresses: services.ServiceAddresses
-    service_key: str
-    children: tuple[processes.ChildProcess, ...]
-
-
 def run(options: DemoOptions, console: Console) -> bool:
     """Runs the demo; returns whether every keyword ended well, and whether the small model's keyword ended, if it writes.
 
@@ -82,7 +66,7 @@ def run(options: DemoOptions, console: Console) -> bool:
         if left := folder.clean():
             say(console, f"Ended what an earlier run left behind: {', '.join(left)}", "yellow")
         try:
-            with _stack(folder, options, console) as stack:
+            with _started(folder, options, console) as stack:
                 cycle = _pipeline(stack, brand, keywords, options, console)
                 progress.show_links(console, brand.slug, cycle, stack.addresses)
                 written = _by_model(stack, brand, keywords[0], options, console) if options.model else None
@@ -128,59 +112,28 @@ def _input(options: DemoOptions) -> tuple[BrandForm, tuple[str, ...]]:
 
 
 @contextmanager
-def _stack(folder: LocalFolder, options: DemoOptions, console: Console) -> Iterator[DemoStack]:
-    """Starts servers and services, yields them when they are ready, and stops them afterwards."""
+def _started(folder: LocalFolder, options: DemoOptions, console: Console) -> Iterator[LocalStack]:
+    """The stack, with the small model if it writes."""
     with ExitStack() as cleanup:
-        try:
-            yield _bring_up(folder, options, console, cleanup)
-        finally:
-            # Stopping takes a few seconds; a second Ctrl-C must not break it off.
-            signals.ignore()
-            say(console, "Stopping")
-
-
-def _bring_up(folder: LocalFolder, options: DemoOptions, console: Console, cleanup: ExitStack) -> DemoStack:
-    writing = _model(folder, cleanup) if options.model else None
-    addresses = services.choose_addresses()
-    service_key = secret_files.read(os.environ, "SERVICE_KEY") or folder.derive("service key")
-    broker = _rabbitmq(folder, cleanup)
-    own = _databases(folder, cleanup)
-    say(console, "Preparing the databases")
-    services.migrate({name: database.migration for name, database in own.items()})
-    say(console, "Waiting for RabbitMQ")
-    broker.wait()
-    asyncio.run(
-        apply_topology(broker.url, CATALOGUE, api_url=broker.api, say=lambda line: say(console, line))
-    )
-    broker_urls = _broker_users(broker, folder, console)
-    environments = {
-        name: services.environment(
-            name,
-            addresses=addresses,
-            rabbitmq_url=broker_urls.get(name),
-            database_url=own[name].runtime_url,
-            service_key=service_key,
-            corpus=options.corpus,
-            gateway_keys=folder.gateway_keys(),
+        writing = _model(folder, cleanup) if options.model else None
+        stack = cleanup.enter_context(
+            started(
+                folder,
+                options.corpus,
+                console,
+                lambda addresses: {
+                    "orchestrator": {"MODEL_URL": f"{addresses.url('gateway')}/v1", **model.PATIENCE}
+                    if writing
+                    else {}
+                },
+            )
         )
-        for name in services.PROCESSES
-    }
-    if writing:
-        environments["orchestrator"] |= {"MODEL_URL": f"{addresses.url('gateway')}/v1", **model.PATIENCE}
-    say(console, "Starting the services")
-    children: list[processes.ChildProcess] = []
-    cleanup.callback(services.stop, children)
-    for name in services.PROCESSES:
-        children.append(services.start(name, environments[name], folder.logs))
-        folder.remember(children[-1])
-    services.wait_until_ready(children, addresses)
-    if writing:
-        writing.wait()
-        children.append(writing.child)
-        with GatewayClient(ServiceAccess(addresses.url("gateway"), service_key)) as gateway:
-            gateway.call("PUT", f"/providers/{model.ACCOUNT}", writing.account)
-    folder.announce({name: addresses.url(name) for name in services.PROCESSES}, service_key)
-    return DemoStack(addresses, service_key, tuple(children))
+        if writing:
+            writing.wait()
+            stack.children.append(writing.child)
+            with GatewayClient(ServiceAccess(stack.addresses.url("gateway"), stack.service_key)) as gateway:
+                gateway.call("PUT", f"/providers/{model.ACCOUNT}", writing.account)
+        yield stack
 
 
 def _model(folder: LocalFolder, cleanup: ExitStack) -> model.LocalModel:
@@ -193,84 +146,8 @@ def _model(folder: LocalFolder, cleanup: ExitStack) -> model.LocalModel:
     return server
 
 
-@dataclass(frozen=True, slots=True)
-class _DemoBroker:
-    url: str
-    """With an administrator's credentials."""
-    api: str | None
-    """The management API, with an administrator's credentials; None if there is none."""
-    wait: Callable[[], None]
-
-
-def _given(variable: str, schemes: Collection[str], example: str) -> str | None:
-    """The URL of a server to use instead of a private one, with an administrator's credentials; None if unset."""
-    try:
-        return addresses.given(os.environ, variable, schemes=schemes, example=example)
-    except ValueError as error:
-        raise processes.StartError(str(error)) from None
-
-
-def _rabbitmq(folder: LocalFolder, cleanup: ExitStack) -> _DemoBroker:
-    if given := _given("RABBITMQ_URL", BROKER_SCHEMES, BROKER_EXAMPLE):
-        # Never guessed: another broker may listen at the usual port of that host.
-        return _DemoBroker(given, secret_files.read(os.environ, "RABBITMQ_API_URL"), wait=lambda: None)
-    node = rabbitmq.launch(
-        folder.run / "rabbitmq",
-        port=services.choose_port("RABBITMQ_PORT"),
-        management=True,
-        management_port=services.choose_port("RABBITMQ_MANAGEMENT_PORT"),
-        log=folder.logs / "rabbitmq.log",
-    )
-    cleanup.callback(node.stop)
-    folder.remember(node.child, node.name_server)
-    return _DemoBroker(node.url, node.management_url, node.wait)
-
-
-def _broker_users(broker: _DemoBroker, folder: LocalFolder, console: Console) -> dict[str, str]:
-    """Service → broker URL with a user of its own; without a management API, all share one URL."""
-    if broker.api is None:
-        say(
-            console,
-            "All services use RABBITMQ_URL; with RABBITMQ_API_URL each gets a user of its own",
-            "yellow",
-        )
-        return dict.fromkeys(services.NAMES, broker.url)
-    names = {service: f"brand_{service}" for service in services.NAMES}
-    try:
-        return broker_users.create(
-            broker.url, broker.api, names, lambda user: folder.derive(f"broker user {user}")
-        )
-    except UsersError as error:
-        raise processes.StartError(f"cannot make the broker's users: {error}") from error
-
-
-def _databases(folder: LocalFolder, cleanup: ExitStack) -> dict[str, databases.Database]:
-    """Service → its own database."""
-    server = _given(
-        "POSTGRES_URL", {"postgresql", "postgres"}, "postgresql://user:password@host:5432/postgres"
-    )
-    private = not server
-    if not server:
-        node = postgres.launch(
-            folder.run / "postgres",
-            port=services.choose_port("POSTGRES_PORT"),
-            log=folder.logs / "postgres.log",
-        )
-        cleanup.callback(node.stop)
-        folder.remember(node.child)
-        node.wait()
-        server = node.url
-    names = {service: f"brand_{service}" for service in services.PROCESSES}
-    try:
-        made = databases.create(server, list(names.values()), folder.derive, private=private)
-    except (asyncpg.PostgresError, OSError) as error:
-        where = f"{urlsplit(server).hostname}:{urlsplit(server).port or 5432}"
-        raise processes.StartError(f"cannot prepare the databases on {where}: {error}") from error
-    return {service: made[name] for service, name in names.items()}
-
-
 def _pipeline(
-    stack: DemoStack, brand: BrandForm, keywords: tuple[str, ...], options: DemoOptions, console: Console
+    stack: LocalStack, brand: BrandForm, keywords: tuple[str, ...], options: DemoOptions, console: Console
 ) -> CycleKeywords:
     """Submits the keywords and follows them until they have ended, or for `patience` seconds if the demo ends by itself."""
     say(console, f"{brand.name}: {len(keywords)} keyword{'s' if len(keywords) > 1 else ''}")
@@ -292,7 +169,7 @@ def _pipeline(
 
 
 def _by_model(
-    stack: DemoStack, brand: BrandForm, keyword: str, options: DemoOptions, console: Console
+    stack: LocalStack, brand: BrandForm, keyword: str, options: DemoOptions, console: Console
 ) -> CycleKeywords:
     """Submits the first keyword again, for a brand that the small model writes for; an article takes it minutes."""
     say(console, "")
@@ -310,8 +187,12 @@ def _hints(console: Console, folder: LocalFolder, report: Path) -> None:
     say(console, f"Addresses and service key, for a shell: . {folder.settings}")
 
 
-def _stay(stack: DemoStack, console: Console) -> None:
-    say(console, "Everything stays up until Ctrl-C.", "bold")
+def _stay(stack: LocalStack, console: Console) -> None:
+    say(
+        console,
+        "Everything stays up until Ctrl-C; then all of it is removed. `make run` keeps what it does.",
+        "bold",
+    )
     died = _DeathWatcher(stack, console)
     try:
         while True:
@@ -324,7 +205,7 @@ def _stay(stack: DemoStack, console: Console) -> None:
 class _DeathWatcher:
     """Reports each service that ended unexpectedly, once."""
 
-    def __init__(self, stack: DemoStack, console: Console) -> None:
+    def __init__(self, stack: LocalStack, console: Console) -> None:
         self._watched = list(stack.children)
         self._console = console
 

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from brandctl.errors import CommandError
-from brandctl.terminal import say
+from brandctl.run_command import reported
 
 
 class DemoModelChoice(StrEnum):
@@ -56,21 +55,11 @@ def run_demo(
     """Turns keywords into published articles on this machine, with Debian packages only.
 
     Starts a private RabbitMQ and a private PostgreSQL (or uses RABBITMQ_URL and POSTGRES_URL) and the services,
-    submits the keywords, shows their progress and prints the links. Ctrl-C ends everything it started.
+    submits the keywords, shows their progress and prints the links. Ctrl-C ends everything it started, and removes
+    what it made: `brandctl run` keeps its data.
     """
-    from brandctl import demo, signals  # noqa: PLC0415
-    from brandctl.local import postgres, processes, rabbitmq, services  # noqa: PLC0415
-    from brandctl.local.folder import FolderInUseError  # noqa: PLC0415
+    from brandctl import demo  # noqa: PLC0415
 
-    expected = (
-        CommandError,
-        FolderInUseError,
-        OSError,
-        postgres.NotInstalledError,
-        processes.StartError,
-        rabbitmq.NotInstalledError,
-        services.PortTakenError,
-    )
     console = Console(highlight=False)
     options = demo.DemoOptions(
         brand=brand or None,
@@ -83,11 +72,6 @@ def run_demo(
         patience=patience,
         started=started or time.time(),
     )
-    try:
+    with reported("The demo cannot go on"):
         well = demo.run(options, console)
-    except expected as error:
-        say(Console(stderr=True), f"The demo cannot go on: {error}", "red")
-        raise typer.Exit(1) from error
-    except signals.Interrupted as interrupted:
-        raise typer.Exit(interrupted.exit_code) from interrupted
     raise typer.Exit(0 if well else 1)

@@ -20,7 +20,13 @@ class Interrupted(BaseException):
 @contextmanager
 def raised() -> Iterator[None]:
     """Within the block, the first such signal raises `Interrupted`; further ones are ignored, so that clean-up finishes."""
-    before = {number: signal.signal(number, _raise) for number in _ASKING_TO_STOP}
+    # With `nohup`, the run goes on after its terminal.
+    wanted = [
+        number
+        for number in _ASKING_TO_STOP
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN
+    ]
+    before = {number: signal.signal(number, _raise) for number in wanted}
     try:
         yield
     finally:

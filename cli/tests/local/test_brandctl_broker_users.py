@@ -1,6 +1,5 @@
 """The services' own users at the broker of a local run."""
 
-from contextlib import ExitStack
 from pathlib import Path
 
 import aio_pika
@@ -8,8 +7,7 @@ import httpx
 import pytest
 from rich.console import Console
 
-from brandctl import demo
-from brandctl.local import broker_users, processes, services
+from brandctl.local import broker_users, processes, services, stack
 from brandctl.local.folder import LocalFolder
 from messaging.topology.users import Credentials
 
@@ -47,9 +45,8 @@ def bring_up(monkeypatch: pytest.MonkeyPatch, folder: LocalFolder, **variables: 
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    with ExitStack() as cleanup:
-        broker = demo._rabbitmq(folder, cleanup)
-        return demo._broker_users(broker, folder, Console(quiet=True))
+    local = stack.LocalStack.stopped(folder, Console(quiet=True))
+    return stack.create_broker_users(stack.find_broker(local), local)
 
 
 def test_somebody_elses_broker_is_used_as_it_is_where_no_management_is_named(

@@ -6,16 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, TypeAlias
 
-from envelope.brand import SERVICES
-
 Resource: TypeAlias = Mapping[str, Any]
 Labels: TypeAlias = Mapping[str, str]
 
 COMPONENT: Final = "app.kubernetes.io/component"
 OWN_IMAGES: Final = "brand-engine/"
 GATEWAY: Final = "gateway"
-DEPLOYED: Final = (*SERVICES, GATEWAY)
-"""All that have a database and an API. The gateway takes no messages, and is the only one with a way out."""
+"""It takes no messages, and is the only one with a way out."""
 _WORKLOADS: Final = frozenset(
     {"Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "ReplicaSet", "Pod"}
 )

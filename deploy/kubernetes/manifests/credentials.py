@@ -3,29 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from envelope.brand import SERVICES
-from manifests.cluster import DEPLOYED, Cluster
+from envelope.brand import DEPLOYED, PAIRS, SERVICES
+from manifests.cluster import Cluster
 
 SECRETS: Final[Mapping[str, frozenset[str]]] = {
     "service-key": frozenset({"service-key"}),
     "service-key-hash": frozenset({"service-key-hash"}),
-    **{
-        pair: frozenset({"service-key"})
-        for pair in (
-            "orchestrator-to-research",
-            "orchestrator-to-gateway",
-            "research-to-gateway",
-            "publisher-to-gateway",
-            "social-to-gateway",
-            "monitor-to-gateway",
-            "research-to-orchestrator",
-            "publisher-to-orchestrator",
-            "social-to-orchestrator",
-            "monitor-to-orchestrator",
-            "monitor-to-social",
-            "monitor-to-publisher",
-        )
-    },
+    **{"-to-".join(pair): frozenset({"service-key"}) for pair in PAIRS},
     "gateway-keys": frozenset({"keys"}),
     "keda-broker": frozenset({"username", "password", "host", "host-tls", "tls"}),
     "rabbitmq-administrator": frozenset({"username", "password"}),

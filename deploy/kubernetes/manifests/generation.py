@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import yaml
 
-from envelope.brand import CATALOGUE
+from envelope.brand import CATALOGUE, REGISTRY
 from manifests import order
 from manifests.cluster import GATEWAY
 from manifests.rendering import HOME
@@ -22,16 +22,6 @@ ALERTS: Final = HOME.parent / "observability" / "prometheus" / "alerts.yml"
 
 _BROKER: Final = {"rabbitmqClusterReference": {"name": "rabbitmq"}}
 _VHOST: Final = {"vhost": "/"}
-
-MOST_REPLICAS: Final[Mapping[str, int]] = {
-    "orchestrator": 6,
-    "research": 10,
-    "publisher": 6,
-    "social": 4,
-    "monitor": 3,
-    GATEWAY: 3,
-}
-"""Each replica holds up to DATABASE_CONNECTIONS connections of the database server."""
 
 MESSAGES_PER_REPLICA: Final[Mapping[str, int]] = {
     # Routing is quick: a replica handles several hundred a second.
@@ -149,6 +139,7 @@ def _scaled(described: Mapping[str, Permissions]) -> Iterator[tuple[str, tuple[s
 
 
 def _scaled_object(service: str, queues: Iterable[str]) -> Document:
+    most_replicas = {entry.name: entry.most_replicas for entry in REGISTRY}
     return {
         "apiVersion": "keda.sh/v1alpha1",
         "kind": "ScaledObject",
@@ -157,7 +148,7 @@ def _scaled_object(service: str, queues: Iterable[str]) -> Document:
             "scaleTargetRef": {"name": service},
             # Never to zero: pages and APIs are served, and what is due later leaves by a running process.
             "minReplicaCount": 2,
-            "maxReplicaCount": MOST_REPLICAS[service],
+            "maxReplicaCount": most_replicas[service],
             "pollingInterval": 15,
             "advanced": {
                 "horizontalPodAutoscalerConfig": {

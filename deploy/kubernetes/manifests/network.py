@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any, Final, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
+from envelope.brand import PAIRS, REGISTRY
 from manifests.cluster import GATEWAY, Cluster, Labels, Resource, identity, selects
 from manifests.ingress import ingress_paths
 
@@ -34,29 +35,12 @@ _PRIVATE: Final = tuple(
         "fc00::/7", "fe80::/10",
     )
 )  # fmt: skip
-_HTTP: Final = {
-    "orchestrator": 8010,
-    "research": 8011,
-    "publisher": 8012,
-    "social": 8013,
-    "monitor": 8014,
-    GATEWAY: 8015,
-}
+_HTTP: Final = {entry.name: entry.port for entry in REGISTRY}
 _READS: Final = (
-    ("orchestrator", "research"),
+    *PAIRS,
+    # Pages, which are for everybody.
     ("orchestrator", "publisher"),
-    ("research", "orchestrator"),
-    ("publisher", "orchestrator"),
-    ("social", "orchestrator"),
     ("social", "publisher"),
-    ("monitor", "orchestrator"),
-    ("monitor", "social"),
-    ("monitor", "publisher"),
-    ("research", GATEWAY),
-    ("publisher", GATEWAY),
-    ("social", GATEWAY),
-    ("monitor", GATEWAY),
-    ("orchestrator", GATEWAY),
 )
 _INGRESS_CONTROLLERS: Final = ("traefik", "ingress-nginx")
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from chassis.command_line import REFUSED
+from envelope.brand import DEPLOYED
 from manifests import credentials
 from manifests.cluster import (
-    DEPLOYED,
     OWN_IMAGES,
     Cluster,
     Resource,

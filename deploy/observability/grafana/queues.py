@@ -2,12 +2,9 @@
 
 from collections.abc import Mapping
 
-QUEUES: Mapping[str, str] = {
-    "orchestrator": "orchestrator-commands|orchestrator-events",
-    "research": "research-commands",
-    "publisher": "publisher-commands",
-    "social": "social-commands",
-    "monitor": "monitor-commands|.+-dlq",
-}
+from envelope.brand import SERVICES
+
+_MORE: Mapping[str, tuple[str, ...]] = {"orchestrator": ("orchestrator-events",), "monitor": (".+-dlq",)}
+QUEUES: Mapping[str, str] = {name: "|".join((f"{name}-commands", *_MORE.get(name, ()))) for name in SERVICES}
 """Service → the queues it consumes, as a pattern."""
 JOBS = "|".join(QUEUES)

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +20,7 @@ from starlette.routing import Route as Path
 
 from chassis import ServiceKey
 from chassis.database.pool import Connections
+from chassis.http.client import Peer
 from chassis.http.server import server
 from chassis.testing import serving
 from envelope import DomainMessage, new_event_id
@@ -29,19 +31,18 @@ from messaging.flow.relay import Relay
 from monitor.dead_letters import DeadLetterOperations, handlers
 from monitor.http_api import create_api
 from monitor.notifications import (
-    AccountsSource,
-    BrandActivityClient,
-    BrandsSource,
-    BudgetsSource,
-    DeadLettersSource,
+    ActivityClient,
     NotificationPoller,
     NotificationSource,
     NotifierGateway,
-    ReceiptsSource,
-    RoutesSource,
+    PeerClient,
 )
 from monitor.notifications.domain import NotificationRoute
 from monitor.notifications.notifier import Notifier
+from monitor.notifications.sources.brands import brand_conditions
+from monitor.notifications.sources.gateway import account_conditions, budget_conditions
+from monitor.notifications.sources.own_database import dead_letter_conditions, failing_route_conditions
+from monitor.notifications.sources.receipts import receipt_conditions
 from monitor.notifications.store import put_route
 from monitor.notifications.summary import SummaryComposer
 
@@ -295,25 +296,23 @@ class Office:
 @pytest.fixture
 async def make_office(database: Database, outside: Outside) -> AsyncIterator[Callable[[], Office]]:
     """Another replica, at each call."""
-    clients: list[NotifierGateway | BrandActivityClient | ReceiptsSource] = []
+    clients: list[PeerClient] = []
 
     def make() -> Office:
-        gateway, orchestrator = (
-            NotifierGateway(outside.url, SERVICE_KEY),
-            BrandActivityClient(outside.url, SERVICE_KEY),
-        )
-        receipts = ReceiptsSource("social", outside.url, SERVICE_KEY)
+        def peer(name: str) -> Peer:
+            return Peer(name, outside.url, "", SERVICE_KEY)
+
+        gateway, orchestrator = NotifierGateway(peer("the gateway")), ActivityClient(peer("the orchestrator"))
+        receipts = PeerClient(peer("social"))
         clients.extend((gateway, orchestrator, receipts))
         often = timedelta(minutes=1)
         sources = [
-            NotificationSource("dead_letters", often, DeadLettersSource(database).fetch_conditions),
-            NotificationSource("accounts", often, AccountsSource(gateway).fetch_conditions, "the gateway"),
-            NotificationSource("budgets", often, BudgetsSource(gateway).fetch_conditions, "the gateway"),
-            NotificationSource(
-                "brands", often, BrandsSource(orchestrator).fetch_conditions, "the orchestrator"
-            ),
-            NotificationSource("receipts of social", often, receipts.fetch_conditions, "social"),
-            NotificationSource("routes", often, RoutesSource(database).fetch_conditions),
+            NotificationSource("dead_letters", often, partial(dead_letter_conditions, database)),
+            NotificationSource("accounts", often, partial(account_conditions, gateway), "the gateway"),
+            NotificationSource("budgets", often, partial(budget_conditions, gateway), "the gateway"),
+            NotificationSource("brands", often, partial(brand_conditions, orchestrator), "the orchestrator"),
+            NotificationSource("receipts of social", often, partial(receipt_conditions, receipts), "social"),
+            NotificationSource("routes", often, partial(failing_route_conditions, database)),
         ]
         notifier = Notifier(
             database, gateway, SummaryComposer(database, orchestrator, gateway, receipts=[receipts])
@@ -340,7 +339,7 @@ def office(make_office: Callable[[], Office], outside: Outside) -> Office:
 @pytest.fixture
 async def desk(database: Database, office: Office, outside: Outside) -> AsyncIterator[httpx.AsyncClient]:
     """The API, with a gateway behind it."""
-    gateway = NotifierGateway(outside.url, SERVICE_KEY)
+    gateway = NotifierGateway(Peer("the gateway", outside.url, "GATEWAY_URL", SERVICE_KEY))
     app = create_api(
         database, DeadLetterOperations(database), ServiceKey(SERVICE_KEY), gateway, office.notifier
     )

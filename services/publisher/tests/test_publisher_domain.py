@@ -25,6 +25,7 @@ def an_article(**changes: Any) -> Article:
         "meta_description": "How to make it.",
         "body_markdown": "Steep it. [1]",
         "word_count": 2,
+        "key_points": [],
         "label": None,
         "sources": [{"n": 1, "title": "Steeping", "url": None, "path": "steeping.md", "licence": None}],
         "updated_at": datetime(2026, 1, 1, tzinfo=UTC),

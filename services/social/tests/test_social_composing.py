@@ -228,7 +228,7 @@ def test_linkedin_keeps_hashtags_and_escapes_every_other_reserved_character() ->
 def test_a_link_that_no_post_can_hold_leaves_out_that_channel_alone() -> None:
     link = f"https://example.org/{'a' * 400}"
     made = {each.channel for each in drafts(story_of(command(link=link)))}
-    assert made == {channel.name for channel in REMOTE if channel.drafted} - {"bluesky"}
+    assert made == {channel.name for channel in REMOTE if channel.network.drafted} - {"bluesky"}
 
 
 # --- planning -------------------------------------------------------------------------------------------------------
@@ -240,7 +240,7 @@ def test_only_the_feed_is_posted_to_and_the_others_say_why_not() -> None:
     assert outcomes == {"feed": None, "X": "channel_not_connected", "myspace": "unknown_channel"}
     assert planned.post is not None
     assert {each.channel for each in planned.post.drafts} == {
-        channel.name for channel in REMOTE if channel.drafted
+        channel.name for channel in REMOTE if channel.network.drafted
     }
 
 

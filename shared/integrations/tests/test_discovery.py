@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from integrations.discovery import find_entries
+from integrations.discovery import find_classes, find_entries
 
 
 class Entry:
@@ -37,3 +37,9 @@ def test_a_module_with_two_entries_is_refused(package: Path) -> None:
     (package / "plum.py").write_text("from entries_of_test import Entry\nONE, TWO = Entry(), Entry()\n")
     with pytest.raises(TypeError, match=r"fruits\.plum declares 2 of Entry"):
         list(find_entries("fruits", Entry))
+
+
+def test_each_class_that_a_module_derives_is_found_and_one_that_it_only_imports_is_not(package: Path) -> None:
+    (package / "apple.py").write_text("from entries_of_test import Entry\nclass Apple(Entry): ...\n")
+    (package / "cake.py").write_text("from fruits.apple import Apple\n")
+    assert [found.__name__ for found in find_classes("fruits", Entry)] == ["Apple"]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -56,13 +57,16 @@ def passage(
 HOT_STANDBY = query("hot", "standbi")
 
 
+selected = partial(select_sources, min_sources=3)
+
+
 def paths(findings: ResearchResult | InsufficientSources) -> list[str | None]:
     assert isinstance(findings, ResearchResult)
     return [source.path for source in findings.sources]
 
 
 def test_three_documents_with_the_phrase_are_enough() -> None:
-    assert paths(select_sources(HOT_STANDBY, [passage(n, PHRASE) for n in (1, 2, 3)])) == [
+    assert paths(selected(HOT_STANDBY, [passage(n, PHRASE) for n in (1, 2, 3)])) == [
         "1.md",
         "2.md",
         "3.md",
@@ -78,40 +82,40 @@ def test_three_documents_with_the_phrase_are_enough() -> None:
     ],
 )
 def test_weak_passages_do_not_count(body: dict[str, list[int]], why: str) -> None:
-    findings = select_sources(HOT_STANDBY, [passage(1, PHRASE), passage(2, PHRASE), passage(3, body)])
+    findings = selected(HOT_STANDBY, [passage(1, PHRASE), passage(2, PHRASE), passage(3, body)])
     assert isinstance(findings, InsufficientSources), why
     assert findings.reason == "insufficient_sources"
     assert "only 2 documents treat it" in findings.detail
 
 
 def test_three_passages_of_one_document_are_one_source() -> None:
-    findings = select_sources(HOT_STANDBY, [passage(1, PHRASE, position=at) for at in range(3)])
+    findings = selected(HOT_STANDBY, [passage(1, PHRASE, position=at) for at in range(3)])
     assert isinstance(findings, InsufficientSources)
 
 
 def test_words_that_meet_by_chance_are_no_sources() -> None:
-    assert isinstance(select_sources(HOT_STANDBY, [passage(n, NEAR) for n in range(9)]), InsufficientSources)
+    assert isinstance(selected(HOT_STANDBY, [passage(n, NEAR) for n in range(9)]), InsufficientSources)
 
 
 def test_the_rare_word_of_a_keyword_may_not_be_missing() -> None:
     keyword = query("cybersecur", "small", "busi", frequencies=(0, 90, 20))
-    found = select_sources(keyword, [passage(n, {"small": [1], "busi": [2]}) for n in range(9)])
+    found = selected(keyword, [passage(n, {"small": [1], "busi": [2]}) for n in range(9)])
     assert isinstance(found, InsufficientSources)
 
 
 def test_a_title_that_names_the_keyword_lets_passages_be_brief() -> None:
     titled = passage(3, {"standbi": [1]}, title={"hot": [1], "standbi": [2]})
-    assert "3.md" in paths(select_sources(HOT_STANDBY, [passage(1, PHRASE), passage(2, PHRASE), titled]))
+    assert "3.md" in paths(selected(HOT_STANDBY, [passage(1, PHRASE), passage(2, PHRASE), titled]))
 
 
 def test_the_page_on_the_keyword_comes_first() -> None:
     titled = passage(3, PHRASE, title={"hot": [1], "standbi": [2]})
-    assert paths(select_sources(HOT_STANDBY, [passage(1, PHRASE), passage(2, PHRASE), titled]))[0] == "3.md"
+    assert paths(selected(HOT_STANDBY, [passage(1, PHRASE), passage(2, PHRASE), titled]))[0] == "3.md"
 
 
 def test_poor_pages_come_last_or_not_at_all() -> None:
     good = [passage(n, PHRASE) for n in (1, 2, 3)]
-    assert paths(select_sources(HOT_STANDBY, [passage(4, PHRASE, quality=0.05), *good])) == [
+    assert paths(selected(HOT_STANDBY, [passage(4, PHRASE, quality=0.05), *good])) == [
         "1.md",
         "2.md",
         "3.md",
@@ -120,17 +124,17 @@ def test_poor_pages_come_last_or_not_at_all() -> None:
 
 @pytest.mark.parametrize(("uses", "counts"), [([3], False), ([3, 9], True)])
 def test_a_lone_word_must_be_used_repeatedly(uses: list[int], counts: bool) -> None:
-    findings = select_sources(query("autovacuum"), [passage(n, {"autovacuum": uses}) for n in (1, 2, 3)])
+    findings = selected(query("autovacuum"), [passage(n, {"autovacuum": uses}) for n in (1, 2, 3)])
     assert isinstance(findings, ResearchResult) is counts
 
 
 def test_a_lone_word_in_a_heading_needs_one_use() -> None:
     candidates = [passage(n, {"autovacuum": [3]}, heading={"autovacuum": [1]}) for n in (1, 2, 3)]
-    assert isinstance(select_sources(query("autovacuum"), candidates), ResearchResult)
+    assert isinstance(selected(query("autovacuum"), candidates), ResearchResult)
 
 
 def test_there_are_not_more_sources_than_an_article_can_use() -> None:
-    assert len(paths(select_sources(HOT_STANDBY, [passage(n, PHRASE) for n in range(40)]))) == MAX_SOURCES
+    assert len(paths(selected(HOT_STANDBY, [passage(n, PHRASE) for n in range(40)]))) == MAX_SOURCES
 
 
 def test_passages_of_a_source_stand_in_reading_order() -> None:
@@ -139,7 +143,7 @@ def test_passages_of_a_source_stand_in_reading_order() -> None:
         passage(1, PHRASE, position=0, text="a"),
         passage(1, PHRASE, position=1, text="b"),
     ]
-    findings = select_sources(HOT_STANDBY, [*first, passage(2, PHRASE), passage(3, PHRASE)])
+    findings = selected(HOT_STANDBY, [*first, passage(2, PHRASE), passage(3, PHRASE)])
     assert isinstance(findings, ResearchResult)
     texts = {source.path: [each.text for each in source.passages] for source in findings.sources}
     assert texts["1.md"] == ["a", "b", "c"]
@@ -158,7 +162,7 @@ def test_what_the_page_on_the_keyword_says_of_it_is_handed_over(text: str) -> No
     often = {"hot": [1, 4, 7, 10], "standbi": [2, 5, 8, 11]}
     told = passage(1, {"standbi": [1]}, position=30, title=title, text=text)
     dense = [passage(1, often, position=at, title=title, text=f"{at}") for at in range(1, 9)]
-    findings = select_sources(
+    findings = selected(
         replace(HOT_STANDBY, keyword="hot standby"), [*dense, told, passage(2, PHRASE), passage(3, PHRASE)]
     )
     assert isinstance(findings, ResearchResult)
@@ -174,7 +178,7 @@ def test_the_beginning_of_the_page_on_the_keyword_is_handed_over() -> None:
         passage(1, often if at else {"standbi": [9]}, position=at, title=title, text=f"{at}")
         for at in range(9)
     ]
-    findings = select_sources(HOT_STANDBY, [*texts, passage(2, PHRASE), passage(3, PHRASE)])
+    findings = selected(HOT_STANDBY, [*texts, passage(2, PHRASE), passage(3, PHRASE)])
     assert isinstance(findings, ResearchResult)
     page = next(source for source in findings.sources if source.path == "1.md")
     assert page.passages[0].text == "0"
@@ -183,8 +187,8 @@ def test_the_beginning_of_the_page_on_the_keyword_is_handed_over() -> None:
 def test_what_changed_in_a_version_is_a_source_of_last_resort() -> None:
     news = replace(passage(4, PHRASE), document_title="Server 9 release notes")
     others = [passage(n, PHRASE) for n in range(5, 5 + MAX_SOURCES)]
-    assert "4.md" not in paths(select_sources(HOT_STANDBY, [news, *others]))
-    assert "4.md" in paths(select_sources(HOT_STANDBY, [news, *others[:3]]))
+    assert "4.md" not in paths(selected(HOT_STANDBY, [news, *others]))
+    assert "4.md" in paths(selected(HOT_STANDBY, [news, *others[:3]]))
 
 
 def test_pages_named_by_the_abbreviation_count() -> None:
@@ -193,9 +197,7 @@ def test_pages_named_by_the_abbreviation_count() -> None:
     mention = passage(4, {"wal": [1, 2, 3]})
     keyword = query("write", "ahead", "log")
     phrase = {"write": [1], "ahead": [2], "log": [3]}
-    findings = select_sources(
-        keyword, [passage(1, phrase), passage(2, phrase)], SearchHits(wal, [named, mention])
-    )
+    findings = selected(keyword, [passage(1, phrase), passage(2, phrase)], SearchHits(wal, [named, mention]))
     assert sorted(map(str, paths(findings))) == ["1.md", "2.md", "3.md"]
 
 
@@ -213,7 +215,7 @@ def test_abbreviations_are_those_that_the_corpus_introduces(text: str, short: st
 
 
 def test_keywords_without_words_are_refused_with_advice() -> None:
-    findings = select_sources(query(), [])
+    findings = selected(query(), [])
     assert isinstance(findings, InsufficientSources)
     assert "more specific" in findings.detail
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from writing import Article, ArticleSource, SourcePassage
+from writing import Article, ArticleSource, BrandWishes, SourcePassage
 from writing.article import ModelDraftCounts
 from writing.body import prose_of
 from writing.quality import (
@@ -40,11 +40,17 @@ def measured(article: Article = GOOD, **changed: object) -> dict[str, Measure]:
     given = {
         "keyword": "cold brew",
         "sources": 3,
-        "forbidden": ("game-changer",),
+        "wishes": BrandWishes(min_sources=3, forbidden_words=("game-changer",)),
         "nearest": None,
         "bounds": WRITTEN,
     }
     return {each.name: each for each in measure(article, **{**given, **changed})}  # type: ignore[arg-type]
+
+
+def test_a_brand_may_ask_for_more_sources() -> None:
+    found = measured(wishes=BrandWishes(min_sources=4))["sources"]
+
+    assert (found.least, found.problem) == (4, "3 independent sources, of at least 4")
 
 
 def body(markdown: str) -> Article:

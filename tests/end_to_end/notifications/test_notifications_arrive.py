@@ -22,6 +22,7 @@ from starlette.responses import JSONResponse, PlainTextResponse
 
 from chassis import ServiceKey
 from chassis.database.pool import Connections
+from chassis.http.client import Peer
 from chassis.testing import eventually, running, serving
 from envelope.brand import CATALOGUE
 from gateway.app import GatewayApp as GatewayProcess
@@ -63,7 +64,9 @@ async def monitor(
     await connections.open()
     relay = Relay(connections, Publisher("amqp://127.0.0.1:1/", name="none"))
     database = Database(connections, relay, "monitor", CATALOGUE)
-    asked = NotifierGateway(f"http://127.0.0.1:{gateway.port}", SecretStr(KEY))
+    asked = NotifierGateway(
+        Peer("the gateway", f"http://127.0.0.1:{gateway.port}", "GATEWAY_URL", SecretStr(KEY))
+    )
     notifier = Notifier(database, asked, SummaryComposer(database, None, asked))
     app = create_api(database, DeadLetterOperations(database), ServiceKey(SecretStr(KEY)), asked, notifier)
     try:

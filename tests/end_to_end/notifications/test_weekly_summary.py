@@ -15,6 +15,7 @@ from pydantic import SecretStr
 
 from chassis import ServiceKey
 from chassis.database.pool import Connections
+from chassis.http.client import Peer
 from chassis.http.service_key import PairAccess, PairKeys
 from chassis.testing import running, serving
 from envelope.brand import CATALOGUE
@@ -23,7 +24,7 @@ from gateway.settings import Settings as GatewaySettings
 from messaging import Database
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
-from monitor.notifications import BrandActivityClient, NotifierGateway, PostActivityClient, SummaryComposer
+from monitor.notifications import ActivityClient, NotifierGateway, SummaryComposer
 from monitor.notifications.domain import NotificationRoute, SummarySchedule, Weekday
 from orchestrator.api import RequestAuthenticator, http_api
 from orchestrator.app import READ_BY_MONITOR as OF_ORCHESTRATOR
@@ -109,14 +110,9 @@ async def system(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterato
             )
             for name, url in places.items()
         }
-        gateway, orchestrator, posts = [
-            of_service(places[name], SecretStr(PAIR))
-            for of_service, name in (
-                (NotifierGateway, "gateway"),
-                (BrandActivityClient, "orchestrator"),
-                (PostActivityClient, "social"),
-            )
-        ]
+        peers = {name: Peer(name, url, "", SecretStr(PAIR)) for name, url in places.items()}
+        gateway = NotifierGateway(peers["gateway"])
+        orchestrator, posts = ActivityClient(peers["orchestrator"]), ActivityClient(peers["social"])
         for each in (gateway, orchestrator, posts):
             stack.push_async_callback(each.aclose)
         yield System(of, apis, SummaryComposer(of["monitor"], orchestrator, gateway, posts))

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from fakes import Fake, Reply, Request
-from fakes.__main__ import made, modules
+from fakes.__main__ import made
 from fakes.channels.discord import FakeDiscord
 from fakes.channels.instagram import FakeInstagram
 from fakes.channels.linkedin import FakeLinkedIn
@@ -15,6 +15,7 @@ from fakes.channels.slack import FakeSlack
 from fakes.channels.telegram import FakeTelegram
 from fakes.channels.threads import FakeThreads
 from fakes.channels.x import FakeX
+from fakes.found import modules
 
 JSON = {"content-type": "application/json"}
 LINKEDIN = {

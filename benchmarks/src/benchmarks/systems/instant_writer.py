@@ -6,6 +6,7 @@ It has the extractive writer's name and returns that writer's earlier articles f
 from collections.abc import Sequence
 from functools import partial
 
+from envelope.brand.settings import MIN_SOURCES
 from messaging import command_line
 from orchestrator.app import build
 from orchestrator.brands import EXTRACTIVE
@@ -21,7 +22,7 @@ class InstantWriter:
     """
 
     def __init__(self) -> None:
-        self._composing = ExtractiveWriter()
+        self._composing = ExtractiveWriter(MIN_SOURCES)
         self._articles: dict[str, Article] = {}
 
     async def write(

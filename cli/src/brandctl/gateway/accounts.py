@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 from urllib.parse import quote
 
 import typer
@@ -17,6 +17,7 @@ from brandctl.social.client import SocialUrl
 from brandctl.social.parked import tell_parked
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json, printable
+from integrations.account_kinds import ACCOUNT_KINDS, LOGIN_KINDS, AccountKindName, LoginKindName
 
 app = typer.Typer(
     name="accounts",
@@ -38,59 +39,19 @@ For example:
 )
 
 _STDIN: Final = Path("-")
-SECRETS: Final = {
-    "bluesky": "password",
-    "devto": "key",
-    "discord": "url",
-    "ghost": "key",
-    "indexnow": "",
-    "instagram": "access",
-    "linkedin": "access",
-    "mastodon": "token",
-    "slack": "url",
-    "smtp": "password",
-    "telegram": "token",
-    "threads": "access",
-    "webhook": "secret",
-    "wordpress": "password",
-    "x": "access",
-}
+SECRETS: Final = {kind: account.secret for kind, account in ACCOUNT_KINDS.items()}
 """Kind → the gateway's name of its secret; empty: the kind has none."""
-USERS: Final = {"bluesky": "identifier", "smtp": "user", "wordpress": "user"}
+USERS: Final = {kind: account.user for kind, account in ACCOUNT_KINDS.items() if account.user}
 PLACES: Final = {
-    "ghost": "https://blog.acme.example",
-    "mastodon": "https://mastodon.social",
-    "webhook": "https://hooks.acme.example/posts",
-    "wordpress": "https://acme.example",
+    kind: account.address_example for kind, account in ACCOUNT_KINDS.items() if account.address_example
 }
 """Kinds that need an address from the user → an example."""
-MAY_HAVE_NONE: Final = frozenset({"smtp", "webhook"})
-NOT_ASKED: Final = frozenset({"indexnow", "webhook"})
+MAY_HAVE_NONE: Final = frozenset(kind for kind, each in ACCOUNT_KINDS.items() if not each.needs_secret)
+NOT_ASKED: Final = frozenset(kind for kind, each in ACCOUNT_KINDS.items() if not each.can_be_checked)
 """Kinds that accept messages but have no request to check them with."""
-LOGINS: Final = frozenset({"instagram", "linkedin", "threads", "x"})
-Kind = Annotated[
-    Literal[
-        "bluesky",
-        "devto",
-        "discord",
-        "ghost",
-        "indexnow",
-        "instagram",
-        "linkedin",
-        "mastodon",
-        "slack",
-        "smtp",
-        "telegram",
-        "threads",
-        "webhook",
-        "wordpress",
-        "x",
-    ],
-    typer.Argument(metavar="KIND", help=", ".join(SECRETS)),
-]
-LoginKind = Annotated[
-    Literal["instagram", "linkedin", "threads", "x"], typer.Argument(metavar="instagram|linkedin|threads|x")
-]
+LOGINS: Final = frozenset(LOGIN_KINDS)
+Kind = Annotated[AccountKindName, typer.Argument(metavar="KIND", help=", ".join(ACCOUNT_KINDS))]
+LoginKind = Annotated[LoginKindName, typer.Argument(metavar="|".join(LOGIN_KINDS))]
 Name = Annotated[str, typer.Argument(help="Name of the account, as in `list`.")]
 SecretFile = Annotated[Path, typer.Option(help="File with the secret; - is standard input.", allow_dash=True)]
 

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 from urllib.parse import quote
 
 import typer
@@ -12,6 +12,7 @@ from brandctl.errors import CommandError, UsageError
 from brandctl.gateway.client import GatewayClient, GatewayUrl
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
+from integrations.providers import PROVIDER_KINDS, ProviderKind
 
 app = typer.Typer(
     name="providers",
@@ -32,7 +33,7 @@ For example:
 )
 
 _STDIN: Final = Path("-")
-Kind = Annotated[Literal["brave", "searxng", "model"], typer.Argument(metavar="brave|searxng|model")]
+Kind = Annotated[ProviderKind, typer.Argument(metavar="|".join(PROVIDER_KINDS))]
 
 
 @app.command("list")

@@ -60,15 +60,37 @@ class PostgresNode:
         pid_file, pid = self.folder / "postmaster.pid", self.child.process.pid
         self.child.wait_until(lambda: _says_ready(pid_file, pid), within=within)
 
+    def run_tool(self, tool: str, *arguments: str | Path) -> None:
+        """Runs a client program of PostgreSQL, such as pg_dump, as the superuser of this server.
+
+        Raises:
+            StartError: it failed; the message carries what it said.
+        """
+        version = (self.folder / "PG_VERSION").read_text().strip()
+        address = [f"--host={ports.LOOPBACK}", f"--port={self.port}", f"--username={SUPERUSER}"]
+        result = subprocess.run(  # noqa: S603
+            [str(find_binaries(version) / tool), *address, *map(str, arguments)],
+            check=False,
+            capture_output=True,
+            text=True,
+            env={
+                "PATH": os.environ.get("PATH", os.defpath),
+                "LC_ALL": "C.UTF-8",
+                "PGPASSWORD": self.password,
+            },
+        )
+        if result.returncode != 0:
+            raise processes.StartError(f"{tool} failed:\n{result.stderr[-2000:]}")
+
     def stop(self, *, remove: bool = True) -> None:
         """Ends the server by a fast shutdown and, by default, removes its data."""
         self.child.stop(signal.SIGINT)
         if remove:
             discard(self.link)
 
-    def start_again(self, *, log: Path) -> "PostgresNode":
+    def start_again(self, *, log: Path, keep_log: bool = False) -> "PostgresNode":
         """Starts an ended server again on its data and port, without waiting for it."""
-        return replace(self, child=_start_server(self.folder, log))
+        return replace(self, child=_start_server(self.folder, log, keep_log=keep_log))
 
     def make_standby(self, folder: Path, *, through: int) -> "PostgresNode":
         """Copies the server, which runs on, into `folder` as a standby on a port of its own; `start_again` starts it.
@@ -117,6 +139,7 @@ def launch(
     durable: bool = True,
     log: Path | None = None,
     settings: Mapping[str, str] | None = None,
+    password: str | None = None,
 ) -> PostgresNode:
     """Creates a server in `folder`, which must not exist yet, and starts it without waiting for it.
 
@@ -130,6 +153,7 @@ def launch(
         durable: False trades safety on a power cut for speed; for tests.
         log: the server's log file; beside the folder if not given.
         settings: further lines of `postgresql.conf`, which win over those set here.
+        password: the superuser's; a random one if not given.
 
     Raises:
         NotInstalledError: the server's programs are not there.
@@ -138,7 +162,7 @@ def launch(
     binaries = find_binaries()
     user = unprivileged_user() if os.geteuid() == 0 else None
     data = _prepare(folder, user)
-    password = secrets.token_urlsafe(24)
+    password = password or secrets.token_urlsafe(24)
     _initialise(binaries / "initdb", data, password, user)
     port = port or ports.free_port()
     lines = {**_ALWAYS, **({} if durable else _THROW_AWAY), **(settings or {}), "port": str(port)}
@@ -148,25 +172,57 @@ def launch(
     return PostgresNode(child, port, password, data, folder)
 
 
-def _start_server(data: Path, log: Path) -> processes.ChildProcess:
+def go_on(folder: Path, *, port: int, password: str, log: Path) -> PostgresNode:
+    """Starts the server whose data `launch` created in `folder`, without waiting for it, also after a crash.
+
+    Args:
+        folder: with the data.
+        port: for this run.
+        password: the superuser's, as given to `launch`.
+        log: the server's log file, which is continued.
+
+    Raises:
+        NotInstalledError: the programs of the data's major version are not there.
+    """
+    data = folder.resolve()
+    # Backends of a killed server live on for a moment.
+    processes.end_users_of(data, "postgres")
+    # Another program may have the pid that a killed server left here, and would be taken for it.
+    (data / "postmaster.pid").unlink(missing_ok=True)
+    with (data / "postgresql.conf").open("a") as conf:
+        conf.write(f"port = '{port}'\n")
+    return PostgresNode(_start_server(data, log, keep_log=True), port, password, data, folder)
+
+
+def _start_server(data: Path, log: Path, *, keep_log: bool = False) -> processes.ChildProcess:
+    version = (data / "PG_VERSION").read_text().strip()
     return processes.start(
         "PostgreSQL",
-        [find_binaries() / "postgres", "-D", data],
+        [find_binaries(version) / "postgres", "-D", data],
         log=log,
+        keep_log=keep_log,
         env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", "TZ": "UTC"},
         user=unprivileged_user() if os.geteuid() == 0 else None,
         on_parent_death=signal.SIGINT,  # its fast shutdown; SIGTERM would wait for the clients to leave
     )
 
 
-def find_binaries() -> Path:
-    """The folder with `initdb` and `postgres` of the newest version installed.
+def find_binaries(version: str | None = None) -> Path:
+    """The folder with `initdb` and `postgres` of a major version, such as 15; of the newest one installed if not given.
 
     Debian keeps them off the search path; what is on it may be a wrapper that changes users by itself.
+
+    Raises:
+        NotInstalledError: there are none of that version.
     """
-    versioned = [path.parent for path in Path("/usr/lib/postgresql").glob("*/bin/initdb")]
+    versioned = {path.parts[-3]: path.parent for path in Path("/usr/lib/postgresql").glob("*/bin/initdb")}
     if versioned:
-        return max(versioned, key=lambda path: int(path.parent.name))
+        wanted = version or max(versioned, key=int)
+        if wanted not in versioned:
+            raise NotInstalledError(
+                f"the databases are of PostgreSQL {wanted}, which is not installed: apt-get install postgresql-{wanted}"
+            )
+        return versioned[wanted]
     found = shutil.which("postgres")
     if found is not None and (Path(found).parent / "initdb").exists():
         return Path(found).parent
@@ -231,7 +287,7 @@ def _initialise(initdb: Path, data: Path, password: str, user: str | None) -> No
                 "--auth=scram-sha-256",
                 "--encoding=UTF8",
                 "--locale=C.UTF-8",
-                # The data are new; after a power cut in these two seconds, the next run starts again.
+                # The data are new; after a power cut in these two seconds, the next run makes them anew.
                 "--no-sync",
             ],
             check=False,

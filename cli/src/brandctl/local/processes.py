@@ -86,6 +86,7 @@ def start(
     env: Mapping[str, str],
     user: str | None = None,
     on_parent_death: signal.Signals = signal.SIGTERM,
+    keep_log: bool = False,
 ) -> ChildProcess:
     """Starts a child in a session of its own, with its output in `log`.
 
@@ -96,9 +97,13 @@ def start(
         env: the whole environment of the child.
         user: user to run as; only root may set one.
         on_parent_death: the signal the kernel sends the child when the parent is gone.
+        keep_log: whether the log is continued instead.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("wb") as output:
+    if not keep_log:
+        log.write_bytes(b"")
+    # Appended to, so that the child goes on at the beginning once `limit_log` has emptied the file.
+    with log.open("ab") as output:
         process = subprocess.Popen(  # noqa: S603 - our own command lines, no shell
             [*as_user(user, on_parent_death), *map(str, command)],
             stdin=subprocess.DEVNULL,
@@ -183,6 +188,53 @@ def end_recorded(path: Path, *, grace: float = 5.0) -> list[str]:
             time.sleep(_POLL_SECONDS)
     path.unlink(missing_ok=True)
     return [one.name for one in left]
+
+
+def end_users_of(folder: Path, *programs: str) -> None:
+    """Kills these programs where they work in `folder`, and waits until they are gone.
+
+    A process works in it if that is its working folder or its HOME.
+    """
+    while found := [pid for pid in _pids() if _program(pid) in programs and _works_in(pid, folder)]:
+        for pid in found:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(_POLL_SECONDS)
+
+
+def _pids() -> list[int]:
+    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+
+
+def _program(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/exe").readlink().name
+    except OSError:
+        return ""  # it has ended, or belongs to another user
+
+
+def _works_in(pid: int, folder: Path) -> bool:
+    try:
+        if Path(f"/proc/{pid}/cwd").readlink() == folder:
+            return True
+        return f"HOME={folder}".encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+
+
+def limit_log(log: Path, *, most: int, kept: int) -> None:
+    """Moves the content of a log of more than `most` bytes to `<log>.1`, and what was there to `.2` and so on, up to `kept`.
+
+    The writer goes on in the same file. A line that it writes in this moment may be lost.
+    """
+    if not log.exists() or log.stat().st_size <= most:
+        return
+    for number in range(kept, 1, -1):
+        older = log.with_name(f"{log.name}.{number - 1}")
+        if older.exists():
+            older.replace(log.with_name(f"{log.name}.{number}"))
+    shutil.copyfile(log, log.with_name(f"{log.name}.1"))
+    os.truncate(log, 0)
 
 
 def _read(path: Path) -> list[ProcessIdentity]:

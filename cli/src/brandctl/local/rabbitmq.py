@@ -82,9 +82,9 @@ class RabbitNode:
         if remove:
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def start_again(self, *, log: Path) -> "RabbitNode":
+    def start_again(self, *, log: Path, keep_log: bool = False) -> "RabbitNode":
         """Starts an ended node again on its data and ports, without waiting for it."""
-        return replace(self, child=_start_server(find_server(), log, self.environment))
+        return replace(self, child=_start_server(find_server(), log, self.environment, keep_log=keep_log))
 
     def control(self, *arguments: str) -> str:
         """Runs `rabbitmqctl` on this node and returns what it printed; takes it a second or two.
@@ -114,8 +114,12 @@ def launch(
     settings: Mapping[str, str] | None = None,
     name: str = "brand-engine",
     joins: RabbitNode | None = None,
+    password: str | None = None,
 ) -> RabbitNode:
-    """Creates a node in `folder`, which must not exist yet, and starts it without waiting for it.
+    """Creates a node in `folder` and starts it without waiting for it.
+
+    With a `password`, `folder` may be there from an earlier run, whose node then goes on, also after a crash; no process
+    may use it. Without one, it must not exist yet.
 
     The server's own start script is run, not Debian's wrapper of it: that one insists on the user `rabbitmq` and on
     the folders of the system. The node brings its own Erlang name server (epmd) on a port of its own, so that it meets
@@ -130,15 +134,18 @@ def launch(
         settings: further lines of `rabbitmq.conf`, which win over those set here.
         name: the part of the node's name before the `@`, different for each node of a cluster.
         joins: a running node; the new one joins its cluster and gets its password.
+        password: the administrator's; a random one if not given.
 
     Raises:
         NotInstalledError: the server's programs are not there.
     """
     script, epmd = find_server(), _find_epmd()
     home = folder.resolve()
-    home.mkdir(parents=True, mode=0o700)
-    password = joins.password if joins else secrets.token_urlsafe(24)
-    cookie = (joins.folder / _COOKIE).read_text() if joins else secrets.token_hex(20)
+    home.mkdir(parents=True, mode=0o700, exist_ok=password is not None)
+    goes_on = (home / _COOKIE).exists()
+    own_cookie = (joins.folder if joins else home) / _COOKIE
+    cookie = own_cookie.read_text() if own_cookie.exists() else secrets.token_hex(20)
+    password = joins.password if joins else password or secrets.token_urlsafe(24)
     port = port or ports.free_port()
     http = (management_port or ports.free_port()) if management else None
     prometheus = ports.free_port() if management else None
@@ -154,7 +161,7 @@ def launch(
     env = _environment(home, name=name, dist_port=ports.free_port(), name_port=name_port)
     name_server = joins.name_server if joins else _start_name_server(epmd, home, env)
     log = log or folder.with_name(f"{folder.name}.log")
-    child = _start_server(script, log, env)
+    child = _start_server(script, log, env, keep_log=goes_on)
     return RabbitNode(child, name_server, port, http, password, home, env)
 
 
@@ -166,8 +173,10 @@ def _start_name_server(epmd: str, home: Path, env: Mapping[str, str]) -> process
     return child
 
 
-def _start_server(script: Path, log: Path, env: Mapping[str, str]) -> processes.ChildProcess:
-    return processes.start("RabbitMQ", [script], log=log, env=env)
+def _start_server(
+    script: Path, log: Path, env: Mapping[str, str], *, keep_log: bool = False
+) -> processes.ChildProcess:
+    return processes.start("RabbitMQ", [script], log=log, env=env, keep_log=keep_log)
 
 
 def find_server() -> Path:
@@ -243,6 +252,7 @@ def _environment(home: Path, *, name: str, dist_port: int, name_port: str) -> di
 
 
 def _write_private(path: Path, text: str, *, mode: int = 0o600) -> None:
+    path.unlink(missing_ok=True)
     path.touch(mode=0o600, exist_ok=False)
     path.write_text(text)
     path.chmod(mode)

@@ -1,4 +1,4 @@
-"""The five services and the gateway as processes of this machine."""
+"""The services as processes of this machine."""
 
 import hashlib
 import hmac
@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,29 +16,12 @@ from typing import Final
 import httpx
 
 from brandctl.local import ports, processes
+from envelope.brand import DEPLOYED, PAIRS, SERVICES
 
-NAMES: Final = ("orchestrator", "research", "publisher", "social", "monitor")
+NAMES: Final = SERVICES
 """Services that consume messages."""
-PROCESSES: Final = (*NAMES, "gateway")
+PROCESSES: Final = DEPLOYED
 """Services with a database and an API."""
-WITH_KEY: Final = frozenset({"orchestrator", "research", "publisher", "social", "monitor", "gateway"})
-"""Services that check the service key or call others with it."""
-
-PAIRS: Final = (
-    ("orchestrator", "research"),
-    ("orchestrator", "gateway"),
-    ("research", "gateway"),
-    ("publisher", "gateway"),
-    ("social", "gateway"),
-    ("monitor", "gateway"),
-    ("research", "orchestrator"),
-    ("publisher", "orchestrator"),
-    ("social", "orchestrator"),
-    ("monitor", "orchestrator"),
-    ("monitor", "social"),
-    ("monitor", "publisher"),
-)
-"""Pairs of caller and called service. Each has a key, such as `ORCHESTRATOR_TO_RESEARCH_KEY`, for the caller's requests."""
 
 READY_WITHIN_SECONDS: Final = 60.0
 """Start-up takes 1 to 3 seconds; a loaded machine may take much longer."""
@@ -60,13 +43,19 @@ class PortTakenError(RuntimeError):
     pass
 
 
-def choose_port(variable: str) -> int:
-    """Returns the port in an environment variable, or a free one.
+def choose_port(variable: str, kept: int | None = None) -> int:
+    """Returns the port in an environment variable, or else the one of an earlier run, or else a free one.
 
     Raises:
         PortTakenError: the variable has no port number, or the port is in use.
     """
     wanted = os.environ.get(variable, "")
+    if not wanted and kept is not None:
+        if not ports.is_free(kept):
+            raise PortTakenError(
+                f"another program uses port {kept}, which this run has kept: end it, or choose another port with {variable}"
+            )
+        return kept
     if not wanted:
         return ports.free_port()
     if not wanted.isdigit() or not 0 < int(wanted) < 65_536:  # noqa: PLR2004 - the end of the port range
@@ -76,9 +65,9 @@ def choose_port(variable: str) -> int:
     return int(wanted)
 
 
-def choose_addresses() -> ServiceAddresses:
-    """Returns the ports of `ORCHESTRATOR_PORT`, `RESEARCH_PORT` and so on, free ones if unset."""
-    return ServiceAddresses({name: choose_port(f"{name.upper()}_PORT") for name in PROCESSES})
+def choose_addresses(choose: Callable[[str], int] = choose_port) -> ServiceAddresses:
+    """Chooses the ports of `ORCHESTRATOR_PORT`, `RESEARCH_PORT` and so on."""
+    return ServiceAddresses({name: choose(f"{name.upper()}_PORT") for name in PROCESSES})
 
 
 def pair_keys(service: str, service_key: str) -> dict[str, str]:
@@ -133,9 +122,8 @@ def environment(
     }
     if rabbitmq_url is not None:
         settings["RABBITMQ_URL"] = rabbitmq_url
-    if service in WITH_KEY:
-        # The service can check the key with the hash, but not send it.
-        settings["SERVICE_KEY"] = f"sha256:{hashlib.sha256(service_key.encode()).hexdigest()}"
+    # The service can check the key with the hash, but not send it.
+    settings["SERVICE_KEY"] = f"sha256:{hashlib.sha256(service_key.encode()).hexdigest()}"
     settings |= pair_keys(service, service_key)
     if service in {"orchestrator", "social"}:
         settings["PAGES_URL"] = addresses.url("publisher")
@@ -191,9 +179,11 @@ def migrate(migrations: Mapping[str, Mapping[str, str]]) -> None:
         raise processes.StartError(f"{name} could not migrate its database:\n{said[name].strip()}")
 
 
-def start(name: str, env: Mapping[str, str], logs: Path) -> processes.ChildProcess:
+def start(name: str, env: Mapping[str, str], logs: Path, *, keep_log: bool = False) -> processes.ChildProcess:
     """Starts a service, without waiting for it."""
-    return processes.start(name, [sys.executable, "-m", name], log=logs / f"{name}.log", env=env)
+    return processes.start(
+        name, [sys.executable, "-m", name], log=logs / f"{name}.log", env=env, keep_log=keep_log
+    )
 
 
 def wait_until_ready(children: Sequence[processes.ChildProcess], addresses: ServiceAddresses) -> None:

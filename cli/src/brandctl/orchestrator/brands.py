@@ -1,7 +1,6 @@
 """`brandctl brands`: settings, state and counters of brands."""
 
 import re
-from enum import StrEnum
 from typing import Annotated, Any, Final
 from urllib.parse import quote
 
@@ -11,9 +10,11 @@ import typer
 from brandctl.asking import AsJson, KeyFile, ServiceClient, ServiceError
 from brandctl.errors import UsageError
 from brandctl.listing import Limit, Listing
+from brandctl.orchestrator.brand_options import choices, cleared_values, with_option_for_each_setting
 from brandctl.orchestrator.client import OrchestratorClient, OrchestratorUrl
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
+from envelope.brand.settings import BrandSettings
 
 app = typer.Typer(
     name="brands",
@@ -31,65 +32,14 @@ For example:
 """,
 )
 
-_SETTINGS: Final = (
-    "name", "description", "language", "writer", "tone", "audience", "words", "forbidden_words", "approval", "targets", "channels", "posts_approval",
-    "short_links", "articles_per_day", "quiet_hours", "stale_after_days", "refresh_stale", "max_unreviewed_drafts",
-)  # fmt: skip
-
 Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Its slug.")]
 
 
-class WriterChoice(StrEnum):
-    EXTRACTIVE = "extractive"
-    MODEL = "model"
-
-
-class ApprovalChoice(StrEnum):
-    EVERYTHING = "everything"
-    FIRST = "first"
-    NOTHING = "nothing"
-
-
-class PostApprovalChoice(StrEnum):
-    EVERYTHING = "everything"
-    NOTHING = "nothing"
-
-
-DEFAULT_UNREVIEWED: Final = 5
-"""The orchestrator's default."""
-
-
-class BrandSetting(StrEnum):
-    """Settings that can be cleared."""
-
-    DESCRIPTION = "description"
-    CHANNELS = "channels"
-    FORBIDDEN_WORDS = "forbidden-words"
-    TONE = "tone"
-    AUDIENCE = "audience"
-    WORDS = "words"
-    APPROVAL = "approval"
-    ARTICLES_PER_DAY = "articles-per-day"
-    STALE_AFTER_DAYS = "stale-after-days"
-    REFRESH_STALE = "refresh-stale"
-    MAX_UNREVIEWED_DRAFTS = "max-unreviewed-drafts"
-    QUIET_HOURS = "quiet-hours"
-
-    @property
-    def field(self) -> str:
-        return self.value.replace("-", "_")
-
-    @property
-    def cleared(self) -> Any:
-        match self:
-            case BrandSetting.DESCRIPTION | BrandSetting.TONE | BrandSetting.AUDIENCE:
-                return ""
-            case BrandSetting.CHANNELS | BrandSetting.FORBIDDEN_WORDS:
-                return []
-            case BrandSetting.MAX_UNREVIEWED_DRAFTS:
-                return DEFAULT_UNREVIEWED
-            case _:
-                return None
+_WITH_OWN_OPTIONS: Final = frozenset({"channels", "forbidden_words", "quiet_hours", "target", "targets"})
+_CLEARED: Final = {
+    name.replace("_", "-"): value for name, value in cleared_values().items() if name != "targets"
+}
+_ClearableSetting: Any = choices("_ClearableSetting", _CLEARED)
 
 
 class BrandsClient(ServiceClient):
@@ -201,24 +151,11 @@ def show(
 
 
 @app.command(name="set")
+@with_option_for_each_setting(but=_WITH_OWN_OPTIONS)
 def set_brand(
     brand: Brand,
-    name: Annotated[str | None, typer.Option(help="Name for readers; a new brand needs one.")] = None,
-    description: Annotated[str | None, typer.Option(help="Shown on its site.")] = None,
-    language: Annotated[
-        str | None, typer.Option(help="Language of the articles, such as en or pt-BR.")
-    ] = None,
-    writer: Annotated[
-        WriterChoice | None, typer.Option(help="extractive quotes sources; model uses a language model.")
-    ] = None,
-    tone: Annotated[str | None, typer.Option(help="Tone of a model's texts.")] = None,
-    audience: Annotated[str | None, typer.Option(help="Readers that a model writes for.")] = None,
-    words: Annotated[int | None, typer.Option(help="Words of a model's article.")] = None,
     forbid: Annotated[
         list[str] | None, typer.Option(help="A word or phrase that a model avoids; repeat for all.")
-    ] = None,
-    approval: Annotated[
-        ApprovalChoice | None, typer.Option(help="Which articles wait for a person's approval.")
     ] = None,
     target: Annotated[str | None, typer.Option(help="Target of articles, such as site.")] = None,
     targets: Annotated[
@@ -228,26 +165,6 @@ def set_brand(
     channel: Annotated[
         list[str] | None, typer.Option(help="Channel of posts, such as feed; repeat for all.")
     ] = None,
-    posts_approval: Annotated[
-        PostApprovalChoice | None, typer.Option(help="Which posts wait for a person's approval.")
-    ] = None,
-    short_links: Annotated[
-        bool | None,
-        typer.Option(help="Whether posts have short links, which count clicks."),
-    ] = None,
-    articles_per_day: Annotated[
-        int | None, typer.Option(min=1, help="So many keywords are begun in a day, evenly spread.")
-    ] = None,
-    stale_after_days: Annotated[
-        int | None, typer.Option(min=1, help="After so long an audit calls research old.")
-    ] = None,
-    refresh_stale: Annotated[
-        int | None, typer.Option(min=1, help="The most of these to rewrite in a week.")
-    ] = None,
-    max_unreviewed_drafts: Annotated[
-        int | None,
-        typer.Option(min=1, max=100, help="So many unreviewed drafts pause the brand."),
-    ] = None,
     quiet: Annotated[
         str | None,
         typer.Option(metavar="FROM-TO", help="Hours in which no work begins, such as 22:00-07:00."),
@@ -256,13 +173,15 @@ def set_brand(
         str | None, typer.Option(help="Time zone of these hours.", show_default="as before, or UTC")
     ] = None,
     clear: Annotated[
-        list[BrandSetting] | None, typer.Option(help="A setting to reset to its default; repeat for more.")
+        list[_ClearableSetting] | None,
+        typer.Option(help="A setting to reset to its default; repeat for more."),
     ] = None,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
+    **settings: Any,
 ) -> None:
-    """Makes a brand, or changes the given settings of one. A given list replaces the previous one.
+    """Makes a brand, or changes the given settings of one; a new brand needs a name. A given list replaces the previous one.
 
     If another request changes the brand at the same time, the command does nothing and says so.
 
@@ -272,22 +191,9 @@ def set_brand(
         brandctl brands set acme --forbid game-changer --forbid synergy --clear quiet-hours
     """
     given = {
-        "name": name,
-        "description": description,
-        "language": language,
-        "writer": writer,
-        "tone": tone,
-        "audience": audience,
-        "words": words,
+        **settings,
         "forbidden_words": forbid or None,
-        "approval": approval,
         "channels": channel or None,
-        "posts_approval": posts_approval,
-        "short_links": short_links,
-        "articles_per_day": articles_per_day,
-        "stale_after_days": stale_after_days,
-        "refresh_stale": refresh_stale,
-        "max_unreviewed_drafts": max_unreviewed_drafts,
         "quiet_hours": _quiet_hours(quiet, time_zone),
     }
     if target is not None and targets is not None:
@@ -295,9 +201,10 @@ def set_brand(
     changes: dict[str, Any] = {setting: value for setting, value in given.items() if value is not None}
     changes |= _targets(targets if target is None else target)
     for setting in clear or ():
-        if setting.field in changes:
+        name = setting.replace("-", "_")
+        if name in changes:
             raise UsageError(f"--clear {setting}: the same command sets it; give only one of the two")
-        changes[setting.field] = setting.cleared
+        changes[name] = _CLEARED[setting]
     if not changes:
         raise UsageError("no setting is given; brandctl brands set --help lists them")
     with BrandsClient.at(orchestrator_url, key_file) as brands:
@@ -333,7 +240,9 @@ def _show(found: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    settings = [(name.replace("_", " "), _said(found, name)) for name in _SETTINGS]
+    # The home is the first of the targets.
+    names = [name for name in BrandSettings.model_fields if name != "target"]
+    settings = [(name.replace("_", " "), _said(found, name)) for name in names]
     counters = [(name.replace("_", " "), str(count)) for name, count in found["agent"]["counters"].items()]
     show_table(("setting", "value"), [*settings, *counters])
     note(_standing(found))
@@ -358,7 +267,7 @@ def _standing(found: dict[str, Any]) -> str:
     waits = found["agent"]["waits"]
     if waits:
         return f"{found['slug']}: nothing more is begun, {waits}"
-    if found["approval"] == ApprovalChoice.EVERYTHING:
+    if found["approval"] == "everything":
         # Often a default, which follows from the writer or the target.
         return (
             f"{found['slug']} goes on by itself; its articles wait until you approve them (brandctl drafts list),"

@@ -14,13 +14,17 @@ import os
 import shlex
 import subprocess
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, get_origin, get_type_hints
 
 from brandctl.errors import CommandError
+from envelope.brand.article import LABELS, ArticleText, field_lines
 
-FIELDS: Final = ("Version", "Title", "Description", "Address", "Key point")
+FIELDS: Final = {"Version": "version", **{label: name for name, label in LABELS.items()}}
+"""Fields of the article's API by their names in the file."""
+LISTS: Final = frozenset(name for name in LABELS if get_origin(get_type_hints(ArticleText)[name]) is tuple)
 
 
 class DraftFileError(CommandError):
@@ -31,23 +35,15 @@ class DraftFileError(CommandError):
 class DraftFile:
     version: int
     """The version that was edited."""
-    title: str
-    description: str
-    address: str
-    key_points: tuple[str, ...]
+    fields: Mapping[str, str | Sequence[str]]
+    """By their names in the API."""
     body: str
 
     @classmethod
     def of(cls, version: dict[str, Any]) -> Self:
         """Makes the draft from the orchestrator's answer about a version."""
-        return cls(
-            version=int(version["version"]),
-            title=version["title"],
-            description=version["meta_description"],
-            address=version["slug"],
-            key_points=tuple(version["key_points"]),
-            body=version["body_markdown"].rstrip("\n"),
-        )
+        fields = {name: "" if version[name] is None else version[name] for name in LABELS}
+        return cls(int(version["version"]), fields, version["body_markdown"].rstrip("\n"))
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -57,46 +53,36 @@ class DraftFile:
             DraftFileError: a line before the text is no field, a field is missing or repeated, or there is no text.
         """
         head, _, body = text.replace("\r\n", "\n").lstrip("\n").partition("\n\n")
-        found: dict[str, list[str]] = {name: [] for name in FIELDS}
+        found: dict[str, list[str]] = {label: [] for label in FIELDS}
         for number, line in enumerate(head.split("\n"), 1):
-            name, colon, value = line.partition(":")
-            if not colon or name.strip() not in found:
+            label, colon, value = line.partition(":")
+            if not colon or label.strip() not in found:
                 raise DraftFileError(
                     f"line {number} is no field: {line[:60]!r}; the lines before the first blank line are {', '.join(FIELDS)}"
                 )
-            found[name.strip()].append(value.strip())
-        for name in FIELDS[:-1]:
-            if len(found[name]) != 1:
-                raise DraftFileError(f"{name}: found {len(found[name])} times; write it once")
-        if not found["Version"][0].isdecimal():
-            raise DraftFileError(
-                f"Version: {found['Version'][0][:20]!r} is no number; restore the original one"
-            )
+            found[label.strip()].append(value.strip())
+        fields: dict[str, str | Sequence[str]] = {}
+        for label, values in found.items():
+            if FIELDS[label] in LISTS:
+                fields[FIELDS[label]] = [value for value in values if value]
+            elif len(values) == 1:
+                fields[FIELDS[label]] = values[0]
+            else:
+                raise DraftFileError(f"{label}: found {len(values)} times; write it once")
+        version = str(fields.pop("version"))
+        if not version.isdecimal():
+            raise DraftFileError(f"Version: {version[:20]!r} is no number; restore the original one")
         if not body.strip():
             raise DraftFileError("there is no text below the fields: leave one blank line between them")
-        return cls(
-            version=int(found["Version"][0]),
-            title=found["Title"][0],
-            description=found["Description"][0],
-            address=found["Address"][0],
-            key_points=tuple(point for point in found["Key point"] if point),
-            body=body.strip("\n"),
-        )
+        return cls(int(version), fields, body.strip("\n"))
 
     def __str__(self) -> str:
-        points = "".join(f"Key point: {point}\n" for point in self.key_points)
-        return (
-            f"Version: {self.version}\nTitle: {self.title}\nDescription: {self.description}\n"
-            f"Address: {self.address}\n{points}\n{self.body}\n"
-        )
+        return f"Version: {self.version}\n{field_lines(self.fields)}\n{self.body}\n"
 
     def as_request(self, comment: str) -> dict[str, Any]:
         return {
             "version": self.version,
-            "title": self.title,
-            "meta_description": self.description,
-            "slug": self.address,
-            "key_points": list(self.key_points),
+            **self.fields,
             "body_markdown": f"{self.body}\n",
             "comment": comment,
         }

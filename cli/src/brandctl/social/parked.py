@@ -7,12 +7,12 @@ from typing import Any, Final
 from brandctl.errors import CommandError
 from brandctl.social.client import PostsClient
 from brandctl.terminal import note
+from integrations.sites import SITES
 
 _PAGE: Final = 200
 _SHOWN: Final = 5
 _REASONS: Final = frozenset({"needs_reconnecting", "not_connected", "channel_not_connected"})
 """Reasons of failures that a new connection mends."""
-_TAKE_ARTICLES: Final = frozenset({"devto", "ghost", "webhook", "wordpress"})
 
 
 def parked(posts: PostsClient, account: str, kind: str) -> Iterator[dict[str, Any]]:
@@ -61,7 +61,7 @@ def tell_parked(
             note(
                 f"{len(doubtful)} posts may be there or not: brandctl receipts list --state in_doubt shows them"
             )
-    if was_refused and kind in _TAKE_ARTICLES:
+    if was_refused and kind in SITES:
         note(
             "Articles that failed meanwhile are shown by brandctl targets articles BRAND, and go on with:"
             f" brandctl content publish ID {name}"

@@ -1,6 +1,7 @@
 """Spans of a trace as trees for a terminal."""
 
 from collections.abc import Sequence
+from itertools import cycle
 from typing import Final
 
 from rich.text import Text
@@ -10,7 +11,7 @@ from brandctl.terminal import printable
 from brandctl.traces.jaeger import Span
 from envelope.brand import SERVICES
 
-_COLOURS: Final = dict(zip(SERVICES, ("cyan", "green", "magenta", "blue", "yellow"), strict=True))
+_COLOURS: Final = dict(zip(SERVICES, cycle(("cyan", "green", "magenta", "blue", "yellow")), strict=False))
 
 
 def trees(spans: Sequence[Span], keyword: str) -> list[Tree]:

@@ -21,7 +21,7 @@ from gateway.accounts import (
     OAuthApps,
     RequestSender,
 )
-from gateway.calls import PaidCalls
+from gateway.calls import PaidCalls, ProviderCaller
 from gateway.credentials import Keyring, ProviderAccounts
 from gateway.egress import EgressClient, FetchLimits
 from gateway.egress.connections import Resolve, system_resolver
@@ -31,7 +31,7 @@ from gateway.metrics import CallMetrics
 from gateway.model import ChatCompletions
 from gateway.money import SpendingCaps, SpendingControl, micros
 from gateway.pages import CrawlPolicy, PageReader, count_pages, user_agent
-from gateway.providers.http_client import ProviderHttpClient
+from gateway.providers import ProviderHttpClient
 from gateway.search import WebSearch
 from gateway.settings import Settings
 
@@ -87,10 +87,9 @@ class GatewayApp(App):
         accounts = ProviderAccounts(self.connections, keyring, environment.accounts(settings))
         limiter = RateLimiter(self.connections)
         self._http = ProviderHttpClient(user_agent(settings.robot_about))
-        fresh = timedelta(hours=settings.search_fresh_hours)
-        web_search = WebSearch(accounts, self.paid_calls, limiter, self._http, fresh=fresh)
-        fresh = timedelta(hours=settings.model_fresh_hours)
-        completions = ChatCompletions(accounts, self.paid_calls, limiter, self._http, fresh=fresh)
+        caller = ProviderCaller(accounts, self.paid_calls, limiter, self._http)
+        web_search = WebSearch(caller, fresh=timedelta(hours=settings.search_fresh_hours))
+        completions = ChatCompletions(caller, fresh=timedelta(hours=settings.model_fresh_hours))
         reader = self._reader if settings.robot_about else None
         registry, apps = AccountRegistry(self.connections, keyring), OAuthApps(self.connections, keyring)
         self._registry = registry
@@ -105,7 +104,7 @@ class GatewayApp(App):
             registry,
             apps,
             self._asking,
-            AccountMailer(self.connections, registry, rate_limiter, sender),
+            AccountMailer(registry, rate_limiter, sender),
             LoginFlow(self.connections, keyring, registry, apps, sender),
             self._health,
         )

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 
 from chassis.testing import eventually, running
 from gateway.accounts.kind import RemoteRequest, refusal
-from gateway.accounts.kinds.mastodon import Mastodon
+from gateway.accounts.kinds.mastodon import MastodonAccount
 from gateway.app import GatewayApp
 from gateway.settings import Settings
 from tests.fixtures.accounts.other_side import OtherSide, ReceivedRequest, client
@@ -131,7 +131,7 @@ async def test_bodies_of_every_form_arrive_as_they_are_meant(
     ],
 )
 def test_what_is_not_among_what_services_ask_is_refused(strange: RemoteRequest) -> None:
-    assert isinstance(refusal(Mastodon.allowed_requests, strange), str)
+    assert isinstance(refusal(MastodonAccount.allowed_requests, strange), str)
 
 
 async def test_what_is_refused_is_not_asked(api: httpx.AsyncClient, other: OtherSide) -> None:

@@ -3,20 +3,26 @@
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
-from chassis.http.client import Peer
 from chassis.http.introspection import callers_by_key
 from envelope import DeadLetterResolved
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import DatabaseFellBack, DeadLettersErase, WorkFinished
-from messaging import CommitLoss, QueuePolicy, Service, Transaction, on_batch
+from messaging import CommitLoss, Database, QueuePolicy, Service, Transaction, on_batch
 from monitor import dead_letters, notifications
 from monitor.backups import BackupAge
 from monitor.certificates import ProxyCertificates, https_hosts
 from monitor.erasure import erase
 from monitor.http_api import create_api
+from monitor.notifications import NotificationKind, NotificationSource
+from monitor.notifications.sources.brands import brand_conditions
+from monitor.notifications.sources.gateway import account_conditions, budget_conditions
+from monitor.notifications.sources.own_database import dead_letter_conditions, failing_route_conditions
+from monitor.notifications.sources.receipts import receipt_conditions
 from monitor.settings import Settings
+
+_ClientT = TypeVar("_ClientT", bound=notifications.PeerClient)
 
 OWN: Final = timedelta(seconds=15)
 OTHERS: Final = timedelta(minutes=2)
@@ -38,31 +44,22 @@ def build(settings: Settings) -> Service:
         policy=QueuePolicy(max_batch_size=300, max_batch_timeout=0.2),
     )
     operations = dead_letters.DeadLetterOperations(service.database)
-    gateway, orchestrator = _asked(settings)
-    if orchestrator is not None:
-        service.closes(orchestrator)
-    posts = settings.social_url and notifications.PostActivityClient(
-        settings.social_url, settings.key_for_social
-    )
-    if posts:
-        service.closes(posts)
-    receipts = _receipts(service, settings)
-    summaries = notifications.SummaryComposer(
-        service.database, orchestrator, gateway, posts or None, receipts
-    )
-    notifier = None
-    if gateway is not None:
-        notifier = notifications.Notifier(service.database, gateway, summaries)
-        service.closes(notifier)
-        service.closes(gateway)
-    keeper = settings.orchestrator_url and Peer(
-        "the orchestrator", settings.orchestrator_url, "ORCHESTRATOR_URL", settings.key_for_orchestrator
-    )
-    callers = callers_by_key(keeper or None, settings.service_key, service.closes)
+    gateway = _client(settings, "gateway", notifications.NotifierGateway)
+    orchestrator = _client(settings, "orchestrator", notifications.ActivityClient)
+    social = _client(settings, "social", notifications.ActivityClient)
+    publisher = _client(settings, "publisher", notifications.PeerClient)
+    receipts = [each for each in (social, publisher) if each is not None]
+    summaries = notifications.SummaryComposer(service.database, orchestrator, gateway, social, receipts)
+    notifier = None if gateway is None else notifications.Notifier(service.database, gateway, summaries)
+    # The notifier stops sending before its clients are closed.
+    for client in (notifier, gateway, orchestrator, *receipts):
+        if client is not None:
+            service.closes(client)
+    callers = callers_by_key(settings.peer("orchestrator"), settings.service_key, service.closes)
     service.serve(create_api(service.database, operations, callers, gateway, notifier))
-    if notifier is not None:
+    if gateway is not None and notifier is not None:
         poller = notifications.NotificationPoller(service.database)
-        for source in _sources(service, gateway, orchestrator, receipts):
+        for source in _sources(service.database, gateway, orchestrator, receipts):
             # Each source has its own loop, so that a slow one does not delay the others.
             service.poll(f"noticing {source.name}", partial(poller.poll, source), every=DUE_SOURCES)
         service.poll("telling", notifier.tick, every=DUE_MESSAGES)
@@ -90,7 +87,7 @@ def build(settings: Settings) -> Service:
         "notifications_open",
         "Open notifications, by kind.",
         "kind",
-        partial(notifications.open_by_kind, kinds=[kind.value for kind in notifications.NotificationKind]),
+        partial(notifications.open_by_kind, kinds=[kind.value for kind in NotificationKind]),
     )
     service.gauge(
         "notification_routes",
@@ -101,66 +98,30 @@ def build(settings: Settings) -> Service:
     return service
 
 
-def _asked(
-    settings: Settings,
-) -> tuple[notifications.NotifierGateway | None, notifications.BrandActivityClient | None]:
-    """Clients of the gateway and the orchestrator; None for each without an address."""
-    gateway = settings.gateway_url and notifications.NotifierGateway(
-        settings.gateway_url, settings.key_for_gateway
-    )
-    orchestrator = settings.orchestrator_url and notifications.BrandActivityClient(
-        settings.orchestrator_url, settings.key_for_orchestrator
-    )
-    return gateway or None, orchestrator or None
-
-
-def _receipts(service: Service, settings: Settings) -> list[notifications.ReceiptsSource]:
-    """A source for each configured service that has receipts."""
-    found = [
-        notifications.ReceiptsSource(name, url, key)
-        for name, url, key in (
-            ("social", settings.social_url, settings.key_for_social),
-            ("publisher", settings.publisher_url, settings.key_for_publisher),
-        )
-        if url is not None
-    ]
-    for each in found:
-        service.closes(each)
-    return found
+def _client(settings: Settings, name: str, kind: type[_ClientT]) -> _ClientT | None:
+    """A client of the named service; None without its address."""
+    peer = settings.peer(name)
+    return None if peer is None else kind(peer)
 
 
 def _sources(
-    service: Service,
-    gateway: notifications.NotifierGateway | None,
-    orchestrator: notifications.BrandActivityClient | None,
-    receipts: Sequence[notifications.ReceiptsSource],
-) -> list[notifications.NotificationSource]:
+    database: Database,
+    gateway: notifications.NotifierGateway,
+    orchestrator: notifications.ActivityClient | None,
+    receipts: Sequence[notifications.PeerClient],
+) -> list[NotificationSource]:
     """The notification sources. Those in the own database are cheap and polled more often than other services."""
-    database = service.database
     found = [
-        notifications.NotificationSource(
-            "dead_letters", OWN, notifications.DeadLettersSource(database).fetch_conditions
-        ),
-        notifications.NotificationSource(
-            "routes", OWN, notifications.RoutesSource(database).fetch_conditions
-        ),
+        NotificationSource("dead_letters", OWN, partial(dead_letter_conditions, database)),
+        NotificationSource("routes", OWN, partial(failing_route_conditions, database)),
+        NotificationSource("accounts", OTHERS, partial(account_conditions, gateway), gateway.name),
+        NotificationSource("budgets", OTHERS, partial(budget_conditions, gateway), gateway.name),
     ]
-    if gateway is not None:
-        found += [
-            notifications.NotificationSource(
-                "accounts", OTHERS, notifications.AccountsSource(gateway).fetch_conditions, "the gateway"
-            ),
-            notifications.NotificationSource(
-                "budgets", OTHERS, notifications.BudgetsSource(gateway).fetch_conditions, "the gateway"
-            ),
-        ]
     if orchestrator is not None:
-        fetch = notifications.BrandsSource(orchestrator).fetch_conditions
-        found.append(notifications.NotificationSource("brands", OTHERS, fetch, "the orchestrator"))
+        fetch = partial(brand_conditions, orchestrator)
+        found.append(NotificationSource("brands", OTHERS, fetch, orchestrator.name))
     found += [
-        notifications.NotificationSource(
-            f"receipts of {each.service}", OTHERS, each.fetch_conditions, each.service
-        )
+        NotificationSource(f"receipts of {each.name}", OTHERS, partial(receipt_conditions, each), each.name)
         for each in receipts
     ]
     return found

@@ -3,15 +3,23 @@
 from pathlib import Path
 from typing import Annotated, Final, Self
 
-from pydantic import AfterValidator, Field, SecretStr, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from chassis import KeyedSettings, WebAddress
 from chassis.hosts import is_host
+from chassis.http.client import Peer
 from chassis.service_keys import PairKeysText, sent_to
 from messaging import ServiceSettings
 from monitor.certificates import https_hosts
 
 _LAST_PORT: Final = 65_535
+_PEERS: Final = {
+    "gateway": "the gateway",
+    "orchestrator": "the orchestrator",
+    "social": "social",
+    "publisher": "publisher",
+}
+"""The services that the monitor calls, as the subjects of sentences."""
 
 
 def _host_and_port(text: str) -> str:
@@ -67,30 +75,21 @@ class Settings(ServiceSettings, KeyedSettings):
     monitor_to_social_key: PairKeysText = None
     monitor_to_publisher_key: PairKeysText = None
 
-    @property
-    def key_for_gateway(self) -> SecretStr:
-        return sent_to("MONITOR_TO_GATEWAY_KEY", self.monitor_to_gateway_key, self.service_key)
-
-    @property
-    def key_for_orchestrator(self) -> SecretStr:
-        return sent_to("MONITOR_TO_ORCHESTRATOR_KEY", self.monitor_to_orchestrator_key, self.service_key)
-
-    @property
-    def key_for_social(self) -> SecretStr:
-        return sent_to("MONITOR_TO_SOCIAL_KEY", self.monitor_to_social_key, self.service_key)
-
-    @property
-    def key_for_publisher(self) -> SecretStr:
-        return sent_to("MONITOR_TO_PUBLISHER_KEY", self.monitor_to_publisher_key, self.service_key)
-
     @model_validator(mode="after")
     def _others_can_be_asked(self) -> Self:
-        if self.gateway_url is not None:
-            _ = self.key_for_gateway
-        if self.orchestrator_url is not None:
-            _ = self.key_for_orchestrator
-        if self.social_url is not None:
-            _ = self.key_for_social
-        if self.publisher_url is not None:
-            _ = self.key_for_publisher
+        for name in _PEERS:
+            self.peer(name)
         return self
+
+    def peer(self, name: str) -> Peer | None:
+        """The named service and the key for it; None without its address.
+
+        Raises:
+            ValueError: there is no key for it; the message names the setting.
+        """
+        url = getattr(self, f"{name}_url")
+        if url is None:
+            return None
+        pair = f"monitor_to_{name}_key"
+        key = sent_to(pair.upper(), getattr(self, pair), self.service_key)
+        return Peer(_PEERS[name], url, f"{name.upper()}_URL", key)

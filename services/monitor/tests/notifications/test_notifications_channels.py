@@ -4,6 +4,7 @@ import json
 import re
 from datetime import UTC, datetime
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -104,3 +105,9 @@ def test_mail_says_it_in_text_and_in_html() -> None:
     tags = Tags(mail.html.removeprefix("<!doctype html>").replace("<br>", ""))
     assert (tags.open, "script" in tags.seen) == ([], False)
     assert "… and 4 more" in mail.text
+
+
+def test_every_channel_has_a_row_for_people() -> None:
+    page = Path(__file__).parents[4] / "docs" / "notifications.md"
+    rows = page.read_text().partition("## Texts of the channels")[2].splitlines()
+    assert {row.split("`")[1] for row in rows if row.startswith("| `")} == set(CHANNELS)

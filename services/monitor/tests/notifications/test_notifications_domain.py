@@ -11,6 +11,7 @@ from chassis.quiet_hours import QuietHours
 from monitor.notifications.domain import (
     NotificationEvent,
     NotificationItem,
+    NotificationKind,
     NotificationRoute,
     NotificationSnapshot,
     Severity,
@@ -25,8 +26,9 @@ from monitor.notifications.domain import (
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 NEW = NotificationSnapshot(
-    UUID(int=1), "dead_letters", "acme", "g", Severity.WARNING, "Dead letters on x: E", "why", "do", None, 12, False,
-    NOON, NOON, None, None, NOON, None, None, None,
+    NotificationKind.DEAD_LETTERS, "g", Severity.WARNING, "Dead letters on x: E", "why", "do", None, "acme", 12,
+    notification_id=UUID(int=1), noticed_at=NOON, changed_at=NOON, resolved_at=None, acknowledged_at=None,
+    begun_at=NOON, told_count=None, told_severity=None, told_at=None,
 )  # fmt: skip
 TOLD = replace(NEW, told_count=12, told_severity=Severity.WARNING, told_at=NOON + MINUTE)
 NIGHTS = QuietHours.read("22:00", "07:00", "UTC")

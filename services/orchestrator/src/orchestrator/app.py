@@ -28,6 +28,7 @@ from envelope.brand.payloads import (
     SocialFailed,
     SocialPosted,
 )
+from envelope.brand.settings import MIN_SOURCES
 from messaging import QueuePolicy, Service, Transaction, on_batch, on_each
 from orchestrator import schedule
 from orchestrator.accounts import AccountHealthPoller
@@ -243,7 +244,9 @@ def judges(settings: Settings) -> bool:
 
 def _writers(service: Service, settings: Settings, computing: ComputeThread) -> dict[str, WriterFactory]:
     """Writers by the name that brands choose. Without a model's address, the service does not depend on a model."""
-    writers: dict[str, WriterFactory] = {EXTRACTIVE: StatelessWriter(ExtractiveWriter(computing))}
+    writers: dict[str, WriterFactory] = {
+        EXTRACTIVE: StatelessWriter(ExtractiveWriter(MIN_SOURCES, computing))
+    }
     if settings.model_url is not None:
         writers[MODEL] = _model_writer(service, settings, settings.model_url)
     return writers

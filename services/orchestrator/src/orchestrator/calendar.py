@@ -1,13 +1,12 @@
 """A brand's calendar: scheduled articles and firings of schedules."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from heapq import merge
 from itertools import islice, takewhile
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Final, Literal
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
@@ -66,18 +65,6 @@ class ArticleCalendarEntryView(View):
     """The approved version of the article."""
     schedule: Annotated[str | None, Field(examples=["weekly-basics"])]
     """The schedule's name; none of an article."""
-
-    @classmethod
-    def of(cls, entry: ArticleCalendarEntry, zone: ZoneInfo) -> Self:
-        return cls(
-            at=entry.at.astimezone(zone),
-            kind=entry.kind,
-            brand_slug=entry.brand_slug,
-            title=entry.title,
-            content_id=entry.content_id,
-            version=entry.version,
-            schedule=entry.schedule,
-        )
 
 
 class CalendarPage(View):
@@ -206,7 +193,10 @@ def calendar_routes(database: Database) -> APIRouter:
         found = await entries(caller, brand, calendars.span(begin, to), limit + 1, place)
         page = found[:limit]
         answer = CalendarPage(
-            items=tuple(ArticleCalendarEntryView.of(each, clocks) for each in page),
+            items=tuple(
+                ArticleCalendarEntryView.from_row(replace(each, at=each.at.astimezone(clocks)))
+                for each in page
+            ),
             next=calendars.place(*page[-1].place) if len(found) > limit else None,
         )
         return conditional(answer.model_dump_json(), if_none_match)

@@ -5,6 +5,7 @@ import structlog
 
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
+from envelope.brand.settings import BrandSettings
 from messaging import Context, Database
 from orchestrator.brands import upsert_brand
 from tests.fixtures.orchestrator.article_workflow import RESEARCH, MessageOf
@@ -15,12 +16,8 @@ async def command(orchestrator_database: Database, message_of: MessageOf) -> Dom
     async with orchestrator_database.transaction() as tx:
         await upsert_brand(
             tx.connection,
-            slug="daily-grind",
-            name="The Daily Grind",
-            description="",
-            language="en",
-            channels=("feed",),
-            target="site",
+            "daily-grind",
+            BrandSettings(name="The Daily Grind"),
         )
     return message_of(
         ContentGenerate(

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from chassis.http.callers import Caller, Scope
 from chassis.testing import serving
 from envelope import new_event_id
+from envelope.brand.settings import BrandSettings
 from messaging import Database
 from orchestrator.api import http_api
 from orchestrator.article_workflow.article_search import FoundArticle, search_articles
@@ -30,7 +31,9 @@ from generate_series(1, $1::int) as n
 async def add_brand(database: Database, slug: str) -> None:
     async with database.transaction() as tx:
         await upsert_brand(
-            tx.connection, slug=slug, name=slug, description="", language="en", channels=[], target="site"
+            tx.connection,
+            slug,
+            BrandSettings(name=slug, channels=()),
         )
 
 

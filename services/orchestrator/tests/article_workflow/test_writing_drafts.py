@@ -9,6 +9,7 @@ import structlog
 
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
+from envelope.brand.settings import MIN_SOURCES
 from messaging import Context, Database, Record
 from messaging.testing import write_records
 from orchestrator.article_workflow.store import mark_published
@@ -107,7 +108,7 @@ async def test_a_draft_that_waits_keeps_its_address_and_its_words_from_no_other(
 
     held = await end(
         orchestrator_database,
-        workflow_of(orchestrator_database, CountedCalls(SOURCES), Held()),
+        workflow_of(orchestrator_database, CountedCalls(SOURCES), Held(MIN_SOURCES)),
         command,
         context,
     )
@@ -176,7 +177,7 @@ async def test_what_misses_another_bound_too_waits_for_a_person(
 
     content = await end(
         orchestrator_database,
-        workflow_of(orchestrator_database, CountedCalls(SOURCES), Untitled()),
+        workflow_of(orchestrator_database, CountedCalls(SOURCES), Untitled(MIN_SOURCES)),
         other,
         context,
     )

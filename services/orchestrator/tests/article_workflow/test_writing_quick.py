@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
+from envelope.brand.settings import MIN_SOURCES
 from messaging import Context, Database
 from messaging.testing import write_records
 from orchestrator.article_workflow import ContentWorkflow
@@ -30,7 +31,7 @@ DELETED = """
 
 
 def quickly(database: Database, fetch: CountedCalls) -> ContentWorkflow:
-    return ContentWorkflow(database, fetch, {"extractive": StatelessWriter(ExtractiveWriter())})
+    return ContentWorkflow(database, fetch, {"extractive": StatelessWriter(ExtractiveWriter(MIN_SOURCES))})
 
 
 async def steps_of(database: Database, workflow_id: UUID) -> dict[str, bool]:

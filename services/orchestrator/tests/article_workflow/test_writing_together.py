@@ -15,6 +15,7 @@ from chassis.database.pool import kept_plans
 from chassis.testing import eventually
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
+from envelope.brand.settings import BrandSettings
 from messaging import Context, Database, Unprocessable, WaitFor
 from messaging.testing import write_records
 from orchestrator.article_workflow import ContentWorkflow, handlers
@@ -22,7 +23,7 @@ from orchestrator.article_workflow.approval import load_subject_histories
 from orchestrator.article_workflow.durable import ClaimBatcher, DeliveredCommand, WritingCommand
 from orchestrator.article_workflow.siblings import SiblingArticles
 from orchestrator.article_workflow.store import NewContent, insert_contents, mark_published
-from orchestrator.article_workflow.versions import ArticleText, insert_version, set_current_version
+from orchestrator.article_workflow.versions import insert_version, set_current_version, text_of
 from orchestrator.brands import upsert_brand
 from orchestrator.subjects.keys import key_of
 from tests.fixtures.kilns import SOURCES
@@ -171,17 +172,7 @@ async def test_what_is_remembered_of_articles_is_what_they_say_now(
         # One is published, one says something else, one is taken down, one is new.
         await mark_published(tx.connection, [published_at(oven, "http://site.test/oven")])
         anew = await titled("kilns")
-        text = ArticleText(
-            anew.slug,
-            anew.title,
-            anew.meta_description,
-            anew.body_markdown,
-            anew.word_count,
-            (),
-            None,
-            (),
-            (),
-        )
+        text = text_of(replace(anew, key_points=(), label=None), (), ())
         number = await insert_version(tx.connection, kiln, text, made_by="ann", why="better")
         await set_current_version(tx.connection, kiln, number, text, frozenset({7}))
         await tx.connection.execute("update content set held_for = '{no}' where content_id = $1", glaze)
@@ -340,13 +331,8 @@ async def test_the_first_article_on_a_subject_is_looked_for_among_those_stored_w
     async with orchestrator_database.transaction() as tx:
         await upsert_brand(
             tx.connection,
-            slug=BRAND,
-            name="The Daily Grind",
-            description="",
-            language="en",
-            channels=("feed",),
-            target="site",
-            approval="first",
+            BRAND,
+            BrandSettings(name="The Daily Grind", approval="first"),
         )
     workflow = ContentWorkflow(
         orchestrator_database, CountedCalls(SOURCES), {"extractive": StatelessWriter(Told())}

@@ -11,6 +11,7 @@ import pytest
 
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
+from envelope.brand.settings import MIN_SOURCES
 from messaging import Context, Database, RetryLater, Unprocessable
 from messaging.testing import write_records
 from orchestrator.article_workflow import REASONS
@@ -168,7 +169,7 @@ async def test_what_a_writer_raises_reaches_the_queue_as_it_is(
 
 
 async def test_the_extractive_writer_labels_what_it_writes() -> None:
-    article = await ExtractiveWriter().write(
+    article = await ExtractiveWriter(MIN_SOURCES).write(
         keyword="kiln", sources=SOURCES, brand_name="The Daily Grind", language="en"
     )
 

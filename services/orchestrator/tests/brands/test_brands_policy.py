@@ -62,10 +62,20 @@ async def test_what_the_brand_does_meanwhile_is_no_change_of_its_policy(
 
     assert after.headers["etag"] != before.headers["etag"]
     assert (await change(api, before, tone="Plain.")).status_code == 200
-    for etag in ("*", f'"other", W/{(await read(api)).headers["etag"]}'):
+    for etag in ("*", f'"other", W/{(await read(api)).headers["etag"].removeprefix("W/")}'):
         body = after.json()["policy"]
         assert (await api.put(ACME, json=body, headers={"If-Match": etag})).status_code == 200
         await api.put(ACME, json=body | {"tone": "Plain."})  # as before: without, nothing is asked
+
+
+async def test_a_brand_asks_for_as_many_sources_as_research_can_give(
+    api: httpx.AsyncClient, acme: httpx.Response
+) -> None:
+    assert acme.json()["min_sources"] == 3
+    assert (await change(api, acme, min_sources=4)).json()["policy"]["min_sources"] == 4
+    for refused in (2, 9, None):
+        assert (await change(api, await read(api), min_sources=refused)).status_code == 422
+    assert (await read(api)).json()["min_sources"] == 4
 
 
 async def test_a_default_is_not_set_by_changing_something_else(

@@ -22,6 +22,7 @@ from envelope.brand.payloads import (
     ResearchFailed,
     SocialPosted,
 )
+from envelope.brand.settings import BrandSettings
 from messaging import Database
 from orchestrator.brands import BrandSlug, upsert_brand
 from orchestrator.cycles import (
@@ -55,13 +56,8 @@ class Batches:
         async with self.database.transaction() as tx:
             await upsert_brand(
                 tx.connection,
-                slug=slug,
-                name=slug,
-                description="",
-                language="en",
-                channels=["feed"],
-                target="site",
-                articles_per_day=articles_per_day,
+                slug,
+                BrandSettings(name=slug, articles_per_day=articles_per_day),
             )
 
     async def submit(

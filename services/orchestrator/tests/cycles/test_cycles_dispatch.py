@@ -15,6 +15,7 @@ from envelope.brand.payloads import (
     ResearchCompleted,
     ResearchWaiting,
 )
+from envelope.brand.settings import BrandSettings
 from messaging import Database
 from orchestrator.article_workflow.durable import DeliveredCommand, claim_article, release_to_wait
 from orchestrator.brands import BrandSlug, upsert_brand
@@ -50,12 +51,8 @@ class Desk:
         async with self._database.transaction() as tx:
             await upsert_brand(
                 tx.connection,
-                slug=slug,
-                name=slug,
-                description="",
-                language="en",
-                channels=["feed"],
-                target="site",
+                slug,
+                BrandSettings(name=slug),
             )
         keywords = tuple(f"{slug} {number:02}" for number in range(count))
         wanted = NewCycle(

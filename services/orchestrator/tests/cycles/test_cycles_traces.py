@@ -23,6 +23,7 @@ from envelope.brand.payloads import (
     Priority,
     ResearchCompleted,
 )
+from envelope.brand.settings import BrandSettings
 from messaging import Database
 from orchestrator.brands import BrandSlug, upsert_brand
 from orchestrator.cycles import DEFAULT_LIMITS, CycleId, Housekeeping, NewCycle, begin_cycle, route
@@ -160,12 +161,8 @@ async def stack(
     async with orchestrator_database.transaction() as tx:
         await upsert_brand(
             tx.connection,
-            slug="acme",
-            name="Acme",
-            description="",
-            language="en",
-            channels=[],
-            target="site",
+            "acme",
+            BrandSettings(name="Acme", channels=()),
         )
     async with orchestrator_database_at(orchestrator_url) as second:
         yield Stack([orchestrator_database, second], message_of, provider, exporter)

@@ -14,6 +14,7 @@ from envelope.brand.payloads import (
     ResearchFailed,
     ResearchWaiting,
 )
+from envelope.brand.settings import BrandSettings
 from messaging import Database
 from orchestrator.brands import BrandSlug, upsert_brand
 from orchestrator.cycles import (
@@ -91,12 +92,8 @@ async def kitchen(orchestrator_database: Database, message_of: MessageOf) -> Kit
     async with orchestrator_database.transaction() as tx:
         await upsert_brand(
             tx.connection,
-            slug="daily-grind",
-            name="The Daily Grind",
-            description="",
-            language="en",
-            channels=["feed"],
-            target="site",
+            "daily-grind",
+            BrandSettings(name="The Daily Grind"),
         )
     wanted = NewCycle(
         CycleId(new_event_id()),

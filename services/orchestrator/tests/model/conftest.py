@@ -7,6 +7,7 @@ import structlog
 
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
+from envelope.brand.settings import BrandSettings
 from messaging import Context, Database
 from orchestrator.brands import upsert_brand
 from tests.fixtures.models.model_writing import MessageOf
@@ -17,15 +18,10 @@ async def message(orchestrator_database: Database, message_of: MessageOf) -> Dom
     async with orchestrator_database.transaction() as tx:
         await upsert_brand(
             tx.connection,
-            slug="daily-grind",
-            name="The Daily Grind",
-            description="",
-            language="en",
-            channels=["feed"],
-            target="site",
-            writer="model",
-            approval="nothing",
-            forbidden_words=("game-changer",),
+            "daily-grind",
+            BrandSettings(
+                name="The Daily Grind", writer="model", approval="nothing", forbidden_words=("game-changer",)
+            ),
         )
     return message_of(
         ContentGenerate(

@@ -12,6 +12,7 @@ from pydantic import SecretStr, TypeAdapter
 from chassis.http.client import UnavailableError
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
+from envelope.brand.settings import BrandSettings
 from messaging import Context, Database, Dependency, WaitFor, testing
 from orchestrator.app import judges
 from orchestrator.article_workflow import ContentWorkflow
@@ -20,7 +21,7 @@ from orchestrator.article_workflow.store import find_content
 from orchestrator.brands import upsert_brand
 from orchestrator.settings import Settings
 from tests.fixtures.models.scripted_model import ModelReply, ScriptedModel, serving, source_documents
-from writing import Article, ArticleSource, SourcePassage, WritingContext
+from writing import Article, ArticleSource, BrandWishes, SourcePassage, WritingContext
 from writing.model import VERDICTS, ModelWriter
 from writing.writer import UnsupportedDraftError
 
@@ -41,10 +42,7 @@ class Notes:
     """A desk that keeps what was done at it, in this process."""
 
     brand_slug = "acme"
-    forbidden_words = ()
-    tone = ""
-    audience = ""
-    words = None
+    wishes = BrandWishes(min_sources=3)
     comment = ""
 
     def __init__(self) -> None:
@@ -312,14 +310,8 @@ async def message(
     async with orchestrator_database.transaction() as tx:
         await upsert_brand(
             tx.connection,
-            slug="daily-grind",
-            name="The Daily Grind",
-            description="",
-            language="en",
-            channels=["feed"],
-            target="site",
-            writer="model",
-            approval="nothing",
+            "daily-grind",
+            BrandSettings(name="The Daily Grind", writer="model", approval="nothing"),
         )
     return message_of(
         ContentGenerate(

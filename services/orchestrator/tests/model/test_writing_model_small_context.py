@@ -11,7 +11,7 @@ from chassis.http.client import UnavailableError
 from messaging import Dependency
 from orchestrator.article_workflow.model_chat import ChatClient
 from tests.fixtures.models.scripted_model import ScriptedModel
-from writing import ArticleSource, SourcePassage
+from writing import ArticleSource, BrandWishes, SourcePassage
 from writing.model import ModelWriter, prompts
 from writing.model.answers import (
     AnswerShape,
@@ -36,10 +36,7 @@ class Desk:
     """Keeps nothing: no answer is asked for twice here."""
 
     brand_slug = "acme"
-    forbidden_words = ()
-    tone = "Friendly"
-    audience = "Beginners"
-    words = None
+    wishes = BrandWishes(min_sources=3, tone="Friendly", audience="Beginners")
     comment = ""
 
     async def step(

@@ -10,6 +10,7 @@ import structlog
 
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
+from envelope.brand.settings import MIN_SOURCES
 from messaging import Context, Database
 from messaging.testing import write_records
 from orchestrator.article_workflow import ContentWorkflow
@@ -55,7 +56,7 @@ class Unchanging(ExtractiveWriter):
     """Writes what it wrote about kilns, on any keyword, in other words each time."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(MIN_SOURCES)
         self._times = 0
 
     async def write(self, *, keyword: str, sources: Any, brand_name: str, language: str) -> Article:

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from chassis.database import migrations
 from envelope import new_event_id
+from envelope.brand.settings import BrandSettings
 from messaging import Database
 from orchestrator.article_workflow.store import insert_content
-from orchestrator.article_workflow.versions import ArticleText, insert_version, newest_version
+from orchestrator.article_workflow.versions import insert_version, newest_version
 from orchestrator.brands import upsert_brand
 from orchestrator.review.differences import MAX_CHARACTERS, difference
 from writing import Article, ArticleSource
@@ -33,12 +34,8 @@ async def store_article(database: Database, *, held_for: tuple[str, ...] = ()) -
     async with database.transaction() as tx:
         await upsert_brand(
             tx.connection,
-            slug="acme",
-            name="Acme",
-            description="",
-            language="en",
-            channels=["feed"],
-            target="site",
+            "acme",
+            BrandSettings(name="Acme"),
         )
         await insert_content(
             tx.connection,
@@ -58,7 +55,14 @@ async def add_version(database: Database, content_id: UUID, body: str) -> None:
         await tx.connection.execute("select from content where content_id = $1 for update", content_id)
         newest = await newest_version(tx.connection, content_id)
         assert newest is not None
-        text = ArticleText("steeping", "Steeping", "", body, 3, (), None, newest.text.sources, ())
+        changed = {
+            "slug": "steeping",
+            "title": "Steeping",
+            "meta_description": "",
+            "body_markdown": body,
+            "word_count": 3,
+        }
+        text = newest.text.model_copy(update={**changed, "key_points": (), "label": None, "measures": ()})
         await insert_version(tx.connection, content_id, text, made_by="ann", why="shorter")
 
 

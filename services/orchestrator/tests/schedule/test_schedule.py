@@ -11,6 +11,7 @@ import asyncpg
 import httpx
 import pytest
 
+from envelope.brand.settings import BrandSettings
 from messaging import Database
 from orchestrator.brands import upsert_brand
 from orchestrator.cycles import DEFAULT_LIMITS
@@ -32,12 +33,8 @@ async def acme(orchestrator_database: Database) -> Database:
     async with orchestrator_database.transaction() as tx:
         await upsert_brand(
             tx.connection,
-            slug="acme",
-            name="Acme",
-            description="",
-            language="en",
-            channels=["feed"],
-            target="site",
+            "acme",
+            BrandSettings(name="Acme"),
         )
     return orchestrator_database
 

@@ -17,6 +17,7 @@ from envelope.brand.payloads import (
     ResearchCompleted,
     ResearchFailed,
 )
+from envelope.brand.settings import BrandSettings
 from messaging import Database
 from orchestrator.article_workflow.store import insert_content
 from orchestrator.brands import BrandSlug, upsert_brand
@@ -196,12 +197,8 @@ async def desk(orchestrator_database: Database, message_of: MessageOf) -> AsyncI
     async with orchestrator_database.transaction() as tx:
         await upsert_brand(
             tx.connection,
-            slug=BRAND,
-            name="The Daily Grind",
-            description="",
-            language="en",
-            channels=[],
-            target="site",
+            BRAND,
+            BrandSettings(name="The Daily Grind", channels=()),
         )
     desk = Desk(orchestrator_database, message_of)
     yield desk

@@ -10,6 +10,7 @@ import pytest
 import structlog
 
 from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentPublished, ContentRefused
+from envelope.brand.settings import MIN_SOURCES
 from messaging import Context
 from messaging.testing import write_records
 from orchestrator.article_workflow import ContentWorkflow, versions_of
@@ -45,7 +46,7 @@ class Newsroom:
                 await self.desk.tell(event.model_validate(payload))
 
     async def _carry_out(self, command: ContentGenerate) -> None:
-        writer, label = ExtractiveWriter(), self.label
+        writer, label = ExtractiveWriter(MIN_SOURCES), self.label
 
         class Labelled:
             async def write(self, **given: Any) -> Article:

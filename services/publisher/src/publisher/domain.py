@@ -2,26 +2,28 @@
 
 import re
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import date, datetime
 from enum import StrEnum
 from math import ceil
-from typing import Annotated, Final, NewType, Self
+from typing import Annotated, Any, Final, NewType, Self
 from urllib.parse import urlsplit
 from uuid import UUID
 
 from pydantic import (
-    AfterValidator,
     AwareDatetime,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
+    ValidationInfo,
+    field_validator,
     model_validator,
 )
 from slugify import slugify
 
 from chassis.links import public_link
+from envelope.brand.article import ArticleText
 
 BrandSlug = NewType("BrandSlug", str)
 PageSlug = NewType("PageSlug", str)
@@ -60,12 +62,7 @@ def _cleaned_line(value: object) -> object:
     return clean_line(value) if isinstance(value, str) else value
 
 
-def _cleaned_text(value: object) -> object:
-    return clean_text(value) if isinstance(value, str) else value
-
-
 Line = Annotated[str, BeforeValidator(_cleaned_line)]
-Text = Annotated[str, BeforeValidator(_cleaned_text)]
 
 
 _LABEL_OF_OPERATORS: Final = "Extractive digest – no AI model configured"  # noqa: RUF001 - the label's own dash
@@ -112,24 +109,33 @@ class CitedSource(_Document):
         return self.title or self.link or f"Source {self.n}"
 
 
-class Article(_Document):
+class Article(ArticleText, _Document):
     """The orchestrator's answer to `GET /v1/content/{id}`; fields that the publisher does not need are ignored."""
 
     content_id: UUID
     brand: BrandDocument
     keyword: Line
-    slug: Line
-    title: Line
-    meta_description: Line
-    body_markdown: Text
     word_count: int = Field(ge=0, le=10_000_000)
-    label: Annotated[Line, AfterValidator(label_for_readers)] | None = None
     sources: tuple[CitedSource, ...]
     updated_at: AwareDatetime
     held_for: tuple[Line, ...] = ()
     """Why the article waits for review; empty if it does not."""
     taken_down_at: AwareDatetime | None = None
     """When a person took the article down."""
+
+    @field_validator(*ArticleText.model_fields, mode="before")
+    @classmethod
+    def _cleaned(cls, value: object, field: ValidationInfo) -> object:
+        """Removes what pages must not contain from the texts; only the body has several lines."""
+        clean = clean_text if field.field_name == "body_markdown" else clean_line
+        if isinstance(value, (list, tuple)):
+            return [clean(each) if isinstance(each, str) else each for each in value]
+        return clean(value) if isinstance(value, str) else value
+
+    @field_validator("label")
+    @classmethod
+    def _for_readers(cls, label: str | None) -> str | None:
+        return None if label is None else label_for_readers(label)
 
     @model_validator(mode="after")
     def _source_numbers_are_unique(self) -> Self:
@@ -257,6 +263,19 @@ class ArticlePage(PageSummary):
     taken_down_at: datetime | None = None
     canonical_url: str | None = None
     """The address at the article's home; None: this page is the home."""
+
+
+PAGE_TEXTS: Final = tuple(
+    each.name
+    for each in fields(ArticlePage)
+    if each.name in ArticleText.model_fields.keys() | {"keyword", "sources"} and each.name != "slug"
+)
+"""The fields of a page that are those of its article; a page's slug may be another one."""
+
+
+def page_texts(article: Article) -> dict[str, Any]:
+    """The values of `PAGE_TEXTS`."""
+    return {name: getattr(article, name) for name in PAGE_TEXTS}
 
 
 def publish_refusal(article: Article) -> PublishRefusal | None:

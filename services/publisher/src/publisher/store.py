@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from asyncpg import Record
@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from chassis import Connection
 from publisher.covers import Cover
 from publisher.domain import (
+    PAGE_TEXTS,
     Article,
     ArticlePage,
     BrandSlug,
@@ -34,8 +35,15 @@ from publisher.markup import MARKUP_VERSION, Markup
 _SECTIONS = TypeAdapter(tuple[PageSection, ...])
 _SOURCES = TypeAdapter(tuple[CitedSource, ...])
 
-_SUMMARY = "content_id, slug, title, meta_description, word_count, published_at, updated_at"
-_PAGE = f"{_SUMMARY}, keyword, body_html, sections, sources, cited, label, taken_down_at, canonical_url"
+_SUMMARY: Final = ", ".join(each.name for each in fields(PageSummary))
+_PAGE: Final = ", ".join(each.name for each in fields(ArticlePage))
+_SEEN: Final = ("slug", *PAGE_TEXTS, "body_html", "sections", "cited")
+"""The columns of a page that readers see."""
+_STORED: Final = (*_SEEN, "content_etag", "content_updated_at", "markup_version")
+
+
+def _listed(columns: Sequence[str], table: str) -> str:
+    return ", ".join(f"{table}.{column}" for column in columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,57 +341,47 @@ async def _save_pages(
 ) -> None:
     """Stores the pages, and updates the sites' time of change if readers would see a difference."""
     ordered = sorted(publications, key=lambda each: each.article.content_id)
-    articles = [each.article for each in ordered]
+    columns = ("content_id", "brand_slug", *_STORED)
     await connection.execute(
-        """
+        f"""
         with before as (select content_id, updated_at from pages where content_id = any ($1::uuid[])), saved as (
-        insert into pages as page (content_id, brand_slug, slug, keyword, title, meta_description, body_html,
-            sections, sources, cited, label, word_count, content_etag, content_updated_at, markup_version)
-        select content_id, brand_slug, slug, keyword, title, meta_description, body_html,
-            sections::jsonb, sources::jsonb, cited::integer[], label, word_count, content_etag, content_updated_at, $15
-        from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
-                    $10::text[], $11::text[], $12::integer[], $13::text[], $14::timestamptz[])
-             as new (content_id, brand_slug, slug, keyword, title, meta_description, body_html,
-                     sections, sources, cited, label, word_count, content_etag, content_updated_at)
+        insert into pages as page ({", ".join(columns)})
+        select {", ".join(columns)} from json_populate_recordset(null::pages, $2::text::json)
         on conflict (content_id) do update set
-            (slug, keyword, title, meta_description, body_html, sections, sources, cited, label, word_count,
-             content_etag, content_updated_at, markup_version, taken_down_at)
-          = (excluded.slug, excluded.keyword, excluded.title, excluded.meta_description, excluded.body_html, excluded.sections,
-             excluded.sources, excluded.cited, excluded.label, excluded.word_count,
-             excluded.content_etag, excluded.content_updated_at, excluded.markup_version, null),
+            ({", ".join(_STORED)}, taken_down_at) = ({_listed(_STORED, "excluded")}, null),
             updated_at = case
-                when (page.slug, page.keyword, page.title, page.meta_description, page.body_html, page.sections, page.sources,
-                      page.cited, page.label, page.word_count, page.taken_down_at)
-                  is distinct from
-                     (excluded.slug, excluded.keyword, excluded.title, excluded.meta_description, excluded.body_html,
-                      excluded.sections, excluded.sources, excluded.cited, excluded.label, excluded.word_count, null)
+                when ({_listed(_SEEN, "page")}, page.taken_down_at) is distinct from ({_listed(_SEEN, "excluded")}, null)
                 then clock_timestamp() else page.updated_at end
         where page.content_updated_at <= excluded.content_updated_at
         returning page.content_id, page.brand_slug, page.updated_at)
         update sites set changed_at = clock_timestamp()
         where brand_slug in (
-            select unnest($16::text[])
+            select unnest($3::text[])
             union all
             select saved.brand_slug from saved left join before using (content_id)
             where saved.updated_at is distinct from before.updated_at)
-        """,
-        [article.content_id for article in articles],
-        [article.brand.slug for article in articles],
-        [slugs[article.content_id] for article in articles],
-        [article.keyword for article in articles],
-        [article.title for article in articles],
-        [article.meta_description for article in articles],
-        [each.markup.html for each in ordered],
-        [_as_json(each.markup.sections) for each in ordered],
-        [_as_json(article.sources) for article in articles],
-        [f"{{{','.join(map(str, sorted(each.markup.cited)))}}}" for each in ordered],
-        [article.label for article in articles],
-        [article.word_count for article in articles],
-        [each.etag for each in ordered],
-        [article.updated_at for article in articles],
-        MARKUP_VERSION,
+        """,  # noqa: S608 - names of columns only
+        [each.article.content_id for each in ordered],
+        json.dumps([_row(each, slugs[each.article.content_id]) for each in ordered], ensure_ascii=False),
         list(changed_sites),
     )
+
+
+def _row(publication: RenderedArticle, slug: PageSlug) -> dict[str, Any]:
+    """The page's columns as JSON values."""
+    article, markup = publication.article, publication.markup
+    return {
+        **article.model_dump(mode="json", include=set(PAGE_TEXTS)),
+        "content_id": str(article.content_id),
+        "brand_slug": article.brand.slug,
+        "slug": slug,
+        "body_html": markup.html,
+        "sections": [section.model_dump(mode="json") for section in markup.sections],
+        "cited": sorted(markup.cited),
+        "content_etag": publication.etag,
+        "content_updated_at": article.updated_at.isoformat(),
+        "markup_version": MARKUP_VERSION,
+    }
 
 
 async def set_canonical_urls(connection: Connection, homes: Mapping[UUID, str | None]) -> None:
@@ -422,10 +420,6 @@ async def take_down(connection: Connection, article: Article) -> bool:
         )
     place = (await locate_pages(connection, [article.content_id])).get(article.content_id)
     return place is not None and place.brand == article.brand.slug
-
-
-def _as_json(models: Sequence[PageSection] | Sequence[CitedSource]) -> str:
-    return json.dumps([model.model_dump(mode="json") for model in models], ensure_ascii=False)
 
 
 async def sites(connection: Connection, limit: int) -> list[Site]:

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import hmac
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
@@ -20,9 +19,6 @@ from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentDelete, ContentPublish
 from fakes import serving
 from fakes.serving.fake import Fake
-from fakes.sites.devto import FakeDevTo
-from fakes.sites.ghost import FakeGhost
-from fakes.sites.wordpress import FakeWordPress
 from gateway.accounts.kind import refusal
 from gateway.accounts.kinds import KINDS
 from gateway.accounts.requests import AccountRequest
@@ -44,35 +40,6 @@ PNG = base64.b64decode(
 )
 """One pixel."""
 KEY = SecretStr("test-service-key-0123456789")
-
-
-def credentials_of(fake: Fake) -> Mapping[str, str]:
-    """What the gateway would put on requests."""
-    match fake:
-        case FakeWordPress():
-            return {
-                "Authorization": "Basic " + base64.b64encode(f"{fake.user}:{fake.password}".encode()).decode()
-            }
-        case FakeGhost():
-            return {"Authorization": f"Ghost {ghost_token(fake.key)}"}
-        case FakeDevTo():
-            return {"api-key": fake.key}
-        case _:
-            return {}
-
-
-def ghost_token(key: str) -> str:
-    def encoded(value: bytes) -> str:
-        return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
-
-    name, _, secret = key.partition(":")
-    now = int(datetime.now(UTC).timestamp())
-    head, body = (
-        {"alg": "HS256", "kid": name, "typ": "JWT"},
-        {"iat": now - 5, "exp": now + 240, "aud": "/admin/"},
-    )
-    signed = ".".join(encoded(json.dumps(each).encode()) for each in (head, body))
-    return f"{signed}.{encoded(hmac.new(bytes.fromhex(secret), signed.encode(), hashlib.sha256).digest())}"
 
 
 async def picture_of(article: Article) -> CoverPicture:
@@ -135,7 +102,7 @@ class Targets:
             {each.name: each.kind for each in self.connected},
             self.refused,
             {name: fake.url for name, fake in self.fakes.items()},
-            headers={name: credentials_of(fake) for name, fake in self.fakes.items()},
+            headers={name: getattr(fake, "headers", {}) for name, fake in self.fakes.items()},
             accounts=tuple(self.connected),
         )
 

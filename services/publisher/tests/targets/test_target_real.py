@@ -15,11 +15,9 @@ from typing import Any
 import httpx
 import pytest
 
-from fakes.sites.ghost import FakeGhost
+from fakes.sites.ghost import FakeGhost, ghost_token
 from fakes.sites.wordpress import FakeWordPress
 from receipts import AccountSummary
-
-from .conftest import ghost_token
 
 pytestmark = pytest.mark.real
 

@@ -175,8 +175,8 @@ def _problem_with_channel(name: str) -> PostRefusal | None:
     if channel.name != FEED:
         return PostRefusal(
             "channel_not_connected",
-            f"no {channel.label} account is connected, so nothing was posted there; "
-            f"use the channel “{FEED}”: its pages have a draft for {channel.label} to copy",
+            f"no {channel.network.title} account is connected, so nothing was posted there; "
+            f"use the channel “{FEED}”: its pages have a draft for {channel.network.title} to copy",
         )
     return None
 
@@ -207,7 +207,7 @@ def _post(command: SocialCreate) -> FeedPost:
         channel=FEED,
         title=story.title,
         text=compose(BUILT_IN, replace(story, link=None, tags=())).text,
-        tags=story.tags[: BUILT_IN.hashtags],
+        tags=story.tags[: BUILT_IN.network.hashtags],
         link=story.link,
         story=story,
     )
@@ -243,7 +243,7 @@ def brand_name(command: SocialCreate) -> str:
 def drafts(story: Story) -> Iterator[ChannelDraft]:
     """A draft for each other channel, in the table's order; channels with too little room for the link are left out."""
     for channel in REMOTE:
-        if not channel.drafted:
+        if not channel.network.drafted:
             continue
         try:
             yield compose(channel, story)
@@ -269,10 +269,10 @@ class _PostLayout:
     def text(self) -> str:
         points = (
             "\n".join(BULLET + each for each in self.points)
-            if self.channel.bulleted
+            if self.channel.network.bulleted
             else "\n\n".join(self.points)
         )
-        link = f"{self.channel.invitation}{self.link}" if self.link else ""
+        link = f"{self.channel.network.invitation}{self.link}" if self.link else ""
         blocks = (self.headline, self.opening, points, link, " ".join(self.tags))
         return "\n\n".join(block for block in blocks if block)
 
@@ -289,10 +289,10 @@ def compose(channel: Channel, story: Story) -> ChannelDraft:
     """
     layout = _PostLayout(channel, story.link)
     if not layout.fits():
-        layout = _PostLayout(replace(channel, invitation=""), story.link)
+        layout = _PostLayout(channel.with_style(invitation=""), story.link)
     if not layout.fits():
         raise LinkTooLongError(channel.name)
-    opening = story.opening(channel.opening)
+    opening = story.opening(channel.network.opening)
     layout = replace(
         layout,
         opening=cut(without_mentions(opening), lambda text: replace(layout, opening=text).fits()),
@@ -302,12 +302,12 @@ def compose(channel: Channel, story: Story) -> ChannelDraft:
 
 def _filled(layout: _PostLayout, story: Story, opening: str) -> _PostLayout:
     """Adds hashtags, title and key points, in that order, while they fit."""
-    for tag in story.tags[: layout.channel.hashtags]:
+    for tag in story.tags[: layout.channel.network.hashtags]:
         layout = _grown(layout, replace(layout, tags=(*layout.tags, tag)))
     if _needs_headline(layout, story, opening):
         layout = _grown(layout, replace(layout, headline=without_mentions(story.title)))
     for point in story.further_points(opening):
-        if len(layout.points) < layout.channel.points:
+        if len(layout.points) < layout.channel.network.points:
             layout = _grown(layout, replace(layout, points=(*layout.points, without_mentions(point))))
     # Channels have different points, but always in the order of the article, with the definition first.
     places = {without_mentions(each): place for place, each in enumerate(story.said)}
@@ -322,7 +322,7 @@ def _needs_headline(layout: _PostLayout, story: Story, opening: str) -> bool:
     says = comparable(layout.opening) if known is None else known
     if story.title_says in says:
         return False
-    return layout.channel.headline or story.keyword_says not in says
+    return layout.channel.network.headline or story.keyword_says not in says
 
 
 def _grown(layout: _PostLayout, larger: _PostLayout) -> _PostLayout:
@@ -335,7 +335,7 @@ def _draft(channel: Channel, layout: _PostLayout) -> ChannelDraft:
         channel=channel.name,
         text=text,
         counts=tuple(TextCount(limit.unit, limit.count(text), limit.maximum) for limit in channel.limits),
-        facets=tuple(_facets(text, layout)) if channel.name == "bluesky" else (),
+        facets=tuple(_facets(text, layout)) if channel.network.has_facets else (),
         api_text=channel.escape(text) if channel.escape else None,
     )
 

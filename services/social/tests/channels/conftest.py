@@ -13,6 +13,7 @@ import pytest
 
 from envelope.brand import CATALOGUE
 from fakes import Fake, Kind, serving
+from fakes.serving.cases import ChannelCase
 from gateway.accounts.kind import refusal
 from gateway.accounts.kinds import KINDS
 from gateway.accounts.requests import AccountRequest
@@ -31,7 +32,6 @@ from receipts import (
 from receipts.accounts import IDENTITY
 from receipts.testing import DirectGateway
 from social.channels import CHANNELS, ComposedPost, PictureSource, PostPicture, mark_uncertain
-from tests.fixtures.channels.cases import ChannelCase
 
 LINK = "https://example.org/sites/the-daily-grind/pour-over-coffee"
 PICTURE = PostPicture(

@@ -7,11 +7,12 @@ from datetime import timedelta
 import pytest
 
 from fakes import Kind
+from fakes.found import CASES
+from fakes.serving.cases import ChannelCase
 from fakes.serving.faults import KINDS
 from receipts import EffectInDoubt, EffectPerformed, EffectRefused
 from services.social.tests.channels.conftest import NOW, Cover, Sent, World, composed
 from social.channels import CHANNELS
-from tests.fixtures.channels.cases import CASES, ChannelCase
 
 # What half an answer comes to, receipts are tried with: for a channel it is none.
 FAULTS: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind != "cut_after")
@@ -103,5 +104,6 @@ def test_what_is_prepared_is_the_same_each_time_and_json(case: ChannelCase) -> N
     assert json.loads(json.dumps(prepared)) == prepared == sending.prepare(post, NOW)
     names = [step.name for step in sending.steps(prepared, Cover())]
     assert len(set(names)) == len(names) > 0
-    assert "connect" in sending.errors["needs_reconnecting"]
-    assert case.placement in sending.placements
+    network = CHANNELS[case.channel].network
+    assert "connect" in network.errors["needs_reconnecting"]
+    assert case.placement in network.placements

@@ -8,11 +8,12 @@ from fakes import AcceptedItem, Reply, Request, as_text
 from fakes.channels.discord import FakeDiscord
 from fakes.channels.slack import FakeSlack
 from fakes.channels.telegram import FakeTelegram
+from fakes.found import CASES
+from fakes.serving.cases import ChannelCase
 from receipts import EffectPerformed, EffectRefused
 from services.social.tests.channels.conftest import LINK, NOW, PICTURE, Sent, World, composed
 from social.channels import CHANNELS
 from social.channels.discord import escaped
-from tests.fixtures.channels.cases import CASES, ChannelCase
 
 BY_NAME = {case.name: case for case in CASES}
 TELEGRAM, DISCORD, SLACK = BY_NAME["telegram"], BY_NAME["discord"], BY_NAME["slack"]

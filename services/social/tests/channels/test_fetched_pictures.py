@@ -11,10 +11,11 @@ from fakes.channels.instagram import FakeInstagram
 from fakes.channels.slack import FakeSlack
 from fakes.channels.telegram import FakeTelegram
 from fakes.channels.threads import FakeThreads
+from fakes.found import CASES
+from fakes.serving.cases import ChannelCase
 from receipts import EffectPerformed, EffectRefused, NotSent, Refused
 from services.social.tests.channels.conftest import PICTURE, Cover, NoCover, Sent, World, composed
 from social.channels import graph
-from tests.fixtures.channels.cases import CASES, ChannelCase
 
 BY_NAME = {case.name: case for case in CASES}
 INSTAGRAM, THREADS, SLACK = BY_NAME["instagram"], BY_NAME["threads"], BY_NAME["slack"]

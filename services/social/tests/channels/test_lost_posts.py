@@ -10,10 +10,11 @@ import pytest
 from fakes import Fake, Kind, Reply, Request, as_json
 from fakes.channels.linkedin import FakeLinkedIn
 from fakes.channels.mastodon import FakeMastodon
+from fakes.found import CASES
+from fakes.serving.cases import ChannelCase
 from fakes.serving.fake import route
 from receipts import AccountClient, AccountResponse, EffectInDoubt, EffectPerformed
 from services.social.tests.channels.conftest import LINK, Sent, World, composed
-from tests.fixtures.channels.cases import CASES, ChannelCase
 
 BY_NAME = {case.name: case for case in CASES}
 MASTODON, X, PERSON = BY_NAME["mastodon that keeps none"], BY_NAME["x"], BY_NAME["linkedin person"]

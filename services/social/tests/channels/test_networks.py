@@ -12,6 +12,8 @@ from fakes.channels.instagram import FakeInstagram
 from fakes.channels.linkedin import FakeLinkedIn, _seen
 from fakes.channels.threads import FakeThreads
 from fakes.channels.x import FakeX
+from fakes.found import CASES
+from fakes.serving.cases import ChannelCase
 from receipts import EffectInDoubt, EffectPerformed, EffectRefused, NotSent, Refused
 from services.social.tests.channels.conftest import LINK, NOW, PICTURE, NoCover, Sent, World, composed
 from social.channels import CHANNELS, lost
@@ -19,7 +21,6 @@ from social.channels.linkedin import escaped
 from social.channels.lost import confirmed_id
 from social.domain import PostRefusal
 from social.sending.domain import but_out
-from tests.fixtures.channels.cases import CASES, ChannelCase
 
 BY_NAME = {case.name: case for case in CASES}
 X, X_COMMENTED = BY_NAME["x"], BY_NAME["x with a comment"]
@@ -230,9 +231,7 @@ async def test_refusals_have_reasons_that_say_what_to_do(world: World) -> None:
         (INSTAGRAM, instagram, "picture"),
     ):
         assert refusal(await world.send(case, fake=fake)) == reason
-        sending = CHANNELS[case.channel].sending
-        assert sending is not None
-        assert reason in sending.errors
+        assert reason in CHANNELS[case.channel].network.errors
 
 
 async def test_a_days_limit_is_waited_for(world: World) -> None:

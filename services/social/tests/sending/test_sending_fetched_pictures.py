@@ -16,10 +16,10 @@ from fakes.channels.instagram import FakeInstagram
 from fakes.channels.slack import FakeSlack
 from fakes.channels.telegram import FakeTelegram
 from fakes.channels.threads import FakeThreads
+from fakes.found import CASES
 from services.social.tests.sending.conftest import PNG, Networks
 from services.social.tests.sending.picture_site import PictureSite
 from social.sending import pictures
-from tests.fixtures.channels.cases import CASES
 
 NewCommand = Callable[..., SocialCreate]
 BY_CHANNEL = {case.channel: case for case in CASES if case.credentials is not None}

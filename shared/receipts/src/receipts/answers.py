@@ -59,6 +59,35 @@ def expect(
             raise UnknownOutcome(told or f"it answered {status}{said}")
 
 
+def refuse_by_status(
+    title: str, reasons: Mapping[int, str]
+) -> dict[int, Callable[[AccountResponse], Exception]]:
+    """For `expect`: refusals such as `X answered 401: “…”`, with the reason of each status."""
+
+    def refusing(reason: str) -> Callable[[AccountResponse], Exception]:
+        return lambda answer: Refused(reason, f"{title} answered {answer.status}{quote_answer(answer)}")
+
+    return {status: refusing(reason) for status, reason in reasons.items()}
+
+
+def refuse_by_words(detail: str, reasons: Mapping[str, str]) -> Callable[[AccountResponse], Refused]:
+    """For `expect`: a refusal with the reason of the first of these words that the answer has, else `refused`."""
+
+    def refuse(answer: AccountResponse) -> Refused:
+        said = quote_answer(answer)
+        found = (reason for words, reason in reasons.items() if words in answer.text or words in said)
+        return Refused(next(found, "refused"), f"{detail}{said}")
+
+    return refuse
+
+
+def member(answer: AccountResponse, name: str) -> Any:
+    """A member of the JSON in the answer. Raises UnknownOutcome if it is missing."""
+    if not isinstance(answer.json, Mapping) or name not in answer.json:
+        raise UnknownOutcome(f"the answer has no {name}")
+    return answer.json[name]
+
+
 def quote_answer(answer: AccountResponse) -> str:
     """The other side's message, for the end of a sentence: `: "text is too long"`; empty if there is none."""
     said = _message(answer.json) or ("" if "<" in answer.text[:100] else answer.text)

@@ -17,11 +17,11 @@ from chassis.http.api import (
     add_routes,
     list_codes,
     refusal,
+    refuse_with,
     router,
 )
 from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, FORMER_AFTER, PageLimit
 from chassis.http.problem_codes import conflict, not_found
-from chassis.http.problems import answer_errors
 from receipts import store
 from receipts.domain.decisions import ReceiptDecidedError
 from receipts.domain.receipt import ReceiptState
@@ -141,7 +141,7 @@ def serve_receipts(app: FastAPI, receipts: Receipts) -> None:
     """Adds `/v1/receipts` to a service's application."""
     add_routes(app, receipt_routes(receipts))
     list_codes(app, (UNKNOWN_RECEIPT, NOT_IN_DOUBT))
-    answer_errors(app, {UnknownReceiptError: UNKNOWN_RECEIPT, ReceiptDecidedError: NOT_IN_DOUBT})
+    refuse_with(app, {UnknownReceiptError: UNKNOWN_RECEIPT, ReceiptDecidedError: NOT_IN_DOUBT})
 
 
 def receipt_routes(receipts: Receipts) -> APIRouter:

@@ -1,6 +1,6 @@
 """Turns sources into articles: sources in, article out, each statement with its source. No database, no HTTP, no messages."""
 
-from writing.article import Article, ArticleSource, SourcePassage
+from writing.article import Article, ArticleSource, BrandWishes, SourcePassage
 from writing.context import StatelessWriter, WriterFactory, WritingContext
 from writing.writer import (
     InsufficientSourcesError,
@@ -13,6 +13,7 @@ from writing.writer import (
 __all__ = [
     "Article",
     "ArticleSource",
+    "BrandWishes",
     "InsufficientSourcesError",
     "NoArticleError",
     "SourcePassage",

@@ -6,7 +6,21 @@ from datetime import date
 MAX_TITLE = 60
 MAX_META_DESCRIPTION = 155
 MIN_WORDS = 250
-MIN_SOURCES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class BrandWishes:
+    """What a brand asks of its articles: those of its settings that have the names of these fields."""
+
+    min_sources: int
+    """The least number of independent sources that an article cites."""
+    forbidden_words: tuple[str, ...] = ()
+    tone: str = ""
+    """Free text; empty if it sets none."""
+    audience: str = ""
+    """The readers that it writes for, as free text; empty if it sets none."""
+    words: int | None = None
+    """The wanted length in words; None if it sets none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from typing import Protocol, TypeAlias, TypeVar
 
 from pydantic import TypeAdapter
 
+from writing.article import BrandWishes
 from writing.writer import Writer
 
 ResultT = TypeVar("ResultT")
@@ -16,22 +17,7 @@ class WritingContext(Protocol):
     def brand_slug(self) -> str: ...
 
     @property
-    def forbidden_words(self) -> tuple[str, ...]: ...
-
-    @property
-    def tone(self) -> str:
-        """The tone that the brand asks for, as free text; empty if it sets none."""
-        ...
-
-    @property
-    def audience(self) -> str:
-        """The readers that the brand writes for, as free text; empty if it sets none."""
-        ...
-
-    @property
-    def words(self) -> int | None:
-        """The wanted length in words; None if the brand sets none."""
-        ...
+    def wishes(self) -> BrandWishes: ...
 
     @property
     def comment(self) -> str:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypeAlias
 from uuid import UUID
 
-from writing.article import Article, ArticleSource
+from writing.article import Article, ArticleSource, BrandWishes
 from writing.body import Body, prose_of
 from writing.computing import ComputeThread
 from writing.linking import LinkableArticle, add_links
@@ -86,11 +86,10 @@ async def judge_article(
     keyword: str,
     others: Sequence[SiblingArticle],
     read: ReadBodies,
-    forbidden: Sequence[str],
-    words: int | None,
+    wishes: BrandWishes,
     computing: ComputeThread,
 ) -> JudgedArticle:
-    """Measures the article, and links it to the published ones of the brand's `others`; `words` is the wanted length."""
+    """Measures the article, and links it to the published ones of the brand's `others`."""
 
     def judged(reading: _ParsedArticle) -> JudgedArticle:
         body, nearest = reading.body, reading.likeness.nearest
@@ -98,10 +97,10 @@ async def judge_article(
             article,
             keyword=keyword,
             sources=count_independent([each for each in sources if each.n in article.cited]),
-            forbidden=forbidden,
+            wishes=wishes,
             nearest=nearest,
             bounds=QUOTED if article.draft is None else WRITTEN,
-            asked=None if article.draft is None else words,
+            asked=None if article.draft is None else wishes.words,
             body=body,
         )
         published = [
@@ -139,8 +138,7 @@ async def measure_edited(
     keyword: str,
     others: Sequence[SiblingArticle],
     read: ReadBodies,
-    forbidden: Sequence[str],
-    words: int | None,
+    wishes: BrandWishes,
     before: Sequence[Measure],
 ) -> tuple[Measure, ...]:
     """Measures a text that a person edited; `before` are the earlier measures. Sets no links.
@@ -159,10 +157,10 @@ async def measure_edited(
         article,
         keyword=keyword,
         sources=min(known, len(article.cited)),
-        forbidden=forbidden,
+        wishes=wishes,
         nearest=reading.likeness.nearest,
         bounds=WRITTEN if drafted else QUOTED,
-        asked=words if drafted else None,
+        asked=wishes.words if drafted else None,
         body=reading.body,
     )
 

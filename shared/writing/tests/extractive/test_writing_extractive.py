@@ -38,7 +38,7 @@ _PARSER = MarkdownIt("commonmark").enable("table")
 
 
 def article(*sources: ArticleSource, keyword: str = "kiln", language: str = "en") -> Article:
-    return compose(keyword=keyword, sources=sources or SOURCES, language=language, today=TODAY)
+    return compose(keyword=keyword, sources=sources or SOURCES, language=language, today=TODAY, min_sources=3)
 
 
 def among(text: str, *, heading: str | None = None, published_on: date | None = None) -> Article:

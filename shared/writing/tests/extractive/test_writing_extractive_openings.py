@@ -16,7 +16,7 @@ UNDEFINED = (replace(KILN, passages=KILN.passages[1:]), *SOURCES[1:])
 
 
 def article(*sources: ArticleSource, keyword: str = "kiln") -> Article:
-    return compose(keyword=keyword, sources=sources, language="en", today=TODAY)
+    return compose(keyword=keyword, sources=sources, language="en", today=TODAY, min_sources=3)
 
 
 def opening(text: str, *, title: str = "Kilns", heading: str | None = None, keyword: str = "kiln") -> str:

@@ -4,25 +4,15 @@ import argparse
 import asyncio
 import importlib
 import json
-import pkgutil
 import signal
 import sys
 from collections.abc import Mapping
 from typing import Any
 
 import fakes
+from fakes.found import modules
 from fakes.serving.fake import Fake
 from fakes.serving.server import serving
-
-
-def modules() -> Mapping[str, str]:
-    """Where the fake of each name is: a file of this package, or of a room of it."""
-    found = pkgutil.walk_packages(fakes.__path__, "fakes.")
-    return {
-        each.name.rpartition(".")[2]: each.name
-        for each in found
-        if not each.ispkg and not each.name.startswith("fakes.serving.") and "._" not in each.name
-    }
 
 
 def made(name: str, given: Mapping[str, Any] | None = None) -> Fake:

@@ -8,10 +8,8 @@ from http import HTTPStatus
 from typing import Any, Final, TypeVar
 from uuid import UUID, uuid4
 
-import structlog
-
 from chassis import Connection, Connections
-from gateway.accounts import fences, store
+from gateway.accounts import fences
 from gateway.accounts.domain import OPERATORS, ReceiptStep
 from gateway.accounts.kind import (
     AccessRefused,
@@ -31,14 +29,9 @@ from gateway.limits import Permit, PermitDelay
 from gateway.outcomes import AnsweredCall, FailedCall
 from gateway.problems import CallProblem, CallProblemError
 
-log = structlog.get_logger(__name__)
-
-_PATIENCE: Final = timedelta(seconds=5)
-"""The longest wait for a turn; after it the caller gets `limit.reached`."""
 _MARGIN: Final = timedelta(seconds=1)
 """Time between a request's last write and the end of its row."""
 _AGAIN_AFTER: Final = timedelta(seconds=30)
-CHECK_AGAIN: Final = timedelta(days=1)
 _HIDDEN: Final = b"***"
 READ_AT_ONCE: Final = 200_000
 """Larger answers are parsed in a thread; smaller ones on the event loop. Bytes."""
@@ -256,9 +249,7 @@ class AccountCaller:
                 return
         if why is None:
             return
-        log.warning("account_refused", account=unsealed.account.name, kind=unsealed.account.kind, why=why)
-        async with self._connections.connection() as connection:
-            await store.mark_refused(connection, unsealed.account, why, CHECK_AGAIN)
+        await self._registry.mark_refused(unsealed.account, why)
         raise CallProblemError(needs_reconnecting(unsealed.account.name, why))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Self
 from uuid import UUID
 
 ALL_BRANDS: Final = "*"
@@ -67,6 +67,11 @@ class AccountCheck:
     """None: the provider does not say."""
     expires_at: datetime | None = None
     """None: access does not expire, or the end is unknown."""
+
+    @classmethod
+    def of_handle(cls, handle: str, facts: Mapping[str, str]) -> Self:
+        """An account that is shown as `@handle`; without a handle it has no label."""
+        return cls(f"@{handle}" if handle else None, facts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,13 @@ import structlog
 from chassis import Connections, DatabaseUnavailableError
 from gateway.accounts import fences, store
 from gateway.accounts.kind import AccessRefused, NoAnswer, NotSent
-from gateway.accounts.registry import AccountRegistry, UnsealedAccount
+from gateway.accounts.registry import CHECK_AGAIN, AccountRegistry, UnsealedAccount
 from gateway.accounts.renewal import CredentialRenewal
 from gateway.accounts.sender import RequestSender
 from gateway.problems import CallProblemError
 
 log = structlog.get_logger(__name__)
 
-_AGAIN: Final = timedelta(days=1)
 _AGAIN_IF_AWAY: Final = timedelta(hours=1)
 _CLAIMED: Final = timedelta(minutes=5)
 _AT_A_TICK: Final = 5
@@ -68,7 +67,7 @@ class AccountHealthChecker:
             unsealed = await self._renewal.fresh(unsealed)
             checked = await unsealed.kind.check(self._sender.asking(unsealed.kind.seconds), unsealed.context)
         except AccessRefused as error:
-            await self._note_refusal(unsealed, str(error))
+            await self._registry.mark_refused(unsealed.account, str(error))
         except (NotSent, NoAnswer) as error:
             await self._note_trouble(unsealed, str(error))
         except CallProblemError as error:
@@ -79,12 +78,7 @@ class AccountHealthChecker:
                 await self._note_trouble(unsealed, error.problem.detail)
         else:
             async with self._connections.connection() as connection:
-                await store.mark_healthy(connection, unsealed.account, checked, _AGAIN)
-
-    async def _note_refusal(self, unsealed: UnsealedAccount, why: str) -> None:
-        log.warning("account_refused", account=unsealed.account.name, kind=unsealed.account.kind, why=why)
-        async with self._connections.connection() as connection:
-            await store.mark_refused(connection, unsealed.account, why, _AGAIN)
+                await store.mark_healthy(connection, unsealed.account, checked, CHECK_AGAIN)
 
     async def _note_trouble(self, unsealed: UnsealedAccount, why: str) -> None:
         detail = f"it could not be looked at: {why}"

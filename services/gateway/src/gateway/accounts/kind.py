@@ -15,12 +15,13 @@ from http import HTTPStatus
 from typing import Annotated, Any, ClassVar, Final, Protocol
 from urllib.parse import unquote
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 
 from chassis import WebAddress
 from chassis.http.client import retry_after
 from gateway.accounts.domain import AccountCheck, ConnectedAccount
 from gateway.limits import RateLimits
+from integrations.account import Account
 
 LISTING_BYTES: Final = 4_000_000
 """Size limit of an answer that lists posts; some servers ignore a requested page size. Bytes."""
@@ -56,12 +57,35 @@ class KindSettings(BaseModel):
         )
 
 
+class AddressSettings(KindSettings):
+    """Settings of an account whose provider may be anybody."""
+
+    url: WebAddress
+    """Address of the site, server or receiver, with its folder: `https://example.org/blog`."""
+
+
+def matching(pattern: re.Pattern[str], problem: str) -> AfterValidator:
+    """A validator of secrets; `problem` says what a wrong one is not, and never quotes it."""
+
+    def checked(secret: SecretStr) -> SecretStr:
+        if not pattern.fullmatch(secret.get_secret_value()):
+            raise ValueError(problem)
+        return secret
+
+    return AfterValidator(checked)
+
+
 class AccountCredentials(BaseModel):
     """The secrets of an account; stored sealed, never shown."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", use_attribute_docstrings=True, hide_input_in_errors=True
     )
+
+    @property
+    def authorization(self) -> dict[str, str]:
+        """The headers that the provider knows the account by."""
+        return {}
 
     def secrets(self) -> tuple[str, ...]:
         """Every text that must not appear in logs or answers."""
@@ -84,8 +108,8 @@ class TokenCredentials(AccountCredentials):
     token: SecretStr
 
     @property
-    def bearer(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.token.get_secret_value()}"}
+    def authorization(self) -> dict[str, str]:
+        return bearer(self.token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +162,10 @@ class RemoteResponse:
         for name in names:
             found = found.get(name) if isinstance(found, dict) else None
         return found
+
+    def text(self, *names: str) -> str:
+        """The value at this path as text; empty if there is none."""
+        return str(self.member(*names) or "")
 
 
 def leading_items(body: bytes) -> list[Any] | None:
@@ -273,11 +301,9 @@ class KindContext:
 class AccountKind:
     """A kind of account; subclasses override the defaults."""
 
-    name: ClassVar[str]
+    account: ClassVar[Account]
     settings: ClassVar[type[KindSettings]] = KindSettings
     credentials: ClassVar[type[AccountCredentials]] = TokenCredentials
-    base: ClassVar[str | None] = None
-    """The provider's address; None: the settings hold it."""
     allowed_requests: ClassVar[Sequence[AllowedRequest]] = ()
     headers: ClassVar[frozenset[str]] = frozenset()
     """Header names in lower case that services may send, besides `GOOD_FOR_ALL`."""
@@ -289,21 +315,37 @@ class AccountKind:
     """Names of settings that identify the user, such as the server's address."""
     seconds: ClassVar[float] = 20.0
     """Time limit of an account check."""
+    check_request: ClassVar[RemoteRequest | None] = None
+    """Its answer says who the account is; None: the provider has no such request."""
+    remaining_header: ClassVar[str | None] = None
+    """The header, in lower case, with the number of requests that the provider still takes."""
+    reset_header: ClassVar[str | None] = None
+    """The header with the time from which it takes more: seconds since 1970, or ISO 8601."""
+
+    @property
+    def name(self) -> str:
+        return self.account.kind
 
     def url(self, context: KindContext, ask: AllowedRequest | None = None) -> str:
         """The base address for requests, without a final slash."""
-        found = context.settings.api_url or (ask.origin if ask else None) or self.base or context.settings.url
+        settings = context.settings
+        found = settings.api_url or (ask.origin if ask else None) or self.account.api or settings.url
         return str(found).rstrip("/")
+
+    def secret_path(self, context: KindContext) -> tuple[str, str]:
+        """What precedes every path, and how it is shown; both empty unless the credentials are a part of it."""
+        return "", ""
 
     def outgoing(
         self, context: KindContext, request: RemoteRequest, ask: AllowedRequest | None
     ) -> WireRequest:
         """Adds the account's address and credentials to the request."""
-        origin = self.url(context, ask)
+        origin, (path, shown) = self.url(context, ask), self.secret_path(context)
+        below = "" if request.path == "/" else request.path
         given = WireRequest(
             request.method,
-            f"{origin}{request.path}",
-            f"{origin}{request.path}",
+            f"{origin}{path}{below}",
+            f"{origin}{shown}{below}",
             request.query,
             headers_of(request),
             request.body,
@@ -311,14 +353,21 @@ class AccountKind:
         return self.authorise(given, context)
 
     def authorise(self, given: WireRequest, context: KindContext) -> WireRequest:
-        """Adds the credentials; by default a bearer token."""
-        return with_headers(given, context.credentials.bearer)
+        """Adds the credentials."""
+        return with_headers(given, context.credentials.authorization)
 
     def pause(self, answer: RemoteResponse, now: datetime) -> timedelta | None:
         """How long the account wants no requests; None if it has no limit now."""
-        if answer.status != HTTPStatus.TOO_MANY_REQUESTS:
+        is_limited = answer.status == HTTPStatus.TOO_MANY_REQUESTS
+        if not is_limited and answer.headers.get(self.remaining_header or "") != "0":
             return None
+        if (reset := self.time_until_reset(answer, now)) is not None or not is_limited:
+            return reset
         return retry_after(answer.headers.get("retry-after"), now) or _AFTER_429
+
+    def time_until_reset(self, answer: RemoteResponse, now: datetime) -> timedelta | None:
+        """How long until the provider takes more, if the answer says so."""
+        return time_until(answer.headers.get(self.reset_header or ""), now)
 
     def user(self, account: ConnectedAccount) -> str | None:
         """Returns a hash that identifies the user at the provider and survives reconnection; None if unknown.
@@ -345,12 +394,25 @@ class AccountKind:
         return answer
 
     async def check(self, transport: AccountTransport, context: KindContext) -> AccountCheck:
-        """Asks the provider who the account is.
+        """Asks the provider who the account is; asks nothing if there is no request for that.
 
         Raises:
             AccessRefused: the provider rejects the credentials.
             NotSent, NoAnswer: the provider cannot be reached now.
         """
+        if self.check_request is None:
+            return AccountCheck(None)
+        answer = await transport(self.outgoing(context, self.check_request, None))
+        if (why := self.check_refusal(answer)) is not None:
+            raise AccessRefused(why)
+        return self.describe(check_response(self, answer), context)
+
+    def check_refusal(self, answer: RemoteResponse) -> str | None:
+        """Like `refusal_reason`, of the answer to `check_request`, which proves more."""
+        return self.refusal_reason(answer)
+
+    def describe(self, answer: RemoteResponse, context: KindContext) -> AccountCheck:
+        """Reads the answer to `check_request`."""
         raise NotImplementedError
 
     # -- those whose credentials end by themselves, and are renewed ------------------------------------------------------
@@ -373,17 +435,6 @@ class AccountKind:
             NotSent, NoAnswer: the provider cannot be reached now.
         """
         raise NotImplementedError
-
-
-async def ask_account(
-    kind: AccountKind, transport: AccountTransport, context: KindContext, request: RemoteRequest
-) -> RemoteResponse:
-    """Sends one of the kind's own requests and returns the successful response.
-
-    Raises:
-        AccessRefused, NoAnswer: as in `check_response`; NotSent.
-    """
-    return check_response(kind, await transport(kind.outgoing(context, request, None)))
 
 
 def check_response(kind: AccountKind, answer: RemoteResponse) -> RemoteResponse:
@@ -412,19 +463,26 @@ def with_headers(given: WireRequest, headers: Mapping[str, str]) -> WireRequest:
     return replace(given, headers={**given.headers, **headers})
 
 
-def json_headers() -> dict[str, str]:
-    return {"Content-Type": "application/json", "Accept": "application/json"}
+def bearer(token: SecretStr) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token.get_secret_value()}"}
 
 
 def basic_authorization(user: str, password: str) -> dict[str, str]:
     return {"Authorization": f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}"}
 
 
-def time_until(seconds_since_1970: str | None, now: datetime) -> timedelta | None:
-    """Time from `now` to a Unix timestamp in a header; at least one second, None if it is no timestamp."""
-    if seconds_since_1970 is None or not re.fullmatch(r"[0-9]{1,12}", seconds_since_1970):
+def time_until(moment: str | None, now: datetime) -> timedelta | None:
+    """Time from `now` to a Unix timestamp or ISO 8601 in a header; at least one second, None if it is neither."""
+    try:
+        is_timestamp = re.fullmatch(r"[0-9]{1,12}", moment or "")
+        until = (
+            datetime.fromtimestamp(int(moment or ""), UTC)
+            if is_timestamp
+            else datetime.fromisoformat(moment or "")
+        )
+    except ValueError:
         return None
-    return max(datetime.fromtimestamp(int(seconds_since_1970), UTC) - now, timedelta(seconds=1))
+    return max(until.astimezone(UTC) - now, timedelta(seconds=1))
 
 
 def hide_entries(answer: RemoteResponse, hidden: Callable[[Any], bool]) -> RemoteResponse:

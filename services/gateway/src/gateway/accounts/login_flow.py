@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
@@ -171,10 +171,6 @@ def redirects_allowed(redirect_uri: str) -> bool:
     if not host or "@" in parts.netloc or parts.fragment or port == 0:
         return False
     return parts.scheme == "https" or (parts.scheme == "http" and host in _THIS_MACHINE and port is not None)
-
-
-def login_kinds() -> Sequence[str]:
-    return sorted(name for name, kind in KINDS.items() if isinstance(kind, OAuthKind))
 
 
 def _hash(state: str) -> bytes:

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from http import HTTPStatus
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, SecretStr, StringConstraints
@@ -21,8 +21,8 @@ from gateway.accounts.registry import AccountRegistry, checked_settings
 from gateway.accounts.routes import AccountView, Brands, Name, brands_of, view
 from gateway.accounts.store import AccountSetup
 from gateway.problems import NO_KEYS
+from integrations.account_kinds import LoginKindName
 
-LoginKind = Literal["instagram", "linkedin", "threads", "x"]
 COMPLETE: Final = "/v1/accounts/{name}/authorizations/complete"
 BEGIN: Final = "/v1/accounts/{name}/authorizations"
 _NOT_NOW: Final = refusal(
@@ -62,7 +62,7 @@ class BeginLogin(BaseModel):
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
-    kind: LoginKind
+    kind: LoginKindName
     brands: Brands
     settings: dict[str, Any] = {}
     redirect_uri: Annotated[str, StringConstraints(max_length=1000)]
@@ -98,7 +98,7 @@ def _app_routes(apps: OAuthApps) -> APIRouter:
     routes = router("/account-apps", tags=["Accounts"])
 
     @routes.get("/{kind}", dependencies=[needs(Scope.OPERATE)], summary="What a provider knows us by")
-    async def get_account_app(kind: Annotated[LoginKind, Path()]) -> AppView:
+    async def get_account_app(kind: Annotated[LoginKindName, Path()]) -> AppView:
         found = await apps.find(kind)
         if found is None:
             return AppView(kind=kind, client_id=None, has_secret=False, connected_at=None)
@@ -117,7 +117,7 @@ def _app_routes(apps: OAuthApps) -> APIRouter:
         summary="Say what a provider knows us by",
         responses=NO_KEYS,
     )
-    async def set_account_app(kind: Annotated[LoginKind, Path()], request: AppRequest) -> None:
+    async def set_account_app(kind: Annotated[LoginKindName, Path()], request: AppRequest) -> None:
         secret = request.client_secret
         if secret is not None and not all("!" <= char <= "~" for char in secret.get_secret_value() or " "):
             raise RefusalError(INVALID_REQUEST, "client_secret: must be visible ASCII characters")

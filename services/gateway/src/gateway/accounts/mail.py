@@ -7,9 +7,7 @@ from email.utils import format_datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
-from chassis import Connections
-from gateway.accounts import store
-from gateway.accounts.caller import CHECK_AGAIN, no_answer, not_sent
+from gateway.accounts.caller import no_answer, not_sent
 from gateway.accounts.kind import AccessRefused, NotSent
 from gateway.accounts.kinds.smtp import PERMANENT, smtp_session
 from gateway.accounts.rate_limiter import AccountRateLimiter
@@ -59,7 +57,6 @@ class AccountMailer:
     """Sends mail through accounts of the kind `smtp`; the process has one.
 
     Args:
-        connections: of the gateway's database.
         registry: of accounts.
         rate_limiter: of requests to accounts.
         sender: opens the connections.
@@ -67,12 +64,10 @@ class AccountMailer:
 
     def __init__(
         self,
-        connections: Connections,
         registry: AccountRegistry,
         rate_limiter: AccountRateLimiter,
         sender: RequestSender,
     ) -> None:
-        self._connections = connections
         self._registry = registry
         self._rate_limiter = rate_limiter
         self._sender = sender
@@ -95,8 +90,7 @@ class AccountMailer:
             ) as smtp:
                 return await _submit(smtp, unsealed, mail)
         except AccessRefused as error:
-            async with self._connections.connection() as connection:
-                await store.mark_refused(connection, unsealed.account, str(error), CHECK_AGAIN)
+            await self._registry.mark_refused(unsealed.account, str(error))
             raise CallProblemError(needs_reconnecting(account, str(error))) from None
         except NotSent as error:
             raise CallProblemError(not_sent(str(error))) from None

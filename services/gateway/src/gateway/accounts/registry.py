@@ -24,6 +24,8 @@ from gateway.problems import CallProblem, CallProblemError
 
 ERASED_ACCOUNTS_KEPT: Final = timedelta(days=7)
 """How long an administrator can undo an erasure."""
+CHECK_AGAIN: Final = timedelta(days=1)
+"""Time from a check, or a refusal, to the next check."""
 _SEALED_AS: Final = "account "
 """Prefix of the sealed name, so that a provider's sealed key opens no account of the same name."""
 
@@ -136,6 +138,12 @@ class AccountRegistry:
             return await store.set_sealed(
                 connection, unsealed.account.name, unsealed.account.generation, sealed
             )
+
+    async def mark_refused(self, account: ConnectedAccount, why: str) -> None:
+        """Stores and logs that the provider rejects the credentials; nothing is sent until they work again."""
+        log.warning("account_refused", account=account.name, kind=account.kind, why=why)
+        async with self._connections.connection() as connection:
+            await store.mark_refused(connection, account, why, CHECK_AGAIN)
 
     async def rotate(self, name: str) -> SecretStr:
         """Creates and returns a new signing secret for a webhook; the previous one signs too, until the next rotation.

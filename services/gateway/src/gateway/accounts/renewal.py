@@ -22,7 +22,6 @@ _CLAIMED: Final = timedelta(seconds=30)
 """A renewal takes less. After this time another process takes over."""
 _LOOK_SECONDS: Final = 0.1
 _PATIENCE_SECONDS: Final = 35.0
-_CHECK_AGAIN: Final = timedelta(days=1)
 
 
 class CredentialRenewal:
@@ -90,8 +89,7 @@ class CredentialRenewal:
         except AccessRefused as error:
             async with self._connections.connection() as connection:
                 await store.end_renewal(connection, name, unsealed.account.generation)
-                await store.mark_refused(connection, unsealed.account, str(error), _CHECK_AGAIN)
-            log.warning("account_refused", account=name, kind=unsealed.account.kind, why=str(error))
+            await self._registry.mark_refused(unsealed.account, str(error))
             raise CallProblemError(needs_reconnecting(name, str(error))) from None
         except (NotSent, NoAnswer) as error:
             async with self._connections.connection() as connection:

@@ -21,9 +21,10 @@ from gateway.accounts.kinds import KINDS
 from gateway.accounts.mail import AccountMailer
 from gateway.accounts.registry import AccountRegistry, checked_settings, identities, not_connected
 from gateway.accounts.requests import AccountAnswer, AccountRequest, FenceRequest, MailAnswer, MailRequest
-from gateway.accounts.store import AccountSetup, ErasedAccount
+from gateway.accounts.store import AccountSetup
 from gateway.problems import NO_KEYS, CallProblemError
 from gateway.requests import BRAND_PATTERN, Brand
+from integrations.account_kinds import AccountKindName
 
 REQUESTS: Final = "/v1/accounts/{name}/requests"
 FENCES: Final = "/v1/accounts/{name}/fences"
@@ -33,23 +34,6 @@ CHECK: Final = "/v1/accounts/{name}/check"
 MAX_REQUEST_BYTES: Final = 16_000_000
 """Fits a picture in base64, with its fields."""
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$", max_length=63)]
-KindName = Literal[
-    "bluesky",
-    "devto",
-    "discord",
-    "ghost",
-    "indexnow",
-    "instagram",
-    "linkedin",
-    "mastodon",
-    "slack",
-    "smtp",
-    "telegram",
-    "threads",
-    "webhook",
-    "wordpress",
-    "x",
-]
 Brands = Annotated[
     list[Annotated[str, StringConstraints(pattern=rf"{BRAND_PATTERN}|^\*$", max_length=63)]],
     Field(min_length=1, max_length=1000),
@@ -103,21 +87,8 @@ class AccountView(View):
 
     @classmethod
     def of(cls, account: ConnectedAccount) -> Self:
-        return cls(
-            name=account.name,
-            kind=account.kind,
-            brands=list(account.brands),
-            label=account.label,
-            state=account.state_at(datetime.now(UTC)).value,
-            detail=account.detail,
-            facts=dict(account.facts),
-            identities=identities(account),
-            scopes=list(account.scopes),
-            expires_at=account.expires_at,
-            checked_at=account.checked_at,
-            connected_at=account.connected_at,
-            settings=dict(account.settings),
-        )
+        given = {name: getattr(account, name) for name in cls.model_fields.keys() - {"state", "identities"}}
+        return cls(**given, state=account.state_at(datetime.now(UTC)).value, identities=identities(account))
 
 
 class AccountList(View):
@@ -127,6 +98,8 @@ class AccountList(View):
 class ErasedAccountView(View):
     """An account that an erasure took from its brand. Nothing is sent with it."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     erasure_id: UUID
     brand: str
     name: str
@@ -134,17 +107,6 @@ class ErasedAccountView(View):
     erased_at: datetime
     forgotten_at: datetime
     """When it is deleted with its credentials."""
-
-    @classmethod
-    def of(cls, account: ErasedAccount) -> Self:
-        return cls(
-            erasure_id=account.erasure_id,
-            brand=account.brand,
-            name=account.name,
-            kind=account.kind,
-            erased_at=account.erased_at,
-            forgotten_at=account.forgotten_at,
-        )
 
 
 class ErasedAccountList(View):
@@ -166,7 +128,7 @@ class ConnectAccount(BaseModel):
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
-    kind: KindName
+    kind: AccountKindName
     brands: Brands
     settings: dict[str, Any] = {}
     credentials: dict[Annotated[str, StringConstraints(max_length=50)], SecretStr] | None = None
@@ -340,7 +302,7 @@ def erasure_routes(registry: AccountRegistry) -> APIRouter:
         summary="Accounts that erasures took and that can be given back",
     )
     async def list_erased() -> ErasedAccountList:
-        return ErasedAccountList(items=[ErasedAccountView.of(each) for each in await registry.erased()])
+        return ErasedAccountList(items=list(map(ErasedAccountView.model_validate, await registry.erased())))
 
     @routes.post(
         "/{erasure_id}/restore",

@@ -135,22 +135,12 @@ async def erased(connection: Connection, kept: timedelta) -> list[ErasedAccount]
     """All accounts that can be restored, newest first."""
     rows = await connection.fetch(
         """
-        select erasure_id, brand_slug, name, kind, erased_at, erased_at + $1::interval as forgotten_at from erased_accounts
+        select erasure_id, brand_slug as brand, name, kind, erased_at, erased_at + $1::interval as forgotten_at from erased_accounts
         where erased_at > clock_timestamp() - $1::interval order by erased_at desc, name
         """,
         kept,
     )
-    return [
-        ErasedAccount(
-            row["erasure_id"],
-            row["brand_slug"],
-            row["name"],
-            row["kind"],
-            row["erased_at"],
-            row["forgotten_at"],
-        )
-        for row in rows
-    ]
+    return [ErasedAccount(**row) for row in rows]
 
 
 async def restore(connection: Connection, erasure_id: UUID, kept: timedelta) -> tuple[list[str], list[str]]:
@@ -230,28 +220,22 @@ async def replace_sealed(connection: Connection, name: str, before: bytes, after
     )
 
 
-async def set_expiry(connection: Connection, name: str, expires_at: datetime | None) -> None:
-    await connection.execute("update accounts set expires_at = $2 where name = $1", name, expires_at)
-
-
 async def mark_healthy(
     connection: Connection, account: ConnectedAccount, checked: AccountCheck, again: timedelta
 ) -> None:
     """Stores the provider's description, unless the account was reconnected since."""
-    await connection.execute(
+    await _note_check(
+        connection,
+        account,
+        again,
         """
-        update accounts set state = 'ok', detail = null, label = coalesce($3, label), facts = facts || $4::jsonb,
-            scopes = coalesce($5, scopes), expires_at = coalesce($6, expires_at), checked_at = clock_timestamp(),
-            check_due_at = clock_timestamp() + $7::interval
-        where name = $1 and connected_at = $2
+        state = 'ok', detail = null, label = coalesce($4, label), facts = facts || $5::jsonb, scopes = coalesce($6, scopes),
+        expires_at = coalesce($7, expires_at), checked_at = clock_timestamp()
         """,
-        account.name,
-        account.connected_at,
         checked.label,
         json.dumps({name: value for name, value in checked.facts.items() if value}),
         None if checked.scopes is None else list(checked.scopes),
         checked.expires_at,
-        again,
     )
 
 
@@ -259,33 +243,31 @@ async def mark_refused(
     connection: Connection, account: ConnectedAccount, detail: str, again: timedelta
 ) -> None:
     """Marks the account as unusable until it is reconnected, or a check succeeds."""
-    await connection.execute(
-        """
-        update accounts set state = 'needs_reconnecting', detail = $3, checked_at = clock_timestamp(),
-            check_due_at = clock_timestamp() + $4::interval
-        where name = $1 and connected_at = $2
-        """,
-        account.name,
-        account.connected_at,
-        detail,
-        again,
-    )
+    changes = "state = 'needs_reconnecting', detail = $4, checked_at = clock_timestamp()"
+    await _note_check(connection, account, again, changes, detail)
 
 
 async def mark_unchecked(
     connection: Connection, account: ConnectedAccount, detail: str, again: timedelta
 ) -> None:
     """Stores that a check failed without an answer; the account's state stays."""
+    changes = "detail = case when state = 'unchecked' then $4 else detail end"
+    await _note_check(connection, account, again, changes, detail)
+
+
+async def _note_check(
+    connection: Connection, account: ConnectedAccount, again: timedelta, changes: str, *values: object
+) -> None:
+    """Sets the time of the next check, and these columns, whose values begin at $4."""
     await connection.execute(
-        """
-        update accounts set check_due_at = clock_timestamp() + $4::interval,
-            detail = case when state = 'unchecked' then $3 else detail end
+        f"""
+        update accounts set check_due_at = clock_timestamp() + $3::interval, {changes}
         where name = $1 and connected_at = $2
-        """,
+        """,  # noqa: S608  (texts of this module)
         account.name,
         account.connected_at,
-        detail,
         again,
+        *values,
     )
 
 
@@ -340,22 +322,15 @@ async def count(connection: Connection) -> dict[tuple[str, str], int]:
 
 
 def _row(row: Any) -> AccountRow:
-    account = ConnectedAccount(
-        name=row["name"],
-        kind=row["kind"],
-        brands=tuple(row["brands"]),
-        settings=json.loads(row["settings"]),
-        generation=row["generation"],
-        label=row["label"],
-        facts=json.loads(row["facts"]),
-        scopes=tuple(row["scopes"]),
-        expires_at=row["expires_at"],
-        state=AccountState(row["state"]),
-        detail=row["detail"],
-        connected_at=row["connected_at"],
-        checked_at=row["checked_at"],
-    )
-    return AccountRow(account, bytes(row["sealed"]))
+    given = dict(row)
+    sealed = bytes(given.pop("sealed"))
+    given |= {
+        "brands": tuple(row["brands"]),
+        "scopes": tuple(row["scopes"]),
+        "state": AccountState(row["state"]),
+    }
+    given |= {"settings": json.loads(row["settings"]), "facts": json.loads(row["facts"])}
+    return AccountRow(ConnectedAccount(**given), sealed)
 
 
 def _count(status: str) -> int:

@@ -2,6 +2,6 @@
 
 from gateway.calls.domain import CallRequest, fingerprint
 from gateway.calls.paid_calls import CallAnswer, PaidCalls
-from gateway.calls.provider import ask_provider
+from gateway.calls.provider import ProviderCaller
 
-__all__ = ["CallAnswer", "CallRequest", "PaidCalls", "ask_provider", "fingerprint"]
+__all__ = ["CallAnswer", "CallRequest", "PaidCalls", "ProviderCaller", "fingerprint"]

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from http import HTTPStatus
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, SecretStr, StringConstraints, ValidationError
@@ -13,6 +13,7 @@ from chassis.http.callers import Scope
 from chassis.http.problem_codes import INVALID_REQUEST, RefusalError
 from gateway.credentials.accounts import ProviderAccounts, not_connected
 from gateway.problems import NO_KEYS, CallProblemError
+from integrations.providers import ProviderKind
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$", max_length=63)]
 
@@ -39,7 +40,7 @@ class ProviderList(View):
 class ConnectProvider(BaseModel):
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
-    kind: Literal["brave", "searxng", "model"]
+    kind: ProviderKind
     settings: dict[str, Any] = {}
     key: SecretStr | None = None
     """If left out, the present key stays, provided kind and address do not change."""
@@ -51,14 +52,14 @@ class KeyRotationView(View):
 
 def provider_routes(
     accounts: ProviderAccounts,
-    kinds: Mapping[str, type[BaseModel]],
+    kinds: Mapping[str, Callable[[Mapping[str, Any]], BaseModel]],
     others: Sequence[Callable[[], Awaitable[int]]] = (),
 ) -> APIRouter:
     """Creates the routes.
 
     Args:
         accounts: provider accounts.
-        kinds: settings by kind of provider.
+        kinds: check settings, by kind of provider.
         others: re-encrypt further secrets with the same keys, and return their numbers.
     """
     routes = router("/providers", tags=["Providers"])
@@ -121,9 +122,9 @@ def _is_visible(key: str) -> bool:
     return 1 <= len(key) <= _LONGEST and all("!" <= char <= "~" for char in key)
 
 
-def _checked(kind: type[BaseModel], settings: dict[str, Any]) -> dict[str, Any]:
+def _checked(kind: Callable[[Mapping[str, Any]], BaseModel], settings: dict[str, Any]) -> dict[str, Any]:
     try:
-        return kind.model_validate(settings).model_dump(mode="json")
+        return kind(settings).model_dump(mode="json")
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"])

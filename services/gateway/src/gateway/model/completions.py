@@ -9,16 +9,14 @@ from uuid import uuid4
 import structlog
 from pydantic import JsonValue
 
-from chassis import Connection
-from gateway.calls import CallAnswer, CallRequest, PaidCalls, ask_provider, fingerprint
-from gateway.credentials import ProviderAccount, ProviderAccounts, ProviderAccountSummary
-from gateway.limits import Permit, PermitDelay, RateLimiter
+from gateway.calls import CallAnswer, CallRequest, ProviderCaller, fingerprint
+from gateway.credentials import ProviderAccount, ProviderAccountSummary
 from gateway.model.requests import ChatRequest
 from gateway.outcomes import AnsweredCall
 from gateway.problems import CallProblem, CallProblemError
 from gateway.providers import ModelSettings
-from gateway.providers.chat import ChatClient, Completion, most_tokens_read
-from gateway.providers.http_client import ProviderHttpClient
+from gateway.providers.completion import Completion, most_tokens_read
+from gateway.providers.model_providers import MODEL_CLIENTS
 
 log = structlog.get_logger(__name__)
 
@@ -41,20 +39,9 @@ class ChatCompletions:
         fresh: maximum age of an answer to another command of the same brand.
     """
 
-    def __init__(
-        self,
-        accounts: ProviderAccounts,
-        paid_calls: PaidCalls,
-        limiter: RateLimiter,
-        http: ProviderHttpClient,
-        *,
-        fresh: timedelta,
-    ) -> None:
-        self._accounts = accounts
-        self._paid_calls = paid_calls
-        self._limiter = limiter
+    def __init__(self, caller: ProviderCaller, *, fresh: timedelta) -> None:
+        self._caller = caller
         self._fresh = fresh
-        self._chat = ChatClient(http)
 
     async def write(self, wanted: ModelCall) -> CallAnswer:
         """Returns `{"document": the provider's answer, "ending": complete, length, content_filter or refusal}`.
@@ -88,23 +75,18 @@ class ChatCompletions:
             key=wanted.key,
         )
 
-        async def turn(connection: Connection) -> Permit | PermitDelay:
-            return await self._limiter.turn(connection, account.name, wanted.brand, settings.bounds)
-
-        async def send() -> AnsweredCall:
-            completion = await ask_provider(
-                self._accounts,
-                self._limiter,
-                account,
-                lambda account: self._chat.complete(account, settings, body),
-            )
-            return _paid(completion, call_request, settings)
-
-        return await self._paid_calls.execute(call_request, send, turn)
+        return await self._caller.call(
+            call_request,
+            account,
+            settings,
+            MODEL_CLIENTS[account.kind],
+            body,
+            lambda completion: _paid(completion, call_request, settings),
+        )
 
     async def models(self) -> list[tuple[str, str]]:
         """(account, model) of each connected model, by account."""
-        return _models(await self._accounts.described())
+        return _models(await self._caller.accounts.described())
 
     async def _account(self, model: str) -> ProviderAccount:
         models: list[tuple[str, str]] = []
@@ -113,7 +95,7 @@ class ChatCompletions:
             models.extend(_models(known))
             return next((name for name, its in models if model in {name, its}), None)
 
-        account = await self._accounts.chosen(named)
+        account = await self._caller.accounts.chosen(named)
         if account is None:
             there = ", ".join(sorted({word for pair in models for word in pair})) or "none"
             raise CallProblemError(
@@ -127,7 +109,7 @@ class ChatCompletions:
 
 
 def _models(known: Sequence[ProviderAccountSummary]) -> list[tuple[str, str]]:
-    return [(each.name, str(each.settings["model"])) for each in known if each.kind == "model"]
+    return [(each.name, str(each.settings["model"])) for each in known if each.kind in MODEL_CLIENTS]
 
 
 def _bound(name: str, request: ChatRequest, settings: ModelSettings) -> int:

@@ -7,19 +7,17 @@ import json
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from datetime import timedelta
-from decimal import Decimal
+from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import httpcore2
 import httpx
-from pydantic import BaseModel, ConfigDict, Field
 
-from chassis import WebAddress, redaction
+from chassis import redaction
+from chassis.http.client import retry_after
 from chassis.http.outgoing import AsyncioConnections
 from chassis.http.spans import client_span
-from gateway.limits import RateLimits
 from gateway.outcomes import FailedCall
 from gateway.problems import CallProblem
 
@@ -35,30 +33,6 @@ _HEADERS: Final = {
 }
 _QUOTED: Final = 300
 _AWAY_FOR: Final = timedelta(seconds=30)
-
-Dollars = Annotated[Decimal, Field(ge=0, le=1000)]
-
-
-class AccountSettings(BaseModel):
-    """An operator's settings of an account, without its key. Prices are in dollars."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    url: WebAddress
-    per_minute: Annotated[int, Field(ge=1, le=100_000)] = 60
-    """Requests a minute, evenly spread."""
-    together: Annotated[int, Field(ge=1, le=1000)] = 1
-    """The size of a burst of requests."""
-    brand_per_minute: Annotated[int | None, Field(ge=1, le=100_000)] = None
-    """The share of one brand; unset: no limit of its own."""
-    at_once: Annotated[int, Field(ge=1, le=1000)] = 8
-    """Concurrent requests, over all replicas."""
-    seconds: Annotated[float, Field(ge=1, le=600)] = 20.0
-    """Time limit of one answer."""
-
-    @property
-    def bounds(self) -> RateLimits:
-        return RateLimits(self.per_minute, self.brand_per_minute, self.together, self.at_once, self.seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,14 +214,15 @@ def refused(name: str, status: int, said: str) -> CallProblem:
     )
 
 
-def failure(name: str, response: ProviderResponse, after: timedelta | None) -> CallProblem:
+def failure(name: str, response: ProviderResponse, pause: timedelta | None = None) -> CallProblem:
     """Maps a status to a problem, where the provider's own error says nothing better.
 
     Args:
         name: of the account.
         response: an unsuccessful one.
-        after: the requested wait.
+        pause: the wait that other headers than `Retry-After` ask for.
     """
+    after = retry_after(response.headers.get("Retry-After"), datetime.now(UTC)) or pause
     said = response.quoted
     match response.status:
         case HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN:

@@ -9,9 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_vali
 from chassis.http.api import View, needs, router
 from chassis.http.callers import Scope
 from gateway.problems import FROM_PROVIDERS
-from gateway.providers.results import MAX_COUNT, Freshness, SearchQuery, SearchResult
+from gateway.providers.search_results import MAX_COUNT, Freshness, SearchQuery, SearchResult
 from gateway.requests import Brand, IdempotencyKey
 from gateway.search.web_search import SearchCall, WebSearch
+from integrations.search_engines import SEARCH_ENGINES
+
+_PREFERRED: Final = ", else ".join(engine.title for engine in SEARCH_ENGINES.values())
 
 
 class SearchRequest(BaseModel):
@@ -22,8 +25,11 @@ class SearchRequest(BaseModel):
     query: str
     """At most 400 characters and 50 words."""
     brand: Brand
-    provider: Annotated[str, StringConstraints(max_length=63)] | None = None
-    """Name of an account, as in `brandctl providers list`; left out: Brave Search, else SearXNG."""
+    provider: Annotated[
+        str | None,
+        StringConstraints(max_length=63),
+        Field(description=f"Name of an account, as in `brandctl providers list`; left out: {_PREFERRED}."),
+    ] = None
     count: Annotated[int, Field(ge=1, le=MAX_COUNT)] = 10
     language: Annotated[str, StringConstraints(pattern=r"^[a-z]{2}(-[A-Z]{2})?$")] | None = None
     """Such as `en` or `pt-BR`."""

@@ -1,5 +1,6 @@
 """Dead letters: records them, lists them, and lets operators replay or discard them."""
 
+from monitor.dead_letters.api_models import StoredText
 from monitor.dead_letters.finished_work import close_finished
 from monitor.dead_letters.handlers import record, resolve
 from monitor.dead_letters.operations import DeadLetterOperations
@@ -11,6 +12,7 @@ from monitor.dead_letters.upkeep import delete_old, remove, rename_queues
 __all__ = [
     "OUTCOMES",
     "DeadLetterOperations",
+    "StoredText",
     "close_finished",
     "delete_old",
     "lock_exclusive",

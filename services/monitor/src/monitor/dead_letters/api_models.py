@@ -22,7 +22,7 @@ def _storable(value: str) -> str:
     return value
 
 
-Text = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_storable)]
+StoredText = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_storable)]
 Reason = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500), AfterValidator(_storable)
 ]
@@ -121,7 +121,7 @@ class DeadLetterSummary(View):
 class _Decision(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    by: Text | None = Field(
+    by: StoredText | None = Field(
         default=None, description="Your name; stored with the dead letter and not verified."
     )
 
@@ -138,9 +138,11 @@ class DiscardRequest(_Decision):
 
 
 class _Bulk(BaseModel):
-    queue: Text | None = None
-    type: Text | None = None
-    group: Text | None = Field(default=None, description="Only this failure group: `group` of the summary.")
+    queue: StoredText | None = None
+    type: StoredText | None = None
+    group: StoredText | None = Field(
+        default=None, description="Only this failure group: `group` of the summary."
+    )
     ids: Annotated[list[UUID], Field(min_length=1, max_length=MAX_BULK)] | None = None
     until: Moment | None = Field(
         default=None, description="Only dead letters recorded up to this time, such as `now` of a page."

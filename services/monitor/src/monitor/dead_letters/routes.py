@@ -28,7 +28,7 @@ from monitor.dead_letters.api_models import (
     OutcomesRequest,
     ReplayRequest,
     ReplayStarted,
-    Text,
+    StoredText,
 )
 from monitor.dead_letters.domain import DeadLetterRefusal, DeadLetterState, RefusalKind
 from monitor.dead_letters.operations import DeadLetterOperations, ReplayResult, UnknownDeadLetter
@@ -61,16 +61,16 @@ def _reading_routes(database: Database) -> APIRouter:
         caller: MayRead,
         state: DeadLetterState | None = None,
         queue: Annotated[
-            Text | None, Query(description="The queue in which they died, without -dlq.")
+            StoredText | None, Query(description="The queue in which they died, without -dlq.")
         ] = None,
-        type: Annotated[Text | None, Query(description="Message type.")] = None,  # noqa: A002 - the wire name
-        correlation_id: Text | None = None,
+        type: Annotated[StoredText | None, Query(description="Message type.")] = None,  # noqa: A002 - the wire name
+        correlation_id: StoredText | None = None,
         replayable: bool | None = None,
         group: Annotated[
-            Text | None, Query(description="Only this failure group: `group` of the summary.")
+            StoredText | None, Query(description="Only this failure group: `group` of the summary.")
         ] = None,
         keyword: Annotated[
-            Text | None,
+            StoredText | None,
             Query(
                 description="Only messages that name this keyword, or the article `content_id`; needs `correlation_id`."
             ),
@@ -114,7 +114,7 @@ def _reading_routes(database: Database) -> APIRouter:
 
     @routes.get("/summary", summary="Dead letters grouped by failure")
     async def summarize_dead_letters(
-        caller: MayRead, state: DeadLetterState | None = DeadLetterState.OPEN, queue: Text | None = None
+        caller: MayRead, state: DeadLetterState | None = DeadLetterState.OPEN, queue: StoredText | None = None
     ) -> DeadLetterSummary:
         wanted = queries.DeadLetterFilter(state, _source_queue(queue), brands=caller.brands)
         async with database.connection() as connection:

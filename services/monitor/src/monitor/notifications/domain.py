@@ -92,21 +92,11 @@ class Condition:
     """Whether it is an event, which is reported once; a state lasts until its source no longer reports it."""
 
 
-@dataclass(frozen=True, slots=True)
-class NotificationSnapshot:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotificationSnapshot(Condition):
     """A notification, with what one route has sent about it (`told_…`)."""
 
     notification_id: UUID
-    kind: str
-    brand: str | None
-    key: str
-    severity: Severity
-    title: str
-    detail: str
-    command: str
-    link: str | None
-    count: int | None
-    is_event: bool
     noticed_at: datetime
     changed_at: datetime
     resolved_at: datetime | None
@@ -177,7 +167,7 @@ class NotificationItem:
         return {
             "id": str(standing.notification_id),
             "about": self.about.value,
-            "kind": standing.kind,
+            "kind": standing.kind.value,
             "severity": standing.severity.value,
             "brand": standing.brand,
             "title": self.headline,

@@ -7,17 +7,14 @@ from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote
 
-from pydantic import SecretStr
-
-from chassis.http.client import PassingError, Peer, Reply, ServiceClient, UnusableAnswerError
+from chassis.http.client import PassingError, Peer, Reply, UnusableAnswerError
 from monitor.notifications.channels import Mail, NotificationChannel, ProviderRequest
-from monitor.notifications.service_json import read_json
+from monitor.notifications.peer_clients import PeerClient
 
 _SECONDS: Final = 20.0
 """Time for the provider's answer."""
 _PATIENCE: Final = 15.0
 """Further time in the gateway's queue."""
-_MAX_BYTES: Final = 2_000_000
 _LATER: Final = frozenset({"limit.reached", "call.under_way"})
 _PERMANENT: Final = frozenset(
     {"account.not_connected", "account.needs_reconnecting", "account.request_not_allowed"}
@@ -60,18 +57,9 @@ class NotifierAccount:
         return "*" in self.brands or (brand is not None and brand in self.brands)
 
 
-class NotifierGateway:
-    """HTTP client of the gateway; one for each process."""
-
-    def __init__(self, url: str, key: SecretStr) -> None:
-        self._http = ServiceClient(
-            Peer("the gateway", url, "GATEWAY_URL", key),
-            timeout_seconds=_SECONDS + _PATIENCE,
-            max_bytes=_MAX_BYTES,
-        )
-
-    async def aclose(self) -> None:
-        await self._http.aclose()
+class NotifierGateway(PeerClient):
+    def __init__(self, peer: Peer) -> None:
+        super().__init__(peer, seconds=_SECONDS + _PATIENCE)
 
     async def accounts(self) -> dict[str, NotifierAccount]:
         """The accounts by name.
@@ -80,7 +68,7 @@ class NotifierGateway:
             chassis.http.client.PassingError: the gateway does not answer.
             chassis.http.client.UnusableAnswerError: its answer is invalid.
         """
-        document = await read_json(self._http, "/v1/accounts", "the accounts")
+        document = await self.read("/v1/accounts", "the accounts")
         return {
             each["name"]: NotifierAccount(
                 each["name"],
@@ -98,10 +86,14 @@ class NotifierGateway:
     async def spend(self, since: date | None = None) -> Mapping[str, Any]:
         """Spending and budgets, as `GET /v1/spend` returns them."""
         path = "/v1/spend" if since is None else f"/v1/spend?since={since}"
-        return await read_json(self._http, path, "spending")
+        return await self.read(path, "spending")
 
     async def send(
-        self, channel: NotificationChannel, account: str, brand: str | None, form: ProviderRequest | Mail
+        self,
+        channel: NotificationChannel,
+        account: NotifierAccount,
+        brand: str | None,
+        form: ProviderRequest | Mail,
     ) -> str | None:
         """Sends a message through an account; returns a remark on a partial success, or None.
 
@@ -110,7 +102,7 @@ class NotifierGateway:
             DeliveryFailedError: sending failed for a reason that may pass.
             NotificationRefusedError: the message is refused for good.
         """
-        path = f"/v1/accounts/{quote(account, safe='')}"
+        path = f"/v1/accounts/{quote(account.name, safe='')}"
         body: dict[str, Any] = {} if brand is None else {"brand": brand}
         match form:
             case ProviderRequest():
@@ -128,7 +120,10 @@ class NotifierGateway:
         except UnusableAnswerError as error:
             raise DeliveryFailedError(_short(str(error))) from error
         _check_gateway(reply)
-        return _of_mail(reply.document) if isinstance(form, Mail) else _of_account(channel, reply.document)
+        if isinstance(form, Mail):
+            return _of_mail(reply.document)
+        _check_answer(channel, account.kind, reply.document)
+        return None
 
 
 def _check_gateway(reply: Reply) -> None:
@@ -144,19 +139,19 @@ def _check_gateway(reply: Reply) -> None:
     raise DeliveryFailedError(detail)
 
 
-def _of_account(channel: NotificationChannel, answer: Mapping[str, Any]) -> str | None:
-    """Checks the provider's answer, which the gateway passes on unchanged."""
+def _check_answer(channel: NotificationChannel, kind: str, answer: Mapping[str, Any]) -> None:
+    """Raises the error that the provider's answer means; the gateway passes it on unchanged."""
     status = int(answer.get("status", 0))
     said = _short(_reason(answer))
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         if (refused := channel.refused(answer.get("json"))) is not None:
             raise NotificationRefusedError(_short(refused))
-        return None
+        return
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         raise DeliveryPostponedError(f"too many requests: {said}", _until(answer.get("retry_at"), None))
     if status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        raise DeliveryFailedError(f"{channel.kind} answered {status}: {said}")
-    raise NotificationRefusedError(f"{channel.kind} answered {status}: {said}")
+        raise DeliveryFailedError(f"{kind} answered {status}: {said}")
+    raise NotificationRefusedError(f"{kind} answered {status}: {said}")
 
 
 def _reason(answer: Mapping[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """A composed message, before a channel formats it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
@@ -20,6 +20,13 @@ class MessageItem:
     severity: str
     item: Mapping[str, Any]
     """All fields, for programs."""
+
+    def parts(
+        self, *, detail: Callable[[str], str], command: Callable[[str], str], link: Callable[[str], str]
+    ) -> list[str]:
+        """The texts below the headline as a channel writes them; empty ones are left out."""
+        texts = ((self.detail, detail), (self.command, command), (self.link, link))
+        return [write(text) for text, write in texts if text]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,13 @@ from typing import Any, Final
 from uuid import UUID
 
 from chassis import Connection
-from monitor.notifications.domain import NotificationEvent, NotificationRoute, NotificationSnapshot, Severity
+from monitor.notifications.domain import (
+    NotificationEvent,
+    NotificationKind,
+    NotificationRoute,
+    NotificationSnapshot,
+    Severity,
+)
 from monitor.notifications.store import route_of
 
 _MOST_AT_A_TIME: Final = 500
@@ -38,6 +44,7 @@ _FOR_A_ROUTE: Final = """
         and not (n.kind = 'routes' and n.key = r.name)
     where n.resolved_at is null and n.acknowledged_at is null and (not n.is_event or n.noticed_at >= r.created_at)
 """
+_LOGGED: Final = "id, route, brand_slug, purpose, coalesce(content->>'title', '') as title, state, attempts, due_at, problem, made_at, ended_at"
 _OPEN: Final = "notification_tellings where closed_at is null and message_id is null"
 _DUE: Final = "((m.state = 'waiting' and m.due_at <= clock_timestamp()) or (m.state = 'sending' and m.lease_until < clock_timestamp()))"
 
@@ -122,6 +129,7 @@ async def pending_notifications(
         NotificationSnapshot(
             **{
                 **row,
+                "kind": NotificationKind(row["kind"]),
                 "severity": Severity(row["severity"]),
                 "told_severity": None if row["told_severity"] is None else Severity(row["told_severity"]),
             }
@@ -334,15 +342,14 @@ async def fetch_messages(
 ) -> list[dict[str, Any]]:
     """Messages, the newest first, that follow `before` if given; with `brands`, only those of these brands' routes."""
     rows = await connection.fetch(
-        """
-        select id, route, brand_slug, purpose, coalesce(content->>'title', '') as title, state, attempts, due_at, problem, made_at, ended_at
-        from notification_messages
+        f"""
+        select {_LOGGED} from notification_messages
         where ($1::text is null or route = $1) and ($2::text is null or state = $2)
           and ($5::text[] is null or brand_slug = any ($5))
           and ($3::uuid is null or (made_at, id) < (
             select made_at, id from notification_messages where id = $3 and ($5::text[] is null or brand_slug = any ($5))))
         order by made_at desc, id desc limit $4
-        """,
+        """,  # noqa: S608  (as above)
         route,
         state,
         before,
@@ -353,9 +360,5 @@ async def fetch_messages(
 
 
 async def fetch_message(connection: Connection, wanted: UUID) -> dict[str, Any] | None:
-    rows = await connection.fetch(
-        "select id, route, brand_slug, purpose, coalesce(content->>'title', '') as title, state, attempts, due_at, problem,"
-        " made_at, ended_at from notification_messages where id = $1",
-        wanted,
-    )
-    return dict(rows[0]) if rows else None
+    row = await connection.fetchrow(f"select {_LOGGED} from notification_messages where id = $1", wanted)  # noqa: S608  (as above)
+    return None if row is None else dict(row)

@@ -4,11 +4,13 @@ from datetime import datetime
 from typing import Annotated, Any, Final, Literal, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from chassis.http.api import View
 from chassis.quiet_hours import QuietHours
 from envelope.brand.payloads import BrandSlug
+from monitor.dead_letters import StoredText
+from monitor.notifications.channels import CHANNELS
 from monitor.notifications.domain import (
     NotificationKind,
     NotificationRoute,
@@ -26,13 +28,8 @@ Zone = Annotated[str, Field(max_length=60, examples=["Europe/Berlin"])]
 Address = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,254}$")]
 
 
-def _storable(value: str) -> str:
-    if "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
-        raise ValueError("must not contain U+0000 or half of a surrogate pair")
-    return value
-
-
-By = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_storable)]
+_CHANNELS: Final = sorted(CHANNELS)
+_KINDS: Final = f"{', '.join(_CHANNELS[:-1])} or {_CHANNELS[-1]}"
 
 
 class _NotificationBody(BaseModel):
@@ -74,8 +71,7 @@ class SummaryModel(_NotificationBody):
 class RouteRequest(_NotificationBody):
     """Which notifications go out through which account. Omitted fields take their defaults, also on an existing route."""
 
-    account: RouteName
-    """An account of the gateway: telegram, slack, discord, smtp or webhook."""
+    account: Annotated[RouteName, Field(description=f"An account of the gateway: {_KINDS}.")]
     to: Annotated[tuple[Address, ...], Field(max_length=20, examples=[["ops@example.org"]])] = ()
     """Addresses (smtp), or a chat of the account if not its first (telegram); other kinds take none."""
     brand: BrandSlug | None = None
@@ -128,22 +124,15 @@ class RouteView(View):
     @classmethod
     def of(cls, row: dict[str, Any]) -> Self:
         route: NotificationRoute = row["set"]
-        return cls(
-            name=route.name,
-            account=route.account,
-            to=route.addresses,
-            brand=route.brand,
-            kinds=tuple(map(NotificationKind, route.kinds)),
-            quiet_hours=None if route.quiet_hours is None else QuietHoursModel(**route.quiet_hours.told()),
-            group_seconds=route.group_seconds,
-            summary=None if route.summary is None else SummaryModel.model_validate(route.summary.as_json()),
-            summary_due_at=row["summary_due_at"],
-            state="working" if row["failing_since"] is None else "failing",
-            problem=row["problem"],
-            failing_since=row["failing_since"],
-            last_sent_at=row["last_sent_at"],
-            created_at=row["created_at"],
-            updated_at=row["updated_at"],
+        return cls.model_validate(
+            {
+                **row,
+                "to": route.addresses,
+                "brand": route.brand,
+                "quiet_hours": route.quiet_hours and route.quiet_hours.told(),
+                "summary": route.summary and route.summary.as_json(),
+                "state": "working" if row["failing_since"] is None else "failing",
+            }
         )
 
 
@@ -225,5 +214,5 @@ class MessagePage(View):
 
 
 class AcknowledgeRequest(_NotificationBody):
-    by: By | None = None
+    by: StoredText | None = None
     """Name of the person in charge; stored and not verified."""

@@ -193,7 +193,7 @@ class Notifier:
                     raise DeliveryPostponedError("another replica sends it")
         message = Message.of(claimed.id, claimed.made_at, claimed.purpose, content)
         return await self._gateway.send(
-            channel, route.account, route.brand, channel.form(message, route.addresses or account.chats[:1])
+            channel, account, route.brand, channel.form(message, route.addresses or account.chats[:1])
         )
 
     async def _now(self) -> datetime:

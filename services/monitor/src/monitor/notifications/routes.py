@@ -45,16 +45,14 @@ FormerAfter = Annotated[UUID | None, Query(description=FORMER_AFTER, deprecated=
 def notification_routes(
     database: Database, gateway: NotifierGateway | None, notifier: Notifier | None
 ) -> list[APIRouter]:
-    return [
-        _routes_told(database),
-        _routing(database, gateway),
-        _testing(database, notifier),
-        _log(database),
-        _noticed(database),
-    ]
+    return [_routing(database, gateway), _testing(database, notifier), _log(database), _noticed(database)]
 
 
-def _routes_told(database: Database) -> APIRouter:
+def _routing(database: Database, gateway: NotifierGateway | None) -> APIRouter:
+    """Routes about notification routes.
+
+    What changes one takes access to all brands: brands share the names of notification routes, and accounts are visible.
+    """
     routes = router("/notifications/routes", tags=["notifications"])
 
     @routes.get("", summary="List notification routes")
@@ -66,13 +64,6 @@ def _routes_told(database: Database) -> APIRouter:
     @routes.get("/{name}", summary="Read a notification route", responses=UNKNOWN)
     async def get_notification_route(caller: MayRead, name: Name) -> RouteView:
         return await _route(database, name, caller.brands)
-
-    return routes
-
-
-def _routing(database: Database, gateway: NotifierGateway | None) -> APIRouter:
-    """Routes for callers with access to all brands: brands share the names of notification routes, and accounts are visible."""
-    routes = router("/notifications/routes", tags=["notifications"])
 
     @routes.put(
         "/{name}",

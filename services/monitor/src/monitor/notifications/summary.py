@@ -1,7 +1,7 @@
 """Composes the weekly summary of one brand or of all. It names data of services that did not answer as missing."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -9,11 +9,11 @@ from typing import Any, Final
 from chassis import Connection
 from chassis.http.client import NotThereError, PassingError, UnusableAnswerError
 from messaging import Database
-from monitor.notifications.brand_activity import BrandActivityClient
 from monitor.notifications.domain import NotificationRoute
 from monitor.notifications.gateway import NotifierGateway
-from monitor.notifications.post_activity import PostActivityClient
-from monitor.notifications.sources import ReceiptsSource, dollars
+from monitor.notifications.peer_clients import ActivityClient, PeerClient
+from monitor.notifications.sources.gateway import dollars
+from monitor.notifications.sources.receipts import receipt_conditions
 
 WEEK: Final = timedelta(days=7)
 _MOST_BRANDS: Final = 20
@@ -62,10 +62,10 @@ class SummaryComposer:
     def __init__(
         self,
         database: Database,
-        orchestrator: BrandActivityClient | None,
+        orchestrator: ActivityClient | None,
         gateway: NotifierGateway | None,
-        posts: PostActivityClient | None = None,
-        receipts: Sequence[ReceiptsSource] = (),
+        posts: ActivityClient | None = None,
+        receipts: Sequence[PeerClient] = (),
     ) -> None:
         self._database = database
         self._orchestrator = orchestrator
@@ -111,16 +111,9 @@ class SummaryComposer:
         return [f"{len(found)} brands. {' '.join(_lines(total, asked))}", *lines, *rest, *asked.missing]
 
     async def _ask_articles(self, asked: _ActivityAnswers, since: datetime) -> None:
-        asked.has_articles = False
-        if self._orchestrator is None:
-            asked.missing.append("What was published is not known here: ORCHESTRATOR_URL is not set.")
-            return
-        brands = await _all_of(self._orchestrator.activity(since))
-        if brands is None:
-            asked.missing.append("What was published is missing: the orchestrator did not answer.")
-            return
-        asked.has_articles = True
-        for brand in brands:
+        brands = await _activity(self._orchestrator, since, "published", "ORCHESTRATOR_URL", asked)
+        asked.has_articles = brands is not None
+        for brand in brands or ():
             recently = brand["recently"]
             asked.of(brand["brand_slug"]).articles.update(
                 {name: recently[name] for name in ("published", "refused", "failed")}
@@ -128,16 +121,9 @@ class SummaryComposer:
             )
 
     async def _ask_posts(self, asked: _ActivityAnswers, since: datetime) -> None:
-        asked.has_posts = False
-        if self._posts is None:
-            asked.missing.append("What was posted is not known here: SOCIAL_URL is not set.")
-            return
-        brands = await _all_of(self._posts.activity(since))
-        if brands is None:
-            asked.missing.append("What was posted is missing: social did not answer.")
-            return
-        asked.has_posts = True
-        for brand in brands:
+        brands = await _activity(self._posts, since, "posted", "SOCIAL_URL", asked)
+        asked.has_posts = brands is not None
+        for brand in brands or ():
             week = asked.of(brand["brand_slug"])
             for channel in brand["channels"]:
                 name = channel["account"] or channel["channel"]
@@ -148,9 +134,9 @@ class SummaryComposer:
     async def _ask_receipts(self, asked: _ActivityAnswers) -> None:
         for receipts in self._receipts:
             try:
-                found = await receipts.fetch_conditions()
+                found = await receipt_conditions(receipts)
             except (PassingError, UnusableAnswerError):
-                asked.missing.append(f"What is in doubt at {receipts.service} is missing: it did not answer.")
+                asked.missing.append(f"What is in doubt at {receipts.name} is missing: it did not answer.")
                 continue
             for each in found:
                 if each.brand is not None:
@@ -182,11 +168,17 @@ class SummaryComposer:
         return f"{_many(died, 'message')} died, {waiting} of all that ever did wait for a decision."
 
 
-async def _all_of(pages: AsyncIterator[Mapping[str, Any]]) -> list[Mapping[str, Any]] | None:
-    """All pages, or None if one fails: a sum over some of the brands would be wrong."""
+async def _activity(
+    client: ActivityClient | None, since: datetime, done: str, setting: str, asked: _ActivityAnswers
+) -> list[Mapping[str, Any]] | None:
+    """The activity of all brands; None and a note if it is not known: a sum over some of them would be wrong."""
+    if client is None:
+        asked.missing.append(f"What was {done} is not known here: {setting} is not set.")
+        return None
     try:
-        return [each async for each in pages]
+        return [each async for each in client.activity(since)]
     except _AWAY:
+        asked.missing.append(f"What was {done} is missing: {client.name} did not answer.")
         return None
 
 

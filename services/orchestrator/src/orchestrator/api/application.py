@@ -6,11 +6,10 @@ from typing import Final
 
 from fastapi import FastAPI
 
-from chassis.http.api import add_routes, api
+from chassis.http.api import add_routes, api, refuse_with
 from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from chassis.http.problem_codes import IDEMPOTENCY_KEY_USED, UNKNOWN_BRAND
-from chassis.http.problems import answer_errors
 from messaging import Database
 from orchestrator import cycles, review, schedule, workflows
 from orchestrator import problem_codes as codes
@@ -24,7 +23,7 @@ from orchestrator.cycles import DEFAULT_LIMITS, BrandLimits, ReusedKeyError, cyc
 from orchestrator.erasure import erasure_routes
 from orchestrator.placements import placement_routes
 from orchestrator.removal import BrandErasingError
-from orchestrator.review import agent_of, answer_refusals, review_routes, waits_of
+from orchestrator.review import agent_of, review_routes, waits_of
 from orchestrator.schedule import schedule_routes
 from orchestrator.subjects import subject_routes
 from orchestrator.workflows import workflow_routes
@@ -111,14 +110,14 @@ def http_api(
         workflow_routes(database, limits, stuck_after),
     )
     keep_audit_log(app, database, shown_once=SHOWN_ONCE)
-    answer_errors(
+    refuse_with(
         app,
         {
             UnknownBrandError: UNKNOWN_BRAND,
             ReusedKeyError: IDEMPOTENCY_KEY_USED,
             BrandErasingError: codes.BRAND_BEING_ERASED,
+            **review.REFUSALS,
+            **workflows.REFUSALS,
         },
     )
-    answer_refusals(app)
-    workflows.answer_refusals(app)
     return app

@@ -24,9 +24,9 @@ from orchestrator.article_workflow.store import (
     stored_outcomes,
 )
 from orchestrator.article_workflow.versions import (
-    ArticleText,
     Version,
     VersionNote,
+    VersionText,
     find_free_address,
     find_version,
     insert_version,
@@ -43,7 +43,6 @@ __all__ = [
     "UNREVIEWED_DRAFTS",
     "UNREVIEWED_SINCE",
     "WAITS",
-    "ArticleText",
     "ContentId",
     "ContentWorkflow",
     "MeasureView",
@@ -51,6 +50,7 @@ __all__ = [
     "SourceView",
     "Version",
     "VersionNote",
+    "VersionText",
     "article_contexts",
     "content_routes",
     "delete_old_workflows",

@@ -8,9 +8,11 @@ from typing import TypeVar
 from pydantic import TypeAdapter
 
 from messaging import Database, WaitFor
+from orchestrator.article_workflow.domain import wishes_of
 from orchestrator.article_workflow.durable import DeliveredCommand, DurableWorkflow, has_claim
 from orchestrator.article_workflow.store import latest_titles
 from orchestrator.brands import BrandRow
+from writing.article import BrandWishes
 
 ResultT = TypeVar("ResultT")
 
@@ -61,20 +63,8 @@ class DurableWritingContext:
         return self._brand.slug
 
     @property
-    def forbidden_words(self) -> tuple[str, ...]:
-        return self._brand.forbidden_words
-
-    @property
-    def tone(self) -> str:
-        return self._brand.tone
-
-    @property
-    def audience(self) -> str:
-        return self._brand.audience
-
-    @property
-    def words(self) -> int | None:
-        return self._brand.words
+    def wishes(self) -> BrandWishes:
+        return wishes_of(self._brand)
 
     @property
     def comment(self) -> str:

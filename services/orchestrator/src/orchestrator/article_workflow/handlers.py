@@ -14,6 +14,7 @@ from chassis import DatabaseUnavailableError
 from envelope import DomainMessage
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database, GroupedRecord, Record, Transaction, Unprocessable, WaitFor
+from orchestrator.article_workflow.domain import wishes_of
 from orchestrator.article_workflow.durable import (
     ClaimBatcher,
     DeliveredCommand,
@@ -189,8 +190,7 @@ class ContentWorkflow:
             keyword=command.keyword,
             others=[each for each in await self._siblings.load(brand.slug) if each.content_id not in own_ids],
             read=self._siblings.bodies,
-            forbidden=brand.forbidden_words,
-            words=brand.words,
+            wishes=wishes_of(brand),
             computing=self._computing,
         )
         cited = [source for source in sources if source.n in article.cited]

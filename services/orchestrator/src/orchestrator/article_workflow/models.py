@@ -9,8 +9,10 @@ from uuid import UUID
 from pydantic import Field
 
 from chassis.http.api import View
+from envelope.brand.article import ArticleText
 from orchestrator.article_workflow.article_search import ArticleState, FoundArticle
 from orchestrator.article_workflow.store import StoredContent
+from writing.quality import Measure
 
 
 class ContentBrand(View):
@@ -44,6 +46,10 @@ class MeasureView(View):
     problem: str | None
     """The complaint; null if the value is within its bounds."""
 
+    @classmethod
+    def of(cls, measure: Measure) -> Self:
+        return cls(**asdict(measure), holds=measure.problem is None)
+
 
 class ScoreView(View):
     """The measures of an article from when it was written, the most important first."""
@@ -60,38 +66,18 @@ class ScoreView(View):
 
     @classmethod
     def of(cls, content: StoredContent) -> Self:
-        return cls(
-            content_id=content.content_id,
-            brand_slug=content.brand_slug,
-            keyword=content.keyword,
-            title=content.title,
-            published_url=content.published_url,
-            held_for=content.held_for,
-            measures=tuple(
-                MeasureView(**asdict(each), holds=each.problem is None) for each in content.measures
-            ),
-        )
+        return cls(**{**dict(content), "measures": tuple(map(MeasureView.of, content.measures))})
 
 
-class ContentView(View):
-    """An article. Its body contains neither the title nor the sources: renderers add both."""
-
+class ContentOrigin(View):
     content_id: UUID
     brand: ContentBrand
     keyword: str
-    slug: Annotated[str, Field(examples=["pour-over-ratio"])]
-    """The last part of its address; unique within the brand."""
-    title: str
-    meta_description: str
-    body_markdown: Annotated[str, Field(examples=["## Ratio\n\nSixteen parts of water suit most beans. [1]"])]
-    r"""Markdown with `## ` sections. Paragraphs and items end in their citation ` [n]`; listings and tables belong to the paragraph before.
 
-    `\[` is a literal bracket. Links lead to other articles of the brand.
-    """
-    word_count: int
-    key_points: tuple[str, ...]
-    label: str | None
-    """A note for readers that says how the text was made."""
+
+class ContentView(ArticleText, ContentOrigin):
+    """An article. Its body contains neither the title nor the sources: renderers add both."""
+
     sources: tuple[SourceView, ...]
     created_at: datetime
     updated_at: datetime
@@ -103,29 +89,13 @@ class ContentView(View):
 
     @classmethod
     def of(cls, content: StoredContent) -> Self:
-        return cls(
-            content_id=content.content_id,
-            brand=ContentBrand(
-                slug=content.brand_slug,
-                name=content.brand_name,
-                description=content.brand_description,
-                language=content.brand_language,
-            ),
-            keyword=content.keyword,
-            slug=content.slug,
-            title=content.title,
-            meta_description=content.meta_description,
-            body_markdown=content.body_markdown,
-            word_count=content.word_count,
-            key_points=content.key_points,
-            label=content.label,
-            sources=tuple(SourceView(**source) for source in content.sources),
-            created_at=content.created_at,
-            updated_at=content.updated_at,
-            published_url=content.published_url,
-            held_for=content.held_for,
-            taken_down_at=content.taken_down_at,
+        brand = ContentBrand(
+            slug=content.brand_slug,
+            name=content.brand_name,
+            description=content.brand_description,
+            language=content.brand_language,
         )
+        return cls(**{**dict(content), "brand": brand})
 
 
 class ListedContent(View):

@@ -23,8 +23,8 @@ from orchestrator.article_workflow.durable import (
     release_articles,
 )
 from orchestrator.article_workflow.siblings import load_bodies, load_siblings
-from orchestrator.article_workflow.store import NewContent, insert_contents, lock_storing, sources_as_json
-from orchestrator.article_workflow.versions import ArticleText, return_to_review, store_renewal, store_rewrite
+from orchestrator.article_workflow.store import NewContent, insert_contents, lock_storing
+from orchestrator.article_workflow.versions import return_to_review, store_renewal, store_rewrite, text_of
 from orchestrator.brands import BrandRow, find_brands
 from orchestrator.placements import set_home
 from orchestrator.removal import MessageSubject, deleted_among, find_late
@@ -344,7 +344,7 @@ async def _store_rewrite(
     stored = await store_rewrite(
         tx.connection,
         command.content_id,
-        _text_of(judged, sources),
+        text_of(judged.article, sources, judged.measures),
         revision=command.revision or 1,
         why=f"written again: {command.comment}",
         held_for=reasons,
@@ -374,7 +374,7 @@ async def _store_renewal(
     renewed = await store_renewal(
         tx.connection,
         content_id,
-        _text_of(judged, sources),
+        text_of(judged.article, sources, judged.measures),
         why="written anew",
         waits_for=waits_for,
         fingerprint=judged.fingerprint,
@@ -401,19 +401,4 @@ async def _store_renewal(
         keyword=ended.command.keyword,
         content_id=str(content_id),
         version=renewed.version,
-    )
-
-
-def _text_of(judged: JudgedArticle, sources: Sequence[ArticleSource]) -> ArticleText:
-    article = judged.article
-    return ArticleText(
-        slug=article.slug,
-        title=article.title,
-        meta_description=article.meta_description,
-        body_markdown=article.body_markdown,
-        word_count=article.word_count,
-        key_points=article.key_points,
-        label=article.label,
-        sources=tuple(sources_as_json(sources)),
-        measures=judged.measures,
     )

@@ -12,6 +12,7 @@ import asyncpg
 from chassis import Connection
 from chassis.coalescing import RequestCoalescer
 from messaging import Database
+from orchestrator.article_workflow.domain import wishes_of
 from orchestrator.brands import BrandRow
 from writing.article import Article
 from writing.body import prose_of
@@ -141,7 +142,6 @@ async def measure_draft(
         keyword=keyword,
         others=others[brand.slug],
         read=SiblingArticles(database).bodies,
-        forbidden=brand.forbidden_words,
-        words=brand.words,
+        wishes=wishes_of(brand),
         before=before,
     )

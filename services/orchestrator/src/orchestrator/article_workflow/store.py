@@ -1,27 +1,25 @@
 """SQL over articles."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
 import asyncpg
-from pydantic import TypeAdapter
 
 from chassis import Connection
 from envelope.brand.payloads import ArticleContext, ContentGenerated, ContentPublished, ContentRefused
 from orchestrator.article_workflow.domain import free_slug
+from orchestrator.article_workflow.versions import COLUMNS, VersionText, stored_text, text_of
 from writing.article import Article, ArticleSource
 from writing.quality import Fingerprint, Measure
 
 _MAX_DETAIL: Final = 2000
-_MEASURES: Final = TypeAdapter(tuple[Measure, ...])
 
 
-@dataclass(frozen=True, slots=True)
-class StoredContent:
+class StoredContent(VersionText):
     """A stored article with its brand and its public address."""
 
     content_id: UUID
@@ -30,26 +28,22 @@ class StoredContent:
     brand_description: str
     brand_language: str
     keyword: str
-    slug: str
-    title: str
-    meta_description: str
-    body_markdown: str
-    word_count: int
-    key_points: tuple[str, ...]
-    label: str | None
-    sources: tuple[Mapping[str, Any], ...]
-    """Each {n, title, url, path, licence, published_on}; the passages stay in the research service."""
     published_url: str | None
     held_for: tuple[str, ...]
     """Why it needs a person's approval; empty if it needs none."""
-    measures: tuple[Measure, ...]
-    """Empty for an article that is older than the measures."""
     taken_down_at: datetime | None
     """When its page was taken down; None if it was not."""
     version: int
     """The number of this version; see versions.py."""
     created_at: datetime
     updated_at: datetime
+
+
+_OF_BRAND: Final = frozenset({"brand_name", "brand_description", "brand_language"})
+_STORED: Final = ", ".join(f"c.{name}" for name in StoredContent.model_fields if name not in _OF_BRAND)
+_INSERTED: Final = (
+    f"content_id, brand_slug, keyword, research_id, held_for, fingerprint, subject_key, {COLUMNS}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,56 +69,22 @@ class NewContent:
 
     def columns(self) -> dict[str, Any]:
         """Returns the row as JSON values, by column."""
-        article = self.article
         return {
+            **text_of(self.article, self.sources, self.measures).model_dump(mode="json"),
             "content_id": str(self.content_id),
             "brand_slug": self.brand_slug,
             "keyword": self.keyword,
             "research_id": str(self.research_id),
             "slug": self.slug,
-            "wanted": self.slug,
-            "title": article.title,
-            "meta_description": article.meta_description,
-            "body_markdown": article.body_markdown,
-            "word_count": article.word_count,
-            "key_points": article.key_points,
-            "label": article.label,
-            "sources": sources_as_json(self.sources),
-            "measures": _MEASURES.dump_python(tuple(self.measures), mode="json"),
             "held_for": list(self.held_for),
             "fingerprint": None if self.fingerprint is None else sorted(self.fingerprint),
             "subject_key": self.subject_key,
         }
 
 
-async def insert_content(
-    connection: Connection,
-    *,
-    content_id: UUID,
-    brand_slug: str,
-    keyword: str,
-    research_id: UUID,
-    article: Article,
-    sources: Sequence[ArticleSource],
-    measures: Sequence[Measure] = (),
-    held_for: Sequence[str] = (),
-    fingerprint: Fingerprint | None = None,
-    subject_key: str | None = None,
-) -> None:
-    """Stores one article, as `insert_contents` does."""
-    new = NewContent(
-        content_id,
-        brand_slug,
-        keyword,
-        research_id,
-        article,
-        sources,
-        measures,
-        held_for,
-        fingerprint,
-        subject_key,
-    )
-    await insert_contents(connection, [new])
+async def insert_content(connection: Connection, **content: Any) -> None:
+    """Stores one article, given by the fields of `NewContent`, as `insert_contents` does."""
+    await insert_contents(connection, [NewContent(**content)])
 
 
 async def insert_contents(connection: Connection, new: Sequence[NewContent]) -> None:
@@ -134,20 +94,17 @@ async def insert_contents(connection: Connection, new: Sequence[NewContent]) -> 
     derived from the keyword later. An article with `held_for` is a draft: its address is settled with its approval, and
     until then it blocks no other article.
     """
-    waiting = {each.content_id: each.columns() for each in new}
+    wanted = {each.content_id: each for each in new}
+    waiting = {content_id: each.columns() for content_id, each in wanted.items()}
     while waiting:
         inserted = await connection.fetch(
-            """
-            insert into content (content_id, brand_slug, keyword, research_id, slug, title, meta_description,
-                                 body_markdown, word_count, key_points, label, sources, measures, held_for, fingerprint, subject_key)
-            select n.* from json_to_recordset($1::text::json) as n (
-                content_id uuid, brand_slug text, keyword text, research_id uuid, slug text, title text, meta_description text,
-                body_markdown text, word_count int, key_points text[], label text, sources jsonb, measures jsonb, held_for text[],
-                fingerprint bigint[], subject_key text)
+            f"""
+            insert into content ({_INSERTED})
+            select {_INSERTED} from json_populate_recordset(null::content, $1::text::json) as n
             where not exists (select from former_addresses as f where (f.brand_slug, f.slug) = (n.brand_slug, n.slug))
             order by n.content_id
             on conflict do nothing returning content_id
-            """,
+            """,  # noqa: S608  (names of columns)
             json.dumps(list(waiting.values()), ensure_ascii=False),
         )
         for row in inserted:
@@ -155,16 +112,15 @@ async def insert_contents(connection: Connection, new: Sequence[NewContent]) -> 
         for content_id, columns in list(waiting.items()):
             # The article is stored already, or its address is taken: another one of the same title may have been stored
             # at this very moment. Only a new snapshot shows that.
-            slug = await _free_slug(connection, content_id, columns)
+            slug = await _free_slug(connection, wanted[content_id])
             if slug is None:
                 del waiting[content_id]
             else:
                 columns["slug"] = slug
 
 
-async def _free_slug(connection: Connection, content_id: UUID, columns: Mapping[str, Any]) -> str | None:
+async def _free_slug(connection: Connection, new: NewContent) -> str | None:
     """Returns a free address in place of a taken one; None if the article is stored already."""
-    wanted = columns["wanted"]
     taken = await connection.fetch(
         """
         select content_id, slug from content
@@ -172,28 +128,13 @@ async def _free_slug(connection: Connection, content_id: UUID, columns: Mapping[
         union all
         select null, slug from former_addresses where brand_slug = $2 and (slug = $3 or starts_with(slug, $3 || '-'))
         """,
-        content_id,
-        columns["brand_slug"],
-        wanted,
+        new.content_id,
+        new.brand_slug,
+        new.slug,
     )
-    if any(row["content_id"] == content_id for row in taken):
+    if any(row["content_id"] == new.content_id for row in taken):
         return None
-    return free_slug(wanted, {row["slug"] for row in taken})
-
-
-def sources_as_json(sources: Sequence[ArticleSource]) -> list[dict[str, Any]]:
-    """Returns the sources as JSON values: their names and addresses, without passages."""
-    return [
-        {
-            "n": each.n,
-            "title": each.title,
-            "url": each.url,
-            "path": each.path,
-            "licence": each.licence,
-            "published_on": each.published_on and each.published_on.isoformat(),
-        }
-        for each in sources
-    ]
+    return free_slug(new.slug, {row["slug"] for row in taken})
 
 
 async def find_content(
@@ -207,14 +148,11 @@ async def find_contents(
 ) -> list[StoredContent]:
     """Returns the existing articles of these ids, unordered; with `brands`, only those of these brands."""
     rows = await connection.fetch(
-        """
-        select content_id, brand_slug, b.name as brand_name, b.description as brand_description,
-               b.language as brand_language, keyword, c.slug, title, meta_description, body_markdown, word_count,
-               key_points, label, sources::text as sources, published_url, held_for, measures::text as measures,
-               taken_down_at, version, c.created_at, c.updated_at
+        f"""
+        select {_STORED}, b.name as brand_name, b.description as brand_description, b.language as brand_language
         from content as c join brands as b on b.slug = c.brand_slug
         where content_id = any ($1::uuid[]) and ($2::text[] is null or c.brand_slug = any ($2))
-        """,
+        """,  # noqa: S608  (names of columns)
         list(content_ids),
         None if brands is None else list(brands),
     )
@@ -222,12 +160,7 @@ async def find_contents(
 
 
 def _content(row: asyncpg.Record) -> StoredContent:
-    values = dict(row)
-    values["key_points"] = tuple(row["key_points"])
-    values["sources"] = tuple(json.loads(row["sources"]))
-    values["held_for"] = tuple(row["held_for"])
-    values["measures"] = _MEASURES.validate_json(row["measures"])
-    return StoredContent(**values)
+    return StoredContent(**{**row, **stored_text(row)})
 
 
 async def latest_titles(connection: Connection, brand_slug: str, limit: int) -> tuple[str, ...]:

@@ -5,41 +5,74 @@ The row of `content` holds the current version: of a waiting draft the newest, o
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
 import asyncpg
-from pydantic import TypeAdapter
 
 from chassis import Connection
+from envelope.brand.article import ArticleText
 from orchestrator.article_workflow.domain import free_slug
+from writing.article import Article, ArticleSource
+from writing.body import cited_in
 from writing.quality import Fingerprint, Measure, problems
 
 WRITER: Final = "writer"
 """The `made_by` of versions that no person made."""
-_MEASURES: Final = TypeAdapter(tuple[Measure, ...])
 
 
-@dataclass(frozen=True, slots=True)
-class ArticleText:
-    """The content of one version."""
+class VersionText(ArticleText):
+    """The content of one version. Another article may already have the address in `slug`."""
 
-    slug: str
-    """The requested address; another article may have it already."""
-    title: str
-    meta_description: str
-    body_markdown: str
-    word_count: int
-    key_points: tuple[str, ...]
-    label: str | None
     sources: tuple[Mapping[str, Any], ...]
+    """Each {n, title, url, path, licence, published_on}; the passages stay in the research service."""
     measures: tuple[Measure, ...]
+    """Empty for an article that is older than the measures."""
 
     @property
     def problems(self) -> tuple[str, ...]:
         return problems(self.measures)
+
+    def article(self) -> Article:
+        """The text as a writer's article."""
+        shared = {
+            each.name: getattr(self, each.name)
+            for each in fields(Article)
+            if each.name in ArticleText.model_fields
+        }
+        return Article(**shared, cited=cited_in(self.body_markdown))
+
+
+COLUMNS: Final = ", ".join(VersionText.model_fields)
+"""The columns of a text, in `content` and in `content_versions`."""
+
+
+def text_of(article: Article, sources: Sequence[ArticleSource], measures: Sequence[Measure]) -> VersionText:
+    """The text of a written article with the sources that it cites; fields that its writer does not know take their defaults."""
+    written = {name: getattr(article, name) for name in ArticleText.model_fields if hasattr(article, name)}
+    return VersionText(**written, sources=sources_as_json(sources), measures=tuple(measures))
+
+
+def stored_text(row: asyncpg.Record) -> dict[str, Any]:
+    """The values of `COLUMNS` in a row, for the fields of a `VersionText`."""
+    text = {name: row[name] for name in VersionText.model_fields}
+    return text | {name: json.loads(text[name]) for name in ("sources", "measures")}
+
+
+def sources_as_json(sources: Sequence[ArticleSource]) -> tuple[dict[str, Any], ...]:
+    return tuple(
+        {
+            "n": each.n,
+            "title": each.title,
+            "url": each.url,
+            "path": each.path,
+            "licence": each.licence,
+            "published_on": each.published_on and each.published_on.isoformat(),
+        }
+        for each in sources
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +89,7 @@ class VersionNote:
 
 @dataclass(frozen=True, slots=True)
 class Version(VersionNote):
-    text: ArticleText
+    text: VersionText
 
 
 async def versions_of(
@@ -80,13 +113,12 @@ async def find_version(
 ) -> Version | None:
     """Returns one version; with `brands`, only if the article belongs to one of them."""
     row = await connection.fetchrow(
-        """
-        select version, slug, title, meta_description, body_markdown, word_count, key_points, label,
-               sources::text as sources, measures::text as measures, made_by, why, made_at
+        f"""
+        select version, {COLUMNS}, made_by, why, made_at
         from content_versions
         where content_id = $1 and version = $2
           and ($3::text[] is null or (select brand_slug from content where content_id = $1) = any ($3))
-        """,
+        """,  # noqa: S608  (names of columns)
         content_id,
         version,
         None if brands is None else list(brands),
@@ -103,19 +135,18 @@ async def newest_version(connection: Connection, content_id: UUID) -> Version | 
 
 
 async def insert_version(
-    connection: Connection, content_id: UUID, text: ArticleText, *, made_by: str, why: str
+    connection: Connection, content_id: UUID, text: VersionText, *, made_by: str, why: str
 ) -> int:
     """Stores the next version of an article and returns its number; the caller has locked the article's row."""
     number: int = await connection.fetchval(
-        """
-        insert into content_versions (content_id, version, slug, title, meta_description, body_markdown, word_count,
-                                      key_points, label, sources, measures, made_by, why)
-        select $1, max(version) + 1, $2, $3, $4, $5, $6, $7, $8, $9::text::jsonb, $10::text::jsonb, $11, $12
-        from content_versions where content_id = $1
+        f"""
+        insert into content_versions (content_id, version, {COLUMNS}, made_by, why)
+        select $1, (select max(version) + 1 from content_versions where content_id = $1), {COLUMNS}, $3, $4
+        from json_populate_record(null::content_versions, $2::text::json)
         returning version
-        """,
+        """,  # noqa: S608  (names of columns)
         content_id,
-        *_columns(text),
+        text.model_dump_json(),
         made_by,
         why,
     )
@@ -123,22 +154,21 @@ async def insert_version(
 
 
 async def set_current_version(
-    connection: Connection, content_id: UUID, version: int, text: ArticleText, fingerprint: Fingerprint
+    connection: Connection, content_id: UUID, version: int, text: VersionText, fingerprint: Fingerprint
 ) -> None:
     """Makes a version the current one, at the address in `text`; its other words may differ in the label alone.
 
     The caller has locked the article's row and called `lock_storing`.
     """
     await connection.execute(
-        """
+        f"""
         update content
-        set slug = $2, title = $3, meta_description = $4, body_markdown = $5, word_count = $6, key_points = $7, label = $8,
-            sources = $9::text::jsonb, measures = $10::text::jsonb, version = $11, fingerprint = $12,
-            updated_at = clock_timestamp()
+        set ({COLUMNS}) = (select {COLUMNS} from json_populate_record(null::content, $2::text::json)),
+            version = $3, fingerprint = $4, updated_at = clock_timestamp()
         where content_id = $1
-        """,
+        """,  # noqa: S608  (names of columns)
         content_id,
-        *_columns(text),
+        text.model_dump_json(),
         version,
         sorted(fingerprint),
     )
@@ -147,7 +177,7 @@ async def set_current_version(
 async def store_rewrite(
     connection: Connection,
     content_id: UUID,
-    text: ArticleText,
+    text: VersionText,
     *,
     revision: int,
     why: str,
@@ -161,7 +191,7 @@ async def store_rewrite(
     if not await _is_returned(connection, content_id, revision):
         return False
     await insert_version(connection, content_id, text, made_by=WRITER, why=why)
-    waiting = replace(text, slug=f"{text.slug}-{content_id}")
+    waiting = text.model_copy(update={"slug": f"{text.slug}-{content_id}"})
     await set_current_version(connection, content_id, revision, waiting, fingerprint)
     await put_in_review(connection, content_id, held_for)
     return True
@@ -180,7 +210,7 @@ class RewriteResult:
 async def store_renewal(
     connection: Connection,
     content_id: UUID,
-    text: ArticleText,
+    text: VersionText,
     *,
     why: str,
     waits_for: Sequence[str],
@@ -209,7 +239,11 @@ async def store_renewal(
         reasons.append(f"version {row['offered_version']} waits, too")
     reason = f"{why}; it waits: {'; '.join(reasons)}" if reasons else why
     number = await insert_version(
-        connection, content_id, replace(text, slug=row["asked_for"]), made_by=WRITER, why=reason
+        connection,
+        content_id,
+        text.model_copy(update={"slug": row["asked_for"]}),
+        made_by=WRITER,
+        why=reason,
     )
     if reasons:
         await connection.execute(
@@ -217,7 +251,7 @@ async def store_renewal(
         )
     else:
         await set_current_version(
-            connection, content_id, number, replace(text, slug=row["slug"]), fingerprint
+            connection, content_id, number, text.model_copy(update={"slug": row["slug"]}), fingerprint
         )
     return RewriteResult(number, row["published_url"], tuple(reasons))
 
@@ -290,32 +324,8 @@ async def record_former_address(
     )
 
 
-def _columns(text: ArticleText) -> Sequence[Any]:
-    return (
-        text.slug,
-        text.title,
-        text.meta_description,
-        text.body_markdown,
-        text.word_count,
-        list(text.key_points),
-        text.label,
-        json.dumps(list(text.sources)),
-        _MEASURES.dump_json(text.measures).decode(),
-    )
-
-
 def _version(row: asyncpg.Record) -> Version:
-    text = ArticleText(
-        slug=row["slug"],
-        title=row["title"],
-        meta_description=row["meta_description"],
-        body_markdown=row["body_markdown"],
-        word_count=row["word_count"],
-        key_points=tuple(row["key_points"]),
-        label=row["label"],
-        sources=tuple(json.loads(row["sources"])),
-        measures=_MEASURES.validate_json(row["measures"]),
-    )
+    text = VersionText(**stored_text(row))
     return Version(
         row["version"], text.title, text.word_count, row["made_by"], row["why"], row["made_at"], text
     )

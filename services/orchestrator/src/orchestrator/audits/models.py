@@ -1,14 +1,13 @@
 """API views of audits."""
 
 from datetime import datetime
-from typing import Annotated, Self
+from typing import Annotated
 from uuid import UUID
 
 from pydantic import Field
 
 from chassis.http.api import View
 from orchestrator.audits.domain import FindingKind
-from orchestrator.audits.store import Audit, AuditNote
 
 
 class FindingView(View):
@@ -37,28 +36,12 @@ class AuditLine(View):
     cut: tuple[FindingKind, ...]
     """Kinds with more findings than the 100 that are listed."""
 
-    @classmethod
-    def of(cls, audit: AuditNote) -> Self:
-        return cls(
-            audit_id=audit.audit_id,
-            brand_slug=audit.brand_slug,
-            made_by=audit.made_by,
-            made_at=audit.made_at,
-            counts={FindingKind(kind): count for kind, count in audit.counts.items()},
-            cut=tuple(FindingKind(kind) for kind in audit.cut),
-        )
-
 
 class AuditView(AuditLine):
     findings: tuple[FindingView, ...]
     """By kind; of each kind the most urgent first."""
     notes: tuple[str, ...]
     """What could not be checked, and why."""
-
-    @classmethod
-    def of_audit(cls, audit: Audit) -> Self:
-        findings = tuple(FindingView.model_validate(finding) for finding in audit.findings)
-        return cls(**AuditLine.of(audit).model_dump(), findings=findings, notes=audit.notes)
 
 
 class AuditList(View):

@@ -48,7 +48,7 @@ def audit_routes(database: Database, limits: BrandLimits) -> APIRouter:
             response.headers["Location"] = f"/v1/brands/{slug}/audits/{audit.audit_id}"
         else:
             response.status_code = HTTPStatus.OK
-        return AuditView.of_audit(audit)
+        return AuditView.from_row(audit)
 
     @routes.get("", summary="List audits", response_model=AuditList, responses={**READ, **UNKNOWN})
     async def list_audits(
@@ -64,7 +64,7 @@ def audit_routes(database: Database, limits: BrandLimits) -> APIRouter:
             found = await store.find_audits(connection, brand, after=after, limit=limit + 1)
         page = found[:limit]
         answer = AuditList(
-            items=tuple(AuditLine.of(each) for each in page),
+            items=tuple(AuditLine.from_row(each) for each in page),
             next=page[-1].audit_id if len(found) > limit else None,
         )
         return conditional(answer.model_dump_json(), if_none_match)
@@ -83,7 +83,7 @@ def audit_routes(database: Database, limits: BrandLimits) -> APIRouter:
                 codes.UNKNOWN_AUDIT,
                 f"'{slug}' has no audit {audit_id}; GET /v1/brands/{slug}/audits lists those that are kept",
             )
-        return conditional(AuditView.of_audit(audit).model_dump_json(), if_none_match)
+        return conditional(AuditView.from_row(audit).model_dump_json(), if_none_match)
 
     return routes
 

@@ -11,7 +11,7 @@ from orchestrator.brands.domain import (
     approval_of,
     check_writer,
 )
-from orchestrator.brands.models import NAME_PATTERN, BrandAgentView, BrandCounters, BrandView
+from orchestrator.brands.models import BrandAgentView, BrandCounters, BrandView
 from orchestrator.brands.quiet_periods import end_quiet_periods
 from orchestrator.brands.routes import Slug, brand_routes, seen_slug
 from orchestrator.brands.store import (
@@ -26,7 +26,6 @@ __all__ = [
     "BUILT_IN_SITE",
     "EXTRACTIVE",
     "MODEL",
-    "NAME_PATTERN",
     "ApprovalPolicy",
     "BrandAgentView",
     "BrandCounters",

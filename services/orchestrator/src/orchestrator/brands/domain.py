@@ -11,14 +11,10 @@ from envelope.brand.payloads import MAX_BRAND_SLUG, SLUG_PATTERN
 BrandSlug = NewType("BrandSlug", str)
 
 EXTRACTIVE: Final = "extractive"
+"""The writer that arranges quotations."""
 MODEL: Final = "model"
-WRITERS: Final = (EXTRACTIVE, MODEL)
-"""Writers that a brand may choose: `extractive` arranges quotations; `model` is a language model held to its sources."""
-
-
+"""The writer that is a language model, held to its sources."""
 BUILT_IN_SITE: Final = "site"
-DEFAULT_UNREVIEWED: Final = 5
-"""Unreviewed drafts that pause a brand, unless the brand sets another number."""
 
 
 class ApprovalPolicy(StrEnum):

@@ -136,9 +136,7 @@ def _setting(database: Database, writers: AbstractSet[str], agent_of: AgentOf) -
         async with database.transaction() as tx:
             if if_match is not None:
                 _check_unchanged(slug, await hold_brand(tx.connection, checked), if_match)
-            wanted = {name: getattr(request, name) for name in BrandRequest.model_fields}
-            wanted["quiet_hours"] = request.quiet_hours and request.quiet_hours.hours()
-            brand, is_new = await upsert_brand(tx.connection, slug=checked, **wanted)
+            brand, is_new = await upsert_brand(tx.connection, checked, request)
             if if_none_match == "*" and not is_new:
                 raise RefusalError(
                     codes.BRAND_EXISTS,
@@ -146,7 +144,7 @@ def _setting(database: Database, writers: AbstractSet[str], agent_of: AgentOf) -
                 )
             # Checked after the upsert: a concurrent erasure has removed the brand by now.
             await check_not_erasing(tx.connection, checked)
-            view = BrandDetails.of_agent(brand, await agent_of(tx.connection, brand))
+            view = _details(brand, await agent_of(tx.connection, brand))
         if is_new:
             response.status_code = HTTPStatus.CREATED
             response.headers["Location"] = f"/v1/brands/{slug}"
@@ -175,7 +173,7 @@ def _reading(database: Database, agent_of: AgentOf, waits_of: WaitsOf) -> APIRou
             page = found[:limit]
             waits = await waits_of(connection, page)
         answer = BrandList(
-            items=tuple(map(BrandListItem.of_waiting, page, waits)),
+            items=tuple(BrandListItem.of(brand, waits=why) for brand, why in zip(page, waits, strict=True)),
             next=page[-1].slug if len(found) > limit else None,
         )
         return conditional(answer.model_dump_json(), if_none_match)
@@ -191,10 +189,14 @@ def _reading(database: Database, agent_of: AgentOf, waits_of: WaitsOf) -> APIRou
             brand = await find_brand(connection, seen_slug(slug, caller))
             if brand is None:
                 raise UnknownBrandError(slug)
-            view = BrandDetails.of_agent(brand, await agent_of(connection, brand))
+            view = _details(brand, await agent_of(connection, brand))
         return conditional(view.model_dump_json(), if_none_match, etag=_tag(view))
 
     return routes
+
+
+def _details(brand: BrandRow, agent: BrandAgentView) -> BrandDetails:
+    return BrandDetails.of(brand, policy=BrandRequest.of(brand), agent=agent)
 
 
 def _tag(view: BrandDetails) -> str:

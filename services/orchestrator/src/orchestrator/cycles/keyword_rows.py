@@ -5,9 +5,9 @@ Deciding about keywords needs the lock of their brand (`store.py`).
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import TypeAlias
+from typing import Final, TypeAlias
 from uuid import UUID
 
 import asyncpg
@@ -25,6 +25,7 @@ from orchestrator.placements import PLACEMENTS, Placement, read_placements
 
 PAGE = 200
 """Default page size of keywords."""
+_FACTS: Final = tuple(each.name for each in fields(Keyword))
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,40 +188,17 @@ async def load_rows(connection: Connection, condition: str, *arguments: object) 
 
 def _keyword(row: asyncpg.Record) -> KeywordRow:
     setbacks = json.loads(row["setbacks"])
-    facts = Keyword(
-        brand_slug=row["brand_slug"],
-        target=row["target"],
-        channels=tuple(row["channels"]),
-        moved_at=row["moved_at"],
-        research_id=row["research_id"],
-        content_id=row["content_id"],
-        generated=row["generated"],
-        held=row["held"],
-        rejected=row["rejected"],
-        cancelled=row["cancelled"],
-        published_url=row["published_url"],
-        short_link=row["short_link"],
-        picture=None if row["picture"] is None else Picture.model_validate_json(row["picture"]),
-        brand_name=row["brand_name"],
-        posts_approval=row["posts_approval"],
-        language=row["language"],
-        short_links=row["short_links"],
-        promoted=row["promoted"],
-        may_be_promoted_since=row["may_be_promoted_since"],
-        awaits_turn=row["awaits_turn"],
-        follows=row["follows"],
-        standing_id=row["standing_id"],
-        standing_why=row["standing_why"],
-        renews=row["renews"],
-        setbacks={Stage(stage): StageFailure(**setback) for stage, setback in setbacks.items()},
-        posts=tuple(PostResult(**post) for post in json.loads(row["posts"])),
-    )
+    stored = {name: row[name] for name in _FACTS}
+    stored["channels"] = tuple(row["channels"])
+    stored["picture"] = None if row["picture"] is None else Picture.model_validate_json(row["picture"])
+    stored["setbacks"] = {Stage(stage): StageFailure(**setback) for stage, setback in setbacks.items()}
+    stored["posts"] = tuple(PostResult(**post) for post in json.loads(row["posts"]))
     return KeywordRow(
         row["cycle_id"],
         row["position"],
         row["correlation_id"],
         row["keyword"],
-        facts,
+        Keyword(**stored),
         RANKS[row["rank"]],
         row["waits"],
         row["until"],

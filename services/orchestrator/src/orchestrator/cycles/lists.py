@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from envelope.brand.payloads import Priority
-from orchestrator.requests import shown
+from envelope.brand.texts import shown
 
 SEPARATORS: Final = ",;\t"
 COLUMNS: Final = ("keyword", "priority", "distinct")

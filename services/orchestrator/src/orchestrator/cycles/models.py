@@ -9,12 +9,13 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from chassis.http.api import View
 from envelope.brand.payloads import Priority
+from envelope.brand.texts import shown, visible
 from orchestrator.cycles.domain import distinct_among, fold_duplicates
 from orchestrator.cycles.facts import Bucket, CycleState, KeywordState, percent
 from orchestrator.cycles.keyword_rows import PAGE, KeywordRow
 from orchestrator.cycles.store import Cycle
 from orchestrator.placements import PlacementView, failures
-from orchestrator.requests import RequestBody, shown, visible
+from orchestrator.requests import RequestBody
 
 MAX_KEYWORDS: Final = 10_000
 MAX_KEYWORD_LENGTH: Final = 200
@@ -176,7 +177,7 @@ class KeywordView(View):
                 for post in facts.posts
                 if post.url is not None
             ),
-            placements=tuple(map(PlacementView.of, row.placements)),
+            placements=tuple(map(PlacementView.from_row, row.placements)),
         )
 
 

@@ -292,19 +292,7 @@ async def _cycle(connection: Connection, condition: str, *arguments: object) -> 
 
 
 def _cycle_of(row: asyncpg.Record) -> Cycle:
+    progress = CycleProgress(**{each.name: row[each.name] for each in fields(CycleProgress)})
     return Cycle(
-        cycle_id=row["cycle_id"],
-        correlation_id=row["correlation_id"],
-        brand_slug=row["brand_slug"],
-        priority=row["priority"],
-        request_digest=row["request_digest"],
-        created_at=row["created_at"],
-        paused_at=row["paused_at"],
-        cancelled_at=row["cancelled_at"],
-        ended_at=row["ended_at"],
-        progress=CycleProgress(**{each.name: row[each.name] for each in fields(CycleProgress)}),
-        held_up=row["held_up"],
-        held_up_by_drafts=row["held_up_by_drafts"],
-        drafts_waiting=row["drafts_waiting"],
-        posts_waiting=row["posts_waiting"],
+        **{each.name: row[each.name] for each in fields(Cycle) if each.name != "progress"}, progress=progress
     )

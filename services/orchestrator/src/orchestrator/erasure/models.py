@@ -1,13 +1,12 @@
 """API bodies and views of erasures."""
 
 from datetime import datetime
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import Field
 
 from chassis.http.api import View
-from orchestrator.erasure.store import Erasure
 from orchestrator.requests import RequestBody
 
 
@@ -37,24 +36,3 @@ class ErasureView(View):
     ended_at: datetime | None
     receipts: tuple[ErasureReceiptView, ...]
     """One for each service that has confirmed, in that order."""
-
-    @classmethod
-    def of(cls, erasure: Erasure) -> Self:
-        return cls(
-            erasure_id=erasure.erasure_id,
-            brand_slug=erasure.brand_slug,
-            state="erasing" if erasure.ended_at is None else "erased",
-            asked_by=erasure.asked_by,
-            asked_at=erasure.asked_at,
-            ended_at=erasure.ended_at,
-            receipts=tuple(
-                ErasureReceiptView(
-                    service=each.service,
-                    erased_at=each.erased_at,
-                    removed=dict(each.removed),
-                    elsewhere=each.elsewhere,
-                    elsewhere_count=each.elsewhere_count,
-                )
-                for each in erasure.receipts
-            ),
-        )

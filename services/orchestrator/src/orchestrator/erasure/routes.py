@@ -17,13 +17,7 @@ from orchestrator.erasure.models import ErasureBody, ErasureView
 def erasure_routes(database: Database) -> APIRouter:
     routes = router("/brands/{slug}", tags=["brands"])
 
-    @routes.post(
-        "/erase",
-        summary="Erase a brand",
-        status_code=HTTPStatus.ACCEPTED,
-        response_model=ErasureView,
-        responses=UNKNOWN,
-    )
+    @routes.post("/erase", summary="Erase a brand", status_code=HTTPStatus.ACCEPTED, responses=UNKNOWN)
     async def erase_brand(caller: MayAdminister, slug: Slug, request: ErasureBody) -> ErasureView:
         """Erases a brand for good: here at once, then in the other services. A repeated request changes nothing."""
         brand = seen_slug(slug, caller)
@@ -31,11 +25,9 @@ def erasure_routes(database: Database) -> APIRouter:
             raise RefusalError(
                 codes.ERASURE_NOT_CONFIRMED, f"confirm: must be '{slug}', the brand that is to be erased"
             )
-        return ErasureView.of(await erase(database, brand, by=caller.name))
+        return ErasureView.from_row(await erase(database, brand, by=caller.name))
 
-    @routes.get(
-        "/erasure", summary="How the erasure of a brand goes", response_model=ErasureView, responses=UNKNOWN
-    )
+    @routes.get("/erasure", summary="How the erasure of a brand goes", responses=UNKNOWN)
     async def get_brand_erasure(caller: MayAdminister, slug: Slug) -> ErasureView:
         """The latest erasure of this name, with the receipts so far."""
         brand = seen_slug(slug, caller)
@@ -43,6 +35,6 @@ def erasure_routes(database: Database) -> APIRouter:
             found = await store.find_erasure(connection, brand)
         if found is None:
             raise RefusalError(codes.UNKNOWN_ERASURE, f"no brand '{slug}' was erased")
-        return ErasureView.of(found)
+        return ErasureView.from_row(found)
 
     return routes

@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Literal
 from uuid import UUID, uuid5
 
 from chassis import Connection
@@ -37,6 +37,10 @@ class Erasure:
     ended_at: datetime | None
     receipts: tuple[ErasureReceipt, ...]
     """In order of arrival."""
+
+    @property
+    def state(self) -> Literal["erased", "erasing"]:
+        return "erasing" if self.ended_at is None else "erased"
 
     @property
     def answered(self) -> frozenset[str]:

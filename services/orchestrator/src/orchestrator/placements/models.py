@@ -1,12 +1,12 @@
 """API bodies and views of placements."""
 
 from datetime import datetime
-from typing import Annotated, Self
+from typing import Annotated
 
 from pydantic import Field
 
 from chassis.http.api import View
-from orchestrator.placements.domain import Placement, PlacementState
+from orchestrator.placements.domain import PlacementState
 from orchestrator.requests import RequestBody
 
 
@@ -21,17 +21,6 @@ class PlacementView(View):
     """Why it failed."""
     asked_at: datetime
     answered_at: datetime | None
-
-    @classmethod
-    def of(cls, placement: Placement) -> Self:
-        return cls(
-            target=placement.target,
-            state=placement.state,
-            url=placement.url,
-            reason=placement.reason,
-            asked_at=placement.asked_at,
-            answered_at=placement.answered_at,
-        )
 
 
 class PlacementList(View):

@@ -10,9 +10,9 @@ from chassis import Connection
 from chassis.http.api import UNKNOWN, MayOperate, MayRead, refusal, router
 from chassis.http.callers import Caller
 from chassis.http.problem_codes import RefusalError
+from envelope.brand.settings import NAME_PATTERN
 from messaging import Database
 from orchestrator import problem_codes as codes
-from orchestrator.brands import NAME_PATTERN
 from orchestrator.placements import commands, store
 from orchestrator.placements.models import PlacementBody, PlacementList, PlacementView
 from orchestrator.placements.store import ArticlePlacements
@@ -77,5 +77,5 @@ async def _told(connection: Connection, placed: ArticlePlacements) -> PlacementL
         content_id=str(placed.content_id),
         home=placed.home,
         published_url=placed.published_url,
-        items=tuple(map(PlacementView.of, found)),
+        items=tuple(map(PlacementView.from_row, found)),
     )

@@ -1,7 +1,7 @@
 """Review of articles: versions, drafts that wait, and decisions."""
 
 from orchestrator.review.agent import agent_of, waits_of
-from orchestrator.review.routes import LARGER_TEXTS, answer_refusals, review_routes
+from orchestrator.review.routes import LARGER_TEXTS, REFUSALS, review_routes
 from orchestrator.review.scheduled_publications import ScheduledArticle
 from orchestrator.review.scheduled_publications import between as dated_between
 from orchestrator.review.scheduled_publications import until_next as until_next_publication
@@ -11,11 +11,11 @@ from orchestrator.review.store import count_drafts
 
 __all__ = [
     "LARGER_TEXTS",
+    "REFUSALS",
     "PublicationScheduler",
     "ScheduledArticle",
     "StalledRewriteReaper",
     "agent_of",
-    "answer_refusals",
     "count_drafts",
     "dated_between",
     "review_routes",

@@ -4,8 +4,7 @@ A repeated request changes nothing and gets the same answer.
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -13,11 +12,12 @@ from uuid import UUID
 import structlog
 
 from chassis.http.callers import Caller
+from envelope.brand.article import ArticleEdit
 from envelope.brand.payloads import ContentGenerate, ContentRefused
 from messaging import Database, Transaction
 from orchestrator.article_workflow import (
-    ArticleText,
     Version,
+    VersionText,
     find_free_address,
     find_version,
     insert_version,
@@ -31,7 +31,6 @@ from orchestrator.removal import DeletedArticleError, find_deleted
 from orchestrator.review import domain, scheduled_publications, store
 from orchestrator.review.domain import DraftDecisionKind, ReviewedDraft
 from orchestrator.review.publishing import fingerprint_of, publish, put_version_in_force
-from writing import Article
 from writing.body import cited_in, prose_of
 
 log = structlog.get_logger(__name__)
@@ -59,18 +58,6 @@ class CannotRewriteError(ValueError):
 
 class UnusableTextError(ValueError):
     """The edited text is not valid; the message says what to change."""
-
-
-@dataclass(frozen=True, slots=True)
-class DraftEdit:
-    """The fields of an edit; None keeps a field."""
-
-    title: str | None = None
-    meta_description: str | None = None
-    slug: str | None = None
-    body_markdown: str | None = None
-    key_points: tuple[str, ...] | None = None
-    why: str = ""
 
 
 async def get_draft(database: Database, content_id: UUID, brands: Collection[str] | None) -> ReviewedDraft:
@@ -231,7 +218,14 @@ async def take_down(
 
 
 async def edit(
-    database: Database, content_id: UUID, version: int, caller: Caller, limits: BrandLimits, change: DraftEdit
+    database: Database,
+    content_id: UUID,
+    version: int,
+    caller: Caller,
+    limits: BrandLimits,
+    change: ArticleEdit,
+    *,
+    why: str = "",
 ) -> ReviewedDraft:
     """Stores an edit as the next version. It is in force at once for a waiting draft, and after approval for an approved article.
 
@@ -263,15 +257,15 @@ async def edit(
         if draft.is_approved and text.slug != based_on.text.slug:
             await _demand_free(tx, draft, text.slug)
         number = await insert_version(
-            tx.connection, content_id, text, made_by=caller.name, why=change.why or "edited"
+            tx.connection, content_id, text, made_by=caller.name, why=why or "edited"
         )
         if draft.is_approved:
             await store.offer(tx.connection, content_id, number)
         else:
             # Until it is approved, it keeps no other article from having its address.
-            waiting = replace(text, slug=f"{text.slug}-{content_id}")
+            waiting = text.model_copy(update={"slug": f"{text.slug}-{content_id}"})
             await set_current_version(tx.connection, content_id, number, waiting, own)
-        await _note(tx, limits, draft, DraftDecisionKind.EDITED, number, comment=change.why, by=caller.name)
+        await _note(tx, limits, draft, DraftDecisionKind.EDITED, number, comment=why, by=caller.name)
         return await log_and_reload(tx, draft)
 
 
@@ -331,58 +325,42 @@ async def _demand_free(tx: Transaction, draft: ReviewedDraft, wanted: str) -> No
         )
 
 
-def _changed(text: ArticleText, change: DraftEdit) -> ArticleText:
+def _changed(text: VersionText, change: ArticleEdit) -> VersionText:
     body = text.body_markdown if change.body_markdown is None else change.body_markdown.rstrip() + "\n"
     if body.rstrip() == text.body_markdown.rstrip():
         body = text.body_markdown
-    edited = replace(
-        text,
-        title=change.title or text.title,
-        meta_description=text.meta_description
-        if change.meta_description is None
-        else change.meta_description,
-        slug=change.slug or text.slug,
-        body_markdown=body,
-        key_points=text.key_points if change.key_points is None else change.key_points,
-        word_count=text.word_count if body == text.body_markdown else len(prose_of(body).split()),
-        label=domain.edited_by_a_person(text.label),
-    )
+    edited = {
+        **change.changes(),
+        "body_markdown": body,
+        "word_count": text.word_count if body == text.body_markdown else len(prose_of(body).split()),
+        "label": domain.edited_by_a_person(text.label),
+    }
     if unknown := set(cited_in(body)) - {source["n"] for source in text.sources}:
         numbers = ", ".join(f"[{n}]" for n in sorted(unknown))
         raise UnusableTextError(
             f"body_markdown: cites {numbers}, which is no source of the article; its sources are "
             f"{', '.join(str(source['n']) for source in text.sources) or 'none'}"
         )
-    return edited
+    return text.model_copy(update=edited)
 
 
 async def _judged(
-    database: Database, brand: BrandRow, draft: ReviewedDraft, text: ArticleText
-) -> ArticleText:
-    article = Article(
-        title=text.title,
-        slug=text.slug,
-        meta_description=text.meta_description,
-        body_markdown=text.body_markdown,
-        word_count=text.word_count,
-        key_points=text.key_points,
-        cited=cited_in(text.body_markdown),
-        label=text.label,
-    )
+    database: Database, brand: BrandRow, draft: ReviewedDraft, text: VersionText
+) -> VersionText:
     measures = await measure_draft(
         database,
         brand,
         content_id=draft.content_id,
         keyword=draft.keyword,
-        article=article,
+        article=text.article(),
         before=text.measures,
     )
-    return replace(text, measures=measures)
+    return text.model_copy(update={"measures": measures})
 
 
-def _said(text: ArticleText) -> tuple[str, str, str, str, Sequence[str]]:
-    return text.title, text.meta_description, text.slug, text.body_markdown, text.key_points
+def _said(text: VersionText) -> dict[str, object]:
+    return {name: getattr(text, name) for name in ArticleEdit.model_fields}
 
 
-def _is_same(following: Version, text: ArticleText, by: str) -> bool:
+def _is_same(following: Version, text: VersionText, by: str) -> bool:
     return following.made_by == by and _said(following.text) == _said(text)

@@ -1,9 +1,10 @@
 """Differences between two versions of an article. Pure."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Final
+
+from envelope.brand.article import ArticleText, field_lines
 
 MAX_LINES: Final = 2_000
 """Lines of a version that are compared, as the time grows with their square."""
@@ -18,12 +19,9 @@ class VersionDiff:
     is_cut: bool
 
 
-def document(
-    *, title: str, meta_description: str, slug: str, key_points: Iterable[str], body_markdown: str
-) -> str:
+def document(text: ArticleText) -> str:
     """A version's fields and text as one document."""
-    points = "".join(f"Key point: {point}\n" for point in key_points)
-    return f"Title: {title}\nDescription: {meta_description}\nAddress: {slug}\n{points}\n{body_markdown.rstrip()}\n"
+    return f"{field_lines(dict(text))}\n{text.body_markdown.rstrip()}\n"
 
 
 def difference(before: str, after: str, *, called: tuple[str, str]) -> VersionDiff:

@@ -1,17 +1,16 @@
 """API bodies and views of versions and drafts. Each refusal says what to do."""
 
-from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated, Final, Self
+from typing import Annotated, Self
 from uuid import UUID
 
 from pydantic import AfterValidator, AwareDatetime, Field
 
 from chassis.http.api import View, in_utc
-from envelope.brand.payloads import SLUG_PATTERN
-from orchestrator.article_workflow import MeasureView, SourceView, Version, VersionNote
-from orchestrator.removal import DeletedArticle
-from orchestrator.requests import RequestBody, not_blank, prose, visible
+from envelope.brand.article import ArticleEdit, ArticleText
+from envelope.brand.texts import not_blank, prose
+from orchestrator.article_workflow import MeasureView, SourceView, Version
+from orchestrator.requests import RequestBody
 from orchestrator.review.domain import (
     MAX_COMMENT,
     DraftDecisionKind,
@@ -20,19 +19,8 @@ from orchestrator.review.domain import (
     ReviewedDraft,
 )
 
-MAX_BODY: Final = 100_000
-MAX_KEY_POINTS: Final = 20
-
 VersionNumber = Annotated[int, Field(ge=1, le=2**31 - 1, examples=[1])]
 Comment = Annotated[str, Field(max_length=MAX_COMMENT), AfterValidator(prose)]
-
-
-def _text(text: str) -> str:
-    lines = text.replace("\r\n", "\n").replace("\r", "\n")
-    prose(lines)
-    if not lines.strip():
-        raise ValueError("is blank; an article without a text cannot be published")
-    return lines
 
 
 def _telling(text: str) -> str:
@@ -40,16 +28,9 @@ def _telling(text: str) -> str:
     return text
 
 
-def _text_or_none(text: str | None) -> str | None:
-    return None if text is None else _text(text)
-
-
-def _line_or_none(text: str | None) -> str | None:
-    return None if text is None else not_blank(text)
-
-
-def _visible_or_none(text: str | None) -> str | None:
-    return None if text is None else visible(text)
+Reason = Annotated[
+    str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(_telling)
+]
 
 
 class VersionSummaryView(View):
@@ -61,17 +42,6 @@ class VersionSummaryView(View):
     why: Annotated[str, Field(examples=["written from research"])]
     made_at: datetime
 
-    @classmethod
-    def of(cls, note: VersionNote) -> Self:
-        return cls(
-            version=note.version,
-            title=note.title,
-            word_count=note.word_count,
-            made_by=note.made_by,
-            why=note.why,
-            made_at=note.made_at,
-        )
-
 
 class VersionList(View):
     items: tuple[VersionSummaryView, ...]
@@ -81,31 +51,20 @@ class VersionList(View):
     """The version that `GET /v1/content/{content_id}` shows: the newest of a waiting draft, else the approved one."""
 
 
-class VersionView(VersionSummaryView):
+class VersionOrigin(VersionSummaryView):
     content_id: UUID
+
+
+class VersionView(ArticleText, VersionOrigin):
     slug: str
     """The requested last part of its address."""
-    meta_description: str
-    body_markdown: str
-    key_points: tuple[str, ...]
-    label: str | None
     sources: tuple[SourceView, ...]
     measures: tuple[MeasureView, ...]
 
     @classmethod
     def of_version(cls, content_id: UUID, version: Version) -> Self:
-        text = version.text
-        return cls(
-            **VersionSummaryView.of(version).model_dump(),
-            content_id=content_id,
-            slug=text.slug,
-            meta_description=text.meta_description,
-            body_markdown=text.body_markdown,
-            key_points=text.key_points,
-            label=text.label,
-            sources=tuple(SourceView(**source) for source in text.sources),
-            measures=tuple(MeasureView(**asdict(each), holds=each.problem is None) for each in text.measures),
-        )
+        shown = {**dict(version.text), "measures": tuple(map(MeasureView.of, version.text.measures))}
+        return cls(**VersionSummaryView.from_row(version).model_dump() | shown, content_id=content_id)
 
 
 class DifferenceView(View):
@@ -136,32 +95,24 @@ class ApproveDraftBody(RequestBody):
 class ReturnDraftBody(RequestBody):
     version: VersionNumber
     """The reviewed version; it must be the newest."""
-    comment: Annotated[
-        str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(_telling)
-    ]
+    comment: Reason
     """The changes that the model should make."""
 
 
 class RejectDraftBody(RequestBody):
     version: VersionNumber
     """The reviewed version; it must be the newest."""
-    reason: Annotated[
-        str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(_telling)
-    ]
+    reason: Reason
     """Stored with the decision, and shown with the keyword."""
 
 
 class TakeDownBody(RequestBody):
-    reason: Annotated[
-        str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(_telling)
-    ]
+    reason: Reason
     """Stored with the decision, and shown with the keyword and its posts."""
 
 
 class DeleteArticleBody(RequestBody):
-    reason: Annotated[
-        str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(_telling)
-    ]
+    reason: Reason
     """Stored in the record of the deletion, and shown with the keyword and its posts."""
 
 
@@ -178,27 +129,15 @@ class DeletedArticleView(View):
     deleted_by: str
     reason: str
 
-    @classmethod
-    def of(cls, gone: DeletedArticle) -> Self:
-        return cls(**asdict(gone))
 
-
-class EditDraftBody(RequestBody):
-    """The next version; fields left out stay as they are."""
-
+class EditedVersion(RequestBody):
     version: VersionNumber
     """The edited version; it must be the newest."""
-    title: Annotated[str | None, Field(min_length=1, max_length=300), AfterValidator(_line_or_none)] = None
-    meta_description: Annotated[str | None, Field(max_length=1000), AfterValidator(_visible_or_none)] = None
-    slug: Annotated[str | None, Field(pattern=SLUG_PATTERN, max_length=80, examples=["cold-brew"])] = None
-    """The last part of its address."""
-    body_markdown: Annotated[str | None, Field(max_length=MAX_BODY), AfterValidator(_text_or_none)] = None
-    """`## ` sections, without the title; citations ` [n]` of the article's sources."""
-    key_points: Annotated[
-        tuple[Annotated[str, Field(min_length=1, max_length=500), AfterValidator(not_blank)], ...] | None,
-        Field(max_length=MAX_KEY_POINTS),
-    ] = None
-    """The points from which posts are written."""
+
+
+class EditDraftBody(ArticleEdit, EditedVersion):
+    """The next version; fields left out stay as they are."""
+
     comment: Comment = ""
     """The reason, stored with the version."""
 

@@ -1,13 +1,11 @@
 """Puts a version in force and publishes it. The caller must hold the article's row lock."""
 
-from dataclasses import replace
-
 from chassis.observing.traces import TraceHeaders
 from envelope.brand.payloads import ContentGenerated, ContentPublish
 from messaging import Transaction
 from orchestrator.article_workflow import (
-    ArticleText,
     Version,
+    VersionText,
     find_free_address,
     find_version,
     record_former_address,
@@ -27,7 +25,8 @@ async def put_version_in_force(
 ) -> None:
     """Puts a version of a locked article in force, and publishes it; `own` is its fingerprint."""
     address = await _settled(tx, draft, chosen.text.slug)
-    approved = replace(chosen.text, slug=address, label=domain.seen_by_a_person(chosen.text.label))
+    label = domain.seen_by_a_person(chosen.text.label)
+    approved = chosen.text.model_copy(update={"slug": address, "label": label})
     await set_current_version(tx.connection, draft.content_id, chosen.version, approved, own)
     await store.set_approved(tx.connection, draft.content_id)
     await _send_on_its_way(tx, draft, chosen.word_count)
@@ -52,7 +51,7 @@ def _trace_of(tx: Transaction, row: KeywordRow | None) -> TraceHeaders | None:
     return None if row is None else tx.trace_under_way(row.correlation_id) or row.trace
 
 
-def fingerprint_of(text: ArticleText) -> frozenset[int]:
+def fingerprint_of(text: VersionText) -> frozenset[int]:
     """The fingerprint that detects near-duplicates; slow."""
     return fingerprint(prose_of(text.body_markdown))
 

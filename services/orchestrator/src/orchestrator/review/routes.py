@@ -4,11 +4,10 @@ from http import HTTPStatus
 from typing import Annotated, Final
 from uuid import UUID
 
-from fastapi import APIRouter, FastAPI, Query
+from fastapi import APIRouter, Query
 
 from chassis.http.api import UNKNOWN, MayAdminister, MayRead, MayReview, add_routes, refusal, router
 from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
-from chassis.http.problems import answer_errors
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from orchestrator import problem_codes as codes
@@ -16,7 +15,7 @@ from orchestrator.brands import Slug, UnknownBrandError, find_brand, seen_slug
 from orchestrator.cycles import BrandLimits
 from orchestrator.removal import DeletedArticleError
 from orchestrator.review import deciding, deletion, scheduling, store
-from orchestrator.review.deciding import CannotRewriteError, DraftEdit, UnknownDraftError, UnusableTextError
+from orchestrator.review.deciding import CannotRewriteError, UnknownDraftError, UnusableTextError
 from orchestrator.review.domain import DraftDecidedError, DraftState, NoSuchVersionError
 from orchestrator.review.models import (
     ApproveDraftBody,
@@ -40,6 +39,17 @@ LARGER_TEXTS: Final = {"/v1/drafts/{content_id}/edit": 1_500_000}
 """100,000 characters, each written as two JSON escapes, come to 1.2 MB."""
 GONE: Final = refusal(HTTPStatus.GONE, "It was deleted; `detail` says when and by whom.")
 OVERTAKEN: Final = refusal(HTTPStatus.CONFLICT, "The draft has changed since you read it; `detail` says how.")
+REFUSALS: Final = {
+    UnknownDraftError: codes.UNKNOWN_DRAFT,
+    DeletedArticleError: codes.ARTICLE_DELETED,
+    NoSuchVersionError: codes.UNKNOWN_VERSION,
+    DraftDecidedError: codes.DECIDED_OTHERWISE,
+    CannotRewriteError: codes.CANNOT_REWRITE,
+    UnusableTextError: codes.UNUSABLE_TEXT,
+    PastTimeError: codes.PAST_TIME,
+}
+"""Codes of errors about drafts."""
+DECIDED: Final = {**UNKNOWN, **GONE, **OVERTAKEN}
 
 
 def review_routes(database: Database, limits: BrandLimits) -> APIRouter:
@@ -48,26 +58,10 @@ def review_routes(database: Database, limits: BrandLimits) -> APIRouter:
     return routes
 
 
-def answer_refusals(app: FastAPI) -> None:
-    """Registers the answers to refused decisions."""
-    answer_errors(
-        app,
-        {
-            UnknownDraftError: codes.UNKNOWN_DRAFT,
-            DeletedArticleError: codes.ARTICLE_DELETED,
-            NoSuchVersionError: codes.UNKNOWN_VERSION,
-            DraftDecidedError: codes.DECIDED_OTHERWISE,
-            CannotRewriteError: codes.CANNOT_REWRITE,
-            UnusableTextError: codes.UNUSABLE_TEXT,
-            PastTimeError: codes.PAST_TIME,
-        },
-    )
-
-
 def _looking(database: Database, limits: BrandLimits) -> APIRouter:
     routes = router(tags=["drafts"])
 
-    @routes.get("/drafts", summary="List drafts", response_model=DraftList)
+    @routes.get("/drafts", summary="List drafts")
     async def list_drafts(
         caller: MayRead,
         brand: Annotated[BrandSlug | None, Query(description="Of this brand alone.")] = None,
@@ -86,12 +80,7 @@ def _looking(database: Database, limits: BrandLimits) -> APIRouter:
             next=found[limit - 1].content_id if len(found) > limit else None,
         )
 
-    @routes.get(
-        "/brands/{slug}/content",
-        summary="List a brand's articles",
-        response_model=DraftList,
-        responses=UNKNOWN,
-    )
+    @routes.get("/brands/{slug}/content", summary="List a brand's articles", responses=UNKNOWN)
     async def list_brand_articles(
         caller: MayRead,
         slug: Slug,
@@ -109,22 +98,12 @@ def _looking(database: Database, limits: BrandLimits) -> APIRouter:
             next=found[limit - 1].content_id if len(found) > limit else None,
         )
 
-    @routes.get(
-        "/drafts/{content_id}",
-        summary="Read a draft",
-        response_model=DraftView,
-        responses={**UNKNOWN, **GONE},
-    )
+    @routes.get("/drafts/{content_id}", summary="Read a draft", responses={**UNKNOWN, **GONE})
     async def get_draft(caller: MayRead, content_id: UUID) -> DraftView:
         """One article under review, or one that never waited."""
         return DraftView.of(await deciding.get_draft(database, content_id, caller.brands))
 
-    @routes.get(
-        "/drafts/{content_id}/decisions",
-        summary="Who decided what",
-        response_model=DecisionList,
-        responses={**UNKNOWN, **GONE},
-    )
+    @routes.get("/drafts/{content_id}/decisions", summary="Who decided what", responses={**UNKNOWN, **GONE})
     async def list_draft_decisions(caller: MayRead, content_id: UUID) -> DecisionList:
         """The latest hundred decisions, edits included."""
         await deciding.get_draft(database, content_id, caller.brands)
@@ -132,12 +111,7 @@ def _looking(database: Database, limits: BrandLimits) -> APIRouter:
             found = await store.decisions_of(connection, content_id, MAX_DECISIONS)
         return DecisionList(items=tuple(map(DraftDecisionView.of, found)))
 
-    @routes.post(
-        "/brands/{slug}/looked",
-        summary="Say that a person has looked",
-        response_model=ReviewMarkView,
-        responses=UNKNOWN,
-    )
+    @routes.post("/brands/{slug}/looked", summary="Say that a person has looked", responses=UNKNOWN)
     async def mark_brand_reviewed(caller: MayReview, slug: Slug) -> ReviewMarkView:
         """Marks all waiting drafts as reviewed without a decision, so that the brand begins more."""
         checked = seen_slug(slug, caller)
@@ -152,12 +126,7 @@ def _looking(database: Database, limits: BrandLimits) -> APIRouter:
 def _deciding(database: Database, limits: BrandLimits) -> APIRouter:
     routes = router("/drafts/{content_id}", tags=["drafts"])
 
-    @routes.post(
-        "/approve",
-        summary="Approve a version",
-        response_model=DraftView,
-        responses={**UNKNOWN, **GONE, **OVERTAKEN},
-    )
+    @routes.post("/approve", summary="Approve a version", responses=DECIDED)
     async def approve_draft(caller: MayReview, content_id: UUID, request: ApproveDraftBody) -> DraftView:
         """Publishes exactly this version, now or at the given time. A repeated request changes nothing."""
         if request.publish_at is not None:
@@ -177,32 +146,17 @@ def _deciding(database: Database, limits: BrandLimits) -> APIRouter:
             )
         )
 
-    @routes.post(
-        "/looked",
-        summary="Say that a person has reviewed a draft",
-        response_model=DraftView,
-        responses={**UNKNOWN, **GONE},
-    )
+    @routes.post("/looked", summary="Say that a person has reviewed a draft", responses={**UNKNOWN, **GONE})
     async def mark_reviewed(caller: MayReview, content_id: UUID) -> DraftView:
         """Marks this draft as reviewed without a decision, so that another one may be written."""
         return DraftView.of(await deciding.mark_reviewed(database, content_id, caller, limits))
 
-    @routes.post(
-        "/unschedule",
-        summary="Call off a publication at a time",
-        response_model=DraftView,
-        responses={**UNKNOWN, **GONE, **OVERTAKEN},
-    )
+    @routes.post("/unschedule", summary="Call off a publication at a time", responses=DECIDED)
     async def unschedule_draft(caller: MayReview, content_id: UUID) -> DraftView:
         """Cancels the scheduled publication; the draft waits for a person again."""
         return DraftView.of(await scheduling.unschedule(database, content_id, caller))
 
-    @routes.post(
-        "/reject",
-        summary="Reject a draft",
-        response_model=DraftView,
-        responses={**UNKNOWN, **GONE, **OVERTAKEN},
-    )
+    @routes.post("/reject", summary="Reject a draft", responses=DECIDED)
     async def reject_draft(caller: MayReview, content_id: UUID, request: RejectDraftBody) -> DraftView:
         """Rejects the draft and ends its keyword for good; of an approved article, drops the correction."""
         return DraftView.of(
@@ -211,12 +165,7 @@ def _deciding(database: Database, limits: BrandLimits) -> APIRouter:
             )
         )
 
-    @routes.post(
-        "/return",
-        summary="Send a draft back",
-        response_model=DraftView,
-        responses={**UNKNOWN, **GONE, **OVERTAKEN},
-    )
+    @routes.post("/return", summary="Send a draft back", responses=DECIDED)
     async def return_draft(caller: MayReview, content_id: UUID, request: ReturnDraftBody) -> DraftView:
         """Returns the draft to a model with the comment. A digest cannot be returned: edit or reject it."""
         return DraftView.of(
@@ -225,45 +174,29 @@ def _deciding(database: Database, limits: BrandLimits) -> APIRouter:
             )
         )
 
-    @routes.post(
-        "/take-down",
-        summary="Take a page down",
-        response_model=DraftView,
-        responses={**UNKNOWN, **GONE, **OVERTAKEN},
-    )
+    @routes.post("/take-down", summary="Take a page down", responses=DECIDED)
     async def take_down_article(caller: MayReview, content_id: UUID, request: TakeDownBody) -> DraftView:
         """Takes the page down: it answers 410 and leaves lists, feeds and site maps. An approval brings it back."""
         return DraftView.of(
             await deciding.take_down(database, content_id, caller, limits, reason=request.reason)
         )
 
-    @routes.post("/delete", summary="Delete an article", response_model=DeletedArticleView, responses=UNKNOWN)
+    @routes.post("/delete", summary="Delete an article", responses=UNKNOWN)
     async def delete_article(
         caller: MayAdminister, content_id: UUID, request: DeleteArticleBody
     ) -> DeletedArticleView:
         """Deletes its text, versions and decisions for good; its page answers 410. A repeated request names the first caller and time."""
-        return DeletedArticleView.of(
+        return DeletedArticleView.from_row(
             await deletion.delete(database, content_id, caller, limits, reason=request.reason)
         )
 
-    @routes.post(
-        "/edit",
-        summary="Edit an article",
-        response_model=DraftView,
-        responses={**UNKNOWN, **GONE, **OVERTAKEN},
-    )
+    @routes.post("/edit", summary="Edit an article", responses=DECIDED)
     async def edit_draft(caller: MayReview, content_id: UUID, request: EditDraftBody) -> DraftView:
         """Stores a new version, measures it, and lets it wait for approval. A repeated request stores nothing."""
-        change = DraftEdit(
-            title=request.title,
-            meta_description=request.meta_description,
-            slug=request.slug,
-            body_markdown=request.body_markdown,
-            key_points=request.key_points,
-            why=request.comment,
-        )
         return DraftView.of(
-            await deciding.edit(database, content_id, request.version, caller, limits, change)
+            await deciding.edit(
+                database, content_id, request.version, caller, limits, request, why=request.comment
+            )
         )
 
     return routes

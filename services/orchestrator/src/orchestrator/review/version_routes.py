@@ -25,12 +25,7 @@ NumberAsked = Annotated[int, Query(ge=1, le=MAX_VERSION)]
 def version_routes(database: Database) -> APIRouter:
     routes = router(tags=["content"])
 
-    @routes.get(
-        "/content/{content_id}/versions",
-        summary="List an article's versions",
-        response_model=VersionList,
-        responses=UNKNOWN,
-    )
+    @routes.get("/content/{content_id}/versions", summary="List an article's versions", responses=UNKNOWN)
     async def list_article_versions(
         caller: MayRead,
         content_id: UUID,
@@ -48,7 +43,7 @@ def version_routes(database: Database) -> APIRouter:
         if content is None:
             raise unknown_article(content_id)
         return VersionList(
-            items=tuple(map(VersionSummaryView.of, notes[:limit])),
+            items=tuple(map(VersionSummaryView.from_row, notes[:limit])),
             next=notes[limit - 1].version if len(notes) > limit else None,
             stands=content.version,
         )
@@ -65,12 +60,7 @@ def version_routes(database: Database) -> APIRouter:
         found = await _known(database, content_id, version, caller)
         return conditional(VersionView.of_version(content_id, found).model_dump_json(), if_none_match)
 
-    @routes.get(
-        "/content/{content_id}/diff",
-        summary="Compare two versions of an article",
-        response_model=DifferenceView,
-        responses=UNKNOWN,
-    )
+    @routes.get("/content/{content_id}/diff", summary="Compare two versions of an article", responses=UNKNOWN)
     async def compare_article_versions(
         caller: MayRead,
         content_id: UUID,
@@ -81,8 +71,8 @@ def version_routes(database: Database) -> APIRouter:
         before, after = [await _known(database, content_id, each, caller) for each in (first, second)]
         found = await asyncio.to_thread(
             difference,
-            _document(before),
-            _document(after),
+            document(before.text),
+            document(after.text),
             called=(f"version {first}", f"version {second}"),
         )
         return DifferenceView(first=first, second=second, diff=found.text, is_cut=found.is_cut)
@@ -106,14 +96,3 @@ async def _known(database: Database, content_id: UUID, version: int, caller: Cal
             " there is",
         )
     return found
-
-
-def _document(version: Version) -> str:
-    text = version.text
-    return document(
-        title=text.title,
-        meta_description=text.meta_description,
-        slug=text.slug,
-        key_points=text.key_points,
-        body_markdown=text.body_markdown,
-    )

@@ -12,7 +12,7 @@ from envelope.brand.payloads import Priority
 from orchestrator.cycles import Keyword, distinct_among, fold_duplicates
 from orchestrator.requests import RequestBody
 from orchestrator.schedule.domain import ScheduleKind, SchedulePlan, ScheduleState, Timetable, local
-from orchestrator.schedule.store import Firing, Schedule
+from orchestrator.schedule.store import Schedule
 
 MAX_KEYWORDS: Final = 1000
 SHOWN_TIMES: Final = 3
@@ -176,18 +176,6 @@ class FiringView(View):
     """Missed due times that this firing stands for."""
     failure: str | None
     """Why it was given up."""
-
-    @classmethod
-    def of(cls, firing: Firing) -> Self:
-        return cls(
-            due_at=firing.due_at,
-            at=firing.at,
-            cycle_id=firing.cycle_id,
-            audit_id=firing.audit_id,
-            keywords=firing.keywords,
-            missed=firing.missed,
-            failure=firing.failure,
-        )
 
 
 class FiringList(View):

@@ -202,7 +202,7 @@ def _watching(database: Database) -> APIRouter:
             found = await store.firings_of(connection, schedule.schedule_id, before=after, limit=limit + 1)
         page = found[:limit]
         answer = FiringList(
-            items=tuple(FiringView.of(each) for each in page),
+            items=tuple(FiringView.from_row(each) for each in page),
             next=page[-1].due_at if len(found) > limit else None,
         )
         return conditional(answer.model_dump_json(), if_none_match)

@@ -6,8 +6,8 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from chassis.http.api import View
-from orchestrator.requests import RequestBody, not_blank
-from orchestrator.subjects.decisions import StoredSubject, SubjectDecision
+from envelope.brand.texts import not_blank
+from orchestrator.requests import RequestBody
 
 MAX_KEYWORD: Final = 200
 Keyword = Annotated[
@@ -43,10 +43,6 @@ class SubjectDecisionView(View):
     """The name of the API key that decided it."""
     decided_at: datetime
 
-    @classmethod
-    def of(cls, decision: SubjectDecision) -> Self:
-        return cls.model_validate(decision, from_attributes=True)
-
 
 class SubjectDecisionList(View):
     """Decisions in force, the latest first. The audit log has the removed ones."""
@@ -72,10 +68,6 @@ class SubjectView(View):
     articles: int
     in_hand: bool
     """Whether a keyword of it is being researched, written, published or promoted."""
-
-    @classmethod
-    def of(cls, subject: StoredSubject) -> Self:
-        return cls.model_validate(subject, from_attributes=True)
 
 
 class SubjectList(View):

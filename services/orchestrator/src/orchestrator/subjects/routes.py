@@ -47,7 +47,7 @@ def subject_routes(database: Database) -> APIRouter:
             found = await find_subjects(connection, brand, keyword=keyword, after=after, limit=limit + 1)
         page = found[:limit]
         return SubjectList(
-            items=tuple(map(SubjectView.of, page)), next=page[-1].key if len(found) > limit else None
+            items=tuple(map(SubjectView.from_row, page)), next=page[-1].key if len(found) > limit else None
         )
 
     @routes.get("/subject-decisions", summary="List joins and splits of subjects", responses=UNKNOWN)
@@ -63,7 +63,7 @@ def subject_routes(database: Database) -> APIRouter:
             found = await find_decisions(connection, brand, after=after, limit=limit + 1)
         page = found[:limit]
         return SubjectDecisionList(
-            items=tuple(map(SubjectDecisionView.of, page)),
+            items=tuple(map(SubjectDecisionView.from_row, page)),
             next=page[-1].decided_at if len(found) > limit else None,
         )
 

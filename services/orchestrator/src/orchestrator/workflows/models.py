@@ -104,7 +104,7 @@ class WorkflowView(WorkflowNoteView):
     @classmethod
     def of_workflow(cls, workflow: ArticleWorkflow, finished: Sequence[FinishedStep]) -> Self:
         return cls(
-            **note_of(workflow).model_dump(),
+            **WorkflowNoteView.from_row(workflow).model_dump(),
             tokens=_tokens(finished),
             steps=tuple(
                 StepView.of(step, workflow.content_id) for step in order_steps(finished, workflow.state)
@@ -128,10 +128,6 @@ class WorkflowList(View):
     items: tuple[WorkflowNoteView, ...]
     next: UUID | None
     """`after` of the next page; null on the last one."""
-
-
-def note_of(workflow: ArticleWorkflow) -> WorkflowNoteView:
-    return WorkflowNoteView.model_validate(workflow, from_attributes=True)
 
 
 def _tokens(finished: Sequence[FinishedStep]) -> TokensView | None:

@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Annotated, Final
 from uuid import UUID
 
-from fastapi import APIRouter, FastAPI, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Response
 
 from chassis.http.api import (
     READ,
@@ -19,7 +19,6 @@ from chassis.http.api import (
 )
 from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
 from chassis.http.problem_codes import RefusalError
-from chassis.http.problems import answer_errors
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from orchestrator import problem_codes as codes
@@ -27,18 +26,29 @@ from orchestrator.cycles import BrandLimits
 from orchestrator.workflows import control, store
 from orchestrator.workflows.control import UnknownWorkflowError, WorkflowStateError
 from orchestrator.workflows.domain import WorkflowState
-from orchestrator.workflows.models import ControlledView, WorkflowList, WorkflowRetry, WorkflowView, note_of
+from orchestrator.workflows.models import (
+    ControlledView,
+    WorkflowList,
+    WorkflowNoteView,
+    WorkflowRetry,
+    WorkflowView,
+)
 
 MAX_STEP: Final = 200
 NOT_NOW: Final = refusal(
     HTTPStatus.CONFLICT, "The workflow's state does not allow this; `detail` says what is possible."
 )
+REFUSALS: Final = {
+    UnknownWorkflowError: codes.UNKNOWN_WORKFLOW,
+    WorkflowStateError: codes.WORKFLOW_NOT_READY,
+}
+"""Codes of errors about workflows."""
 
 
 def workflow_routes(database: Database, limits: BrandLimits, stuck_after: timedelta) -> APIRouter:
     routes = router(tags=["workflows"])
 
-    @routes.get("/workflows", summary="List workflows", response_model=WorkflowList)
+    @routes.get("/workflows", summary="List workflows")
     async def list_workflows(
         caller: MayRead,
         brand: Annotated[BrandSlug | None, Query(description="Only workflows of this brand.")] = None,
@@ -53,15 +63,12 @@ def workflow_routes(database: Database, limits: BrandLimits, stuck_after: timede
                 connection, brands=brands, state=state, after=after, limit=limit + 1, stuck_after=stuck_after
             )
         return WorkflowList(
-            items=tuple(map(note_of, found[:limit])),
+            items=tuple(map(WorkflowNoteView.from_row, found[:limit])),
             next=found[limit - 1].content_id if len(found) > limit else None,
         )
 
     @routes.get(
-        "/workflows/{content_id}",
-        summary="Read the state of an article's writing",
-        response_model=WorkflowView,
-        responses=UNKNOWN,
+        "/workflows/{content_id}", summary="Read the state of an article's writing", responses=UNKNOWN
     )
     async def get_workflow(caller: MayRead, content_id: UUID) -> WorkflowView:
         """Returns its steps with their times, their tokens, and the addresses of their results."""
@@ -101,29 +108,19 @@ def workflow_routes(database: Database, limits: BrandLimits, stuck_after: timede
         return conditional(result, if_none_match)
 
     @routes.post(
-        "/workflows/{content_id}/retry",
-        summary="Write an article again",
-        responses={**UNKNOWN, **NOT_NOW},
+        "/workflows/{content_id}/retry", summary="Write an article again", responses={**UNKNOWN, **NOT_NOW}
     )
     async def retry_workflow(caller: MayOperate, content_id: UUID, request: WorkflowRetry) -> ControlledView:
         """Retries an article that failed or is stuck, after its last stored result. An article under way is left alone."""
         done = await control.retry(database, content_id, caller, anew=request.anew, stuck_after=stuck_after)
-        return ControlledView(changed=done.changed, workflow=note_of(done.workflow))
+        return ControlledView(changed=done.changed, workflow=WorkflowNoteView.from_row(done.workflow))
 
     @routes.post(
-        "/workflows/{content_id}/cancel",
-        summary="Cancel an article",
-        responses={**UNKNOWN, **NOT_NOW},
+        "/workflows/{content_id}/cancel", summary="Cancel an article", responses={**UNKNOWN, **NOT_NOW}
     )
     async def cancel_workflow(caller: MayOperate, content_id: UUID) -> ControlledView:
         """Cancels an article that is not written yet, and its keyword. A running step ends, and nothing follows from it."""
         done = await control.cancel(database, content_id, caller, limits=limits, stuck_after=stuck_after)
-        return ControlledView(changed=done.changed, workflow=note_of(done.workflow))
+        return ControlledView(changed=done.changed, workflow=WorkflowNoteView.from_row(done.workflow))
 
     return routes
-
-
-def answer_refusals(app: FastAPI) -> None:
-    """Registers the error responses of workflows."""
-    errors = {UnknownWorkflowError: codes.UNKNOWN_WORKFLOW, WorkflowStateError: codes.WORKFLOW_NOT_READY}
-    answer_errors(app, errors)

@@ -5,13 +5,14 @@ words. Both work without system libraries for text shaping, so that every machin
 """
 
 import unicodedata
-from functools import cache
 from itertools import groupby
 from typing import Final
 
-_TATWEEL: Final = "\u0640"
-_JOINER: Final = "\u200d"
-_LAM: Final = "\u0644"
+from arabic_reshaper import ArabicReshaper  # type: ignore[import-untyped]
+from arabic_reshaper.letters import LETTERS_ARABIC  # type: ignore[import-untyped]
+
+# Of the ligatures only those of lam and alef are obligatory, and in every typeface.
+_RESHAPER: Final = ArabicReshaper({"delete_harakat": False, "ARABIC LIGATURE ALLAH": False})
 _STRONG: Final = frozenset({"L", "R", "AL"})
 _NEUTRAL: Final = frozenset({"B", "S", "WS", "ON"})
 _RIGHTWARD: Final = frozenset({"R", "EN", "AN"})
@@ -27,46 +28,14 @@ def is_right_to_left(text: str) -> bool:
     return next((kind != "L" for kind in map(unicodedata.bidirectional, text) if kind in _STRONG), False)
 
 
-@cache
-def _forms() -> dict[str, dict[str, str]]:
-    """Letter (or lam with an alef) → `<isolated>`, `<final>`, `<initial>`, `<medial>` → the form."""
-    forms: dict[str, dict[str, str]] = {}
-    for code in (*range(0xFB50, 0xFDF0), *range(0xFE70, 0xFEFD)):
-        position, *letters = unicodedata.decomposition(chr(code)).split()[:4] or [""]
-        text = "".join(chr(int(letter, 16)) for letter in letters)
-        if len(text) == 1 or (len(text) == 2 and text[0] == _LAM and code >= 0xFEF5):  # noqa: PLR2004 - a ligature of two
-            forms.setdefault(text, {})[position] = chr(code)
-    return forms
-
-
 def can_join(letter: str) -> bool:
     """Whether the joining forms of this Arabic letter are known."""
-    return letter == _TATWEEL or letter in _forms()
-
-
-def _reaches_back(letter: str) -> bool:
-    return letter in {_TATWEEL, _JOINER} or "<final>" in _forms().get(letter, {})
-
-
-def _reaches_on(letter: str) -> bool:
-    return letter in {_TATWEEL, _JOINER} or "<initial>" in _forms().get(letter, {})
+    return letter in LETTERS_ARABIC
 
 
 def join_letters(text: str) -> str:
     """The text with each Arabic letter in its joining form, still in reading order."""
-    forms, shaped, at, before = _forms(), [], 0, ""
-    while at < len(text):
-        letter = text[at : at + 2] if text[at : at + 2] in forms else text[at]
-        at += len(letter)
-        after = text[at : at + 1]
-        back = _reaches_on(before) and _reaches_back(letter)
-        on = _reaches_on(letter) and _reaches_back(after)
-        position = {(False, False): "<isolated>", (True, False): "<final>"}.get(
-            (back, on), "<medial>" if back else "<initial>"
-        )
-        shaped.append(forms[letter].get(position, letter) if letter in forms else letter)
-        before = letter
-    return "".join(shaped)
+    return str(_RESHAPER.reshape(text))
 
 
 def visual_order(text: str, *, right_to_left: bool) -> str:

@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, Response
 
 from messaging import Database, RetryLater, Unprocessable
 from publisher import logos, store
-from publisher.domain import Article, ArticlePage, BrandSlug, Site, wanted_slug
+from publisher.domain import Article, ArticlePage, BrandSlug, Site, page_texts, wanted_slug
 from publisher.markup import Home, to_html
 from publisher.orchestrator_client import Fetched, Unchanged
 from publisher.previews.store import find_link
@@ -81,17 +81,12 @@ class PreviewPages:
         home = Home(self.urls.origin, self.urls.site(BrandSlug(article.brand.slug)))
         markup = to_html(article.body_markdown, frozenset(source.n for source in article.sources), home)
         return ArticlePage(
+            **page_texts(article),
             content_id=article.content_id,
             slug=wanted_slug(article),
-            title=article.title,
-            meta_description=article.meta_description,
-            word_count=article.word_count,
             published_at=article.updated_at,
             updated_at=article.updated_at,
-            keyword=article.keyword,
             body_html=markup.html,
             sections=markup.sections,
-            sources=article.sources,
             cited=markup.cited,
-            label=article.label,
         )

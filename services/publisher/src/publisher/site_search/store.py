@@ -4,13 +4,13 @@ Database triggers store the words of each page (migration 0009): `topic` has tho
 `words` all of them. Queries compare word stems in the site's language.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Final
 
 from chassis import Connection
 from publisher.domain import BrandSlug, PageSlug, PageSummary, Site, tag_slug
 
-_SUMMARY: Final = "content_id, slug, title, meta_description, word_count, published_at, updated_at"
+_SUMMARY: Final = ", ".join(each.name for each in fields(PageSummary))
 _SHOWN: Final = "brand_slug = $1 and taken_down_at is null"
 _MOST_COMPARED: Final = 500
 """The most pages that one request ranks, on sites of any size."""

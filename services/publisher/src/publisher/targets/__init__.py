@@ -1,7 +1,7 @@
 """The targets of articles: the built-in site, connected accounts, files and webhooks.
 
 Entry points: `BuiltInSite` publishes to this database, `TargetPublisher` to all other targets. Each kind of account is one file
-(`wordpress.py`), listed in `resolution.py`.
+of `accounts` (`wordpress.py`).
 """
 
 from publisher.targets.files import FilesTarget

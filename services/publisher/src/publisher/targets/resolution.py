@@ -1,26 +1,17 @@
 """Finds the account, folder or site behind the name of a brand's target."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from messaging import Database, WaitFor
 from publisher.domain import PublishRefusal
 from publisher.targets import publications
-from publisher.targets.devto import DevTo
-from publisher.targets.ghost import Ghost
+from publisher.targets.accounts import ACCOUNTS
 from publisher.targets.settings import TargetSettings
-from publisher.targets.target import TargetAdapter
-from publisher.targets.webhook import Webhook
-from publisher.targets.wordpress import WordPress
 from receipts import AccountSummary, EffectsGateway, GatewayAway
 
 SITE: Final = "site"
 FILES: Final = "files"
-ACCOUNTS: Final[Mapping[str, TargetAdapter]] = {
-    each.kind: each for each in (WordPress(), Ghost(), DevTo(), Webhook())
-}
-"""Adapters by kind of account; add a new kind here, with a file beside these."""
 KINDS: Final = (SITE, FILES, *ACCOUNTS)
 
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from http import HTTPStatus
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
@@ -17,7 +17,6 @@ from messaging import Database
 from publisher import problem_codes as codes
 from publisher.targets import publications
 from publisher.targets.filing import folders
-from publisher.targets.publications import Publication
 from publisher.targets.resolution import SITE
 from publisher.targets.settings import NAME_PATTERN, TargetSettings
 
@@ -54,10 +53,6 @@ class PublicationView(View):
     """The article's `updated_at` of the version at the target."""
     created_at: datetime
     changed_at: datetime
-
-    @classmethod
-    def of(cls, publication: Publication) -> Self:
-        return cls(**{name: getattr(publication, name) for name in cls.model_fields})
 
 
 class PublicationList(View):
@@ -137,7 +132,7 @@ def target_routes(database: Database) -> APIRouter:
         async with database.connection() as connection:
             found = await publications.of_brand(connection, slug, after=after, limit=limit + 1)
         return PublicationList(
-            items=tuple(map(PublicationView.of, found[:limit])),
+            items=tuple(map(PublicationView.from_row, found[:limit])),
             next=found[limit - 1].number if len(found) > limit else None,
         )
 

@@ -6,11 +6,11 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from chassis.links import public_link
+from integrations.sites import SiteName
 
 NAME_PATTERN: Final = "^[a-z0-9]+([._-][a-z0-9]+)*$"
 _ADDRESS: Final = re.compile(r"https?://[^\s/?#@\\]+(/[^\s?#]*)?")
 
-Kind = Literal["wordpress", "ghost", "devto", "files", "webhook"]
 Profile = Literal["hugo", "astro", "jekyll", "eleventy"]
 Named = Annotated[
     str,
@@ -23,7 +23,7 @@ class TargetSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
-    kind: Kind | None = None
+    kind: SiteName | None = None
     """The kind of target; default: the target's name or its account's kind."""
     account: Annotated[str, Field(pattern=NAME_PATTERN, max_length=63)] | None = None
     """The gateway's account; default: the one with the target's name, or the brand's only one of this kind."""

@@ -1,10 +1,11 @@
 """The interface of adapters for kinds of accounts. Their steps have receipts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final, NoReturn, Protocol
+from typing import ClassVar, Final, NoReturn
 from uuid import UUID
 
+from integrations.sites import Site
 from publisher.targets.edition import Edition
 from receipts import Refused, Step
 
@@ -49,22 +50,19 @@ def _changed(what: str) -> NoReturn:
     )
 
 
-class TargetAdapter(Protocol):
+class AccountTarget:
     """One kind of account. Later steps receive the values that earlier ones return: `id`, `url`, `seen`."""
 
-    kind: ClassVar[str]
+    site: ClassVar[Site]
 
     def creation_steps(self, edition: Edition) -> Sequence[Step]:
         """Creates the article unless it exists, hidden from readers; once in its life. Returns `id` and `seen`."""
-        ...
+        raise NotImplementedError
 
     def update_steps(self, edition: Edition, remote_state: RemoteState) -> Sequence[Step]:
         """Shows this version to readers. Returns `url` and `seen`."""
-        ...
+        raise NotImplementedError
 
     def withdrawal_steps(self, remote_state: RemoteState) -> Sequence[Step]:
         """Hides the article from readers, and keeps its text."""
-        ...
-
-
-Remembered = Mapping[str, object]
+        raise NotImplementedError

@@ -20,11 +20,12 @@ from publisher.erasure import is_late
 from publisher.orchestrator_client import OrchestratorClient, Unchanged
 from publisher.short_links import ShortLinks
 from publisher.targets import publications
+from publisher.targets.accounts import ACCOUNTS
 from publisher.targets.edition import CoverPicture, Edition, edition_of
 from publisher.targets.files import FiledArticle, FilesError, FilesTarget
 from publisher.targets.filing import folders
 from publisher.targets.publications import Publication, PublicationOutcome
-from publisher.targets.resolution import ACCOUNTS, FILES, ResolvedTarget, resolve_target
+from publisher.targets.resolution import FILES, ResolvedTarget, resolve_target
 from receipts import (
     Effect,
     EffectInDoubt,

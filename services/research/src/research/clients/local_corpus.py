@@ -9,6 +9,7 @@ from pathlib import Path
 from chassis import Connection
 from chassis.coalescing import RequestCoalescer
 from chassis.polling import Alarm
+from envelope.brand.settings import MIN_SOURCES
 from messaging import Database
 from reading.pool import ReaderPool
 from reading.ranking import KeywordQuery, SearchHits, find_abbreviation, select_sources
@@ -130,7 +131,12 @@ class LocalCorpus:
         if isinstance(found, str):
             named_by = await self._look_up(corpora, pages, found)
             findings = await asyncio.to_thread(
-                select_sources, hits.query, hits.candidates, named_by, looked_in=looked_in
+                select_sources,
+                hits.query,
+                hits.candidates,
+                named_by,
+                min_sources=MIN_SOURCES,
+                looked_in=looked_in,
             )
         else:
             findings = found
@@ -204,5 +210,5 @@ def _abbreviation_or_findings(keyword: str, hits: SearchHits, looked_in: str) ->
         for text in (each.document_title, each.passage.heading or "", each.passage.text)
     )
     return find_abbreviation(keyword, texts) or select_sources(
-        hits.query, hits.candidates, looked_in=looked_in
+        hits.query, hits.candidates, min_sources=MIN_SOURCES, looked_in=looked_in
     )

@@ -1,7 +1,7 @@
 """Repeat rules of posts: whether and when the next repetition goes out. Pure: no I/O, no clock, no randomness."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 from uuid import UUID, uuid5
@@ -94,7 +94,7 @@ def variant(
     rules = CHANNELS[channel]
     found: list[ChannelText] = []
     for turn in range(1 + len(material.story.points)):
-        text = said(replace(rules, opening=rules.opening + number + turn), material, wishes)
+        text = said(rules.with_style(opening=rules.network.opening + number + turn), material, wishes)
         if isinstance(text, PostRefusal) or text.text not in used:
             return text
         found.append(text)

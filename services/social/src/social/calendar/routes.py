@@ -10,11 +10,20 @@ from zoneinfo import ZoneInfo
 from fastapi import APIRouter, FastAPI, Query, Response
 
 from chassis.http import calendars
-from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, MayReview, conditional, refusal, router
+from chassis.http.api import (
+    READ,
+    UNKNOWN,
+    IfNoneMatch,
+    MayRead,
+    MayReview,
+    conditional,
+    refusal,
+    refuse_with,
+    router,
+)
 from chassis.http.calendars import icalendar
 from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
 from chassis.http.problem_codes import INVALID_CURSOR, RefusalError
-from chassis.http.problems import answer_errors
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from social import problem_codes as codes
@@ -41,7 +50,7 @@ Brand = Annotated[
 
 def answer_refusals(app: FastAPI) -> None:
     """Makes the application answer calendar errors as problems."""
-    answer_errors(
+    refuse_with(
         app,
         {
             UnknownEntryError: codes.UNKNOWN_ENTRY,

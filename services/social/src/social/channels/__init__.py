@@ -1,44 +1,31 @@
-"""The channels, one module each. A new channel needs a module and a line below.
+"""The channels, one module each; a new one is found by itself.
 
-Each module has a `CHANNEL` with the rules of its texts and, under `sending`, the way posts go out. Modules outside this folder
-use this list only.
+Each module has a `CHANNEL`: what is known of its network, from `integrations`, and the way posts go out. Modules outside this
+folder use this list only.
 """
 
 from typing import Final
 
-from social.channels import (
-    bluesky,
-    discord,
-    feed,
-    instagram,
-    linkedin,
-    mastodon,
-    slack,
-    telegram,
-    threads,
-    webhook,
-    x,
-)
+from integrations.discovery import find_entries
+from integrations.networks import Placement
 from social.channels.channel import (
     Channel,
     ChannelSender,
     ComposedPost,
     Facet,
     PictureSource,
-    Placement,
     PostMetrics,
     PostPicture,
-    TextLimit,
 )
 from social.channels.feed import FEED
 from social.channels.lost import mark_uncertain
 
-BUILT_IN: Final = feed.CHANNEL
-REMOTE: Final[tuple[Channel, ...]] = tuple(
-    each.CHANNEL
-    for each in (x, bluesky, mastodon, linkedin, threads, discord, instagram, telegram, slack, webhook)
+_ALL: Final = sorted(
+    (channel for _, channel in find_entries(__name__, Channel)), key=lambda channel: channel.network.position
 )
-CHANNELS: Final[dict[str, Channel]] = {channel.name: channel for channel in (BUILT_IN, *REMOTE)}
+CHANNELS: Final[dict[str, Channel]] = {channel.name: channel for channel in _ALL}
+BUILT_IN: Final = CHANNELS[FEED]
+REMOTE: Final[tuple[Channel, ...]] = tuple(channel for channel in _ALL if channel is not BUILT_IN)
 
 __all__ = [
     "BUILT_IN",
@@ -53,6 +40,5 @@ __all__ = [
     "Placement",
     "PostMetrics",
     "PostPicture",
-    "TextLimit",
     "mark_uncertain",
 ]

@@ -10,8 +10,9 @@ from http import HTTPStatus
 from typing import Any, Final
 from uuid import UUID
 
-from receipts import AccountClient, AccountResponse, Content, Refused, Step, StepInHand, UnknownOutcome
-from receipts.answers import expect, quote_answer
+from integrations.networks.bluesky import BLUESKY
+from receipts import AccountClient, AccountResponse, Content, Refused, Step, StepInHand
+from receipts.answers import expect, member, quote_answer, refuse_by_words
 from social import counting
 from social.channels.channel import (
     Channel,
@@ -20,7 +21,6 @@ from social.channels.channel import (
     Facet,
     PictureSource,
     PostMetrics,
-    TextLimit,
 )
 from social.cutting import cut
 
@@ -99,7 +99,7 @@ async def _upload(pictures: PictureSource, work: StepInHand) -> Mapping[str, Any
     answer = await work.account.request(
         "POST", "/xrpc/com.atproto.repo.uploadBlob", content=content, seconds=40
     )
-    return {"blob": _member(_expected(answer), "blob")}
+    return {"blob": member(_expected(answer), "blob")}
 
 
 async def _post(work: StepInHand) -> Mapping[str, Any]:
@@ -110,7 +110,7 @@ async def _post(work: StepInHand) -> Mapping[str, Any]:
     rkey = work.prepared["rkey"]
     body = {"repo": did, "collection": POSTS, "rkey": rkey, "record": record}
     answer = await work.account.request("POST", "/xrpc/com.atproto.repo.putRecord", json=body)
-    uri = _member(_expected(answer), "uri")
+    uri = member(_expected(answer), "uri")
     return {"id": uri, "url": f"https://bsky.app/profile/{handle or did}/post/{rkey}"}
 
 
@@ -120,7 +120,7 @@ async def _account(work: StepInHand) -> tuple[str, str]:
     if facts.get("did"):
         return facts["did"], facts.get("handle", "")
     answer = _expected(await work.account.request("GET", "/xrpc/com.atproto.server.getSession"))
-    return str(_member(answer, "did")), str(_member(answer, "handle"))
+    return str(member(answer, "did")), str(member(answer, "handle"))
 
 
 def _embed(prepared: Mapping[str, Any], blob: Any) -> Mapping[str, Any] | None:
@@ -143,7 +143,7 @@ async def _reach(account: AccountClient, uri: str) -> PostMetrics:
         raise Refused(
             "not_told", f"this server has no app view that counts likes and replies{quote_answer(answer)}"
         )
-    posts = _member(_expected(answer), "posts")
+    posts = member(_expected(answer), "posts")
     post = next(iter(posts), None) if isinstance(posts, list) else None
     if post is None:
         raise Refused("gone", "the app view has no such post")
@@ -158,10 +158,7 @@ def _expected(answer: AccountResponse) -> AccountResponse:
 def _refused(answer: AccountResponse) -> Exception:
     if _is_over(answer):
         return Refused("needs_reconnecting", f"the session is over{quote_answer(answer)}")
-    too_long = "too big" in answer.text or "too big" in quote_answer(answer)
-    return Refused(
-        "text_too_long" if too_long else "refused", f"the server refuses the post{quote_answer(answer)}"
-    )
+    return refuse_by_words("the server refuses the post", {"too big": "text_too_long"})(answer)
 
 
 def _is_over(answer: AccountResponse) -> bool:
@@ -170,33 +167,8 @@ def _is_over(answer: AccountResponse) -> bool:
     return error in {"ExpiredToken", "InvalidToken"}
 
 
-def _member(answer: AccountResponse, name: str) -> Any:
-    if not isinstance(answer.json, Mapping) or name not in answer.json:
-        raise UnknownOutcome(f"the answer has no {name}")
-    return answer.json[name]
-
-
-ERRORS: Final = {
-    "needs_reconnecting": "the app password was withdrawn, or the session has ended: connect the account again",
-    "text_too_long": "the text is longer than Bluesky allows: edit the post",
-    "refused": "Bluesky refuses the post: edit it, then try again",
-    "limit": "Bluesky has been asked too often",
-    "unreachable": "Bluesky cannot be reached",
-    "no_answer": "Bluesky gave no answer, or none that is whole",
-}
-
 CHANNEL: Final = Channel(
-    "bluesky",
-    "Bluesky",
-    (
-        TextLimit("graphemes", 300, counting.grapheme_count),
-        TextLimit("bytes", 3000, counting.utf8_bytes),
-    ),
-    headline=False,
-    points=1,
-    bulleted=False,
-    hashtags=2,
-    opening=1,
-    source="https://github.com/bluesky-social/atproto/blob/main/lexicons/app/bsky/feed/post.json",
-    sending=ChannelSender(prepare, steps, ERRORS, seconds=120, reach=_reach),
+    BLUESKY,
+    (counting.grapheme_count, counting.utf8_bytes),
+    sending=ChannelSender(prepare, steps, seconds=120, reach=_reach),
 )

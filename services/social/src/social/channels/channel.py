@@ -1,24 +1,22 @@
 """Types of channels: rules of texts, and the way posts go out. Each channel has a module in this folder."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final, Literal, Protocol, Self
+from typing import Any, Final, Protocol, Self
 from uuid import UUID
 
+from integrations.networks import Network, Placement
 from receipts import AccountClient, Step
-
-Placement = Literal["in_text", "first_comment", "none"]
-"""The place of the link to the article."""
 
 MOST: Final = 2_000_000_000
 """Largest stored count of likes, shares or replies."""
 
-READ: Final = "Read the article: "
-
 
 @dataclass(frozen=True, slots=True)
-class TextLimit:
+class CountedLimit:
+    """The most of a text, and the function that counts it."""
+
     unit: str
     maximum: int
     count: Callable[[str], int]
@@ -130,42 +128,37 @@ class ChannelSender:
             same. Pure.
         steps: makes the steps, in order, from the prepared JSON alone. Their results have the post's address under `url`, unless
             the post is private.
-        errors: the platform's refusals in plain words that say what to do.
         seconds: most time for all steps.
-        placements: allowed places of the link; the first is the default.
-        needs_picture: whether a post without a picture is refused.
         reach: requests the metrics of a post, if the platform reports them free of charge.
     """
 
     prepare: Callable[[ComposedPost, datetime], Mapping[str, Any]]
     steps: Callable[[Mapping[str, Any], PictureSource], Sequence[Step]]
-    errors: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 60.0
-    placements: tuple[Placement, ...] = ("in_text", "none")
-    needs_picture: bool = False
     reach: FetchPostMetrics | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A channel. `headline`: the title precedes the text. `points`, `hashtags`: most of each. `bulleted`: points as a list.
+    """A channel: what is known of its network, and how its posts are counted and sent.
 
-    `opening` selects the first sentence of a post: 0 for the description, 1 for the first key point, and so on, modulo their number.
-    So channels begin differently. `invitation` precedes the link. `source` documents the limits, `note` informs posters. Without
-    `sending`, no posts go out; without `drafted`, pages show no draft.
+    `counts` are functions for the network's limits, in their order. Without `sending`, no posts go out.
     """
 
-    name: str
-    label: str
-    limits: tuple[TextLimit, ...]
-    headline: bool
-    points: int
-    bulleted: bool
-    hashtags: int
-    invitation: str = ""
-    note: str = ""
-    source: str = ""
+    network: Network
+    counts: tuple[Callable[[str], int], ...]
     escape: Callable[[str], str] | None = None
-    opening: int = 0
-    drafted: bool = True
     sending: ChannelSender | None = None
+
+    @property
+    def name(self) -> str:
+        return self.network.name
+
+    @property
+    def limits(self) -> tuple[CountedLimit, ...]:
+        pairs = zip(self.network.limits, self.counts, strict=True)
+        return tuple(CountedLimit(limit.unit, limit.maximum, count) for limit, count in pairs)
+
+    def with_style(self, **changes: Any) -> Self:
+        """The channel with other fields of its network, such as fewer hashtags."""
+        return replace(self, network=replace(self.network, **changes))

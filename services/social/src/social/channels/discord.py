@@ -7,15 +7,15 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from http import HTTPStatus
 from typing import Any, Final
 
 import regex
 
-from receipts import Part, Refused, Step, StepInHand
-from receipts.answers import Errors, expect, quote_answer
+from integrations.networks.discord import DISCORD
+from receipts import Part, Step, StepInHand
+from receipts.answers import expect, refuse_by_status
 from social import counting
-from social.channels.channel import READ, Channel, ChannelSender, ComposedPost, PictureSource, TextLimit
+from social.channels.channel import Channel, ChannelSender, ComposedPost, PictureSource
 from social.channels.uploads import bytes_of, picture_of, unseen
 
 _SECONDS: Final = 18.0
@@ -69,34 +69,12 @@ async def _post(pictures: PictureSource, work: StepInHand) -> Mapping[str, Any]:
     return made | {"url": f"https://discord.com/channels/{guild}/{message['channel_id']}/{message['id']}"}
 
 
-_ERRORS: Final[Errors] = {
-    HTTPStatus.UNAUTHORIZED: lambda answer: Refused(
-        "needs_reconnecting", f"Discord answered 401{quote_answer(answer)}"
-    ),
-    HTTPStatus.FORBIDDEN: lambda answer: Refused("forbidden", f"Discord answered 403{quote_answer(answer)}"),
-    HTTPStatus.NOT_FOUND: lambda answer: Refused(
-        "needs_reconnecting", f"Discord answered 404{quote_answer(answer)}"
-    ),
-}
+_ERRORS: Final = refuse_by_status(
+    "Discord", {401: "needs_reconnecting", 403: "forbidden", 404: "needs_reconnecting"}
+)
 
 CHANNEL: Final = Channel(
-    "discord",
-    "Discord",
-    (TextLimit("characters", 2000, _units),),
-    headline=True,
-    points=4,
-    bulleted=True,
-    hashtags=0,
-    opening=2,
-    invitation=READ,
-    note="Counted as sent to the API, where Markdown carries a backslash.",
-    source="https://discord.com/developers/docs/resources/webhook#execute-webhook",
-    sending=ChannelSender(
-        prepare,
-        steps,
-        errors={
-            "needs_reconnecting": "the webhook was deleted, or its address has changed: make one in the channel's settings, and connect it",
-            "forbidden": "Discord does not let this webhook post there",
-        },
-    ),
+    DISCORD,
+    (_units,),
+    sending=ChannelSender(prepare, steps),
 )

@@ -2,11 +2,20 @@
 
 from typing import Final
 
+from integrations.networks import Network, TextLimit
 from social import counting
-from social.channels.channel import Channel, TextLimit
+from social.channels.channel import Channel
 
 FEED: Final = "feed"
 
 CHANNEL: Final = Channel(
-    FEED, "Feed", (TextLimit("characters", 1000, counting.grapheme_count),), False, 3, True, 2
+    Network(
+        name=FEED,
+        title="Feed",
+        position=0,
+        limits=(TextLimit("characters", 1000),),
+        points=3,
+        hashtags=2,
+    ),
+    (counting.grapheme_count,),
 )

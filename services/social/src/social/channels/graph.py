@@ -5,7 +5,7 @@ published.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -19,13 +19,14 @@ from receipts import (
     EffectUnclear,
     NotSent,
     Refused,
+    Step,
     StepInHand,
     UnknownOutcome,
 )
 from receipts.answers import expect, quote_answer
 from social.channels.channel import PictureSource
 from social.channels.fetched import explain_failed_fetch, wait_for_publisher
-from social.channels.lost import PAGES, LookupWindow, RelativeTime, age, comparable, read
+from social.channels.lost import PAGES, LookupWindow, PostSearch, age, comparable, read, too_many
 from social.channels.uploads import UPLOAD_SECONDS, unseen
 
 SECONDS: Final = 18.0
@@ -43,15 +44,6 @@ _READ_SECONDS: Final = 4.0
 _ADDRESS_WITHIN: Final = timedelta(minutes=15)
 """Time since the first attempt after which a published post counts as posted without its address."""
 _ADDRESS_AGAIN: Final = timedelta(seconds=10)
-
-ERRORS: Final = {
-    "needs_reconnecting": "the token has expired (they live 60 days) or was taken back: connect the account again",
-    "forbidden": "the account does not let this be posted: it lacks a permission, or its owner has to confirm something in the app",
-    "text_too_long": "the text is longer than allowed; edit the post",
-    "picture": "the picture was not taken: it has to be a JPEG that everybody can fetch, so that the site needs a public address",
-    "no_user": "the account is not connected completely",
-    "spam": "the platform took it for spam; wait a day, and post less alike",
-}
 
 # https://developers.facebook.com/docs/graph-api/guides/error-handling, …/instagram-platform/reference/error-codes
 _RECONNECT: Final = frozenset({102, 190})
@@ -86,6 +78,10 @@ class GraphEdges:
         return f"/{self.version}/{number}"
 
 
+Form = Mapping[str, str]
+"""The fields of a request that creates a container."""
+
+
 class PictureNotFetchedError(Refused):
     """The platform could not fetch the picture, and created nothing."""
 
@@ -93,9 +89,35 @@ class PictureNotFetchedError(Refused):
         super().__init__("picture", said)
 
 
-async def contain(
-    work: StepInHand, edges: GraphEdges, form: Mapping[str, str], pictures: PictureSource
-) -> str:
+def post_steps(
+    edges: GraphEdges, pictures: PictureSource, check: Callable[[Form], None] | None = None
+) -> tuple[Step, ...]:
+    """The container, its publication, and the address of the post, from the prepared `form`.
+
+    `check` raises Refused for a form that the platform would not take.
+    """
+
+    async def container(work: StepInHand) -> Mapping[str, Any]:
+        if check is not None:
+            check(work.prepared["form"])
+        return {"container": await contain(work, edges, work.prepared["form"], pictures)}
+
+    async def publication(work: StepInHand) -> Mapping[str, Any]:
+        form = work.prepared["form"]
+        return await publish(work, edges, work.remote["container"], form, edges.posts, pictures)
+
+    async def look(work: StepInHand) -> EffectFound | EffectAbsent | EffectUnclear:
+        text = work.prepared["form"][edges.text]
+        return await find(work, edges, work.remote["container"], text, edges.posts)
+
+    return (
+        Step("container", container, repeatable=True, unseen=True, seconds=CONTAIN_SECONDS),
+        Step("publish", publication, look, seconds=SECONDS),
+        Step("address", partial(address, edges), repeatable=True, unseen=True, seconds=SECONDS),
+    )
+
+
+async def contain(work: StepInHand, edges: GraphEdges, form: Form, pictures: PictureSource) -> str:
     """Creates a container, which is invisible and expires after a day; returns its number.
 
     Raises:
@@ -118,7 +140,7 @@ async def publish(
     work: StepInHand,
     edges: GraphEdges,
     container: str,
-    form: Mapping[str, str],
+    form: Form,
     posts: str,
     pictures: PictureSource,
 ) -> Mapping[str, str]:
@@ -149,7 +171,7 @@ async def publish(
     return {"id": str(answered(answer).json["id"])}
 
 
-async def address(work: StepInHand, edges: GraphEdges) -> Mapping[str, str]:
+async def address(edges: GraphEdges, work: StepInHand) -> Mapping[str, str]:
     """Requests the address of a published post, which the answer to the publication lacks.
 
     Raises:
@@ -183,7 +205,7 @@ async def _user(work: StepInHand) -> str:
 
 
 async def _ready(
-    work: StepInHand, edges: GraphEdges, container: str, form: Mapping[str, str], pictures: PictureSource
+    work: StepInHand, edges: GraphEdges, container: str, form: Form, pictures: PictureSource
 ) -> str:
     """The container's final status; raises NotSent while it is in progress."""
     status = ""
@@ -209,23 +231,19 @@ async def find(
     """Looks for the post among those since the first attempt, and checks the container's status."""
     user = await _user(work)
     query = {"fields": f"id,permalink,timestamp,{edges.text}", "limit": str(_LISTED)}
-    missing: EffectAbsent | EffectUnclear = EffectUnclear(
-        f"there are {PAGES * _LISTED} or more posts since the first attempt; look whether it is among them"
-    )
-    is_near = False
+    search, wanted = PostSearch(work), comparable(text)
+    missing: EffectAbsent | EffectUnclear = too_many(PAGES * _LISTED)
     for _ in range(PAGES):
         answer = await read(partial(_page, work, edges.of(user, posts), dict(query)))
         window, page = LookupWindow.of(work, answer.clock), answer.json["data"]
         recent = [each for each in page if _made(each) >= window.opens]
         for each in recent:
-            if comparable(each.get(edges.text, "")) != comparable(text):
-                continue
-            if window.place(_made(each)) is RelativeTime.SINCE:
+            said = comparable(each.get(edges.text, ""))
+            if search.is_ours(window, _made(each), said, is_same=said == wanted):
                 return EffectFound({"id": str(each["id"]), "url": each.get("permalink", "")})
-            is_near = True
         following = answer.json.get("paging", {}).get("cursors", {}).get("after")
         if len(recent) < _LISTED or not following:
-            missing = window.missing(is_near=is_near)
+            missing = search.missing(window)
             break
         query["after"] = following
     if await read(partial(_status, work, edges, container)) == "PUBLISHED":

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import partial
 from typing import Any, Final
 
-from receipts import EffectAbsent, EffectFound, EffectUnclear, Refused, Step, StepInHand
+from integrations.networks.instagram import INSTAGRAM
+from receipts import Refused, Step
 from social import counting
 from social.channels import graph
-from social.channels.channel import READ, Channel, ChannelSender, ComposedPost, PictureSource, TextLimit
+from social.channels.channel import Channel, ChannelSender, ComposedPost, PictureSource
 
 _EDGES: Final = graph.GraphEdges("media", "media_publish", "status_code", "media", "caption", "v23.0")
 _MOST_ALT: Final = 1000
@@ -28,51 +28,16 @@ def prepare(post: ComposedPost, now: datetime) -> Mapping[str, Any]:
 
 
 def steps(prepared: Mapping[str, Any], pictures: PictureSource) -> Sequence[Step]:
-    return (
-        Step(
-            "container",
-            partial(_contain, pictures),
-            repeatable=True,
-            unseen=True,
-            seconds=graph.CONTAIN_SECONDS,
-        ),
-        Step("publish", partial(_publish, pictures), _find, seconds=graph.SECONDS),
-        Step("address", _address, repeatable=True, unseen=True, seconds=graph.SECONDS),
-    )
+    return graph.post_steps(_EDGES, pictures, _check_picture)
 
 
-async def _contain(pictures: PictureSource, work: StepInHand) -> Mapping[str, Any]:
-    form = work.prepared["form"]
+def _check_picture(form: graph.Form) -> None:
     if "image_url" not in form:
         raise Refused("picture", "the article has no picture as JPEG")
-    return {"container": await graph.contain(work, _EDGES, form, pictures)}
-
-
-async def _publish(pictures: PictureSource, work: StepInHand) -> Mapping[str, Any]:
-    container, form = work.remote["container"], work.prepared["form"]
-    return await graph.publish(work, _EDGES, container, form, _EDGES.posts, pictures)
-
-
-async def _address(work: StepInHand) -> Mapping[str, Any]:
-    return await graph.address(work, _EDGES)
-
-
-async def _find(work: StepInHand) -> EffectFound | EffectAbsent | EffectUnclear:
-    caption = work.prepared["form"]["caption"]
-    return await graph.find(work, _EDGES, work.remote["container"], caption, _EDGES.posts)
 
 
 CHANNEL: Final = Channel(
-    "instagram",
-    "Instagram",
-    (TextLimit("characters", 2200, counting.utf16_units),),
-    headline=False,
-    points=4,
-    bulleted=True,
-    hashtags=3,
-    opening=3,
-    invitation=READ,
-    note="Links in captions cannot be clicked, and a post needs a picture.",
-    source="https://developers.facebook.com/docs/instagram-platform/content-publishing",
-    sending=ChannelSender(prepare, steps, errors=graph.ERRORS, needs_picture=True),
+    INSTAGRAM,
+    (counting.utf16_units,),
+    sending=ChannelSender(prepare, steps),
 )

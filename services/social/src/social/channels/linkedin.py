@@ -9,6 +9,8 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 import regex
 
+from integrations.networks import READ
+from integrations.networks.linkedin import LINKEDIN
 from receipts import (
     AccountResponse,
     Content,
@@ -22,19 +24,21 @@ from receipts import (
     StepInHand,
     UnknownOutcome,
 )
-from receipts.answers import Errors, expect, quote_answer
+from receipts.answers import Errors, expect, quote_answer, refuse_by_status
 from social import counting
-from social.channels.channel import READ, Channel, ChannelSender, ComposedPost, PictureSource, TextLimit
+from social.channels.channel import Channel, ChannelSender, ComposedPost, PictureSource
 from social.channels.lost import (
     PAGES,
     READ_SECONDS,
     LookupWindow,
+    PostSearch,
     RelativeTime,
     age,
     comparable,
     confirmed_id,
     is_uncertain,
     read,
+    too_many,
 )
 from social.channels.uploads import UPLOAD_SECONDS, bytes_of, picture_of, unseen
 
@@ -144,7 +148,7 @@ async def _find_post(work: StepInHand) -> EffectFound | EffectAbsent | EffectUnc
     author = await _author(work)
     query = {"q": "author", "author": author, "count": str(_LISTED), "sortBy": "CREATED"}
     wanted = _comparable(work.prepared["commentary"])
-    is_near = is_alike = False
+    search = PostSearch(work, _comparable(work.prepared["commentary"].partition("\n")[0]))
     for page in range(PAGES):
         # What is posted meanwhile moves the others on: one may be seen twice, and none is missed.
         answer = await read(partial(_page, work, query | {"start": str(page * _LISTED)}))
@@ -158,18 +162,11 @@ async def _find_post(work: StepInHand) -> EffectFound | EffectAbsent | EffectUnc
         recent = [each for each in answer.json["elements"] if _published(each) >= window.opens]
         for each in recent:
             said = _comparable(each.get("commentary", ""))
-            if said != wanted:
-                sent = _comparable(work.prepared["commentary"].partition("\n")[0])
-                is_alike = is_alike or window.may_be_ours(work, _published(each), said, sent)
-                continue
-            if window.place(_published(each)) is RelativeTime.SINCE:
+            if search.is_ours(window, _published(each), said, is_same=said == wanted):
                 return EffectFound(_remote(each["id"]))
-            is_near = True
         if len(recent) < _LISTED:
-            return window.missing(is_near=is_near, is_alike=is_alike)
-    return EffectUnclear(
-        f"there are {PAGES * _LISTED} or more posts since the first attempt; look whether it is among them"
-    )
+            return search.missing(window)
+    return too_many(PAGES * _LISTED)
 
 
 def _published(post: Mapping[str, Any]) -> datetime:
@@ -316,42 +313,14 @@ def _unfit(answer: AccountResponse) -> Refused:
 
 _ERRORS: Final[Errors] = {
     HTTPStatus.BAD_REQUEST: _unfit,
-    HTTPStatus.UNAUTHORIZED: lambda answer: Refused(
-        "needs_reconnecting", f"LinkedIn answered 401{quote_answer(answer)}"
-    ),
-    HTTPStatus.FORBIDDEN: lambda answer: Refused("forbidden", f"LinkedIn answered 403{quote_answer(answer)}"),
     HTTPStatus.UNPROCESSABLE_ENTITY: _unfit,
-    HTTPStatus.UPGRADE_REQUIRED: lambda answer: Refused(
-        "version_retired", f"LinkedIn answered 426{quote_answer(answer)}"
-    ),
+    **refuse_by_status("LinkedIn", {401: "needs_reconnecting", 403: "forbidden", 426: "version_retired"}),
     HTTPStatus.TOO_MANY_REQUESTS: _limited,
 }
 
 CHANNEL: Final = Channel(
-    "linkedin",
-    "LinkedIn",
-    (TextLimit("characters", 3000, _units),),
-    headline=True,
-    points=5,
-    bulleted=True,
-    hashtags=2,
-    opening=3,
-    invitation=READ,
-    note="Counted as sent to the API, where reserved characters carry a backslash.",
-    source="https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api",
+    LINKEDIN,
+    (_units,),
     escape=escaped,
-    sending=ChannelSender(
-        prepare,
-        steps,
-        errors={
-            "needs_reconnecting": "LinkedIn's token has expired (they live 60 days) or was taken back: connect the account again",
-            "forbidden": "LinkedIn does not let this account post: it lacks a permission (w_member_social or w_organization_social), "
-            "or is no administrator of the page any more",
-            "version_retired": "LinkedIn has retired the version of its API that this program speaks: install a newer one",
-            "duplicate": "this account has posted the same text before; edit the post, or leave it",
-            "text_too_long": "LinkedIn counts the text longer than it allows; edit the post",
-            "no_author": "the account is not connected completely",
-        },
-        placements=("in_text", "first_comment", "none"),
-    ),
+    sending=ChannelSender(prepare, steps),
 )

@@ -134,6 +134,40 @@ class LookupWindow:
         )
 
 
+@dataclass(slots=True)
+class PostSearch:
+    """What the pages of an account's posts have said so far about a lost one.
+
+    `sent` is the text that was sent; its first line shows a post that may be ours although it says something else. Empty:
+    such posts do not count.
+    """
+
+    work: StepInHand
+    sent: str = ""
+    is_near: bool = False
+    is_alike: bool = False
+
+    def is_ours(self, window: LookupWindow, made: datetime, said: str, *, is_same: bool) -> bool:
+        """Whether a post is the lost one, because it says the same (`is_same`) since the first attempt."""
+        time = window.place(made)
+        if not is_same or time is RelativeTime.BEFORE:
+            self.is_alike = self.is_alike or window.may_be_ours(self.work, made, said, self.sent)
+            return False
+        self.is_near = self.is_near or time is RelativeTime.NEAR
+        return time is RelativeTime.SINCE
+
+    def missing(self, window: LookupWindow) -> EffectAbsent | EffectUnclear:
+        """What it proves that no page had it."""
+        return window.missing(is_near=self.is_near, is_alike=self.is_alike)
+
+
+def too_many(listed: int) -> EffectUnclear:
+    """The outcome of a search that ended at the last page that is asked for, of so many posts in all."""
+    return EffectUnclear(
+        f"there are {listed} or more posts since the first attempt; look whether it is among them"
+    )
+
+
 def earliest(work: StepInHand) -> datetime:
     """The earliest possible time of our post, with the largest accepted clock difference; for requests for latest posts."""
     return min(_begun(work.prepared), work.account.clock()) - 2 * FARTHEST - CLOCKS

@@ -10,6 +10,7 @@ from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote
 
+from integrations.networks.mastodon import MASTODON
 from receipts import (
     AccountClient,
     AccountResponse,
@@ -23,7 +24,7 @@ from receipts import (
     StepInHand,
     UnknownOutcome,
 )
-from receipts.answers import expect, quote_answer
+from receipts.answers import expect, member, quote_answer
 from social import counting
 from social.channels.channel import (
     Channel,
@@ -31,11 +32,10 @@ from social.channels.channel import (
     ComposedPost,
     PictureSource,
     PostMetrics,
-    TextLimit,
 )
-from social.channels.lost import PAGES, READ_SECONDS, LookupWindow, RelativeTime, read
+from social.channels.lost import PAGES, READ_SECONDS, LookupWindow, PostSearch, RelativeTime, read
 
-_CHARACTERS: Final = 500
+_CHARACTERS: Final = MASTODON.limits[0].maximum
 """Limit of a server that reports none."""
 _MOST_ALTERNATIVE: Final = 1500
 _A_PAGE: Final = 40
@@ -87,7 +87,7 @@ async def _upload(pictures: PictureSource, work: StepInHand) -> Mapping[str, Any
     file = Part("file", data, picture["type"], f"cover.{picture['type'].rpartition('/')[2]}")
     parts = [file, Part("description", picture["alt"])]
     answer = await work.account.request("POST", "/api/v2/media", parts=parts, seconds=40)
-    media_id = str(_field(_expected(answer, {HTTPStatus.OK, HTTPStatus.ACCEPTED}), "id"))
+    media_id = str(member(_expected(answer, {HTTPStatus.OK, HTTPStatus.ACCEPTED}), "id"))
     while answer.status in _PROCESSING:
         await asyncio.sleep(1)
         answer = await work.account.request("GET", f"/api/v1/media/{media_id}")
@@ -105,33 +105,28 @@ async def _post(work: StepInHand) -> Mapping[str, Any]:
     headers = {"Idempotency-Key": work.prepared["key"]}
     answer = await work.account.request("POST", "/api/v1/statuses", json=body, headers=headers)
     _expected(answer, {HTTPStatus.OK})
-    return {"id": str(_field(answer, "id")), "url": _field(answer, "url")}
+    return {"id": str(member(answer, "id")), "url": member(answer, "url")}
 
 
 async def _detect(work: StepInHand) -> EffectFound | EffectAbsent | EffectUnclear:
     me = await read(partial(_read, work, "/api/v1/accounts/verify_credentials", {}))
-    path = f"/api/v1/accounts/{_field(me, 'id')}/statuses"
+    path = f"/api/v1/accounts/{member(me, 'id')}/statuses"
     window = LookupWindow.of(work, me.clock)
     query = {"limit": str(_A_PAGE)}
-    is_near, is_alike, seen = False, False, 0
+    search, seen = PostSearch(work, work.prepared["text"]), 0
     for _ in range(PAGES):
         answer = await read(partial(_read, work, path, dict(query)))
         page = answer.whole_items if answer.truncated else answer.json
         if not isinstance(page, list):
             raise UnknownOutcome("the list of the account's posts cannot be read")
         for each in page:
-            time = window.place(_created(each))
-            if time is RelativeTime.BEFORE or not _says(each, work.prepared):
-                sent = work.prepared["text"]
-                is_alike = is_alike or window.may_be_ours(work, _created(each), _text(each), sent)
-                continue
-            if time is RelativeTime.SINCE:
+            is_same = _says(each, work.prepared)
+            if search.is_ours(window, _created(each), _text(each), is_same=is_same):
                 return EffectFound({"id": str(each["id"]), "url": each.get("url") or each.get("uri")})
-            is_near = True
         if (page and window.place(_created(page[-1])) is RelativeTime.BEFORE) or not (
             page or answer.truncated
         ):
-            return window.missing(is_near=is_near, is_alike=is_alike)
+            return search.missing(window)
         # A server may ignore how many are asked for, and list all that it has; or where the page begins, and list the same again.
         if not page or query.get("max_id") == str(page[-1]["id"]):
             break
@@ -190,16 +185,6 @@ def _most(instance: Mapping[str, Any]) -> int:
     return _CHARACTERS
 
 
-def _status(answer: AccountResponse) -> Mapping[str, Any]:
-    return {"id": str(_field(answer, "id")), "url": _field(answer, "url")}
-
-
-def _field(answer: AccountResponse, name: str) -> Any:
-    if not isinstance(answer.json, Mapping) or name not in answer.json:
-        raise UnknownOutcome(f"the answer has no {name}")
-    return answer.json[name]
-
-
 def _says(status: Any, prepared: Mapping[str, Any]) -> bool:
     """Whether the status contains our link, or our first line."""
     content = html.unescape(str(status.get("content", "")))
@@ -219,26 +204,8 @@ def _created(status: Any) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-ERRORS: Final = {
-    "needs_reconnecting": "the token has expired or was withdrawn: connect the account again",
-    "text_too_long": "the text is longer than this server allows: edit the post",
-    "forbidden": "the server does not let this account post: it may be suspended or limited",
-    "refused": "the server refuses the post: edit it, then try again",
-    "limit": "the server has been asked too often",
-    "unreachable": "the server cannot be reached",
-    "no_answer": "the server gave no answer, or none that is whole",
-}
-
 CHANNEL: Final = Channel(
-    "mastodon",
-    "Mastodon",
-    (TextLimit("characters", _CHARACTERS, counting.mastodon_characters),),
-    headline=False,
-    points=2,
-    bulleted=True,
-    hashtags=2,
-    opening=2,
-    note="Links count 23. A server may allow more than 500.",
-    source="https://docs.joinmastodon.org/user/posting/#text",
-    sending=ChannelSender(prepare, steps, ERRORS, seconds=120, reach=_reach),
+    MASTODON,
+    (counting.mastodon_characters,),
+    sending=ChannelSender(prepare, steps, seconds=120, reach=_reach),
 )

@@ -11,10 +11,11 @@ from typing import Any, Final
 
 import regex
 
-from receipts import AccountResponse, Refused, Step, StepInHand
-from receipts.answers import Errors, expect, quote_answer
+from integrations.networks.slack import SLACK
+from receipts import AccountResponse, Step, StepInHand
+from receipts.answers import Errors, expect, refuse_by_status, refuse_by_words
 from social import counting
-from social.channels.channel import READ, Channel, ChannelSender, ComposedPost, PictureSource, TextLimit
+from social.channels.channel import Channel, ChannelSender, ComposedPost, PictureSource
 from social.channels.fetched import wait_for_publisher
 
 _SECONDS: Final = 18.0
@@ -82,43 +83,13 @@ def _is_about_blocks(answer: AccountResponse) -> bool:
     return answer.status == HTTPStatus.BAD_REQUEST and answer.text.strip().startswith("invalid_blocks")
 
 
-def _gone(answer: AccountResponse) -> Refused:
-    return Refused("needs_reconnecting", f"Slack answered {answer.status}{quote_answer(answer)}")
-
-
-def _unfit(answer: AccountResponse) -> Refused:
-    return Refused(
-        "text_too_long" if "msg_too_long" in answer.text else "refused",
-        f"Slack does not take it{quote_answer(answer)}",
-    )
-
-
 _ERRORS: Final[Errors] = {
-    HTTPStatus.BAD_REQUEST: _unfit,
-    HTTPStatus.FORBIDDEN: lambda answer: Refused("forbidden", f"Slack answered 403{quote_answer(answer)}"),
-    HTTPStatus.NOT_FOUND: _gone,
-    HTTPStatus.GONE: _gone,
+    HTTPStatus.BAD_REQUEST: refuse_by_words("Slack does not take it", {"msg_too_long": "text_too_long"}),
+    **refuse_by_status("Slack", {403: "forbidden", 404: "needs_reconnecting", 410: "needs_reconnecting"}),
 }
 
 CHANNEL: Final = Channel(
-    "slack",
-    "Slack",
-    (TextLimit("characters", 3000, counting.utf16_units),),
-    headline=True,
-    points=4,
-    bulleted=True,
-    hashtags=0,
-    opening=1,
-    invitation=READ,
-    source="https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks",
-    drafted=False,
-    sending=ChannelSender(
-        prepare,
-        steps,
-        errors={
-            "needs_reconnecting": "the webhook was taken back, or its channel is archived or gone: make a new one, and connect it",
-            "forbidden": "an administrator of the workspace does not let apps post there",
-            "text_too_long": "Slack counts the text longer than it allows; edit the post",
-        },
-    ),
+    SLACK,
+    (counting.utf16_units,),
+    sending=ChannelSender(prepare, steps),
 )

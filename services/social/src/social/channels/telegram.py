@@ -13,10 +13,11 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from integrations.networks.telegram import TELEGRAM
 from receipts import AccountResponse, NotSent, Part, Refused, Step, StepInHand
-from receipts.answers import Errors, expect, quote_answer
+from receipts.answers import Errors, expect, quote_answer, refuse_by_status, refuse_by_words
 from social import counting
-from social.channels.channel import READ, Channel, ChannelSender, ComposedPost, PictureSource, TextLimit
+from social.channels.channel import Channel, ChannelSender, ComposedPost, PictureSource
 from social.channels.uploads import bytes_of, unseen
 
 _SECONDS: Final = 18.0
@@ -93,50 +94,23 @@ def _limited(answer: AccountResponse) -> NotSent:
     return NotSent("limit", f"Telegram takes no more for now{quote_answer(answer)}", retry_at)
 
 
-def _unfit(answer: AccountResponse) -> Refused:
-    said = quote_answer(answer)
-    reasons = {
-        "chat not found": "no_chat",
-        "too long": "text_too_long",
-        "PHOTO_INVALID": "picture",
-        "IMAGE_PROCESS_FAILED": "picture",
-        "not enough rights": "forbidden",
-    }
-    reason = next((reason for words, reason in reasons.items() if words in said), "refused")
-    return Refused(reason, f"Telegram does not take it{said}")
-
-
 _ERRORS: Final[Errors] = {
-    HTTPStatus.BAD_REQUEST: _unfit,
-    HTTPStatus.UNAUTHORIZED: lambda answer: Refused(
-        "needs_reconnecting", f"Telegram answered 401{quote_answer(answer)}"
+    HTTPStatus.BAD_REQUEST: refuse_by_words(
+        "Telegram does not take it",
+        {
+            "chat not found": "no_chat",
+            "too long": "text_too_long",
+            "PHOTO_INVALID": "picture",
+            "IMAGE_PROCESS_FAILED": "picture",
+            "not enough rights": "forbidden",
+        },
     ),
-    HTTPStatus.FORBIDDEN: lambda answer: Refused("forbidden", f"Telegram answered 403{quote_answer(answer)}"),
-    HTTPStatus.NOT_FOUND: lambda answer: Refused(
-        "needs_reconnecting", f"Telegram answered 404{quote_answer(answer)}"
-    ),
+    **refuse_by_status("Telegram", {401: "needs_reconnecting", 403: "forbidden", 404: "needs_reconnecting"}),
     HTTPStatus.TOO_MANY_REQUESTS: _limited,
 }
 
 CHANNEL: Final = Channel(
-    "telegram",
-    "Telegram",
-    (TextLimit("characters", 4096, counting.utf16_units),),
-    headline=True,
-    points=5,
-    bulleted=True,
-    hashtags=2,
-    invitation=READ,
-    source="https://core.telegram.org/bots/api#sendmessage",
-    sending=ChannelSender(
-        prepare,
-        steps,
-        errors={
-            "needs_reconnecting": "the bot's token is good for nothing any more: get a new one from @BotFather, and connect the account again",
-            "no_chat": "the channel was not found: look at its name, and whether the bot is an administrator there",
-            "forbidden": "the bot may not post there: make it an administrator of the channel who may post messages",
-            "text_too_long": "Telegram counts the text longer than it allows; edit the post",
-            "picture": "Telegram does not take the picture: let the post go without one",
-        },
-    ),
+    TELEGRAM,
+    (counting.utf16_units,),
+    sending=ChannelSender(prepare, steps),
 )

@@ -5,10 +5,12 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
+from integrations.networks import READ
+from integrations.networks.threads import THREADS
 from receipts import EffectAbsent, EffectFound, EffectUnclear, Step, StepInHand
 from social import counting
 from social.channels import graph
-from social.channels.channel import READ, Channel, ChannelSender, ComposedPost, PictureSource, TextLimit
+from social.channels.channel import Channel, ChannelSender, ComposedPost, PictureSource
 from social.channels.lost import confirmed_id
 
 _EDGES: Final = graph.GraphEdges("threads", "threads_publish", "status", "threads", "text", "v1.0")
@@ -29,18 +31,8 @@ def prepare(post: ComposedPost, now: datetime) -> Mapping[str, Any]:
 
 
 def steps(prepared: Mapping[str, Any], pictures: PictureSource) -> Sequence[Step]:
-    of_post = (
-        Step(
-            "container",
-            partial(_contain, pictures),
-            repeatable=True,
-            unseen=True,
-            seconds=graph.CONTAIN_SECONDS,
-        ),
-        Step("publish", partial(_publish, pictures), _find, seconds=graph.SECONDS),
-        # Before the comment: should that be refused, it is to be told where the post is.
-        Step("address", _address, repeatable=True, unseen=True, seconds=graph.SECONDS),
-    )
+    # The address comes before the comment: should that be refused, it is to be told where the post is.
+    of_post = graph.post_steps(_EDGES, pictures)
     if not prepared["comment"]:
         return of_post
     return (
@@ -54,24 +46,6 @@ def steps(prepared: Mapping[str, Any], pictures: PictureSource) -> Sequence[Step
         ),
         Step("comment", partial(_comment, pictures), _find_comment, seconds=graph.SECONDS),
     )
-
-
-async def _contain(pictures: PictureSource, work: StepInHand) -> Mapping[str, Any]:
-    return {"container": await graph.contain(work, _EDGES, work.prepared["form"], pictures)}
-
-
-async def _publish(pictures: PictureSource, work: StepInHand) -> Mapping[str, Any]:
-    container, form = work.remote["container"], work.prepared["form"]
-    return await graph.publish(work, _EDGES, container, form, _EDGES.posts, pictures)
-
-
-async def _address(work: StepInHand) -> Mapping[str, Any]:
-    return await graph.address(work, _EDGES)
-
-
-async def _find(work: StepInHand) -> EffectFound | EffectAbsent | EffectUnclear:
-    text = work.prepared["form"]["text"]
-    return await graph.find(work, _EDGES, work.remote["container"], text, _EDGES.posts)
 
 
 # -- the link in an answer to it ---------------------------------------------------------------------------------------
@@ -100,21 +74,7 @@ async def _find_comment(work: StepInHand) -> EffectFound | EffectAbsent | Effect
 
 
 CHANNEL: Final = Channel(
-    "threads",
-    "Threads",
-    (TextLimit("characters", 500, counting.threads_characters),),
-    headline=False,
-    points=2,
-    bulleted=True,
-    hashtags=1,
-    opening=1,
-    note="Emoji count by their bytes. One hashtag a post.",
-    source="https://developers.facebook.com/documentation/threads/posts",
-    sending=ChannelSender(
-        prepare,
-        steps,
-        errors=graph.ERRORS,
-        seconds=94.0,  # its steps together, at their slowest
-        placements=("in_text", "first_comment", "none"),
-    ),
+    THREADS,
+    (counting.threads_characters,),
+    sending=ChannelSender(prepare, steps, seconds=94.0),  # its steps together, at their slowest
 )

@@ -10,10 +10,11 @@ from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from integrations.networks.webhook import WEBHOOK
 from receipts import AccountResponse, Refused, Step, StepInHand
 from receipts.answers import expect, quote_answer
 from social import counting
-from social.channels.channel import Channel, ChannelSender, ComposedPost, PictureSource, TextLimit
+from social.channels.channel import Channel, ChannelSender, ComposedPost, PictureSource
 
 _TAKEN: Final = frozenset(
     {
@@ -72,24 +73,8 @@ def _is_address(url: Any) -> bool:
     return isinstance(url, str) and urlsplit(url).scheme in {"http", "https"}
 
 
-ERRORS: Final = {
-    "needs_reconnecting": "the receiver does not take our messages: connect the account again with the secret that it expects",
-    "refused": "the receiver refuses the message: see what it expects, then try again",
-    "limit": "the receiver has been asked too often",
-    "unreachable": "the receiver cannot be reached",
-    "no_answer": "the receiver gave no answer, or none that is whole",
-}
-
 CHANNEL: Final = Channel(
-    "webhook",
-    "Webhook",
-    (TextLimit("characters", _MOST_CHARACTERS, counting.utf16_units),),
-    headline=False,
-    points=5,
-    bulleted=True,
-    hashtags=3,
-    note="The link and the pictures stand beside the text, in fields of their own.",
-    source="https://www.standardwebhooks.com",
-    drafted=False,
-    sending=ChannelSender(prepare, steps, ERRORS, seconds=60, placements=("none", "in_text")),
+    WEBHOOK,
+    (counting.utf16_units,),
+    sending=ChannelSender(prepare, steps),
 )

@@ -7,6 +7,8 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
+from integrations.networks import READ
+from integrations.networks.x import X
 from receipts import (
     AccountResponse,
     DoubtfulOutcome,
@@ -19,18 +21,19 @@ from receipts import (
     Step,
     StepInHand,
 )
-from receipts.answers import Errors, expect, quote_answer
+from receipts.answers import Errors, expect, quote_answer, refuse_by_status, refuse_by_words
 from social import counting
-from social.channels.channel import READ, Channel, ChannelSender, ComposedPost, PictureSource, TextLimit
+from social.channels.channel import Channel, ChannelSender, ComposedPost, PictureSource
 from social.channels.lost import (
     PAGES,
     READ_SECONDS,
     LookupWindow,
-    RelativeTime,
+    PostSearch,
     comparable,
     confirmed_id,
     earliest,
     read,
+    too_many,
 )
 from social.channels.uploads import UPLOAD_SECONDS, bytes_of, picture_of, unseen
 
@@ -96,11 +99,7 @@ async def _find_post(work: StepInHand) -> EffectFound | EffectAbsent | EffectUnc
     def is_it(post: Mapping[str, Any]) -> bool:
         return _answers(post) is None and (_says(post) == wanted or link in _links(post))
 
-    def is_alike(window: LookupWindow, post: Mapping[str, Any]) -> bool:
-        made, said = datetime.fromisoformat(post["created_at"]), _says(post)
-        return _answers(post) is None and window.may_be_ours(work, made, said, work.prepared["text"])
-
-    found = await _find(work, is_it, is_alike)
+    found = await _find(work, is_it, work.prepared["text"])
     return EffectFound({"id": found, "url": _address(found)}) if isinstance(found, str) else found
 
 
@@ -130,33 +129,29 @@ def _answered(work: StepInHand) -> str:
 
 
 async def _find(
-    work: StepInHand,
-    is_it: Callable[[Mapping[str, Any]], bool],
-    is_alike: Callable[[LookupWindow, Mapping[str, Any]], bool] = lambda _window, _post: False,
+    work: StepInHand, is_it: Callable[[Mapping[str, Any]], bool], sent: str = ""
 ) -> str | EffectAbsent | EffectUnclear:
-    """The id of the account's post since the first attempt that is like ours; `is_alike`: that may be ours, if none is."""
+    """The id of the account's post since the first attempt that is ours; `sent`: its text, if another may be ours as well."""
     user = (await work.account.facts()).get("id") or await _user(work)
     query = {
         "max_results": str(_LISTED),
         "start_time": earliest(work).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "tweet.fields": "created_at,entities,referenced_tweets",
     }
-    is_near = may_be = False
+    search = PostSearch(work, sent)
     for _ in range(PAGES):
         answer = await read(partial(_page, work, user, dict(query)))
         window = LookupWindow.of(work, answer.clock)
-        posts = answer.json.get("data", ())
-        may_be = may_be or any(is_alike(window, post) for post in posts)
-        for post in filter(is_it, posts):
-            time = window.place(datetime.fromisoformat(post["created_at"]))
-            if time is RelativeTime.SINCE:
+        for post in answer.json.get("data", ()):
+            made = datetime.fromisoformat(post["created_at"])
+            said = _says(post) if _answers(post) is None else ""
+            if search.is_ours(window, made, said, is_same=is_it(post)):
                 return str(post["id"])
-            is_near = is_near or time is RelativeTime.NEAR
         following = answer.json.get("meta", {}).get("next_token")
         if not following:
-            return window.missing(is_near=is_near, is_alike=may_be)
+            return search.missing(window)
         query["pagination_token"] = following
-    return _too_many()
+    return too_many(PAGES * _LISTED)
 
 
 async def _page(work: StepInHand, user: str, query: Mapping[str, str]) -> AccountResponse:
@@ -217,12 +212,6 @@ def _address(post: str) -> str:
     return f"https://x.com/i/web/status/{post}"
 
 
-def _too_many() -> EffectUnclear:
-    return EffectUnclear(
-        f"X lists more than {PAGES * _LISTED} posts since the first attempt; look whether it is among them"
-    )
-
-
 # -- what X says ---------------------------------------------------------------------------------------------------------
 
 
@@ -240,47 +229,19 @@ def _limited(answer: AccountResponse) -> NotSent:
     )
 
 
-def _unfit(answer: AccountResponse) -> Refused:
-    said = quote_answer(answer)
-    return Refused("text_too_long" if "too long" in said else "refused", f"X does not take it{said}")
-
-
 def _forbidden(answer: AccountResponse) -> Refused:
     return Refused("forbidden", f"X does not let this account post it{quote_answer(answer)}")
 
 
 _ERRORS: Final[Errors] = {
-    HTTPStatus.BAD_REQUEST: _unfit,
-    HTTPStatus.UNAUTHORIZED: lambda answer: Refused(
-        "needs_reconnecting", f"X answered 401{quote_answer(answer)}"
-    ),
-    HTTPStatus.PAYMENT_REQUIRED: lambda answer: Refused(
-        "no_credits", f"X answered 402{quote_answer(answer)}"
-    ),
+    **refuse_by_status("X", {401: "needs_reconnecting", 402: "no_credits"}),
+    HTTPStatus.BAD_REQUEST: refuse_by_words("X does not take it", {"too long": "text_too_long"}),
     HTTPStatus.FORBIDDEN: _forbidden,
     HTTPStatus.TOO_MANY_REQUESTS: _limited,
 }
 
 CHANNEL: Final = Channel(
-    "x",
-    "X",
-    (TextLimit("weighted characters", 280, counting.x_weight),),
-    headline=False,
-    points=1,
-    bulleted=False,
-    hashtags=1,
-    note="Links count 23, emoji and CJK characters 2.",
-    source="https://docs.x.com/fundamentals/counting-characters",
-    sending=ChannelSender(
-        prepare,
-        steps,
-        errors={
-            "needs_reconnecting": "X's token has expired or was taken back: connect the account again",
-            "no_credits": "the X developer account has no credits left: buy some at console.x.com, then retry the post",
-            "duplicate": "this account has posted the same text before; edit the post, or leave it",
-            "forbidden": "X does not let this account post: look whether it is locked, and whether its app may write",
-            "text_too_long": "X counts the text longer than 280; edit the post",
-        },
-        placements=("in_text", "first_comment", "none"),
-    ),
+    X,
+    (counting.x_weight,),
+    sending=ChannelSender(prepare, steps),
 )

@@ -196,7 +196,7 @@ def fit(channel: str, text: str) -> str:
         raise UnusableTextError("text: is blank; reject the post if it should not go out")
     for count in counts(channel, fitting):
         if count.used > count.maximum:
-            label = CHANNELS[channel].label
+            label = CHANNELS[channel].network.title
             raise UnusableTextError(
                 f"text: has {count.used:,} {count.unit}, and {label} takes {count.maximum:,}; shorten it"
             )

@@ -6,9 +6,8 @@ from uuid import UUID
 
 from fastapi import APIRouter, FastAPI, Query
 
-from chassis.http.api import UNKNOWN, MayOperate, MayRead, MayReview, refusal, router
+from chassis.http.api import UNKNOWN, MayOperate, MayRead, MayReview, refusal, refuse_with, router
 from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
-from chassis.http.problems import answer_errors
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from social import problem_codes as codes
@@ -35,7 +34,7 @@ OVERTAKEN: Final = refusal(
 
 def answer_refusals(app: FastAPI) -> None:
     """Makes the application answer errors of decisions as problems."""
-    answer_errors(
+    refuse_with(
         app,
         {
             UnknownPostError: codes.UNKNOWN_POST,

@@ -269,12 +269,12 @@ def account_for(entry: str, accounts: Sequence[SendingAccount]) -> SendingAccoun
         names = ", ".join(sorted(each.name for each in of_kind))
         return PostRefusal(
             "channel_ambiguous",
-            f"several {CHANNELS[entry].label} accounts are connected: name one of them as the channel: {names}",
+            f"several {CHANNELS[entry].network.title} accounts are connected: name one of them as the channel: {names}",
         )
     if entry in CHANNELS:
         return PostRefusal(
             "channel_not_connected",
-            f"no {CHANNELS[entry].label} account is connected for this brand, so nothing was posted there;"
+            f"no {CHANNELS[entry].network.title} account is connected for this brand, so nothing was posted there;"
             f" connect one: brandctl accounts connect {entry}",
         )
     return _unknown(entry)
@@ -297,21 +297,23 @@ def way_out(kind: str) -> ChannelSender | None:
 def said(channel: Channel, material: PostMaterial, rules: ChannelRules) -> ChannelText | PostRefusal:
     """Composes the text about an article for a channel by the brand's rules, or says why there is no post."""
     assert channel.sending is not None
-    if channel.sending.needs_picture and not material.pictures:
+    if channel.network.needs_picture and not material.pictures:
         return PostRefusal(
-            "needs_picture", f"{channel.label} takes no post without a picture, and the article has none"
+            "needs_picture",
+            f"{channel.network.title} takes no post without a picture, and the article has none",
         )
-    placements = channel.sending.placements
+    placements = channel.network.placements
     placement = rules.link if rules.link in placements else placements[0]
-    most = channel.hashtags if rules.most_tags is None else rules.most_tags
+    most = channel.network.hashtags if rules.most_tags is None else rules.most_tags
     own = filter(None, (hashtag(each) for each in rules.hashtags))
     tags = tuple({tag.casefold(): tag for tag in reversed((*own, *material.story.tags))}.values())[::-1]
     story = replace(material.story, tags=tags, link=material.story.link if placement == "in_text" else None)
     try:
-        draft = compose(replace(channel, hashtags=most), story)
+        draft = compose(channel.with_style(hashtags=most), story)
     except LinkTooLongError:
         return PostRefusal(
-            "link_too_long", f"the article's address alone is longer than {channel.label} allows a post to be"
+            "link_too_long",
+            f"the article's address alone is longer than {channel.network.title} allows a post to be",
         )
     return ChannelText(draft.text, tuple(tag for tag in tags[:most] if tag in draft.text), placement)
 

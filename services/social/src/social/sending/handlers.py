@@ -180,7 +180,7 @@ class PostSender:
         async with self._database.connection() as connection:
             begun_at = await store.begin(connection, post.post_id)
         wanted = domain.composed(post)
-        if not way.needs_picture and not self._pictures.can_be_read:
+        if not CHANNELS[post.channel].network.needs_picture and not self._pictures.can_be_read:
             wanted = replace(wanted, pictures=())
         prepared = way.prepare(wanted, begun_at)
         if post.may_be_out_since is not None:
@@ -399,8 +399,8 @@ def failed(post: ChannelPost, why: PostRefusal) -> SocialFailed:
 def _plain(post: ChannelPost, reason: str, detail: str) -> PostRefusal:
     """The refusal in the channel's plain words, if it has some for this reason."""
     assert post.channel is not None
-    way = domain.way_out(post.channel)
-    plain = way.errors.get(reason) if way else None
+    channel = CHANNELS.get(post.channel)
+    plain = channel.network.errors.get(reason) if channel else None
     return _fit(PostRefusal(reason, f"{plain} ({detail})" if plain else detail))
 
 

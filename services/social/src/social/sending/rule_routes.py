@@ -71,12 +71,12 @@ class RulesView(View):
         said = rules or ChannelRules()
         return cls(
             channel=channel.name,
-            link=said.link or channel.sending.placements[0],
-            placements=channel.sending.placements,
+            link=said.link or channel.network.placements[0],
+            placements=channel.network.placements,
             hashtags=said.hashtags,
-            most_hashtags=channel.hashtags if said.most_tags is None else said.most_tags,
+            most_hashtags=channel.network.hashtags if said.most_tags is None else said.most_tags,
             reach=said.reach,
-            reach_possible=channel.sending.reach is not None,
+            reach_possible=channel.network.has_metrics,
             is_set=rules is not None,
         )
 
@@ -112,13 +112,13 @@ def rule_routes(database: Database) -> APIRouter:
         """For new posts. The same request again changes nothing."""
         brand, known = caller.check_visible(slug), _known(channel)
         assert known.sending is not None
-        if request.link is not None and request.link not in known.sending.placements:
-            possible = ", ".join(known.sending.placements)
-            raise RefusalError(codes.INVALID_RULE, f"link: on {known.label} it can be {possible}")
-        if request.reach and known.sending.reach is None:
+        if request.link is not None and request.link not in known.network.placements:
+            possible = ", ".join(known.network.placements)
+            raise RefusalError(codes.INVALID_RULE, f"link: on {known.network.title} it can be {possible}")
+        if request.reach and not known.network.has_metrics:
             raise RefusalError(
                 codes.INVALID_RULE,
-                f"reach: {known.label} is not asked how posts were received; leave it out",
+                f"reach: {known.network.title} is not asked how posts were received; leave it out",
             )
         hashtags = tuple(dict.fromkeys(request.hashtags))
         rules = ChannelRules(request.link, hashtags, request.most_hashtags, request.reach)

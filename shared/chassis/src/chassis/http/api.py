@@ -3,10 +3,10 @@
 Every refusal of the guard, a route or the database is a problem (`chassis.http.problems`); its `detail` says what to do.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, Self, TypeAlias
 
 from fastapi import APIRouter, FastAPI, Header, Request, Response, Security
 from fastapi.exceptions import RequestValidationError
@@ -59,7 +59,14 @@ class View(BaseModel):
     at once, or Pydantic warns of their names.
     """
 
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True, defer_build=True)
+    model_config = ConfigDict(
+        frozen=True, use_attribute_docstrings=True, defer_build=True, from_attributes=True
+    )
+
+    @classmethod
+    def from_row(cls, row: object) -> Self:
+        """Return the view of an object that has an attribute for each field."""
+        return cls.model_validate(row)
 
 
 class FieldProblem(View):
@@ -229,6 +236,19 @@ def list_codes(app: FastAPI, *codes: Iterable[ProblemCode]) -> None:
         ValueError: a code has another meaning in this application already.
     """
     app.state.problem_codes = merged_codes(getattr(app.state, "problem_codes", ()), *codes)
+
+
+def refuse_with(app: FastAPI, codes: Mapping[type[Exception], ProblemCode]) -> None:
+    """Refuse requests that end in one of these errors with its code; the error says what to do."""
+    for error, code in codes.items():
+        app.add_exception_handler(error, _refusing(code))
+
+
+def _refusing(code: ProblemCode) -> Callable[[Request, Exception], Awaitable[Response]]:
+    async def refuse(_: Request, error: Exception) -> Response:
+        return ProblemResponse.coded(code, str(error))
+
+    return refuse
 
 
 def file_body(*media_types: str) -> dict[str, Any]:

@@ -7,10 +7,8 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
-from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse
 
 from chassis.http.problem_codes import BLANK, ProblemCode, RefusalError, code_of_status
 
@@ -54,16 +52,6 @@ class ProblemResponse(JSONResponse):
         cls, code: ProblemCode, detail: str, headers: Mapping[str, str] | None = None, **more: Any
     ) -> "ProblemResponse":
         return cls(code.status, detail, headers, kind=code.type, code=code.code, **more)
-
-
-def answer_errors(app: Starlette, codes: Mapping[type[Exception], ProblemCode]) -> None:
-    """Refuse with a code the requests whose routes raise one of these errors; the error's text is the detail."""
-    for raised, code in codes.items():
-
-        async def refused(_: Request, error: Exception, code: ProblemCode = code) -> Response:
-            return ProblemResponse.coded(code, str(error))
-
-        app.add_exception_handler(raised, refused)
 
 
 def problem(

@@ -3,9 +3,8 @@
 from typing import Final
 
 from envelope.brand import payloads
+from envelope.brand.services import SERVICES
 from envelope.catalogue import Catalogue, command, event
-
-SERVICES: Final = ("orchestrator", "research", "publisher", "social", "monitor")
 
 EVENTS: Final = "brand-events"
 EVENTS_QUEUE: Final = "orchestrator-events"

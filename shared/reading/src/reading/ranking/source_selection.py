@@ -16,7 +16,6 @@ from reading.ranking.passages import (
 )
 from reading.ranking.relevance import KeywordQuery
 from reading.ranking.sources import (
-    MIN_SOURCES,
     CandidatePassage,
     Findings,
     InsufficientSources,
@@ -53,9 +52,10 @@ def select_sources(
     candidates: Sequence[CandidatePassage],
     named_by: SearchHits | None = None,
     *,
+    min_sources: int,
     looked_in: str = "The corpus",
 ) -> Findings:
-    """Rank the candidates and refuse when fewer than `MIN_SOURCES` documents treat the keyword.
+    """Rank the candidates and refuse when fewer than `min_sources` documents treat the keyword.
 
     `named_by` holds the hits of the keyword's abbreviation. They count only if title or heading has the abbreviation,
     because abbreviations are ambiguous. `looked_in` begins the sentence of a refusal.
@@ -68,12 +68,12 @@ def select_sources(
     if named_by is not None:
         scored = merge_scored(scored, score_abbreviation_hits(named_by))
     sources = _best_sources(query, scored)
-    if len(sources) < MIN_SOURCES:
-        return InsufficientSources(_shortage_detail(query, len(sources), looked_in))
+    if len(sources) < min_sources:
+        return InsufficientSources(_shortage_detail(query, len(sources), looked_in, min_sources))
     return ResearchResult(tuple(sources))
 
 
-def _shortage_detail(query: KeywordQuery, found: int, looked_in: str) -> str:
+def _shortage_detail(query: KeywordQuery, found: int, looked_in: str, min_sources: int) -> str:
     unknown = [term for term in query.terms if term.frequency == 0]
     if len(unknown) == len(query.lexemes):
         because = "none of its words occurs there"
@@ -85,7 +85,7 @@ def _shortage_detail(query: KeywordQuery, found: int, looked_in: str) -> str:
         )
     return (
         f"{looked_in} has too little about “{query.keyword}”: {because}, and an article needs at least "
-        f"{MIN_SOURCES} sources. Add documents on the topic or choose another keyword."
+        f"{min_sources} sources. Add documents on the topic or choose another keyword."
     )
 
 

@@ -7,8 +7,6 @@ from datetime import date
 
 from reading.document import DocumentPassage
 
-MIN_SOURCES = 3
-
 _SPACES = re.compile(r"\s+")
 DASHES = re.compile("[-/\u2010-\u2015\u2212]+")
 

@@ -12,7 +12,7 @@ from datetime import date
 
 from slugify import slugify
 
-from writing.article import MAX_META_DESCRIPTION, MIN_SOURCES, MIN_WORDS, Article, ArticleSource
+from writing.article import MAX_META_DESCRIPTION, MIN_WORDS, Article, ArticleSource
 from writing.extractive.headings import cut, title_of
 from writing.extractive.layout import LayoutSection, markdown, sections_of
 from writing.extractive.selection import DUPLICATE, choose, choose_lead
@@ -36,7 +36,9 @@ MAX_SLUG = 80
 _CAPITALISED = re.compile(r"(?<=[a-z,;] )[A-Z][\w-]*")
 
 
-def compose(*, keyword: str, sources: Sequence[ArticleSource], language: str, today: date) -> Article:
+def compose(
+    *, keyword: str, sources: Sequence[ArticleSource], language: str, today: date, min_sources: int
+) -> Article:
     """Writes the article. `language` is a BCP 47 tag: text in another language is not quoted. `today` dates the sources.
 
     Raises:
@@ -44,7 +46,7 @@ def compose(*, keyword: str, sources: Sequence[ArticleSource], language: str, to
             can be quoted.
     """
     offered, sources = sources, [source for source in sources if source.quotable]
-    _demand_quotable(offered, sources)
+    _demand_quotable(offered, sources, min_sources)
     keyword = clean(keyword)
     topic = Topic(keyword, sources)
     units = units_of(sources, topic, language=language, today=today)
@@ -59,7 +61,7 @@ def compose(*, keyword: str, sources: Sequence[ArticleSource], language: str, to
             f"none of the {len(sources)} sources says what “{keyword}” is{_ADVICE}"
         )
     chosen = choose(topic, units, lead, today=today)
-    _demand_enough(keyword, chosen)
+    _demand_enough(keyword, chosen, min_sources)
     english = language.casefold().partition("-")[0] == "en"
     sections = sections_of(topic, lead, chosen, more=f"More on {topic.word}" if english else topic.name)
     return Article(
@@ -74,8 +76,10 @@ def compose(*, keyword: str, sources: Sequence[ArticleSource], language: str, to
     )
 
 
-def _demand_quotable(offered: Sequence[ArticleSource], quotable: Sequence[ArticleSource]) -> None:
-    if len(quotable) < len(offered) and count_independent(quotable) < MIN_SOURCES:
+def _demand_quotable(
+    offered: Sequence[ArticleSource], quotable: Sequence[ArticleSource], min_sources: int
+) -> None:
+    if len(quotable) < len(offered) and count_independent(quotable) < min_sources:
         raise InsufficientSourcesError(
             f"only {len(quotable)} of the {len(offered)} sources may be quoted by the paragraph: a digest prints what was given"
             " to research in its folder, what is freely licensed as it says itself, and what is the brand's own: documents"
@@ -83,16 +87,16 @@ def _demand_quotable(offered: Sequence[ArticleSource], quotable: Sequence[Articl
         )
 
 
-def _demand_enough(keyword: str, chosen: Sequence[Unit]) -> None:
+def _demand_enough(keyword: str, chosen: Sequence[Unit], min_sources: int) -> None:
     words = sum(unit.words for unit in chosen)
     cited = {unit.source.n: unit.source for unit in chosen}
     # In the order in which the judge uses the same values.
     found = count_independent([cited[n] for n in sorted(cited)])
-    if words < MIN_WORDS or found < MIN_SOURCES:
+    if words < MIN_WORDS or found < min_sources:
         raise InsufficientSourcesError(
             f"what the sources say about “{keyword}” in paragraphs that make sense by themselves comes to {words} words of"
             f" {found} independent {'source' if found == 1 else 'sources'}; an article has at least {MIN_WORDS} words of"
-            f" {MIN_SOURCES}{_ADVICE}"
+            f" {min_sources}{_ADVICE}"
         )
 
 

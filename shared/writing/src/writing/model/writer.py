@@ -135,8 +135,8 @@ class ModelWriter:
     def _wishes(self, words: int | None) -> dict[str, Any]:
         """Returns the preferences of brand and reviewer, if set, as data of the prompt; they do not affect the checks."""
         wishes = {
-            "tone": self.context.tone,
-            "audience": self.context.audience,
+            "tone": self.context.wishes.tone,
+            "audience": self.context.wishes.audience,
             "words": words,
             "comment": self.context.comment,
         }
@@ -168,19 +168,20 @@ class ModelWriter:
             "keyword": keyword,
             "brand": brand_name,
             "language": language,
-            **self._wishes(self.context.words),
+            **self._wishes(self.context.wishes.words),
         }
         outline = (
             _plain_outline(material, keyword)
             if self._small
             else await self._outline(session, material, about, passages)
         )
-        each = self.context.words and self.context.words // len(outline.sections)
+        words = self.context.wishes.words
+        each = words and words // len(outline.sections)
         writer = SectionWriter(
             session,
             material,
             keyword,
-            self.context.forbidden_words,
+            self.context.wishes.forbidden_words,
             wishes=self._wishes(each),
             tell=self._tell,
             room=self._room(),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from writing.article import MAX_META_DESCRIPTION, MAX_TITLE, MIN_SOURCES, MIN_WORDS, Article
+from writing.article import MAX_META_DESCRIPTION, MAX_TITLE, MIN_WORDS, Article, BrandWishes
 from writing.body import Body, MarkdownSection
 from writing.quality.likeness import Runs, jaccard, runs_of, words_of
 
@@ -83,7 +83,7 @@ def measure(
     *,
     keyword: str,
     sources: int,
-    forbidden: Sequence[str],
+    wishes: BrandWishes,
     nearest: NearestArticle | None,
     bounds: MeasureBounds,
     asked: int | None = None,
@@ -95,7 +95,7 @@ def measure(
         article: as its writer left it.
         keyword: its requested subject.
         sources: the number of independent sources that it cites.
-        forbidden: words that the brand avoids.
+        wishes: what the brand asks of it.
         nearest: the most similar article of the brand; None if it has no others.
         bounds: for its kind of writer.
         asked: the length in words that the brand wants.
@@ -107,7 +107,7 @@ def measure(
     return (
         _opening(keyword, sections),
         _words(article.word_count, asked),
-        _sources(sources),
+        _sources(sources, wishes.min_sources),
         _sentences(sentences, bounds),
         _paragraphs(sections, bounds),
         _headings(sections),
@@ -116,7 +116,7 @@ def measure(
         likeness_measure(nearest),
         _line("title", article.title, MAX_TITLE),
         _line("description", article.meta_description, MAX_META_DESCRIPTION),
-        _forbidden(article, sections, forbidden),
+        _forbidden(article, sections, wishes.forbidden_words),
         *_draft(article),
     )
 
@@ -179,9 +179,9 @@ def _words(words: int, asked: int | None) -> Measure:
     return Measure("words", words, shown, least=least, most=most, problem=problem)
 
 
-def _sources(sources: int) -> Measure:
-    problem = f"{sources} independent sources, of at least {MIN_SOURCES}" if sources < MIN_SOURCES else None
-    return Measure("sources", sources, f"{sources}", least=MIN_SOURCES, problem=problem)
+def _sources(sources: int, least: int) -> Measure:
+    problem = f"{sources} independent sources, of at least {least}" if sources < least else None
+    return Measure("sources", sources, f"{sources}", least=least, problem=problem)
 
 
 def _sentences(sections: Sequence[Sequence[str]], bounds: MeasureBounds) -> Measure:

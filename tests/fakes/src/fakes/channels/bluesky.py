@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import regex
 
+from fakes.serving.cases import ChannelCase, EffectPlace
 from fakes.serving.exchange import Reply, Request, as_json
 from fakes.serving.fake import AcceptedItem, Fake, route
 
@@ -193,3 +194,18 @@ def _blobs(embed: Any) -> list[str]:
             return [embed["ref"]["$link"]]
         return [name for value in embed.values() for name in _blobs(value)]
     return [name for value in embed for name in _blobs(value)] if isinstance(embed, list) else []
+
+
+CASES: Final = (
+    ChannelCase(
+        "bluesky",
+        FakeBluesky,
+        ("POST /xrpc/com.atproto.repo.uploadBlob", "POST /xrpc/com.atproto.repo.putRecord"),
+    ),
+)
+PLACE: Final = EffectPlace(
+    "bluesky",
+    FakeBluesky,
+    lambda bluesky: {"identifier": bluesky.handle, "password": bluesky.password},
+    lambda bluesky: {"url": bluesky.url},
+)

@@ -9,6 +9,7 @@ import re
 from itertools import count
 from typing import Any, Final
 
+from fakes.serving.cases import ChannelCase, EffectPlace, nothing
 from fakes.serving.exchange import Part, Reply, Request, as_json, empty
 from fakes.serving.fake import AcceptedItem, Fake, route
 
@@ -131,3 +132,22 @@ def _described(data: dict[str, Any], files: list[Part]) -> list[str]:
 def _invalid(field: str, message: str) -> Reply:
     errors = {field: {"_errors": [{"code": "BASE_TYPE_MAX_LENGTH", "message": message}]}}
     return as_json({"message": "Invalid Form Body", "code": 50035, "errors": errors}, 400)
+
+
+def _webhook(discord: FakeDiscord) -> dict[str, str]:
+    return {"url": f"https://discord.com/api/webhooks/{discord.webhook}/{discord.token}"}
+
+
+CASES: Final = (
+    ChannelCase(
+        "discord",
+        FakeDiscord,
+        ("POST *",),
+        frozenset({"POST *"}),
+        headers=nothing,
+        facts=lambda _: {"guild_id": "199737254929760256"},
+        credentials=_webhook,
+        path=lambda discord: f"/api/webhooks/{discord.webhook}/{discord.token}",
+    ),
+)
+PLACE: Final = EffectPlace("discord", FakeDiscord, _webhook)

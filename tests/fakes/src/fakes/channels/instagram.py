@@ -7,6 +7,7 @@ https://developers.facebook.com/docs/instagram-platform/instagram-graph-api/refe
 from typing import Final
 
 from fakes.channels._graph import GraphFake, given, graph_error, missing
+from fakes.serving.cases import ChannelCase, EffectPlace, access, user
 from fakes.serving.exchange import Reply, Request, as_json
 from fakes.serving.fake import route
 
@@ -98,3 +99,15 @@ class FakeInstagram(GraphFake):
         return (
             as_json(self.media(post, request.query.get("fields", ""), "caption")) if post else missing(node)
         )
+
+
+CASES: Final = (
+    ChannelCase(
+        "instagram",
+        lambda: FakeInstagram(polls=0),
+        ("POST */media", "POST */media_publish"),
+        facts=user,
+        credentials=access,
+    ),
+)
+PLACE: Final = EffectPlace("instagram", lambda: FakeInstagram(polls=0), access)

@@ -8,6 +8,7 @@ from itertools import count
 from typing import Any, Final
 from urllib.parse import unquote
 
+from fakes.serving.cases import ChannelCase, EffectPlace, access
 from fakes.serving.exchange import Reply, Request, as_json, empty
 from fakes.serving.fake import AcceptedItem, Fake, route
 
@@ -259,3 +260,53 @@ def _duplicate(urn: str) -> Reply:
         "status": 422,
     }
     return as_json(told, 422)
+
+
+_COMMENT: Final = "POST /rest/socialActions/*"
+
+
+def _person() -> FakeLinkedIn:
+    return FakeLinkedIn(author="urn:li:person:782bbtaQ")
+
+
+def _author(linkedin: FakeLinkedIn) -> dict[str, str]:
+    return {"author": linkedin.author}
+
+
+CASES: Final = (
+    ChannelCase(
+        "linkedin",
+        lambda: FakeLinkedIn(compares=False),
+        ("POST /rest/images", "PUT /dms-uploads/*", "POST /rest/posts"),
+        facts=_author,
+        settings={"organization": "2414183"},
+        credentials=access,
+        variant="organisation",
+    ),
+    ChannelCase(
+        "linkedin",
+        lambda: FakeLinkedIn(compares=False),
+        (_COMMENT,),
+        facts=_author,
+        placement="first_comment",
+        variant="organisation, with a comment",
+    ),
+    ChannelCase(
+        "linkedin", _person, ("POST /rest/posts",), facts=_author, credentials=access, variant="person"
+    ),
+    ChannelCase(
+        "linkedin",
+        _person,
+        (_COMMENT,),
+        frozenset({_COMMENT}),
+        facts=_author,
+        placement="first_comment",
+        variant="person, with a comment",
+    ),
+)
+PLACE: Final = EffectPlace(
+    "linkedin",
+    lambda: FakeLinkedIn(compares=False),
+    access,
+    lambda linkedin: {"api_url": linkedin.url, "organization": linkedin.author.rpartition(":")[2]},
+)

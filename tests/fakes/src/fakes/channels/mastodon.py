@@ -9,6 +9,7 @@ import re
 from datetime import timedelta
 from typing import Any, Final
 
+from fakes.serving.cases import ITS_OWN, ChannelCase, EffectPlace
 from fakes.serving.exchange import Reply, Request, as_json
 from fakes.serving.fake import AcceptedItem, Fake, route
 
@@ -142,3 +143,27 @@ def _as_html(text: str) -> str:
 
     paragraphs = html.escape(text).split("\n\n")
     return "".join(f"<p>{_LINK.sub(linked, each).replace(chr(10), '<br />')}</p>" for each in paragraphs)
+
+
+CASES: Final = (
+    ChannelCase(
+        "mastodon",
+        FakeMastodon,
+        ("GET /api/v2/instance", "POST /api/v2/media", "POST /api/v1/statuses"),
+        settings=ITS_OWN,
+        variant="that keeps keys",
+    ),
+    ChannelCase(
+        "mastodon",
+        lambda: FakeMastodon(keeps_keys=False),
+        ("POST /api/v1/statuses",),
+        settings=ITS_OWN,
+        variant="that keeps none",
+    ),
+)
+PLACE: Final = EffectPlace(
+    "mastodon",
+    FakeMastodon,
+    lambda mastodon: {"token": mastodon.token},
+    lambda mastodon: {"url": mastodon.url},
+)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
+from fakes.serving.cases import ChannelCase, EffectPlace, nothing
 from fakes.serving.exchange import Reply, Request, as_text
 from fakes.serving.fake import AcceptedItem, Fake, route
 
@@ -95,3 +96,21 @@ def _seen(text: str) -> str:
     """As readers see it: links by their labels, entities resolved."""
     text = _LINK.sub(lambda found: found[2] or found[1], text)
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+def _webhook(slack: FakeSlack) -> dict[str, str]:
+    return {"url": f"https://hooks.slack.com/services/{slack.path}"}
+
+
+CASES: Final = (
+    ChannelCase(
+        "slack",
+        FakeSlack,
+        ("POST *",),
+        frozenset({"POST *"}),
+        headers=nothing,
+        path=lambda slack: f"/services/{slack.path}",
+        credentials=_webhook,
+    ),
+)
+PLACE: Final = EffectPlace("slack", FakeSlack, _webhook)

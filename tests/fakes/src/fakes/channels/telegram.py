@@ -9,6 +9,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any, Final
 
+from fakes.serving.cases import ChannelCase, EffectPlace, nothing
 from fakes.serving.exchange import Reply, Request, as_json
 from fakes.serving.fake import AcceptedItem, Fake, route
 
@@ -172,3 +173,30 @@ def _error(status: int, description: str) -> Reply:
 
 def _chat_not_found() -> Reply:
     return _error(400, "Bad Request: chat not found")
+
+
+def _case(request: str, **more: Any) -> ChannelCase:
+    return ChannelCase(
+        "telegram",
+        FakeTelegram,
+        (request,),
+        frozenset({request}),
+        headers=nothing,
+        facts=lambda telegram: {"chat": telegram.chat},
+        settings={"chat": "@acme_coffee"},
+        credentials=lambda telegram: {"token": telegram.token},
+        path=lambda telegram: f"/bot{telegram.token}",
+        **more,
+    )
+
+
+CASES: Final = (
+    _case("POST *"),
+    _case("POST */sendPhoto", placement="none", variant="with a picture"),
+)
+PLACE: Final = EffectPlace(
+    "telegram",
+    FakeTelegram,
+    lambda telegram: {"token": telegram.token},
+    lambda telegram: {"api_url": telegram.url, "chat": telegram.chat},
+)

@@ -6,6 +6,7 @@ Documented: https://developers.facebook.com/docs/threads/posts, …/troubleshoot
 from typing import Final
 
 from fakes.channels._graph import GraphFake, given, graph_error, missing
+from fakes.serving.cases import ChannelCase, EffectPlace, access, user
 from fakes.serving.exchange import Reply, Request, as_json
 from fakes.serving.fake import route
 
@@ -105,3 +106,24 @@ class FakeThreads(GraphFake):
 def _length(text: str) -> int:
     """Emoji count by their bytes."""
     return sum(len(each.encode()) if ord(each) > 0xFFFF else 1 for each in text)
+
+
+CASES: Final = (
+    ChannelCase(
+        "threads",
+        lambda: FakeThreads(polls=0),
+        ("POST */threads", "POST */threads_publish"),
+        facts=user,
+        credentials=access,
+    ),
+    ChannelCase(
+        "threads",
+        lambda: FakeThreads(polls=0),
+        ("POST */threads 2", "POST */threads_publish 2"),
+        facts=user,
+        credentials=access,
+        placement="first_comment",
+        variant="with a comment",
+    ),
+)
+PLACE: Final = EffectPlace("threads", lambda: FakeThreads(polls=0), access)

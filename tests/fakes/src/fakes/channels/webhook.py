@@ -6,6 +6,7 @@ import hmac
 import json
 from typing import Final
 
+from fakes.serving.cases import ITS_OWN, ChannelCase, EffectPlace, nothing
 from fakes.serving.exchange import Reply, Request, as_json, empty
 from fakes.serving.fake import AcceptedItem, Fake, route
 
@@ -49,3 +50,22 @@ class FakeWebhook(Fake):
         mine = "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
         given = request.headers.get("webhook-signature", "").split()
         return any(hmac.compare_digest(mine, each) for each in given)
+
+
+CASES: Final = (
+    ChannelCase(
+        "webhook",
+        lambda: FakeWebhook(secret=None),
+        ("POST /hook",),
+        headers=nothing,
+        path=lambda _: "/hook",
+        settings=ITS_OWN,
+        placement="none",
+    ),
+)
+PLACE: Final = EffectPlace(
+    "webhook",
+    FakeWebhook,
+    lambda webhook: {"secret": webhook.secret},
+    lambda webhook: {"url": f"{webhook.url}/hook"},
+)

@@ -11,6 +11,7 @@ from datetime import timedelta
 from itertools import count
 from typing import Any, Final
 
+from fakes.serving.cases import ChannelCase, EffectPlace, access, user
 from fakes.serving.exchange import Reply, Request, as_json
 from fakes.serving.fake import AcceptedItem, Fake, route
 
@@ -250,3 +251,21 @@ def _invalid(name: str, value: Any, message: str) -> Reply:
         "type": "https://api.x.com/2/problems/invalid-request",
     }
     return as_json(told, 400, {"content-type": "application/problem+json"})
+
+
+CASES: Final = (
+    ChannelCase(
+        "x",
+        lambda: FakeX(compares=False),
+        ("POST /2/media/upload", "POST /2/media/metadata", "POST /2/tweets"),
+        facts=user,
+        credentials=access,
+    ),
+    ChannelCase("x", FakeX, ("POST /2/tweets 2",), placement="first_comment", variant="with a comment"),
+)
+PLACE: Final = EffectPlace(
+    "x",
+    lambda: FakeX(compares=False),
+    access,
+    lambda x: {"api_url": x.url, "price": "0", "price_with_link": "0"},
+)

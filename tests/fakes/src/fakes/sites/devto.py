@@ -1,7 +1,8 @@
 """Dev.to (Forem), as documented: https://developers.forem.com/api/v1. No real one was asked."""
 
-from typing import Any
+from typing import Any, Final
 
+from fakes.serving.cases import EffectPlace
 from fakes.serving.exchange import Reply, Request, as_json
 from fakes.serving.fake import AcceptedItem, Fake, route
 
@@ -15,6 +16,20 @@ class FakeDevTo(Fake):
         super().__init__()
         self.key = key
         self.articles: dict[int, dict[str, Any]] = {}
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What the gateway puts on requests."""
+        return {"api-key": self.key}
+
+    def shown(self) -> list[tuple[str, str]]:
+        """Title and text of what readers see."""
+        public = (each for each in self.articles.values() if each["published"])
+        return [(each["title"], each["body_markdown"]) for each in public]
+
+    def edit(self, **changes: Any) -> None:
+        """As a person does there."""
+        next(iter(self.articles.values())).update(changes)
 
     @route("GET", "/api/users/me")
     def me(self, request: Request) -> Reply:
@@ -83,3 +98,6 @@ class FakeDevTo(Fake):
 
     def failed(self, request: Request, status: int) -> Reply:
         return as_json({"error": "internal server error", "status": status}, status)
+
+
+PLACE: Final = EffectPlace("devto", FakeDevTo, lambda devto: {"key": devto.key}, takes_articles=True)

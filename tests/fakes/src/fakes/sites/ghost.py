@@ -6,8 +6,9 @@ import hmac
 import json
 import re
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
+from fakes.serving.cases import EffectPlace
 from fakes.serving.exchange import Reply, Request, as_json
 from fakes.serving.fake import AcceptedItem, Fake, route
 
@@ -24,6 +25,20 @@ class FakeGhost(Fake):
         self.posts: dict[str, dict[str, Any]] = {}
         self.images: list[str] = []
         self._number = 0
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What the gateway puts on requests."""
+        return {"Authorization": f"Ghost {ghost_token(self.key)}"}
+
+    def shown(self) -> list[tuple[str, str]]:
+        """Title and text of what readers see."""
+        public = (each for each in self.posts.values() if each["status"] == "published")
+        return [(each["title"], each["lexical"]) for each in public]
+
+    def edit(self, **changes: Any) -> None:
+        """As a person does there."""
+        next(iter(self.posts.values())).update(changes, updated_at="2027-01-01T00:00:00.000Z")
 
     @route("GET", f"{API}/posts/")
     def browse(self, request: Request) -> Reply:
@@ -173,3 +188,26 @@ def _text(post: dict[str, Any]) -> str:
 def _error(kind: str, message: str, status: int, code: str | None = None) -> Reply:
     error = {"message": message, "context": None, "type": kind, "details": None, "code": code, "id": "fake"}
     return as_json({"errors": [error]}, status)
+
+
+def ghost_token(key: str) -> str:
+    def encoded(value: bytes) -> str:
+        return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
+
+    name, _, secret = key.partition(":")
+    now = int(datetime.now(UTC).timestamp())
+    head, body = (
+        {"alg": "HS256", "kid": name, "typ": "JWT"},
+        {"iat": now - 5, "exp": now + 240, "aud": "/admin/"},
+    )
+    signed = ".".join(encoded(json.dumps(each).encode()) for each in (head, body))
+    return f"{signed}.{encoded(hmac.new(bytes.fromhex(secret), signed.encode(), hashlib.sha256).digest())}"
+
+
+PLACE: Final = EffectPlace(
+    "ghost",
+    FakeGhost,
+    lambda ghost: {"key": ghost.key},
+    lambda ghost: {"url": ghost.url},
+    takes_articles=True,
+)

@@ -3,8 +3,9 @@
 import base64
 import hashlib
 import hmac
-from typing import Any
+from typing import Any, Final
 
+from fakes.serving.cases import EffectPlace
 from fakes.serving.exchange import Reply, Request, as_json
 from fakes.serving.fake import AcceptedItem, Fake, route
 
@@ -19,6 +20,14 @@ class FakeReceiver(Fake):
         self.secret = secret
         self.messages: dict[str, Any] = {}
         self.tells_address = True
+
+    def shown(self) -> list[tuple[str, str]]:
+        """Title and text of what readers see."""
+        latest: dict[str, Any] = {}
+        for message in self.messages.values():
+            latest[message["data"]["content_id"]] = message
+        seen = (each["data"] for each in latest.values() if each["type"] != "article.unpublished")
+        return [(each["title"], each["html"]) for each in seen]
 
     @route("POST", "/")
     def take(self, request: Request) -> Reply:
@@ -47,3 +56,14 @@ class FakeReceiver(Fake):
         made = hmac.new(key, f"{name}.{moment}.".encode() + request.body, hashlib.sha256).digest()
         wanted = f"v1,{base64.b64encode(made).decode()}"
         return wanted in request.headers.get("webhook-signature", "").split(" ")
+
+
+PLACE: Final = EffectPlace(
+    "receiver",
+    lambda: FakeReceiver(SECRET),
+    lambda receiver: {"secret": receiver.secret},
+    lambda receiver: {"url": f"{receiver.url}/"},
+    kind="webhook",
+    takes_articles=True,
+)
+"""The webhook to which articles go."""

@@ -3,8 +3,9 @@
 import base64
 import html
 import re
-from typing import Any
+from typing import Any, Final
 
+from fakes.serving.cases import EffectPlace
 from fakes.serving.exchange import Reply, Request, as_json
 from fakes.serving.fake import AcceptedItem, Fake, route
 
@@ -26,6 +27,21 @@ class FakeWordPress(Fake):
         self._number = 0
 
     # --- posts ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What the gateway puts on requests."""
+        both = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
+        return {"Authorization": f"Basic {both}"}
+
+    def shown(self) -> list[tuple[str, str]]:
+        """Title and text of what readers see."""
+        public = (each for each in self.posts.values() if each["status"] == "publish")
+        return [(each["title"], each["content"]) for each in public]
+
+    def edit(self, **changes: Any) -> None:
+        """As a person does there."""
+        next(iter(self.posts.values())).update(changes)
 
     @route("GET", f"{API}/posts")
     def look_up(self, request: Request) -> Reply:
@@ -214,3 +230,12 @@ class FakeWordPress(Fake):
 
 def _error(code: str, message: str, status: int) -> Reply:
     return as_json({"code": code, "message": message, "data": {"status": status}}, status)
+
+
+PLACE: Final = EffectPlace(
+    "wordpress",
+    FakeWordPress,
+    lambda wordpress: {"user": wordpress.user, "password": wordpress.password},
+    lambda wordpress: {"url": wordpress.url},
+    takes_articles=True,
+)

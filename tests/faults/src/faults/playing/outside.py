@@ -21,9 +21,11 @@ from chassis.testing import eventually
 from envelope import DomainMessage, encode, new_event_id
 from envelope.brand.payloads import ContentPublish, PostSend
 from fakes import Fake, serving
+from fakes.found import PLACES
+from fakes.serving.cases import EffectPlace
 from faults.judging.effects import EffectRecord
 from faults.playing.orders import FaultsByAddress
-from faults.playing.places import FILES, KEY, PLACES, EffectPlace, connect
+from faults.playing.places import FILES, KEY, connect
 from faults.playing.world import FaultHarness
 from faults.surroundings import processes
 from faults.surroundings.processes import WorkerProcess

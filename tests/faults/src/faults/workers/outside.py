@@ -125,10 +125,8 @@ class CoverStub:
 def composed(channel: str, post_id: UUID, brand_slug: str) -> ComposedPost:
     """The post of that name: the same each time; with a first comment where the channel has such."""
     link = f"https://example.org/sites/acme/{mark_of(post_id)}"
-    sending = CHANNELS[channel].sending
-    assert sending is not None
-    commented = "first_comment" in sending.placements
-    placement = "first_comment" if commented else sending.placements[0]
+    placements = CHANNELS[channel].network.placements
+    placement = "first_comment" if "first_comment" in placements else placements[0]
     text = f"Pour-over coffee, {mark_of(post_id)}"
     return ComposedPost(
         post_id=post_id,

@@ -7,7 +7,6 @@ changes with each use. If that fails, the app password starts a new session.
 import base64
 import json
 import re
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Any, ClassVar, Final
@@ -21,24 +20,23 @@ from gateway.accounts.kind import (
     AccountCredentials,
     AccountKind,
     AccountTransport,
+    AddressSettings,
     AllowedRequest,
     KindContext,
-    KindSettings,
     NoAnswer,
     RemoteRequest,
     RemoteResponse,
     WireRequest,
-    ask_account,
-    json_headers,
-    time_until,
-    with_headers,
+    bearer,
 )
+from integrations.networks.bluesky import BLUESKY_ACCOUNT
 
 _BEFORE_ITS_END: Final = timedelta(minutes=2)
 _POSTS: Final = "app.bsky.feed.post"
+_JSON: Final = {"Content-Type": "application/json"}
 
 
-class BlueskySettings(KindSettings):
+class BlueskySettings(AddressSettings):
     url: WebAddress = "https://bsky.social"
     """Address of the PDS."""
 
@@ -51,6 +49,11 @@ class BlueskyCredentials(AccountCredentials):
     access: SecretStr | None = None
     refresh: SecretStr | None = None
 
+    @property
+    def authorization(self) -> dict[str, str]:
+        assert self.access is not None, "a session is made before anything is asked"
+        return bearer(self.access)
+
 
 def _own_post(body: Any, settings: Any) -> str | None:
     return (
@@ -58,13 +61,16 @@ def _own_post(body: Any, settings: Any) -> str | None:
     )
 
 
-class Bluesky(AccountKind):
-    name: ClassVar = "bluesky"
+class BlueskyAccount(AccountKind):
+    account: ClassVar = BLUESKY_ACCOUNT
     user_facts: ClassVar = ("did",)
     user_settings: ClassVar = ()
     settings: ClassVar = BlueskySettings
     credentials: ClassVar = BlueskyCredentials
-    allowed_requests: ClassVar[Sequence[AllowedRequest]] = (
+    remaining_header: ClassVar = "ratelimit-remaining"
+    reset_header: ClassVar = "ratelimit-reset"
+    check_request: ClassVar = RemoteRequest("GET", "/xrpc/com.atproto.server.getSession")
+    allowed_requests: ClassVar = (
         AllowedRequest("POST", "/xrpc/com.atproto.repo.putRecord", {}, _own_post),
         AllowedRequest("POST", "/xrpc/com.atproto.repo.uploadBlob", {}),
         AllowedRequest(
@@ -79,15 +85,6 @@ class Bluesky(AccountKind):
         AllowedRequest("GET", "/xrpc/com.atproto.identity.resolveHandle", {"handle": ".+"}),
         AllowedRequest("GET", "/xrpc/com.atproto.server.getSession", {}),
     )
-
-    def authorise(self, given: WireRequest, context: KindContext) -> WireRequest:
-        assert context.credentials.access is not None, "a session is made before anything is asked"
-        return with_headers(given, _bearer(context.credentials.access))
-
-    def pause(self, answer: RemoteResponse, now: datetime) -> timedelta | None:
-        if answer.status != HTTPStatus.TOO_MANY_REQUESTS and answer.headers.get("ratelimit-remaining") != "0":
-            return None
-        return time_until(answer.headers.get("ratelimit-reset"), now) or super().pause(answer, now)
 
     def is_stale(self, context: KindContext) -> bool:
         if context.credentials.access is None:
@@ -107,7 +104,7 @@ class Bluesky(AccountKind):
         answer = None
         if context.credentials.refresh is not None:
             answer = await transport(
-                self._session("refreshSession", context, b"", _bearer(context.credentials.refresh))
+                self._session("refreshSession", context, b"", bearer(context.credentials.refresh))
             )
         if answer is None or answer.status in {HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED}:
             login = {
@@ -115,7 +112,7 @@ class Bluesky(AccountKind):
                 "password": context.credentials.password.get_secret_value(),
             }
             answer = await transport(
-                self._session("createSession", context, json.dumps(login).encode(), json_headers())
+                self._session("createSession", context, json.dumps(login).encode(), _JSON)
             )
         if answer.status in {HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED}:
             raise AccessRefused(
@@ -135,17 +132,9 @@ class Bluesky(AccountKind):
         url = f"{self.url(context)}/xrpc/com.atproto.server.{method}"
         return WireRequest("POST", url, url, (), headers, body)
 
-    async def check(self, transport: AccountTransport, context: KindContext) -> AccountCheck:
-        request = RemoteRequest("GET", "/xrpc/com.atproto.server.getSession")
-        answer = await ask_account(self, transport, context, request)
-        handle = str(answer.member("handle") or "")
-        return AccountCheck(
-            f"@{handle}" if handle else None, {"did": str(answer.member("did") or ""), "handle": handle}
-        )
-
-
-def _bearer(token: SecretStr) -> dict[str, str]:
-    return {"Authorization": f"Bearer {token.get_secret_value()}"}
+    def describe(self, answer: RemoteResponse, context: KindContext) -> AccountCheck:
+        facts = {"did": answer.text("did"), "handle": answer.text("handle")}
+        return AccountCheck.of_handle(facts["handle"], facts)
 
 
 def _end_of(token: str) -> datetime | None:

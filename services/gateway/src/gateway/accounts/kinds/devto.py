@@ -1,6 +1,5 @@
 """DEV (dev.to) and other Forems, https://developers.forem.com/api/v1."""
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from pydantic import SecretStr
@@ -10,26 +9,28 @@ from gateway.accounts.kind import (
     LISTING_BYTES,
     AccountCredentials,
     AccountKind,
-    AccountTransport,
     AllowedRequest,
     KindContext,
     RemoteRequest,
-    WireRequest,
-    ask_account,
-    with_headers,
+    RemoteResponse,
 )
+from integrations.sites.devto import DEVTO_ACCOUNT
 
 
 class DevToCredentials(AccountCredentials):
     key: SecretStr
     """From Settings → Extensions → DEV Community API Keys."""
 
+    @property
+    def authorization(self) -> dict[str, str]:
+        return {"api-key": self.key.get_secret_value(), "Accept": "application/vnd.forem.api-v1+json"}
 
-class DevTo(AccountKind):
-    name: ClassVar = "devto"
+
+class DevToAccount(AccountKind):
+    account: ClassVar = DEVTO_ACCOUNT
     credentials: ClassVar = DevToCredentials
-    base: ClassVar = "https://dev.to"
-    allowed_requests: ClassVar[Sequence[AllowedRequest]] = (
+    check_request: ClassVar = RemoteRequest("GET", "/api/users/me")
+    allowed_requests: ClassVar = (
         AllowedRequest("POST", "/api/articles", {}),
         AllowedRequest("PUT", "/api/articles/{id}", {}),
         AllowedRequest("PUT", "/api/articles/{id}/unpublish", {}),
@@ -45,13 +46,6 @@ class DevTo(AccountKind):
         AllowedRequest("GET", "/api/users/me", {}),
     )
 
-    def authorise(self, given: WireRequest, context: KindContext) -> WireRequest:
-        key = context.credentials.key.get_secret_value()
-        return with_headers(given, {"api-key": key, "Accept": "application/vnd.forem.api-v1+json"})
-
-    async def check(self, transport: AccountTransport, context: KindContext) -> AccountCheck:
-        answer = await ask_account(self, transport, context, RemoteRequest("GET", "/api/users/me"))
-        name = str(answer.member("username") or "")
-        return AccountCheck(
-            f"@{name}" if name else None, {"id": str(answer.member("id") or ""), "username": name}
-        )
+    def describe(self, answer: RemoteResponse, context: KindContext) -> AccountCheck:
+        facts = {"id": answer.text("id"), "username": answer.text("username")}
+        return AccountCheck.of_handle(facts["username"], facts)

@@ -6,50 +6,44 @@ The address could also delete or read the webhook; services may do neither.
 import json
 import math
 import re
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Annotated, Any, ClassVar, Final
 
-from pydantic import AfterValidator, SecretStr
+from pydantic import SecretStr
 
 from gateway.accounts.domain import AccountCheck
 from gateway.accounts.kind import (
     AccountCredentials,
     AccountKind,
-    AccountTransport,
     AllowedRequest,
     KindContext,
     RemoteRequest,
     RemoteResponse,
-    WireRequest,
-    ask_account,
-    headers_of,
+    matching,
 )
+from integrations.networks.discord import DISCORD_ACCOUNT
 
 _ADDRESS: Final = re.compile(
-    r"https://(?:(?:ptb|canary)\.)?discord(?:app)?\.com/api/(?:v[0-9]{1,2}/)?webhooks/([0-9]{5,25})/([A-Za-z0-9_-]{8,120})"
+    r"https://(?:(?:ptb|canary)\.)?discord(?:app)?\.com/api/(?:v[0-9]{1,2}/)?webhooks/([0-9]{5,25})/([A-Za-z0-9_-]{8,120})/*"
 )
 _GONE: Final = frozenset({10015, 50027})
 """Unknown webhook; invalid webhook token."""
 
 
-def _webhook(url: SecretStr) -> SecretStr:
-    if not _ADDRESS.fullmatch(url.get_secret_value().rstrip("/")):
-        raise ValueError(
-            "is no address of a webhook: it looks like https://discord.com/api/webhooks/123…/abc…"
-        )
-    return url
-
-
 class DiscordCredentials(AccountCredentials):
-    url: Annotated[SecretStr, AfterValidator(_webhook)]
+    url: Annotated[
+        SecretStr,
+        matching(
+            _ADDRESS, "is no address of a webhook: it looks like https://discord.com/api/webhooks/123…/abc…"
+        ),
+    ]
     """The webhook's address: channel settings → Integrations → Webhooks → Copy URL."""
 
     @property
     def parts(self) -> tuple[str, str]:
         """The webhook's public id and its secret token."""
-        found = _ADDRESS.fullmatch(self.url.get_secret_value().rstrip("/"))
+        found = _ADDRESS.fullmatch(self.url.get_secret_value())
         assert found is not None
         return found[1], found[2]
 
@@ -68,48 +62,34 @@ def _mentions_nobody(body: Any, settings: Any) -> str | None:
     return None if allowed == {"parse": []} else 'allowed_mentions must be {"parse": []}'
 
 
-class Discord(AccountKind):
-    name: ClassVar = "discord"
+class DiscordAccount(AccountKind):
+    account: ClassVar = DISCORD_ACCOUNT
     user_facts: ClassVar = ("channel_id",)
     credentials: ClassVar = DiscordCredentials
-    base: ClassVar = "https://discord.com"
-    allowed_requests: ClassVar[Sequence[AllowedRequest]] = (
+    remaining_header: ClassVar = "x-ratelimit-remaining"
+    check_request: ClassVar = RemoteRequest("GET", "/")
+    allowed_requests: ClassVar = (
         AllowedRequest("POST", "/", {"wait": "true|false", "thread_id": "[0-9]+"}, _mentions_nobody),
         AllowedRequest("GET", "/messages/{id}", {}),
     )
 
-    def outgoing(
-        self, context: KindContext, request: RemoteRequest, ask: AllowedRequest | None
-    ) -> WireRequest:
+    def secret_path(self, context: KindContext) -> tuple[str, str]:
         name, token = context.credentials.parts
-        origin, rest = f"{self.url(context)}/api/v10/webhooks/{name}", request.path.rstrip("/")
-        return WireRequest(
-            request.method,
-            f"{origin}/{token}{rest}",
-            f"{origin}/***{rest}",
-            request.query,
-            headers_of(request),
-            request.body,
-        )
+        path = f"/api/v10/webhooks/{name}"
+        return f"{path}/{token}", f"{path}/***"
 
-    def pause(self, answer: RemoteResponse, now: datetime) -> timedelta | None:
+    def time_until_reset(self, answer: RemoteResponse, now: datetime) -> timedelta | None:
         if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
             after = answer.member("retry_after")
-            if isinstance(after, int | float):
-                return timedelta(seconds=max(math.ceil(after), 1))
-        elif answer.headers.get("x-ratelimit-remaining") == "0":
-            after = answer.headers.get("x-ratelimit-reset-after", "")
-            if re.fullmatch(r"[0-9]{1,6}(\.[0-9]+)?", after):
-                return timedelta(seconds=float(after))
-        return super().pause(answer, now)
+            return timedelta(seconds=max(math.ceil(after), 1)) if isinstance(after, int | float) else None
+        after = answer.headers.get("x-ratelimit-reset-after", "")
+        return timedelta(seconds=float(after)) if re.fullmatch(r"[0-9]{1,6}(\.[0-9]+)?", after) else None
 
     def refusal_reason(self, answer: RemoteResponse) -> str | None:
         if answer.status in {401, 403, 404} and answer.member("code") in _GONE:
             return "Discord does not know the webhook any more: make another in the channel's settings and connect again"
         return None
 
-    async def check(self, transport: AccountTransport, context: KindContext) -> AccountCheck:
-        answer = await ask_account(self, transport, context, RemoteRequest("GET", "/"))
-        name = answer.member("name")
-        facts = {key: str(answer.member(key) or "") for key in ("channel_id", "guild_id")}
-        return AccountCheck(str(name) if name else None, {"id": context.credentials.parts[0], **facts})
+    def describe(self, answer: RemoteResponse, context: KindContext) -> AccountCheck:
+        facts = {key: answer.text(key) for key in ("channel_id", "guild_id")}
+        return AccountCheck(answer.text("name") or None, {"id": context.credentials.parts[0], **facts})

@@ -5,12 +5,10 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Final
 
-from pydantic import AfterValidator, SecretStr
+from pydantic import SecretStr
 
-from chassis import WebAddress
 from gateway.accounts.domain import AccountCheck
 from gateway.accounts.kind import (
     LISTING_BYTES,
@@ -18,47 +16,44 @@ from gateway.accounts.kind import (
     AccountCredentials,
     AccountKind,
     AccountTransport,
+    AddressSettings,
     AllowedRequest,
     KindContext,
-    KindSettings,
     NoAnswer,
     RemoteRequest,
     RemoteResponse,
     WireRequest,
+    matching,
     with_headers,
 )
+from integrations.sites.ghost import GHOST_ACCOUNT
 
 _KEY: Final = re.compile(r"[0-9a-f]{20,40}:(?:[0-9a-f]{2}){16,64}")
 _GOOD_FOR: Final = 240
 """Seconds; Ghost accepts at most 300."""
 _API: Final = "/ghost/api/admin"
-
-
-class GhostSettings(KindSettings):
-    url: WebAddress
-    """Address of the site, or of its admin pages if these are elsewhere: `https://blog.example.org`."""
-
-
-def _key(key: SecretStr) -> SecretStr:
-    if not _KEY.fullmatch(key.get_secret_value()):
-        raise ValueError("is no Admin API key: it looks like 64f…:8a1…, of Settings → Integrations")
-    return key
+_CONNECT_AGAIN: Final = (
+    "Ghost does not know the key: copy the Admin API key of its integration and connect again"
+)
 
 
 class GhostCredentials(AccountCredentials):
-    key: Annotated[SecretStr, AfterValidator(_key)]
+    key: Annotated[
+        SecretStr,
+        matching(_KEY, "is no Admin API key: it looks like 64f…:8a1…, of Settings → Integrations"),
+    ]
 
     def secrets(self) -> tuple[str, ...]:
         return (self.key.get_secret_value(), self.key.get_secret_value().partition(":")[2])
 
 
-class Ghost(AccountKind):
-    name: ClassVar = "ghost"
+class GhostAccount(AccountKind):
+    account: ClassVar = GHOST_ACCOUNT
     user_facts: ClassVar = ()
-    settings: ClassVar = GhostSettings
+    settings: ClassVar = AddressSettings
     credentials: ClassVar = GhostCredentials
     headers: ClassVar = frozenset({"accept-version"})
-    allowed_requests: ClassVar[Sequence[AllowedRequest]] = (
+    allowed_requests: ClassVar = (
         AllowedRequest("GET", f"{_API}/posts/", most_bytes=LISTING_BYTES),
         AllowedRequest("POST", f"{_API}/posts/"),
         AllowedRequest("GET", f"{_API}/posts/{{id}}/"),
@@ -79,7 +74,7 @@ class Ghost(AccountKind):
     def refusal_reason(self, answer: RemoteResponse) -> str | None:
         # Missing or unknown credentials get 401 or 403; a deleted key is unknown.
         if answer.status == 401 and answer.member("errors") is not None:  # noqa: PLR2004
-            return "Ghost does not know the key: copy the Admin API key of its integration and connect again"
+            return _CONNECT_AGAIN
         return None
 
     async def check(self, transport: AccountTransport, context: KindContext) -> AccountCheck:
@@ -87,18 +82,15 @@ class Ghost(AccountKind):
         request = RemoteRequest("GET", f"{_API}/posts/", (("limit", "1"), ("fields", "id")))
         answer = await transport(self.outgoing(context, request, None))
         if answer.status in {401, 403}:
-            raise AccessRefused(
-                "Ghost does not know the key: copy the Admin API key of its integration and connect again"
-            )
+            raise AccessRefused(_CONNECT_AGAIN)
         if answer.status != 200 or not isinstance(answer.member("posts"), list):  # noqa: PLR2004
             raise NoAnswer(f"it answered {answer.status}, and not as Ghost does: check the address")
         request = RemoteRequest("GET", f"{_API}/site/")
         site = await transport(self.outgoing(context, request, None))
-        title = site.member("site", "title")
         facts = {"url": context.settings.url}
         if isinstance(version := site.member("site", "version"), str):
             facts["version"] = version
-        return AccountCheck(str(title) if title else None, facts)
+        return AccountCheck(site.text("site", "title") or None, facts)
 
 
 def _token(key: str, now: int) -> str:

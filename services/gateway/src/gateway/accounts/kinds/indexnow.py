@@ -4,19 +4,11 @@ There is no log-in. Engines check a key that they find on the site.
 """
 
 import re
-from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 from urllib.parse import urlsplit
 
-from gateway.accounts.domain import AccountCheck
-from gateway.accounts.kind import (
-    AccountCredentials,
-    AccountKind,
-    AccountTransport,
-    AllowedRequest,
-    KindContext,
-    WireRequest,
-)
+from gateway.accounts.kind import AccountCredentials, AccountKind, AllowedRequest
+from integrations.notices.indexnow import INDEXNOW_ACCOUNT
 
 _MOST: Final = 10_000
 _KEY: Final = re.compile(r"[A-Za-z0-9-]{8,128}")
@@ -45,20 +37,7 @@ def _host(address: Any) -> str | None:
     return parts.netloc if parts and parts.scheme in {"http", "https"} else None
 
 
-class NoCredentials(AccountCredentials):
-    pass
-
-
-class IndexNow(AccountKind):
-    name: ClassVar = "indexnow"
-    credentials: ClassVar = NoCredentials
-    base: ClassVar = "https://api.indexnow.org"
-    allowed_requests: ClassVar[Sequence[AllowedRequest]] = (AllowedRequest("POST", "/indexnow", {}, _told),)
-
-    def authorise(self, given: WireRequest, context: KindContext) -> WireRequest:
-        del context
-        return given
-
-    async def check(self, transport: AccountTransport, context: KindContext) -> AccountCheck:
-        """Sends nothing: IndexNow has no read request."""
-        return AccountCheck(None, {})
+class IndexNowAccount(AccountKind):
+    account: ClassVar = INDEXNOW_ACCOUNT
+    credentials: ClassVar = AccountCredentials
+    allowed_requests: ClassVar = (AllowedRequest("POST", "/indexnow", {}, _told),)

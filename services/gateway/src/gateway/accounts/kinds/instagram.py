@@ -1,22 +1,17 @@
 """Instagram, professional accounts, https://developers.facebook.com/docs/instagram-platform/content-publishing."""
 
-from collections.abc import Sequence
 from typing import ClassVar
 
-from gateway.accounts.kind import LISTING_BYTES, AllowedRequest
+from gateway.accounts.kind import LISTING_BYTES, AllowedRequest, RemoteRequest
 from gateway.accounts.oauth.graph import FIELDS, NODE, PAGES, USER, GraphKind
+from integrations.networks.instagram import INSTAGRAM_ACCOUNT
 
 
-class Instagram(GraphKind):
-    name: ClassVar = "instagram"
-    base: ClassVar = "https://graph.instagram.com"
-    authorize_url: ClassVar = "https://www.instagram.com/oauth/authorize"
-    token_url: ClassVar = "https://api.instagram.com/oauth/access_token"  # noqa: S105
-    scopes: ClassVar[Sequence[str]] = ("instagram_business_basic", "instagram_business_content_publish")
+class InstagramAccount(GraphKind):
+    account: ClassVar = INSTAGRAM_ACCOUNT
     short: ClassVar = "ig"
-    version: ClassVar = "v23.0"
-    me_fields: ClassVar = "user_id,username"
-    allowed_requests: ClassVar[Sequence[AllowedRequest]] = (
+    check_request: ClassVar = RemoteRequest("GET", "/v23.0/me", (("fields", "user_id,username"),))
+    allowed_requests: ClassVar = (
         AllowedRequest("POST", f"{USER}/media", {}),
         AllowedRequest("POST", f"{USER}/media_publish", {"creation_id": "[0-9]+"}),
         AllowedRequest("GET", f"{USER}/media", PAGES, most_bytes=LISTING_BYTES),

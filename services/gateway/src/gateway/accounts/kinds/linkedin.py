@@ -3,9 +3,8 @@
 Access tokens last 60 days. Only partners get refresh tokens; all others must reconnect before the end.
 """
 
-from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, ClassVar, Final
 
 from pydantic import Field
 
@@ -17,9 +16,11 @@ from gateway.accounts.kind import (
     KindContext,
     KindSettings,
     RemoteRequest,
+    RemoteResponse,
     check_response,
 )
 from gateway.accounts.oauth.login import OAuthKind
+from integrations.networks.linkedin import LINKEDIN_ACCOUNT
 
 _UPLOADS: Final = "https://www.linkedin.com"
 _WORD: Final = r"[A-Za-z0-9_-]+"
@@ -30,18 +31,13 @@ class LinkedInSettings(KindSettings):
     """Number of the page that posts; left out: the person who logs in."""
 
 
-class LinkedIn(OAuthKind):
-    name: ClassVar = "linkedin"
+class LinkedInAccount(OAuthKind):
+    account: ClassVar = LINKEDIN_ACCOUNT
     user_facts: ClassVar = ("author",)
     user_settings: ClassVar = ("organization",)
     settings: ClassVar = LinkedInSettings
-    base: ClassVar = "https://api.linkedin.com"
-    authorize_url: ClassVar = "https://www.linkedin.com/oauth/v2/authorization"
-    token_url: ClassVar = "https://www.linkedin.com/oauth/v2/accessToken"  # noqa: S105
-    scopes: ClassVar[Sequence[str]] = ("openid", "profile", "w_member_social")
-    has_pkce: ClassVar = False  # PKCE exists for native clients only, at another address.
     headers: ClassVar = frozenset({"linkedin-version", "x-restli-protocol-version", "x-restli-method"})
-    allowed_requests: ClassVar[Sequence[AllowedRequest]] = (
+    allowed_requests: ClassVar = (
         AllowedRequest("POST", "/rest/posts", {}),
         AllowedRequest(
             "GET",
@@ -59,18 +55,13 @@ class LinkedIn(OAuthKind):
     )
 
     async def check(self, transport: AccountTransport, context: KindContext) -> AccountCheck:
-        organization = context.settings.organization
         answer = await transport(self.outgoing(context, RemoteRequest("GET", "/v2/userinfo"), None))
         # A token for a page may lack access to the profile: 403. A void token gets 401.
-        if organization is None or answer.status != HTTPStatus.FORBIDDEN:
+        if context.settings.organization is None or answer.status != HTTPStatus.FORBIDDEN:
             answer = check_response(self, answer)
-        person: Any = answer.member("sub")
+        return self.until_end_of_access(self.describe(answer, context), context)
+
+    def describe(self, answer: RemoteResponse, context: KindContext) -> AccountCheck:
+        organization, person = context.settings.organization, answer.member("sub")
         urn = f"urn:li:organization:{organization}" if organization else f"urn:li:person:{person}"
-        name = answer.member("name")
-        facts = {"id": str(person or ""), "author": urn}
-        return AccountCheck(
-            str(name) if name else None,
-            facts,
-            context.credentials.scopes or None,
-            context.credentials.ends_at,
-        )
+        return AccountCheck(answer.text("name") or None, {"id": str(person or ""), "author": urn})

@@ -4,11 +4,10 @@ Its address is the secret. It can only post to that channel.
 """
 
 import re
-from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Annotated, ClassVar, Final
 
-from pydantic import AfterValidator, SecretStr
+from pydantic import SecretStr
 
 from gateway.accounts.domain import AccountCheck
 from gateway.accounts.kind import (
@@ -21,10 +20,9 @@ from gateway.accounts.kind import (
     NoAnswer,
     RemoteRequest,
     RemoteResponse,
-    WireRequest,
-    headers_of,
-    json_headers,
+    matching,
 )
+from integrations.networks.slack import SLACK_ACCOUNT
 
 _ADDRESS: Final = re.compile(
     r"https://(hooks\.slack(?:-gov)?\.com)(/(?:services|workflows|triggers)(?:/[A-Za-z0-9_-]{1,100}){2,4})"
@@ -45,16 +43,14 @@ _CONNECT_AGAIN: Final = (
 )
 
 
-def _webhook(url: SecretStr) -> SecretStr:
-    if not _ADDRESS.fullmatch(url.get_secret_value()):
-        raise ValueError(
-            "is no address of an incoming webhook: it looks like https://hooks.slack.com/services/T…/B…/…"
-        )
-    return url
-
-
 class SlackCredentials(AccountCredentials):
-    url: Annotated[SecretStr, AfterValidator(_webhook)]
+    url: Annotated[
+        SecretStr,
+        matching(
+            _ADDRESS,
+            "is no address of an incoming webhook: it looks like https://hooks.slack.com/services/T…/B…/…",
+        ),
+    ]
 
     @property
     def parts(self) -> tuple[str, str]:
@@ -68,17 +64,16 @@ class SlackCredentials(AccountCredentials):
         return (self.url.get_secret_value(), path, path.rpartition("/")[2])
 
 
-class Slack(AccountKind):
-    name: ClassVar = "slack"
+class SlackAccount(AccountKind):
+    account: ClassVar = SLACK_ACCOUNT
     credentials: ClassVar = SlackCredentials
-    allowed_requests: ClassVar[Sequence[AllowedRequest]] = (AllowedRequest("POST", "/", {}),)
+    allowed_requests: ClassVar = (AllowedRequest("POST", "/", {}),)
 
-    def outgoing(
-        self, context: KindContext, request: RemoteRequest, ask: AllowedRequest | None
-    ) -> WireRequest:
-        host, path = context.credentials.parts
-        origin = context.settings.api_url or f"https://{host}"
-        return WireRequest("POST", f"{origin}{path}", f"{origin}/***", (), headers_of(request), request.body)
+    def url(self, context: KindContext, ask: AllowedRequest | None = None) -> str:
+        return context.settings.api_url or f"https://{context.credentials.parts[0]}"
+
+    def secret_path(self, context: KindContext) -> tuple[str, str]:
+        return context.credentials.parts[1], "/***"
 
     def refusal_reason(self, answer: RemoteResponse) -> str | None:
         gone = answer.body.decode(errors="replace").strip() in _GONE
@@ -86,14 +81,12 @@ class Slack(AccountKind):
 
     async def check(self, transport: AccountTransport, context: KindContext) -> AccountCheck:
         """Sends a message without text: a valid address refuses it with another error than an invalid one."""
-        request = self.outgoing(context, RemoteRequest("POST", "/", body=b"{}"), None)
-        answer = await transport(
-            WireRequest("POST", request.url, request.shown, (), json_headers(), request.body)
-        )
+        request = RemoteRequest("POST", "/", body=b"{}", media_type="application/json")
+        answer = await transport(self.outgoing(context, request, None))
         if (why := self.refusal_reason(answer)) is not None:
             raise AccessRefused(why)
         if answer.status in {HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND}:
             raise AccessRefused(_CONNECT_AGAIN)
         if answer.status != HTTPStatus.BAD_REQUEST:
             raise NoAnswer(f"it answered {answer.status}")
-        return AccountCheck(None, {})
+        return AccountCheck(None)

@@ -20,6 +20,7 @@ from gateway.accounts.kind import (
     KindSettings,
     NotSent,
 )
+from integrations.notices.smtp import SMTP_ACCOUNT
 
 if TYPE_CHECKING:
     from aiosmtplib import SMTP
@@ -65,8 +66,8 @@ class SmtpCredentials(AccountCredentials):
         return self
 
 
-class Smtp(AccountKind):
-    name: ClassVar = "smtp"
+class SmtpAccount(AccountKind):
+    account: ClassVar = SMTP_ACCOUNT
     settings: ClassVar = SmtpSettings
     credentials: ClassVar = SmtpCredentials
 

@@ -1,12 +1,11 @@
 """A Telegram bot, https://core.telegram.org/bots/api. Its token is part of every address, so no address is shown."""
 
 import re
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Annotated, Any, ClassVar, Final
 
-from pydantic import AfterValidator, Field, SecretStr
+from pydantic import Field, SecretStr
 
 from gateway.accounts.domain import AccountCheck
 from gateway.accounts.kind import (
@@ -19,10 +18,10 @@ from gateway.accounts.kind import (
     NoAnswer,
     RemoteRequest,
     RemoteResponse,
-    WireRequest,
-    ask_account,
-    headers_of,
+    check_response,
+    matching,
 )
+from integrations.networks.telegram import TELEGRAM_ACCOUNT
 
 _TOKEN: Final = re.compile(r"[0-9]{3,20}:[A-Za-z0-9_-]{10,100}")
 _Chat = Annotated[str, Field(pattern=r"^(@[A-Za-z0-9_]{4,40}|-?[0-9]{1,20})$")]
@@ -37,14 +36,11 @@ class TelegramSettings(KindSettings):
     per_minute: Annotated[int, Field(ge=1, le=100_000)] = 60
 
 
-def _token(token: SecretStr) -> SecretStr:
-    if not _TOKEN.fullmatch(token.get_secret_value()):
-        raise ValueError("is no token of a bot: it looks like 123456:ABC-DEF…, as @BotFather gives it")
-    return token
-
-
 class TelegramCredentials(AccountCredentials):
-    token: Annotated[SecretStr, AfterValidator(_token)]
+    token: Annotated[
+        SecretStr,
+        matching(_TOKEN, "is no token of a bot: it looks like 123456:ABC-DEF…, as @BotFather gives it"),
+    ]
 
     def secrets(self) -> tuple[str, ...]:
         token = self.token.get_secret_value()
@@ -56,33 +52,25 @@ def _to_a_known_chat(body: Any, settings: Any) -> str | None:
     return None if chat in {settings.chat, *settings.also} else "chat_id is none of the chats of this account"
 
 
-class Telegram(AccountKind):
-    name: ClassVar = "telegram"
+class TelegramAccount(AccountKind):
+    account: ClassVar = TELEGRAM_ACCOUNT
     user_facts: ClassVar = ()
     user_settings: ClassVar = ("chat",)
     settings: ClassVar = TelegramSettings
     credentials: ClassVar = TelegramCredentials
-    base: ClassVar = "https://api.telegram.org"
-    allowed_requests: ClassVar[Sequence[AllowedRequest]] = (
+    allowed_requests: ClassVar = (
         AllowedRequest("POST", "/sendMessage", {}, _to_a_known_chat),
         AllowedRequest("POST", "/sendPhoto", {}, _to_a_known_chat),
         AllowedRequest("GET", "/getChat", {"chat_id": ".+"}),
         AllowedRequest("GET", "/getMe", {}),
     )
 
-    def outgoing(
-        self, context: KindContext, request: RemoteRequest, ask: AllowedRequest | None
-    ) -> WireRequest:
-        origin = self.url(context)
-        url = f"{origin}/bot{context.credentials.token.get_secret_value()}{request.path}"
-        shown = f"{origin}/bot***{request.path}"
-        return WireRequest(request.method, url, shown, request.query, headers_of(request), request.body)
+    def secret_path(self, context: KindContext) -> tuple[str, str]:
+        return f"/bot{context.credentials.token.get_secret_value()}", "/bot***"
 
-    def pause(self, answer: RemoteResponse, now: datetime) -> timedelta | None:
+    def time_until_reset(self, answer: RemoteResponse, now: datetime) -> timedelta | None:
         after = answer.member("parameters", "retry_after")
-        if answer.status == HTTPStatus.TOO_MANY_REQUESTS and isinstance(after, int):
-            return timedelta(seconds=max(after, 1))
-        return super().pause(answer, now)
+        return timedelta(seconds=max(after, 1)) if isinstance(after, int) else None
 
     def refusal_reason(self, answer: RemoteResponse) -> str | None:
         # Telegram answers 404 to an unknown token.
@@ -93,18 +81,16 @@ class Telegram(AccountKind):
         return None
 
     async def check(self, transport: AccountTransport, context: KindContext) -> AccountCheck:
-        bot = await ask_account(self, transport, context, RemoteRequest("GET", "/getMe"))
-        chat = await transport(
-            self.outgoing(
-                context, RemoteRequest("GET", "/getChat", (("chat_id", context.settings.chat),)), None
-            )
-        )
+        bot = await transport(self.outgoing(context, RemoteRequest("GET", "/getMe"), None))
+        check_response(self, bot)
+        of_chat = RemoteRequest("GET", "/getChat", (("chat_id", context.settings.chat),))
+        chat = await transport(self.outgoing(context, of_chat, None))
         if chat.status == HTTPStatus.BAD_REQUEST:
             raise NoAnswer(
                 f"the bot does not see the chat {context.settings.chat}: add it to the channel as an administrator"
             )
-        facts = {"chat": context.settings.chat, "bot": str(bot.member("result", "username") or "")}
-        title = chat.member("result", "title") or chat.member("result", "username")
+        facts = {"chat": context.settings.chat, "bot": bot.text("result", "username")}
+        title = chat.text("result", "title") or chat.text("result", "username")
         if isinstance(username := chat.member("result", "username"), str):
             facts["username"] = username
-        return AccountCheck(str(title) if title else f"@{facts['bot']}", facts)
+        return AccountCheck(title or f"@{facts['bot']}", facts)

@@ -8,35 +8,25 @@ import binascii
 import hashlib
 import hmac
 import secrets
-from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Annotated, ClassVar, Final
 
 from pydantic import AfterValidator, Field, SecretStr
 
-from chassis import WebAddress
-from gateway.accounts.domain import AccountCheck
 from gateway.accounts.kind import (
     AccountCredentials,
     AccountKind,
-    AccountTransport,
+    AddressSettings,
     AllowedRequest,
     KindContext,
-    KindSettings,
-    RemoteRequest,
     RemoteResponse,
     WireRequest,
-    headers_of,
     with_headers,
 )
+from integrations.networks.webhook import WEBHOOK_ACCOUNT
 
 _PREFIX: Final = "whsec_"
 _BYTES: Final = range(24, 65)
-
-
-class WebhookSettings(KindSettings):
-    url: WebAddress
-    """Where messages are sent; redirects are not followed."""
 
 
 def new_secret() -> SecretStr:
@@ -71,21 +61,14 @@ class WebhookCredentials(AccountCredentials):
         return WebhookCredentials(secret=new_secret(), previous=self.secret)
 
 
-class Webhook(AccountKind):
-    name: ClassVar = "webhook"
+class WebhookAccount(AccountKind):
+    account: ClassVar = WEBHOOK_ACCOUNT
     user_facts: ClassVar = ()
-    settings: ClassVar = WebhookSettings
+    settings: ClassVar = AddressSettings
     credentials: ClassVar = WebhookCredentials
     headers: ClassVar = frozenset({"webhook-id"})
     needed_headers: ClassVar = headers
-    allowed_requests: ClassVar[Sequence[AllowedRequest]] = (AllowedRequest("POST", "/", {}),)
-
-    def outgoing(
-        self, context: KindContext, request: RemoteRequest, ask: AllowedRequest | None
-    ) -> WireRequest:
-        url = self.url(context)
-        given = WireRequest("POST", url, url, (), headers_of(request), request.body)
-        return self.authorise(given, context)
+    allowed_requests: ClassVar = (AllowedRequest("POST", "/", {}),)
 
     def url(self, context: KindContext, ask: AllowedRequest | None = None) -> str:
         return str(context.settings.url)
@@ -110,7 +93,3 @@ class Webhook(AccountKind):
         if answer.status == HTTPStatus.GONE:
             return "the receiver answered 410 Gone: it wants no more messages; connect it again if that was a mistake"
         return None
-
-    async def check(self, transport: AccountTransport, context: KindContext) -> AccountCheck:
-        """Sends nothing: a receiver has no read request."""
-        return AccountCheck(None, {})

@@ -1,34 +1,29 @@
 """WordPress with an application password, https://developer.wordpress.org/rest-api/reference/posts/."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar, Final
 
 from pydantic import SecretStr
 
-from chassis import WebAddress
 from gateway.accounts.domain import AccountCheck
 from gateway.accounts.kind import (
     LISTING_BYTES,
     AccountCredentials,
     AccountKind,
-    AccountTransport,
+    AddressSettings,
     AllowedRequest,
     KindContext,
-    KindSettings,
     RemoteRequest,
+    RemoteResponse,
     WireRequest,
-    ask_account,
     basic_authorization,
-    with_headers,
 )
+from integrations.sites.wordpress import WORDPRESS_ACCOUNT
 
 _API: Final = "/wp-json"
 
 
-class WordPressSettings(KindSettings):
-    url: WebAddress
-    """Address of the site with its folder: `https://example.org/blog`."""
+class WordPressSettings(AddressSettings):
     plain_addresses: bool = False
     """The site has plain permalinks, so the API is called with `?rest_route=`."""
 
@@ -38,19 +33,25 @@ class WordPressCredentials(AccountCredentials):
     password: SecretStr
     """An application password, from Users → Profile; spaces do not matter."""
 
+    @property
+    def authorization(self) -> dict[str, str]:
+        return basic_authorization(self.user, self.password.get_secret_value())
+
     def secrets(self) -> tuple[str, ...]:
         password = self.password.get_secret_value()
-        sent = basic_authorization(self.user, password)["Authorization"].removeprefix("Basic ")
+        sent = self.authorization["Authorization"].removeprefix("Basic ")
         return (password, password.replace(" ", ""), sent)
 
 
-class WordPress(AccountKind):
-    name: ClassVar = "wordpress"
+class WordPressAccount(AccountKind):
+    account: ClassVar = WORDPRESS_ACCOUNT
     user_facts: ClassVar = ("user_id",)
     settings: ClassVar = WordPressSettings
     credentials: ClassVar = WordPressCredentials
     headers: ClassVar = frozenset({"content-disposition"})
-    allowed_requests: ClassVar[Sequence[AllowedRequest]] = (
+    # Other addresses answer without a log-in, even with a wrong password.
+    check_request: ClassVar = RemoteRequest("GET", f"{_API}/wp/v2/users/me", (("context", "edit"),))
+    allowed_requests: ClassVar = (
         *(
             AllowedRequest(method, f"{_API}/wp/v2/{things}{one}", most_bytes=LISTING_BYTES)
             for things in ("posts", "media", "categories", "tags")
@@ -76,17 +77,8 @@ class WordPress(AccountKind):
         route = ("rest_route", request.path.removeprefix(_API))
         return replace(given, url=url, shown=url, query=(route, *request.query))
 
-    def authorise(self, given: WireRequest, context: KindContext) -> WireRequest:
-        password = context.credentials.password.get_secret_value()
-        return with_headers(given, basic_authorization(context.credentials.user, password))
-
-    async def check(self, transport: AccountTransport, context: KindContext) -> AccountCheck:
-        # Other addresses answer without a log-in, even with a wrong password.
-        request = RemoteRequest("GET", f"{_API}/wp/v2/users/me", (("context", "edit"),))
-        answer = await ask_account(self, transport, context, request)
+    def describe(self, answer: RemoteResponse, context: KindContext) -> AccountCheck:
         roles = answer.member("roles")
         scopes = [str(role) for role in roles] if isinstance(roles, list) else None
-        name = str(answer.member("name") or context.credentials.user)
-        return AccountCheck(
-            name, {"user_id": str(answer.member("id") or ""), "url": context.settings.url}, scopes
-        )
+        name = answer.text("name") or context.credentials.user
+        return AccountCheck(name, {"user_id": answer.text("id"), "url": context.settings.url}, scopes)

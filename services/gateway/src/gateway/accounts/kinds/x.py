@@ -4,10 +4,7 @@ Posts cost money, and more with a link. X makes links of bare host names, too.
 """
 
 import re
-from collections.abc import Sequence
-from datetime import datetime, timedelta
 from decimal import Decimal
-from http import HTTPStatus
 from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import Field
@@ -15,17 +12,15 @@ from pydantic import Field
 from gateway.accounts.domain import AccountCheck
 from gateway.accounts.kind import (
     LISTING_BYTES,
-    AccountTransport,
     AllowedRequest,
     KindContext,
     KindSettings,
     RemoteRequest,
     RemoteResponse,
-    ask_account,
-    time_until,
 )
 from gateway.accounts.oauth.login import OAuthKind
 from gateway.money import micros
+from integrations.networks.x import X_ACCOUNT
 
 _LINK: Final = re.compile(r"://|[\w-]\.[^\W\d_]{2,}")
 """Matches more than X turns into links, never less."""
@@ -40,21 +35,12 @@ class XSettings(KindSettings):
     """Price of a post with a link."""
 
 
-class X(OAuthKind):
-    name: ClassVar = "x"
+class XAccount(OAuthKind):
+    account: ClassVar = X_ACCOUNT
     settings: ClassVar = XSettings
-    base: ClassVar = "https://api.x.com"
-    authorize_url: ClassVar = "https://x.com/i/oauth2/authorize"
-    token_url: ClassVar = "https://api.x.com/2/oauth2/token"  # noqa: S105
-    scopes: ClassVar[Sequence[str]] = (
-        "tweet.read",
-        "tweet.write",
-        "users.read",
-        "media.write",
-        "offline.access",
-    )
-    secret_in_form: ClassVar = False
-    allowed_requests: ClassVar[Sequence[AllowedRequest]] = (
+    reset_header: ClassVar = "x-rate-limit-reset"  # X counts the remainder for each path.
+    check_request: ClassVar = RemoteRequest("GET", "/2/users/me")
+    allowed_requests: ClassVar = (
         AllowedRequest("POST", _POSTS, {}),
         AllowedRequest("GET", "/2/tweets/{id}"),
         AllowedRequest("GET", "/2/users/me", {"user.fields": ".+"}),
@@ -63,11 +49,6 @@ class X(OAuthKind):
         AllowedRequest("POST", "/2/media/metadata", {}),
     )
 
-    def pause(self, answer: RemoteResponse, now: datetime) -> timedelta | None:
-        if answer.status != HTTPStatus.TOO_MANY_REQUESTS:
-            return None  # X counts the remainder for each path.
-        return time_until(answer.headers.get("x-rate-limit-reset"), now) or super().pause(answer, now)
-
     def cost(self, context: KindContext, request: RemoteRequest) -> int:
         if (request.method, request.path) != ("POST", _POSTS):
             return 0
@@ -75,13 +56,6 @@ class X(OAuthKind):
         has_link = isinstance(text, str) and _LINK.search(text) is not None
         return micros(context.settings.price_with_link if has_link else context.settings.price)
 
-    async def check(self, transport: AccountTransport, context: KindContext) -> AccountCheck:
-        answer = await ask_account(self, transport, context, RemoteRequest("GET", "/2/users/me"))
-        name = str(answer.member("data", "username") or "")
-        facts = {"id": str(answer.member("data", "id") or ""), "username": name}
-        return AccountCheck(
-            f"@{name}" if name else None,
-            facts,
-            context.credentials.scopes or None,
-            context.credentials.ends_at,
-        )
+    def describe(self, answer: RemoteResponse, context: KindContext) -> AccountCheck:
+        facts = {"id": answer.text("data", "id"), "username": answer.text("data", "username")}
+        return AccountCheck.of_handle(facts["username"], facts)

@@ -10,14 +10,11 @@ from gateway.accounts.kind import (
     AccessRefused,
     AccountCredentials,
     AccountTransport,
-    AllowedRequest,
     KindContext,
     NoAnswer,
     NotSent,
-    RemoteRequest,
     RemoteResponse,
     WireRequest,
-    ask_account,
 )
 from gateway.accounts.oauth.apps import OAuthApp
 from gateway.accounts.oauth.login import OAuthCredentials, OAuthKind, tokens
@@ -49,13 +46,8 @@ NODE: Final = "/{version:version}/{node:number}"
 class GraphKind(OAuthKind):
     """Instagram and Threads."""
 
-    has_pkce: ClassVar = False
-    scopes_between: ClassVar = ","
     short: ClassVar[str]
     """Prefix of `_exchange_token` and `_refresh_token`."""
-    version: ClassVar[str]
-    me_fields: ClassVar[str]
-    allowed_requests: ClassVar[Sequence[AllowedRequest]]
 
     async def exchanged(
         self,
@@ -129,15 +121,6 @@ class GraphKind(OAuthKind):
             return _AFTER_A_LIMIT
         return super().pause(answer, now)
 
-    async def check(self, transport: AccountTransport, context: KindContext) -> AccountCheck:
-        request = RemoteRequest("GET", f"/{self.version}/me", (("fields", self.me_fields),))
-        answer = await ask_account(self, transport, context, request)
-        name = str(answer.member("username") or "")
-        found = answer.member("user_id") or answer.member("id")
-        facts = {"id": str(found or ""), "username": name}
-        return AccountCheck(
-            f"@{name}" if name else None,
-            facts,
-            context.credentials.scopes or None,
-            context.credentials.ends_at,
-        )
+    def describe(self, answer: RemoteResponse, context: KindContext) -> AccountCheck:
+        facts = {"id": answer.text("user_id") or answer.text("id"), "username": answer.text("username")}
+        return AccountCheck.of_handle(facts["username"], facts)

@@ -2,7 +2,8 @@
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any, ClassVar, Final
@@ -10,6 +11,7 @@ from urllib.parse import urlencode
 
 from pydantic import SecretStr
 
+from gateway.accounts.domain import AccountCheck
 from gateway.accounts.kind import (
     AccessRefused,
     AccountCredentials,
@@ -20,8 +22,10 @@ from gateway.accounts.kind import (
     RemoteResponse,
     WireRequest,
     basic_authorization,
+    bearer,
 )
 from gateway.accounts.oauth.apps import OAuthApp
+from integrations.account import OAuthLogin
 
 _BEFORE_ITS_END: Final = timedelta(minutes=5)
 _FORM: Final = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
@@ -39,8 +43,8 @@ class OAuthCredentials(AccountCredentials):
     scopes: tuple[str, ...] = ()
 
     @property
-    def bearer(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.access.get_secret_value()}"}
+    def authorization(self) -> dict[str, str]:
+        return bearer(self.access)
 
     @property
     def ends_at(self) -> datetime | None:
@@ -52,27 +56,26 @@ class OAuthKind(AccountKind):
     """A kind that is connected by a log-in; tokens from elsewhere work, too."""
 
     credentials: ClassVar[type[AccountCredentials]] = OAuthCredentials
-    authorize_url: ClassVar[str]
-    token_url: ClassVar[str]
-    scopes: ClassVar[Sequence[str]]
-    scopes_between: ClassVar[str] = " "
-    has_pkce: ClassVar[bool] = True
-    secret_in_form: ClassVar[bool] = True
-    """True: the app's secret is a form field; False: basic authentication."""
+
+    @property
+    def login(self) -> OAuthLogin:
+        assert self.account.login is not None
+        return self.account.login
 
     def login_address(self, app: OAuthApp, redirect_uri: str, state: str, verifier: str) -> str:
         """The address of the provider's log-in page."""
+        login = self.login
         challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=")
         fields = {
             "response_type": "code",
             "client_id": app.client_id,
             "redirect_uri": redirect_uri,
-            "scope": self.scopes_between.join(app.settings.get("scopes") or self.scopes),
+            "scope": login.scope_separator.join(app.settings.get("scopes") or login.scopes),
             "state": state,
         }
-        if self.has_pkce:
+        if login.has_pkce:
             fields |= {"code_challenge": challenge.decode(), "code_challenge_method": "S256"}
-        return f"{app.settings.get('authorize_url') or self.authorize_url}?{urlencode(fields)}"
+        return f"{app.settings.get('authorize_url') or login.authorize_url}?{urlencode(fields)}"
 
     async def exchanged(
         self,
@@ -90,7 +93,7 @@ class OAuthKind(AccountKind):
             NotSent, NoAnswer: the provider cannot be reached now.
         """
         fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": redirect_uri}
-        if self.has_pkce:
+        if self.login.has_pkce:
             fields["code_verifier"] = verifier
         return await self.token(transport, context, app, fields)
 
@@ -126,7 +129,7 @@ class OAuthKind(AccountKind):
         url = str(app.settings.get("token_url") or self.token_address(context))
         sent, headers = {**fields, "client_id": app.client_id}, dict(_FORM)
         if app.secret is not None:
-            if self.secret_in_form:
+            if self.login.secret_in_form:
                 sent["client_secret"] = app.secret.get_secret_value()
             else:
                 headers |= basic_authorization(app.client_id, app.secret.get_secret_value())
@@ -136,11 +139,19 @@ class OAuthKind(AccountKind):
     def token_address(self, context: KindContext) -> str:
         """Address of the token endpoint; on `api_url` if that is set."""
         if context.settings.api_url is None:
-            return self.token_url
-        return f"{context.settings.api_url}/{self.token_url.split('/', 3)[3]}"
+            return self.login.token_url
+        return f"{context.settings.api_url}/{self.login.token_url.split('/', 3)[3]}"
 
     def says_stale(self, answer: RemoteResponse) -> bool:
         return answer.status == HTTPStatus.UNAUTHORIZED
+
+    async def check(self, transport: AccountTransport, context: KindContext) -> AccountCheck:
+        return self.until_end_of_access(await super().check(transport, context), context)
+
+    def until_end_of_access(self, checked: AccountCheck, context: KindContext) -> AccountCheck:
+        """The check, with what the tokens say about themselves."""
+        credentials = context.credentials
+        return replace(checked, scopes=credentials.scopes or None, expires_at=credentials.ends_at)
 
 
 def tokens(answer: RemoteResponse, now: datetime, asked_for: str) -> OAuthCredentials:

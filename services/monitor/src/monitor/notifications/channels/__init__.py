@@ -3,13 +3,10 @@
 from collections.abc import Mapping
 from typing import Final
 
-from monitor.notifications.channels import discord, mail, slack, telegram, webhook
+from integrations.discovery import find_entries
 from monitor.notifications.channels.channel import Mail, NotificationChannel, ProviderRequest
 
-CHANNELS: Final[Mapping[str, NotificationChannel]] = {
-    each.kind: each
-    for each in (telegram.CHANNEL, slack.CHANNEL, discord.CHANNEL, mail.CHANNEL, webhook.CHANNEL)
-}
-"""Channels by kind of account."""
+CHANNELS: Final[Mapping[str, NotificationChannel]] = dict(find_entries(__name__, NotificationChannel))
+"""Channels by kind of account, which is the name of their module."""
 
 __all__ = ["CHANNELS", "Mail", "NotificationChannel", "ProviderRequest"]

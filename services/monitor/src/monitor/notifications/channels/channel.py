@@ -38,14 +38,12 @@ class NotificationChannel:
     """A kind of account that can take notifications.
 
     Args:
-        kind: kind of the account.
         form: makes the request for a message and the route's addresses.
         address: description of the address that a route needs; empty: the account determines it.
         most_addresses: most addresses of one route.
         refused: the reason if an answer of 2xx still means a refusal; else None.
     """
 
-    kind: str
     form: Form
     address: str = ""
     most_addresses: int = 0

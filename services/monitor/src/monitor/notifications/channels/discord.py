@@ -34,11 +34,11 @@ def form(message: Message, _: Sequence[str]) -> ProviderRequest:
 
 
 def _embed(line: MessageItem) -> dict[str, Any]:
-    parts = [_escaped(cut(line.detail, 500))] if line.detail else []
-    if line.command:
-        parts.append(f"`{cut(line.command, 300).replace('`', '')}`")
-    if line.link:
-        parts.append(cut(line.link, 500))
+    parts = line.parts(
+        detail=lambda text: _escaped(cut(text, 500)),
+        command=lambda text: f"`{cut(text, 300).replace('`', '')}`",
+        link=lambda text: cut(text, 500),
+    )
     embed: dict[str, Any] = {
         "title": _escaped(cut(line.headline, 120)),
         "color": _COLOURS.get(line.severity, 0),
@@ -51,4 +51,4 @@ def _escaped(text: str) -> str:
     return _MARKS.sub(r"\\\1", text)
 
 
-CHANNEL: Final = NotificationChannel("discord", form)
+CHANNEL: Final = NotificationChannel(form)

@@ -28,14 +28,12 @@ def form(message: Message, _: Sequence[str]) -> ProviderRequest:
 
 
 def _text(line: MessageItem, *, alone: bool) -> str:
-    parts = [] if alone else [f"*{_escaped(line.headline, 300)}*"]
-    if line.detail:
-        parts.append(_escaped(line.detail, 1000))
-    if line.command:
-        parts.append(f"`{_escaped(line.command, 300)}`")
-    if line.link:
-        parts.append(_escaped(line.link, 500))
-    return "\n".join(parts)
+    parts = line.parts(
+        detail=lambda text: _escaped(text, 1000),
+        command=lambda text: f"`{_escaped(text, 300)}`",
+        link=lambda text: _escaped(text, 500),
+    )
+    return "\n".join(parts if alone else [f"*{_escaped(line.headline, 300)}*", *parts])
 
 
 def _escaped(text: str, most: int) -> str:
@@ -54,4 +52,4 @@ def _section(text: str) -> dict[str, Any]:
     return {"type": "section", "text": {"type": "mrkdwn", "text": text, "verbatim": True}}
 
 
-CHANNEL: Final = NotificationChannel("slack", form)
+CHANNEL: Final = NotificationChannel(form)

@@ -42,14 +42,12 @@ def _text(message: Message) -> str:
 
 
 def _block(line: MessageItem, *, alone: bool) -> str:
-    parts = [] if alone else [f"<b>{_plain(line.headline, 300)}</b>"]
-    if line.detail:
-        parts.append(_plain(line.detail, 500))
-    if line.command:
-        parts.append(f"<code>{_plain(line.command, 200)}</code>")
-    if line.link:
-        parts.append(_plain(line.link, 300))
-    return "\n".join(parts)
+    parts = line.parts(
+        detail=lambda text: _plain(text, 500),
+        command=lambda text: f"<code>{_plain(text, 200)}</code>",
+        link=lambda text: _plain(text, 300),
+    )
+    return "\n".join(parts if alone else [f"<b>{_plain(line.headline, 300)}</b>", *parts])
 
 
 def _plain(text: str, most: int) -> str:
@@ -62,6 +60,4 @@ def _refused(document: Any) -> str | None:
     return None
 
 
-CHANNEL: Final = NotificationChannel(
-    "telegram", form, "a chat: its number, or @name of a channel", 1, _refused
-)
+CHANNEL: Final = NotificationChannel(form, "a chat: its number, or @name of a channel", 1, _refused)

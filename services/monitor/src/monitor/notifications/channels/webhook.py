@@ -22,4 +22,4 @@ def form(message: Message, _: Sequence[str]) -> ProviderRequest:
     return ProviderRequest("/", document, headers={"webhook-id": f"msg_{message.id}"})
 
 
-CHANNEL: Final = NotificationChannel("webhook", form)
+CHANNEL: Final = NotificationChannel(form)

@@ -1,19 +1,25 @@
 """Notification sources: each reports the current conditions and recent events of one place."""
 
-from monitor.notifications.sources.brands import BrandsSource
-from monitor.notifications.sources.dead_letters import DeadLettersSource
-from monitor.notifications.sources.gateway import AccountsSource, BudgetsSource, dollars
-from monitor.notifications.sources.receipts import ReceiptsSource
-from monitor.notifications.sources.routes import RoutesSource
-from monitor.notifications.sources.source import NotificationSource
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
 
-__all__ = [
-    "AccountsSource",
-    "BrandsSource",
-    "BudgetsSource",
-    "DeadLettersSource",
-    "NotificationSource",
-    "ReceiptsSource",
-    "RoutesSource",
-    "dollars",
-]
+from monitor.notifications.domain import Condition
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationSource:
+    """A place that one replica polls at an interval.
+
+    Args:
+        name: its name in the table.
+        every: the interval.
+        fetch_conditions: returns the current conditions and recent events. Raises PassingError or UnusableAnswerError of
+            chassis.http.client if they are unknown; open notifications then stay open.
+        service: name of the service that it calls; None: it reads the monitor's own database.
+    """
+
+    name: str
+    every: timedelta
+    fetch_conditions: Callable[[], Awaitable[Sequence[Condition]]]
+    service: str | None = None

@@ -4,26 +4,22 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from monitor.notifications.brand_activity import BrandActivityClient
 from monitor.notifications.domain import Condition, NotificationKind, Severity
+from monitor.notifications.peer_clients import ActivityClient
 
 NEWS_FOR: Final = timedelta(days=3)
 """Age up to which an audit is reported; longer than usual outages."""
 
 
-class BrandsSource:
-    def __init__(self, orchestrator: BrandActivityClient) -> None:
-        self._orchestrator = orchestrator
-
-    async def fetch_conditions(self) -> Sequence[Condition]:
-        now = datetime.now(UTC)
-        found: list[Condition] = []
-        async for brand in self._orchestrator.activity():
-            found += _waiting(brand)
-            audit = brand["audit"]
-            if audit is not None and now - datetime.fromisoformat(audit["made_at"]) < NEWS_FOR:
-                found.append(_audit(brand["brand_slug"], audit))
-        return found
+async def brand_conditions(orchestrator: ActivityClient) -> Sequence[Condition]:
+    now = datetime.now(UTC)
+    found: list[Condition] = []
+    async for brand in orchestrator.activity():
+        found += _waiting(brand)
+        audit = brand["audit"]
+        if audit is not None and now - datetime.fromisoformat(audit["made_at"]) < NEWS_FOR:
+            found.append(_audit(brand["brand_slug"], audit))
+    return found
 
 
 def _waiting(brand: Mapping[str, Any]) -> list[Condition]:

@@ -12,13 +12,9 @@ NEAR: Final = 0.8
 _MICROS: Final = 1_000_000
 
 
-class AccountsSource:
-    def __init__(self, gateway: NotifierGateway) -> None:
-        self._gateway = gateway
-
-    async def fetch_conditions(self) -> Sequence[Condition]:
-        accounts = await self._gateway.accounts()
-        return [condition for each in accounts.values() for condition in _of_account(each)]
+async def account_conditions(gateway: NotifierGateway) -> Sequence[Condition]:
+    accounts = await gateway.accounts()
+    return [condition for each in accounts.values() for condition in _of_account(each)]
 
 
 def _of_account(account: NotifierAccount) -> list[Condition]:
@@ -46,13 +42,9 @@ def _day(moment: str) -> str:
     return f"on {datetime.fromisoformat(moment):%Y-%m-%d}"
 
 
-class BudgetsSource:
-    def __init__(self, gateway: NotifierGateway) -> None:
-        self._gateway = gateway
-
-    async def fetch_conditions(self) -> Sequence[Condition]:
-        spend = await self._gateway.spend()
-        return [condition for scope in spend["scopes"] for condition in _of_scope(scope)]
+async def budget_conditions(gateway: NotifierGateway) -> Sequence[Condition]:
+    spend = await gateway.spend()
+    return [condition for scope in spend["scopes"] for condition in _of_scope(scope)]
 
 
 def _of_scope(scope: Mapping[str, Any]) -> list[Condition]:

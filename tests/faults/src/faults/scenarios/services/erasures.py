@@ -11,6 +11,7 @@ import httpx
 
 from brandctl.local import services
 from chassis.testing import eventually
+from envelope.brand import CATALOGUE
 from faults.judging.checker import Violation
 from faults.judging.results import ScenarioOutcome
 from faults.playing.scenario import scenario
@@ -23,7 +24,7 @@ _BRANDS: Final = 40
 _KEYWORDS: Final = ("pour-over coffee", "grind size", "cold brew", "moka pot")
 _LIVES_SECONDS: Final = 1.5
 """A keyword takes about a second from research to post: so a brand is erased at any point of that way."""
-_ERASERS: Final = frozenset(services.NAMES)
+_ERASERS: Final = frozenset({"orchestrator", *CATALOGUE["brand.erased"].producers})
 _KILLED: Final = tuple(f"{name} killed" for name in services.NAMES)
 _ASK_AGAIN_SECONDS: Final = 0.3
 KEPT: Final = frozenset(

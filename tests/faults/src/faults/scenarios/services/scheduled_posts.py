@@ -19,10 +19,11 @@ from cryptography.fernet import Fernet
 
 from chassis.testing import eventually
 from fakes import Fake, Kind, Reply, Request, away, route, serving
+from fakes.found import PLACES
 from fakes.serving.faults import Faults
 from faults.judging.checker import Violation
 from faults.judging.results import ScenarioOutcome
-from faults.playing.places import KEY, PLACES, connect
+from faults.playing.places import KEY, connect
 from faults.playing.scenario import scenario
 from faults.playing.world import FaultHarness
 from faults.surroundings import processes

@@ -1,0 +1,7 @@
+"""Mail servers for submission (RFC 5321, 6409)."""
+
+from typing import Final
+
+from integrations.account import Account
+
+SMTP_ACCOUNT: Final = Account(kind="smtp", secret="password", needs_secret=False, user="user")
