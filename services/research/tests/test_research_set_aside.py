@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
@@ -11,6 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from chassis import ServiceKey
+from chassis.polling import Poller
 from chassis.testing import eventually
 from messaging import Database
 from reading.pool import ReaderPool
@@ -232,7 +234,9 @@ async def running(research_database: Database, folder: Folder) -> AsyncIterator[
         look_again=corpus.alarm.ring,
         look_for_uploads=lambda: None,
     )
-    indexing = asyncio.create_task(corpus.refresh())
+    every = timedelta(hours=1)
+    poller = Poller("corpus-index", corpus.refresh, research_database, every=every, alarm=corpus.alarm)
+    indexing = asyncio.create_task(poller.run())
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(api), base_url="http://research", headers={"X-Service-Key": KEY}
     ) as client:
