@@ -77,7 +77,7 @@ FREE_OF_CODES = (
     "services/publisher/src/publisher/http_api.py",
     "services/publisher/src/publisher/short_links/redirects.py",
     "services/social/src/social/http_api.py",
-    "shared/chassis/src/chassis/http/public/assets.py",
+    "shared/chassis/src/chassis/http/public/__init__.py",
     # The code follows from the status.
     "shared/chassis/src/chassis/http/guard.py",
     "shared/chassis/src/chassis/http/limits.py",

@@ -231,7 +231,7 @@ async def test_a_pause_that_is_far_too_long_is_not_believed(url: str) -> None:
     connections = Connections(url, name="test", size=2)
     await connections.open()
 
-    limiter = RateLimiter(connections, "select $1 as brand, 0 as calls where false")
+    limiter = RateLimiter(connections)
     async with connections.connection() as connection, connection.transaction():
         assert isinstance(await limiter.turn(connection, "brave", "acme", bounds()), Permit)
     limited = CallProblem("provider.limited", "x", HTTPStatus.TOO_MANY_REQUESTS, after=timedelta(days=400))

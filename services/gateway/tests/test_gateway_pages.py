@@ -5,6 +5,7 @@ import gzip
 from base64 import b64decode
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import Any
 
 import asyncpg
@@ -14,7 +15,8 @@ import pytest
 from chassis import Connections
 from chassis.testing.apps import running
 from gateway.app import build
-from gateway.pages import PageCacheCleaner
+from gateway.egress import EgressClient, FetchLimits
+from gateway.pages import CrawlPolicy, PageReader
 from gateway.settings import Settings
 from tests.fixtures.sites import PUBLIC, Names, Request, Site, answer, redirect
 
@@ -395,7 +397,9 @@ async def test_what_is_kept_stays_within_bounds(one: Replica, database: str, pub
     connections = Connections(database, name="test")
     await connections.open()
     try:
-        await PageCacheCleaner(connections, 2_500).clean()
+        async with EgressClient("test") as egress:
+            policy = CrawlPolicy(FetchLimits(1, 1), timedelta(), timedelta())
+            await PageReader(connections, egress, policy).clean_cache(2_500)
         async with connections.connection() as connection:
             kept = await connection.fetch("select address from pages order by address")
     finally:

@@ -275,7 +275,7 @@ class Office:
 
     async def tell(self) -> None:
         """Composes what is due, and sends it to the end."""
-        await self.notifier._run_once()
+        await self.notifier.tick()
         while self.notifier._sending:
             await asyncio.wait(list(self.notifier._sending.values()))
             await self.notifier._start_sending()

@@ -11,10 +11,9 @@ import pytest
 import structlog
 
 from chassis.observing import logs
-from chassis.testing import eventually
 from envelope import DeadLetterResolved, DomainMessage, new_event_id
 from messaging import Database, DeadLetter
-from monitor.dead_letters import handlers, operations, queries, queue_renames, store
+from monitor.dead_letters import handlers, operations, queries, rename_queues, store
 from monitor.dead_letters.domain import DeadLetterRefusal
 from monitor.dead_letters.operations import DeadLetterOperations, ReplayResult
 from monitor.dead_letters.store import OperatorDecision
@@ -307,11 +306,8 @@ async def test_what_was_recorded_under_the_former_name_of_a_queue_is_replayed_an
     # Either version of the consumer gives word, either version of the monitor has recorded.
     await resolve(database, dead=events[0], replay=replays[0], queue="orchestrator-events")
     await resolve(database, dead=events[1], replay=replays[1], queue="brand-events")
-    task = asyncio.create_task(queue_renames.run(database))
-    try:
-        await eventually(lambda: all_resolved(database, former, today))
-    finally:
-        task.cancel()
+    await rename_queues(database)
+    assert await all_resolved(database, former, today)
     assert (await row(database, former))["queue"] == "orchestrator-events"
 
 

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response, Stream
 
 from chassis.http.client import UnavailableError
 from messaging import Dependency, RetryLater, Unprocessable, WaitFor
-from publisher.clients.orchestrator import Fetched, OrchestratorClient, Unchanged
+from publisher.orchestrator_client import Fetched, OrchestratorClient, Unchanged
 
 KEY = "test-service-key-0123456789"
 

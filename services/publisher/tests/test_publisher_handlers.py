@@ -19,9 +19,9 @@ from envelope.brand.payloads import ContentDelete, ContentPublish
 from messaging import Context, Database, Dependency, RetryLater, Unprocessable
 from messaging.testing import write_records
 from publisher import store
-from publisher.clients.orchestrator import OrchestratorClient
 from publisher.domain import ArticlePage, BrandSlug, PageSlug, SiteSettings
 from publisher.handlers import Handlers
+from publisher.orchestrator_client import OrchestratorClient
 from publisher.site_settings import store as site_settings
 from publisher.urls import SiteUrls
 

@@ -50,7 +50,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def corpus_of(database: Database, folder: Path) -> LocalCorpus:
-    return LocalCorpus(database, folder, rescan_seconds=3600, readers=ReaderPool())
+    return LocalCorpus(database, folder, readers=ReaderPool())
 
 
 async def paths(corpus: LocalCorpus, keyword: str = "Cold-Brew coffee") -> set[str | None]:
@@ -78,7 +78,7 @@ async def test_a_request_waits_for_the_first_index(research_database: Database, 
     asking = asyncio.create_task(paths(corpus))
     await asyncio.sleep(0)
     assert not asking.done()
-    running = asyncio.create_task(corpus.run())
+    running = asyncio.create_task(corpus.refresh())
     assert len(await asyncio.wait_for(asking, 60)) == 3
     running.cancel()
 
@@ -180,7 +180,7 @@ async def test_a_missing_folder_is_said_and_forgets_nothing(
     away = moved(folder, "away")
     corpus = corpus_of(research_database, folder)
     with pytest.raises(Exception, match="cannot be read"):
-        await corpus.run()
+        await corpus.refresh()
     with pytest.raises(ProviderUnavailableError, match="cannot be read"):
         await corpus.search("cold brew coffee", brand="acme")
     moved(away, folder.name)

@@ -14,7 +14,7 @@ from envelope import DomainMessage, encode, new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchRequested
 from messaging import Service, ServiceSettings, WaitFor, on_each
-from messaging.testing.broker import Broker
+from messaging.testing import Broker
 from research.app import POLICY
 from research.handlers import Handlers
 from research.sources.domain import SourceSettings

@@ -55,7 +55,6 @@ class Folder:
         return LocalCorpus(
             database,
             self.path,
-            rescan_seconds=3600,
             readers=ReaderPool(program),
             patience_seconds=patience,
         )
@@ -129,7 +128,7 @@ async def test_a_corpus_that_was_read_before_is_searched_at_once(
     await folder.corpus(research_database).refresh()
     (folder.path / "d.md").write_text("Please wait, says the kettle to those who want tea at once.")
     corpus = folder.corpus(research_database, patience=3600.0)
-    reading = asyncio.create_task(corpus.run())
+    reading = asyncio.create_task(corpus.refresh())
     await eventually(lambda: "d.md" in folder.reads())
     async with asyncio.timeout(60):
         found = await corpus.search("cold brew coffee", brand="acme")

@@ -43,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
 async def look(
     database: Database, folder: Path, keyword: str = "cold brew coffee"
 ) -> ResearchResult | InsufficientSources:
-    corpus = LocalCorpus(database, folder, rescan_seconds=3600, readers=ReaderPool())
+    corpus = LocalCorpus(database, folder, readers=ReaderPool())
     await corpus.refresh()
     return await corpus.search(keyword, brand="acme")
 

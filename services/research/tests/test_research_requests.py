@@ -20,8 +20,7 @@ from envelope import DomainMessage, encode, new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import Priority, ResearchErase, ResearchRequested
 from messaging import Context, Database, QueuePolicy, Service, ServiceSettings, Transaction, on_each
-from messaging.testing import write_records
-from messaging.testing.broker import Broker
+from messaging.testing import Broker, write_records
 from reading.ranking.sources import (
     Findings,
     InsufficientSources,

@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
@@ -11,6 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from chassis import ServiceKey
+from chassis.polling import Poller
 from chassis.testing import eventually
 from messaging import Database
 from reading.pool import ReaderPool
@@ -68,7 +70,7 @@ class Folder:
         return ReaderPool((sys.executable, "-I", "-B", str(self._program), str(self._log)))
 
     def corpus(self, database: Database) -> LocalCorpus:
-        return LocalCorpus(database, self.path, rescan_seconds=3600, readers=self.readers())
+        return LocalCorpus(database, self.path, readers=self.readers())
 
     def reads(self, name: str) -> int:
         return self._log.read_text().splitlines().count(name) if self._log.exists() else 0
@@ -172,7 +174,7 @@ async def test_who_was_killed_over_the_first_files_tells_nobody_that_there_is_no
     await killed_while_reading(research_database, folder, "c.md", 1)
     folder.write("c.md", OTHERS["c.md"])
     corpus = folder.corpus(research_database)
-    running = asyncio.create_task(corpus.run())
+    running = asyncio.create_task(corpus.refresh())
     async with asyncio.timeout(60):
         assert await found(corpus) == {"a.md", "b.md", "c.md", "d.md"}
     running.cancel()
@@ -209,7 +211,6 @@ async def test_a_machine_that_starts_no_readers_sets_nothing_aside(
     broken = LocalCorpus(
         research_database,
         folder.path,
-        rescan_seconds=3600,
         readers=ReaderPool((sys.executable, "-c", "raise SystemExit(3)")),
     )
     for _ in range(3):
@@ -230,10 +231,12 @@ async def running(research_database: Database, folder: Folder) -> AsyncIterator[
     api = create_api(
         research_database,
         ServiceKey(SecretStr(KEY)),
-        look_again=corpus.rescan_now,
+        look_again=corpus.alarm.ring,
         look_for_uploads=lambda: None,
     )
-    indexing = asyncio.create_task(corpus.run())
+    every = timedelta(hours=1)
+    poller = Poller("corpus-index", corpus.refresh, research_database, every=every, alarm=corpus.alarm)
+    indexing = asyncio.create_task(poller.run())
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(api), base_url="http://research", headers={"X-Service-Key": KEY}
     ) as client:

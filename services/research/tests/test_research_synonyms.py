@@ -60,7 +60,7 @@ def corpus(folder: Path, texts: Mapping[str, str]) -> Path:
 
 
 async def read(database: Database, folder: Path) -> LocalCorpus:
-    found = LocalCorpus(database, folder, rescan_seconds=3600, readers=ReaderPool())
+    found = LocalCorpus(database, folder, readers=ReaderPool())
     await found.refresh()
     return found
 

@@ -2,8 +2,9 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -13,6 +14,7 @@ import pytest
 from pydantic import SecretStr
 
 from chassis import ServiceKey
+from chassis.polling import Poller
 from chassis.testing import eventually
 from messaging import Database, Dependency, WaitFor
 from reading.document import ExtractedDocument
@@ -62,6 +64,12 @@ child.main()
 """
 
 
+def polling(reading: UploadIndexer, database: Database) -> Coroutine[Any, Any, None]:
+    """What the service does in the background."""
+    every = timedelta(seconds=10)
+    return Poller("uploads-index", reading.index_waiting, database, every=every, alarm=reading.alarm).run()
+
+
 class Place:
     """The API and what reads beside it."""
 
@@ -69,9 +77,12 @@ class Place:
         self.database = database
         self.readers = readers
         self.reading = UploadIndexer(database, readers)
-        self.corpus = LocalCorpus(database, folder, rescan_seconds=3600, readers=readers, unread=count_unread)
+        self.corpus = LocalCorpus(database, folder, readers=readers, unread=count_unread)
         api = create_api(
-            database, ServiceKey(SecretStr(KEY)), look_again=lambda: None, look_for_uploads=self.reading.wake
+            database,
+            ServiceKey(SecretStr(KEY)),
+            look_again=lambda: None,
+            look_for_uploads=self.reading.alarm.ring,
         )
         self.http = httpx.AsyncClient(
             transport=httpx.ASGITransport(api),
@@ -102,7 +113,7 @@ class Place:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        task = asyncio.create_task(self.reading.run())
+        task = asyncio.create_task(polling(self.reading, self.database))
         try:
             yield
         finally:
@@ -289,7 +300,7 @@ async def test_replicas_read_each_document_once_and_after_a_restart_the_rest(
         )
     log = tmp_path / "read.log"
     replicas = [UploadIndexer(place.database, place.readers) for _ in range(3)]
-    tasks = [asyncio.create_task(each.run()) for each in replicas]
+    tasks = [asyncio.create_task(polling(each, place.database)) for each in replicas]
     await place.all_read("acme")
     for task in tasks:
         task.cancel()
@@ -299,7 +310,7 @@ async def test_replicas_read_each_document_once_and_after_a_restart_the_rest(
     )
     # One more comes while nobody is there to read it.
     await place.add("acme", "late.txt", TEXTS["grind.txt"])
-    fresh = asyncio.create_task(UploadIndexer(place.database, place.readers).run())
+    fresh = asyncio.create_task(polling(UploadIndexer(place.database, place.readers), place.database))
     await place.all_read("acme")
     fresh.cancel()
     await asyncio.gather(fresh, return_exceptions=True)

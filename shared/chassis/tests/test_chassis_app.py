@@ -14,7 +14,6 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from chassis import App, AppSettings, Connection
-from chassis.app import pause_after_failure
 from chassis.database.migrations import MigrationError, NotMigratedError, migrate, read
 from chassis.database.pool import DatabaseUnavailableError
 from chassis.testing import Direction, ServerProxy, eventually, running
@@ -69,6 +68,16 @@ async def test_it_serves_tells_its_health_and_shows_its_figures(migrated: str) -
         shown = (await client.get("/metrics")).text
     assert 'kiosk_visits{page="start"} 1.0' in shown
     assert "process_resident_memory_bytes" in shown
+
+
+async def test_a_counter_with_known_labels_begins_at_zero(migrated: str) -> None:
+    app = Counter(settings(migrated))
+    sold = app.metrics.counter("sold", "Things sold.", "what", values=[("tea",), ("milk",)])
+    sold.labels("tea").inc()
+    async with running(app), client_of(app) as client:
+        shown = (await client.get("/metrics")).text
+    assert 'kiosk_sold_total{what="tea"} 1.0' in shown
+    assert 'kiosk_sold_total{what="milk"} 0.0' in shown
 
 
 async def test_figures_can_have_a_port_that_visitors_do_not_reach(
@@ -152,17 +161,6 @@ async def test_an_outage_of_the_database_pauses_a_task_in_whatever_group_it_arri
         "background_task_paused",
         "background_task_failed",
     ]
-
-
-def test_a_background_task_that_keeps_failing_is_left_alone_for_longer_and_longer_until_it_has_worked() -> (
-    None
-):
-    pauses = [0.0]
-    for _ in range(9):
-        pauses.append(pause_after_failure(pauses[-1], ran=0.5))
-    assert pauses[1:] == [1, 2, 4, 8, 16, 32, 60, 60, 60]
-    assert pause_after_failure(60.0, ran=59.0) == 60
-    assert pause_after_failure(60.0, ran=3600.0) == 1
 
 
 async def test_an_applied_migration_that_has_changed_is_refused(migrated: str, migrations: Path) -> None:

@@ -17,8 +17,9 @@ from hypothesis.stateful import (
     rule,
 )
 
-from receipts import domain
-from receipts.domain import Close, LookUp, Receipt, ReceiptState, Send, StepTraits, Wait
+from receipts.domain import decisions, events, moves
+from receipts.domain.moves import Close, LookUp, Send, Wait
+from receipts.domain.receipt import Receipt, ReceiptState, StepTraits, has_settled
 
 SETTLES = timedelta(seconds=60)
 FIRST_LOOK = timedelta(seconds=10)
@@ -35,7 +36,7 @@ class Handler:
         self.until = until
         self.has_asked = False
         self.has_settled = False
-        self.event: domain.ReceiptEvent | None = None
+        self.event: events.ReceiptEvent | None = None
         """What he has to tell, and has not told yet."""
 
 
@@ -70,12 +71,12 @@ class Effects(RuleBasedStateMachine):
 
     @rule(target=handlers)
     def somebody_takes_it_up(self) -> Any:
-        self.receipt, move = domain.next_move(self.receipt, self.steps, self.now)
+        self.receipt, move = moves.next_move(self.receipt, self.steps, self.now)
         if isinstance(move, Wait):
             assert move.after > timedelta()
         if isinstance(move, Send | Close | LookUp):
             handler = Handler(move, self.receipt.fence, self.now + LEASE)
-            handler.has_settled = domain.has_settled(self.receipt, SETTLES, self.now)
+            handler.has_settled = has_settled(self.receipt, SETTLES, self.now)
             return handler
         return multiple()
 
@@ -90,30 +91,30 @@ class Effects(RuleBasedStateMachine):
             handler.has_asked = True
             handler.event = self._asked(handler, outcome)
 
-    def _asked(self, handler: Handler, outcome: str) -> domain.ReceiptEvent:  # noqa: PLR0911  (one for each answer)
+    def _asked(self, handler: Handler, outcome: str) -> events.ReceiptEvent:  # noqa: PLR0911  (one for each answer)
         step, fence = handler.move.step, handler.fence
         if fence < self.gate:
-            return domain.FenceOvertaken(step, fence, "somebody else has taken it up", self.gate)
+            return events.FenceOvertaken(step, fence, "somebody else has taken it up", self.gate)
         if isinstance(handler.move, Send) and self.now >= handler.until:
-            return domain.StepNotSent(step, fence, "late", "it was too late")
+            return events.StepNotSent(step, fence, "late", "it was too late")
         self.gate = fence
         match handler.move:
             case Send():
                 if outcome == "gone":
-                    return domain.StepNotSent(step, fence, "unreachable", "no connection")
+                    return events.StepNotSent(step, fence, "unreachable", "no connection")
                 if outcome == "refused":
-                    return domain.StepRefused(step, fence, "refused", "it wants none of it")
+                    return events.StepRefused(step, fence, "refused", "it wants none of it")
                 self.arrived[step].append(self.now)
-                lost = domain.OutcomeUnknown(step, fence, "no answer")
-                return domain.StepAccepted(step, fence, {step: str(fence)}) if outcome == "arrives" else lost
+                lost = events.OutcomeUnknown(step, fence, "no answer")
+                return events.StepAccepted(step, fence, {step: str(fence)}) if outcome == "arrives" else lost
             case Close():
-                return domain.EarlierSendsClosed(step, fence)
+                return events.EarlierSendsClosed(step, fence)
             case LookUp():
                 if outcome == "gone":
-                    return domain.LookUpFailed(step, fence, "no connection")
+                    return events.LookUpFailed(step, fence, "no connection")
                 if any(moment + SETTLES <= self.now for moment in self.arrived[step]):
-                    return domain.EffectSeen(step, fence, {step: "seen"})
-                return domain.EffectNotSeen(step, fence, handler.has_settled)
+                    return events.EffectSeen(step, fence, {step: "seen"})
+                return events.EffectNotSeen(step, fence, handler.has_settled)
 
     @precondition(lambda self: self.receipt.state is ReceiptState.IN_DOUBT)
     @rule()
@@ -122,13 +123,13 @@ class Effects(RuleBasedStateMachine):
         step = self.receipt.step
         assert step is not None
         if self.arrived[step]:
-            self.receipt = domain.confirm(self.receipt, {step: "seen"})
+            self.receipt = decisions.confirm(self.receipt, {step: "seen"})
         else:
-            self.receipt = domain.repeat(self.receipt)
+            self.receipt = decisions.repeat(self.receipt)
 
-    def _hear(self, event: domain.ReceiptEvent) -> None:
+    def _hear(self, event: events.ReceiptEvent) -> None:
         before = self.receipt
-        after = domain.decide(before, event, self.now, settles=SETTLES, first_look=FIRST_LOOK)
+        after = events.decide(before, event, self.now, settles=SETTLES, first_look=FIRST_LOOK)
         if after is not None:
             assert after.fence >= before.fence
             assert set(before.done) <= set(after.done)
@@ -161,11 +162,11 @@ def test_a_restored_database_does_not_send_what_the_gateway_has_seen() -> None:
     steps = [
         StepTraits("first", looks=True, repeatable=False, settles=SETTLES, lease=LEASE, first_look=FIRST_LOOK)
     ]
-    receipt, move = domain.next_move(replace(MADE, steps=("first",)), steps, now)
+    receipt, move = moves.next_move(replace(MADE, steps=("first",)), steps, now)
     assert move == Send("first")
-    after = domain.decide(receipt, domain.FenceOvertaken("first", receipt.fence, "seen", known=7), now)
+    after = events.decide(receipt, events.FenceOvertaken("first", receipt.fence, "seen", known=7), now)
     assert after is not None
-    _, move = domain.next_move(after, steps, now)
+    _, move = moves.next_move(after, steps, now)
     assert move == Close("first")
 
 
@@ -173,5 +174,5 @@ def test_what_was_seen_before_another_send_says_nothing_about_that() -> None:
     """Whoever looked was paused; another has looked since, and sent, and lost the answer."""
     now = datetime(2027, 3, 1, tzinfo=UTC)
     unknown = replace(MADE, step="first", state=ReceiptState.UNKNOWN, fence=6, sent_fence=5, quiet_since=now)
-    assert domain.decide(unknown, domain.EffectNotSeen("first", 3), now) is None
-    assert domain.decide(unknown, domain.EffectNotSeen("first", 6), now) is not None
+    assert events.decide(unknown, events.EffectNotSeen("first", 3), now) is None
+    assert events.decide(unknown, events.EffectNotSeen("first", 6), now) is not None

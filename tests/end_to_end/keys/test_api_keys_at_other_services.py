@@ -15,8 +15,7 @@ from chassis import ServiceKey
 from chassis.api_keys import ApiKey
 from chassis.database.pool import Connections
 from chassis.http.client import Peer, ServiceClient
-from chassis.http.introspection import IntrospectedKeys
-from chassis.http.introspection.key_lookup import GOOD_FOR_SECONDS
+from chassis.http.introspection import GOOD_FOR_SECONDS, IntrospectedKeys
 from chassis.http.service_key import PairAccess, PairKeys
 from chassis.testing import TcpProxy, serving
 from envelope import new_event_id

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 from chassis import App, ServiceKey
@@ -19,10 +20,8 @@ from gateway.accounts import (
     LoginFlow,
     OAuthApps,
     RequestSender,
-    fences,
 )
 from gateway.calls import PaidCalls, ProviderCaller
-from gateway.calls.store import SENT_BY_BRAND
 from gateway.credentials import Keyring, ProviderAccounts
 from gateway.egress import EgressClient, FetchLimits
 from gateway.egress.connections import Resolve, system_resolver
@@ -31,12 +30,11 @@ from gateway.limits import RateLimiter
 from gateway.metrics import CallMetrics
 from gateway.model import ChatCompletions
 from gateway.money import SpendingCaps, SpendingControl, micros
-from gateway.pages import CrawlPolicy, PageCacheCleaner, PageReader, count_pages, user_agent
+from gateway.pages import CrawlPolicy, PageReader, count_pages, user_agent
 from gateway.providers import ProviderHttpClient
 from gateway.search import WebSearch
 from gateway.settings import Settings
 
-_AN_HOUR: Final = 3600.0
 ASKED_BY_ORCHESTRATOR: Final = frozenset(
     {
         "POST /v1/chat/completions",
@@ -87,7 +85,7 @@ class GatewayApp(App):
         self._reader = PageReader(self.connections, self._egress, _policy(settings))
         keyring = Keyring(settings.gateway_keys, settings.gateway_keys_file)
         accounts = ProviderAccounts(self.connections, keyring, environment.accounts(settings))
-        limiter = RateLimiter(self.connections, SENT_BY_BRAND)
+        limiter = RateLimiter(self.connections)
         self._http = ProviderHttpClient(user_agent(settings.robot_about))
         caller = ProviderCaller(accounts, self.paid_calls, limiter, self._http)
         web_search = WebSearch(caller, fresh=timedelta(hours=settings.search_fresh_hours))
@@ -97,7 +95,7 @@ class GatewayApp(App):
         self._registry = registry
         sender = RequestSender(user_agent(settings.robot_about), resolve, settings.egress_reachable_networks)
         renewal = CredentialRenewal(self.connections, registry, apps, sender)
-        rate_limiter = AccountRateLimiter(self.connections, RateLimiter(self.connections, fences.UNDER_WAY))
+        rate_limiter = AccountRateLimiter(self.connections, limiter)
         self._asking = AccountCaller(
             self.connections, registry, renewal, rate_limiter, self.paid_calls, sender
         )
@@ -132,25 +130,24 @@ class GatewayApp(App):
             PairAccess("monitor", settings.monitor_to_gateway_key, ASKED_BY_MONITOR),
         )
         self.serve(create_api(PairKeys(ServiceKey(settings.service_key), pairs), services))
-        self.background("audit log", self._forget_old)
-        self.background("accounts", self._health.run)
-        self.background("calls", self.paid_calls.keep_sweeping)
-        self.background(
-            "pages", PageCacheCleaner(self.connections, settings.page_cache_megabytes * 1_000_000).run
-        )
+        self.poll("audit log", self._forget_old, every=timedelta(hours=1))
+        self.poll("accounts", self._health.tick, every=timedelta(seconds=30))
+        self.poll("calls", self.paid_calls.sweep, every=timedelta(seconds=5))
+        self.poll("ledger", self.paid_calls.forget_old, every=timedelta(hours=1))
+        cleaned = partial(self._reader.clean_cache, settings.page_cache_megabytes * 1_000_000)
+        self.poll("pages", cleaned, every=timedelta(minutes=5))
         shown = CallMetrics(self.metrics.families, self.paid_calls.counts, spending, accounts)
-        self.metrics.add_collector(shown)
         self.metrics.add_sample(shown.sample)
+        for counter in self.paid_calls.counts:
+            self.metrics.add_collector(counter)
         self.gauge(
             "pages_kept", "Pages of the web that are kept, by whether they are good.", "state", count_pages
         )
 
     async def _forget_old(self) -> None:
-        while True:
-            async with self.connections.connection() as connection:
-                await audit_log.forget(connection, timedelta(days=self.settings.keep_audit_log_days))
-            await self._registry.forget_erased()
-            await asyncio.sleep(_AN_HOUR)
+        async with self.connections.connection() as connection:
+            await audit_log.forget(connection, timedelta(days=self.settings.keep_audit_log_days))
+        await self._registry.forget_erased()
 
     async def _finish_work(self, grace_seconds: float) -> None:
         await asyncio.gather(self.paid_calls.finish(grace_seconds), self._asking.finish(grace_seconds))

@@ -4,17 +4,15 @@ Accounts are few and have labels. Brands may be many: the metrics count those ne
 names them.
 """
 
-from collections.abc import Iterator
 from typing import Final
 
 from prometheus_client.core import Metric
-from prometheus_client.registry import Collector
 
 from chassis import Connection
 from chassis.observing.metrics import Families
 from gateway.accounts import KINDS, AccountState, count_accounts
 from gateway.calls import store as calls
-from gateway.calls.counts import ANSWERED, PRESUMED, CallCounts
+from gateway.calls.counts import CallCounts
 from gateway.credentials import ProviderAccounts
 from gateway.limits import list_closed
 from gateway.money import ALL, MICROS, SpendingControl
@@ -23,20 +21,10 @@ from gateway.money.domain import BudgetPeriod
 
 NEAR: Final = 0.8
 """The share of a cap from which a brand counts as near it."""
-_OUTCOMES: Final = (
-    ANSWERED,
-    PRESUMED,
-    "provider.away",
-    "provider.no_answer",
-    "provider.limited",
-    "limit.reached",
-)
-_REFUSALS: Final = ("budget.exhausted", "budget.set_aside", "spending.stopped")
-"""Present from the start: a rate needs a first value."""
 
 
-class CallMetrics(Collector):
-    """Counts of this process, and figures from tables, which are the same on every replica."""
+class CallMetrics:
+    """Figures from tables, which are the same on every replica."""
 
     def __init__(
         self, families: Families, counts: CallCounts, spending: SpendingControl, accounts: ProviderAccounts
@@ -50,6 +38,7 @@ class CallMetrics(Collector):
     async def sample(self, connection: Connection) -> list[Metric]:
         """Reads the figures from the tables."""
         self._connected = tuple(each.name for each in await self._accounts.described())
+        self._counts.begin(self._connected)
         return [
             *await self._money(connection),
             *await self._calls(connection),
@@ -127,19 +116,3 @@ class CallMetrics(Collector):
             for why in ("failing", "limited"):
                 limiter.add_metric((provider, why), float(shut.get(provider) == why))
         return [open_calls, limiter]
-
-    def collect(self) -> Iterator[Metric]:
-        counts = self._counts
-        ended = self._families.counter("calls", "Ended calls, by outcome.", "provider", "outcome")
-        refused = self._families.counter(
-            "calls_refused", "Requests refused before a call began.", "provider", "problem"
-        )
-        spent = self._families.counter("spent_dollars", "Cost of calls.", "provider")
-        connected = self._connected
-        for pair in sorted({*counts.ended, *((name, each) for name in connected for each in _OUTCOMES)}):
-            ended.add_metric(pair, counts.ended[pair])
-        for pair in sorted({*counts.refused, *((name, each) for name in connected for each in _REFUSALS)}):
-            refused.add_metric(pair, counts.refused[pair])
-        for name in sorted({*counts.spent, *connected}):
-            spent.add_metric((name,), counts.spent[name] / MICROS)
-        yield from (ended, refused, spent)

@@ -27,6 +27,9 @@ _ClientT = TypeVar("_ClientT", bound=notifications.PeerClient)
 OWN: Final = timedelta(seconds=15)
 OTHERS: Final = timedelta(minutes=2)
 """Intervals of the notification sources: the own database, and other services."""
+DUE_SOURCES: Final = timedelta(seconds=5)
+DUE_MESSAGES: Final = timedelta(seconds=2)
+"""Intervals of the searches for sources to poll and for messages to send."""
 
 
 def build(settings: Settings) -> Service:
@@ -48,7 +51,8 @@ def build(settings: Settings) -> Service:
     receipts = [each for each in (social, publisher) if each is not None]
     summaries = notifications.SummaryComposer(service.database, orchestrator, gateway, social, receipts)
     notifier = None if gateway is None else notifications.Notifier(service.database, gateway, summaries)
-    for client in (gateway, orchestrator, *receipts):
+    # The notifier stops sending before its clients are closed.
+    for client in (notifier, gateway, orchestrator, *receipts):
         if client is not None:
             service.closes(client)
     callers = callers_by_key(settings.peer("orchestrator"), settings.service_key, service.closes)
@@ -57,13 +61,16 @@ def build(settings: Settings) -> Service:
         poller = notifications.NotificationPoller(service.database)
         for source in _sources(service.database, gateway, orchestrator, receipts):
             # Each source has its own loop, so that a slow one does not delay the others.
-            service.background(f"noticing {source.name}", partial(poller.run, source))
-        service.background("telling", notifier.run)
+            service.poll(f"noticing {source.name}", partial(poller.poll, source), every=DUE_SOURCES)
+        service.poll("telling", notifier.tick, every=DUE_MESSAGES)
     service.on_commit_loss(_tell_of_loss)
-    service.background("notification_log", lambda: notifications.enforce_retention(service.database))
-    retention = dead_letters.Retention(service.database, timedelta(days=settings.retention_days))
-    service.background("retention", retention.run)
-    service.background("renaming", lambda: dead_letters.rename(service.database))
+    retention = timedelta(days=settings.retention_days)
+    for name, work in (
+        ("notification_log", partial(notifications.enforce_retention, service.database)),
+        ("retention", partial(dead_letters.delete_old, service.database, retention)),
+        ("renaming", partial(dead_letters.rename_queues, service.database)),
+    ):
+        service.poll(name, work, every=timedelta(hours=1))
     service.metrics.add_collector(
         BackupAge(service.metrics.families, settings.backup_record, settings.backup_max_age_hours)
     )
@@ -72,7 +79,7 @@ def build(settings: Settings) -> Service:
             service.metrics.families, settings.proxy_address, https_hosts(settings.certificate_urls)
         )
         service.metrics.add_collector(certificates)
-        service.background("certificates", certificates.run)
+        service.poll("certificates", certificates.look, every=timedelta(minutes=5))
     service.gauge(
         "dead_letters_open", "Dead letters that wait for a decision.", "queue", dead_letters.open_by_queue
     )

@@ -21,8 +21,6 @@ from chassis.observing.metrics import Families
 
 log = structlog.get_logger(__name__)
 
-INTERVAL_SECONDS: Final = 300.0
-"""Between two checks; a certificate ends days after its first alert."""
 _PATIENCE_SECONDS: Final = 10.0
 _AT_ONCE: Final = 8
 
@@ -59,12 +57,6 @@ class ProxyCertificates(Collector):
         self._port = int(port)
         self._hosts = tuple(sorted(set(hosts)))
         self._seen: Mapping[str, Validity] = {}
-
-    async def run(self) -> None:
-        """Checks all certificates every five minutes, until cancelled."""
-        while True:
-            await self.look()
-            await asyncio.sleep(INTERVAL_SECONDS)
 
     async def look(self) -> None:
         """Checks the certificate of each host once."""

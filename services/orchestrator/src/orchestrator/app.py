@@ -1,6 +1,7 @@
 """The composition root: consumers, HTTP API and background loops of the orchestrator."""
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from functools import partial
 from typing import Final
 
@@ -29,15 +30,16 @@ from envelope.brand.payloads import (
 )
 from envelope.brand.settings import MIN_SOURCES
 from messaging import QueuePolicy, Service, Transaction, on_batch, on_each
+from orchestrator import schedule
 from orchestrator.accounts import AccountHealthPoller
 from orchestrator.api import RequestAuthenticator, http_api
-from orchestrator.article_workflow import ContentWorkflow, ResearchClient
-from orchestrator.brands import EXTRACTIVE, MODEL, QuietPeriods
-from orchestrator.counters import LabelledCounter
+from orchestrator.article_workflow import REASONS, ContentWorkflow, ResearchClient
+from orchestrator.brands import EXTRACTIVE, MODEL, end_quiet_periods, until_a_quiet_period_ends
 from orchestrator.cycles import (
     AnswerConfirmation,
     Housekeeping,
-    RateLimitedDispatcher,
+    dispatch_overlooked,
+    next_release,
     note_commit_losses,
     note_own_loss,
     note_waits,
@@ -45,9 +47,14 @@ from orchestrator.cycles import (
     waiting,
 )
 from orchestrator.erasure import EVERYBODY, ErasureRetrier, GatewayErasure, erase_again, note_receipts
-from orchestrator.integration_events import EventPoller, ignore_events
+from orchestrator.integration_events import announce_due_events, ignore_events
 from orchestrator.links import LinkChecker, LinkProbe
-from orchestrator.review import PublicationScheduler, StalledRewriteReaper, count_drafts
+from orchestrator.review import (
+    PublicationScheduler,
+    StalledRewriteReaper,
+    count_drafts,
+    until_next_publication,
+)
 from orchestrator.schedule import Scheduler, count_states
 from orchestrator.settings import Settings
 from orchestrator.workflows import count_by_state
@@ -86,6 +93,12 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterFactory] | No
     computing = ComputeThread()
     in_hand = max(settings.writers, QUICKLY_WRITTEN)
     writers = {**_writers(service, settings, computing), **(other_writers or {})}
+    refusals = service.metrics.counter(
+        "articles_refused",
+        "Articles that ended without a publication, by reason.",
+        "reason",
+        values=[(reason,) for reason in REASONS],
+    )
     workflow = ContentWorkflow(
         service.database,
         research.fetch,
@@ -94,13 +107,7 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterFactory] | No
         hold_seconds=settings.writing_timeout_seconds,
         at_once=settings.writers,
         computing=computing,
-    )
-    housekeeping = Housekeeping(
-        service.database,
-        stall_after=settings.stall_after,
-        keep_cycles=settings.keep_cycles,
-        longest_sleep=settings.longest_sleep,
-        limits=settings.brand_limits,
+        count_refusal=lambda reason: refusals.labels(reason).inc(),
     )
     service.consume(
         "orchestrator-events",
@@ -153,41 +160,72 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterFactory] | No
         "what",
         waiting,
     )
-    service.metrics.add_collector(workflow.refusals.shown(service.metrics.families))
     service.gauge(
         "workflows",
         "Articles being written or sent to be, by how that goes.",
         "state",
         partial(count_by_state, stuck_after=settings.stuck_after),
     )
-    service.background("housekeeping", housekeeping.run)
-    service.background("quiet_hours", QuietPeriods(service.database).run)
     service.on_commit_loss(note_own_loss)
-    service.background("answers", AnswerConfirmation(service.database).run)
-    service.background("releases", RateLimitedDispatcher(service.database, settings.brand_limits).run)
-    returns = StalledRewriteReaper(
-        service.database, after=settings.stall_after, longest_sleep=settings.longest_sleep
-    )
-    service.background("returns", returns.run)
-    service.background("announcements", EventPoller(service.database).run)
-    service.background("appointments", PublicationScheduler(service.database).run)
     service.gauge("drafts", "Articles that a person has to decide about, by state.", "state", count_drafts)
-    scheduler = Scheduler(service.database, settings.brand_limits, keep_firings=settings.keep_cycles)
-    service.background("schedule", scheduler.run)
-    accounts = GatewayErasure(service.database, settings.gateway_url, settings.key_for_gateway, EVERYBODY)
-    service.closes(accounts)
-    service.background("erased accounts", accounts.run)
-    service.background("erasures", ErasureRetrier(service.database, after=settings.stall_after).run)
-    asking = LinkProbe(settings.gateway_url, settings.pages_url, settings.key_for_gateway)
-    service.closes(asking)
-    service.background("links", LinkChecker(service.database, asking).run)
-    watching = AccountHealthPoller(service.database, settings.gateway_url, settings.key_for_gateway)
-    service.closes(watching)
-    service.background("accounts", watching.run)
     service.gauge(
         "schedules", "Schedules, by state; overdue: active and not fired in time.", "state", count_states
     )
+    _add_periodic_work(service, settings)
     return service
+
+
+def _add_periodic_work(service: Service, settings: Settings) -> None:
+    """Every replica does this work; row locks share it."""
+    database, limits, stall_after = service.database, settings.brand_limits, settings.stall_after
+    housekeeping = Housekeeping(
+        database, stall_after=stall_after, keep_cycles=settings.keep_cycles, limits=limits
+    )
+    service.poll(
+        "housekeeping",
+        housekeeping.tidy,
+        every=settings.longest_sleep,
+        next_due=housekeeping.next_stall,
+        shortest=timedelta(minutes=1),  # the brand of an overdue keyword may be locked right now
+    )
+    service.poll(
+        "releases",
+        partial(dispatch_overlooked, database, limits),
+        every=timedelta(seconds=10),  # for keywords that a crashed replica accepted
+        next_due=next_release,
+        shortest=timedelta(seconds=1),  # a due brand may be at its limits, or locked
+    )
+    service.poll("answers", AnswerConfirmation(database).confirm, every=timedelta(seconds=10))
+    reaper = StalledRewriteReaper(database, after=stall_after)
+    service.poll("returns", reaper.reset_stalled_rewrites, every=min(stall_after, settings.longest_sleep))
+    service.poll("announcements", partial(announce_due_events, database), every=timedelta(minutes=1))
+    # What becomes due on another replica is noticed after 15 seconds at the latest.
+    service.poll(
+        "quiet_hours",
+        partial(end_quiet_periods, database),
+        every=timedelta(seconds=15),
+        next_due=until_a_quiet_period_ends,
+    )
+    service.poll(
+        "appointments",
+        PublicationScheduler(database).keep,
+        every=timedelta(seconds=15),
+        next_due=until_next_publication,
+    )
+    scheduler = Scheduler(database, limits, keep_firings=settings.keep_cycles)
+    service.poll("schedule", scheduler.fire_due, every=timedelta(seconds=15), next_due=schedule.until_next)
+    erasure = GatewayErasure(database, settings.gateway_url, settings.key_for_gateway, EVERYBODY)
+    service.closes(erasure)
+    service.poll("erased accounts", erasure.retry, every=timedelta(minutes=5))
+    reminders = ErasureRetrier(database, after=stall_after)
+    service.poll("erasures", reminders.remind, every=min(stall_after, timedelta(minutes=10)))
+    probe = LinkProbe(settings.gateway_url, settings.pages_url, settings.key_for_gateway)
+    service.closes(probe)
+    service.poll("links", LinkChecker(database, probe).check_due, every=timedelta(minutes=1))
+    if settings.gateway_url is not None:
+        accounts = AccountHealthPoller(database, settings.gateway_url, settings.key_for_gateway)
+        service.closes(accounts)
+        service.poll("accounts", accounts.look, every=timedelta(minutes=1))
 
 
 async def _ask_again_after_losses(events: Sequence[DomainMessage[DatabaseFellBack]], tx: Transaction) -> None:
@@ -235,14 +273,16 @@ def _model_writer(service: Service, settings: Settings, url: str) -> WriterFacto
     judge, name = None, settings.model_judge_name or settings.model_name
     if judges(settings):
         judge = model if name == settings.model_name else chat(name, "judge")
-    sentences = LabelledCounter(
-        "draft_sentences", "Sentences that a model wrote, by outcome.", "verdict", VERDICTS
+    sentences = service.metrics.counter(
+        "draft_sentences",
+        "Sentences that a model wrote, by outcome.",
+        "verdict",
+        values=[(verdict,) for verdict in VERDICTS],
     )
-    service.metrics.add_collector(sentences.shown(service.metrics.families))
     return partial(
         ModelWriter,
         model,
         context_tokens=settings.model_context_tokens,
         judge=judge,
-        count_verdict=sentences.count,
+        count_verdict=lambda verdict, times: sentences.labels(verdict).inc(times),
     )

@@ -4,14 +4,16 @@ import asyncio
 import json
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import httpx
 import pytest
 
+from chassis.polling import Poller
 from chassis.testing import eventually
 from messaging import Database
-from orchestrator.brands import QuietPeriods
+from orchestrator.brands import end_quiet_periods, until_a_quiet_period_ends
 from orchestrator.cycles import BrandLimits
 from orchestrator.cycles.dispatch import dispatch_overlooked
 from orchestrator.schedule import Scheduler, count_states
@@ -147,7 +149,7 @@ async def test_nothing_is_begun_in_quiet_hours_and_nothing_is_lost(
         )
     await dispatch_overlooked(orchestrator_database, BrandLimits())
     assert await outbox(orchestrator_database) == 0  # nobody has ended them yet
-    both = [QuietPeriods(orchestrator_database).tick() for _ in range(2)]
+    both = [end_quiet_periods(orchestrator_database) for _ in range(2)]
     await asyncio.gather(*both)
     await dispatch_overlooked(orchestrator_database, BrandLimits())
     assert await outbox(orchestrator_database) == 1
@@ -160,17 +162,22 @@ async def test_quiet_hours_are_ended_when_they_are_over(
     api: httpx.AsyncClient,
     acme: httpx.Response,
     orchestrator_database: Database,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # It sleeps for as long as the period lasts, and not for as long as it may.
-    monkeypatch.setattr("orchestrator.brands.quiet_periods.LONGEST_SLEEP", timedelta(hours=1))
     await change(api, acme, quiet_hours=hours(-1, 2))
     async with orchestrator_database.connection() as connection:
         await connection.execute(
             "update brands set quiet_hours = $1::text::jsonb, quiet_until = now() + interval '0.5 seconds'",
             json.dumps(hours(-3, -1)),
         )
-    running = asyncio.create_task(QuietPeriods(orchestrator_database).run())
+    poller = Poller(
+        "quiet_hours",
+        partial(end_quiet_periods, orchestrator_database),
+        orchestrator_database,
+        every=timedelta(hours=1),
+        next_due=until_a_quiet_period_ends,
+    )
+    running = asyncio.create_task(poller.run())
 
     async def ended() -> bool:
         return (await read(api)).json()["agent"]["waits"] is None

@@ -459,7 +459,6 @@ async def test_posts_are_asked_for_once_more_with_the_short_link_and_the_picture
             orchestrator_database,
             stall_after=timedelta(hours=6),
             keep_cycles=timedelta(days=30),
-            longest_sleep=timedelta(minutes=10),
         )
         assert await housekeeping.look_after_stalled() == 1
     first, second = await commands(orchestrator_database, "social.create")

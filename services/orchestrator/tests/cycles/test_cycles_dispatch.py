@@ -182,7 +182,6 @@ async def test_a_keyword_that_waits_is_not_taken_for_stalled_and_gets_the_turn_o
         orchestrator_database,
         stall_after=timedelta(hours=1),
         keep_cycles=timedelta(days=1),
-        longest_sleep=timedelta(hours=1),
         limits=LIMITS,
     )
     await housekeeping.tidy()

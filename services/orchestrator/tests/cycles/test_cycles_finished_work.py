@@ -86,7 +86,7 @@ async def stall(database: Database) -> None:
     async with database.connection() as connection:
         await connection.execute("update keywords set moved_at = moved_at - interval '2 hours'")
     hour = timedelta(hours=1)
-    await Housekeeping(database, stall_after=hour, keep_cycles=hour, longest_sleep=hour).tidy()
+    await Housekeeping(database, stall_after=hour, keep_cycles=hour).tidy()
 
 
 @pytest.fixture

@@ -30,7 +30,6 @@ def housekeeping(database: Database, *, stall: float = 3600, keep: float = 3600)
         database,
         stall_after=timedelta(seconds=stall),
         keep_cycles=timedelta(seconds=keep),
-        longest_sleep=timedelta(hours=1),
     )
 
 

@@ -132,7 +132,6 @@ async def test_the_log_has_a_line_for_a_keyword_whose_writing_is_cancelled_and_f
         orchestrator_database,
         stall_after=timedelta(hours=1),
         keep_cycles=timedelta(hours=1),
-        longest_sleep=timedelta(hours=1),
     )
     with structlog.testing.capture_logs() as lines:
         assert await housekeeping.look_after_stalled() == 1

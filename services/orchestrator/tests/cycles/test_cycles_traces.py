@@ -86,9 +86,7 @@ class Stack:
             self.sent["lost"] += len(messages)
         async with self.replicas[0].connection() as connection:
             await connection.execute("update keywords set moved_at = now() - interval '9 hours'")
-        housekeeping = Housekeeping(
-            self.replicas[1], stall_after=SIX_HOURS, keep_cycles=90 * SIX_HOURS, longest_sleep=SIX_HOURS
-        )
+        housekeeping = Housekeeping(self.replicas[1], stall_after=SIX_HOURS, keep_cycles=90 * SIX_HOURS)
         await housekeeping.look_after_stalled()
 
     async def _messages(self) -> list[dict[str, Any]]:

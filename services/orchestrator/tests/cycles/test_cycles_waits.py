@@ -77,7 +77,7 @@ class Kitchen:
         async with self._database.connection() as connection:
             # What was asked for once more already fails where it has stalled.
             await connection.execute("update keywords set asked_again = true")
-        house = Housekeeping(self._database, stall_after=6 * HOUR, keep_cycles=24 * HOUR, longest_sleep=HOUR)
+        house = Housekeeping(self._database, stall_after=6 * HOUR, keep_cycles=24 * HOUR)
         await house.tidy()
         first, second = await self.shown()
         return first.state, second.state

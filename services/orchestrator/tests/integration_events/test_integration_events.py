@@ -21,7 +21,7 @@ from envelope.brand.payloads import (
 from messaging import Database
 from orchestrator.article_workflow.store import insert_content
 from orchestrator.cycles import Housekeeping, route
-from orchestrator.integration_events import EventPoller
+from orchestrator.integration_events import announce_due_events
 from writing import Article, ArticleSource
 
 ARTICLE = Article("Tea", "tea", "About tea.", "It is steeped. [1]\n", 3, ("It is steeped.",), (1,))
@@ -77,7 +77,7 @@ class Brand:
 
     async def announce(self) -> list[DomainMessage[Any]]:
         """What two replicas tell of drafts at the same time."""
-        replicas = [EventPoller(self.database).announce() for _ in range(2)]
+        replicas = [announce_due_events(self.database) for _ in range(2)]
         await asyncio.gather(*replicas)
         return await self.told(DraftsWaiting)
 
@@ -125,7 +125,7 @@ async def test_the_end_of_a_cycle_is_told_once_with_how_its_keywords_ended(brand
     )
     await brand.hear(cycle, refused)
     assert (await brand.api.get(f"/v1/cycles/{cycle['cycle_id']}")).json()["state"] == "failed"
-    await EventPoller(brand.database).announce()
+    await announce_due_events(brand.database)
     assert await brand.told(CycleCompleted) == []
 
 
@@ -142,7 +142,7 @@ async def test_two_replicas_that_hear_the_last_words_tell_the_end_once(
             await asyncio.gather(
                 *(brand.hear(cycle, word, database=second) for word in words),
                 *(brand.hear(cycle, word) for word in reversed(words)),
-                EventPoller(second).announce(),
+                announce_due_events(second),
             )
             (told,) = await brand.told(CycleCompleted)
             assert told.payload.states == {"refused": 20}
@@ -159,14 +159,12 @@ async def test_however_a_cycle_ends_it_is_told(brand: Brand, way: str) -> None:
         case "given up":
             await brand.run("update keywords set moved_at = now() - interval '9 hours', asked_again = true")
             hours = timedelta(hours=6)
-            housekeeping = Housekeeping(
-                brand.database, stall_after=hours, keep_cycles=90 * hours, longest_sleep=hours
-            )
+            housekeeping = Housekeeping(brand.database, stall_after=hours, keep_cycles=90 * hours)
             await housekeeping.look_after_stalled()
         case _:
             await brand.run("update keywords set state = 'failed'")
             assert await brand.told(CycleCompleted) == []
-            await EventPoller(brand.database).announce()
+            await announce_due_events(brand.database)
     (told,) = await brand.told(CycleCompleted)
     assert (told.payload.state, told.payload.total) == ("cancelled" if way == "cancelled" else "failed", 2)
 

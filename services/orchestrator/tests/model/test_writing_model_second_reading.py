@@ -1,6 +1,7 @@
 """The writer with a judge over the real protocol: what it is asked, what follows, and what a crash or the former version left behind."""
 
 import json
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -9,7 +10,6 @@ import structlog
 from pydantic import SecretStr, TypeAdapter
 
 from chassis.http.client import UnavailableError
-from chassis.observing.metrics import Families
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
 from envelope.brand.settings import BrandSettings
@@ -19,7 +19,6 @@ from orchestrator.article_workflow import ContentWorkflow
 from orchestrator.article_workflow.model_chat import ChatClient
 from orchestrator.article_workflow.store import find_content
 from orchestrator.brands import upsert_brand
-from orchestrator.counters import LabelledCounter
 from orchestrator.settings import Settings
 from tests.fixtures.models.scripted_model import ModelReply, ScriptedModel, serving, source_documents
 from writing import Article, ArticleSource, BrandWishes, SourcePassage, WritingContext
@@ -79,12 +78,18 @@ async def write(
     judge: ChatClient | None,
     *,
     desk: WritingContext | None = None,
-    tally: LabelledCounter | None = None,
+    tally: Counter[str] | None = None,
 ) -> Article:
     model.replies["Outline"].append(
         {"sections": [{"heading": "The dam", "question": "What is it?", "passages": ["s1p1", "s1p2"]}]}
     )
-    writer = ModelWriter(chat_with(model), desk or Notes(), 16_384, judge, tally and tally.count)
+    writer = ModelWriter(
+        chat_with(model),
+        desk or Notes(),
+        16_384,
+        judge,
+        None if tally is None else lambda verdict, times: tally.update({verdict: times}),
+    )
     return await writer.write(keyword="Hoover Dam", sources=SOURCES, brand_name="Acme", language="en")
 
 
@@ -225,15 +230,12 @@ async def test_another_model_may_judge(model: ScriptedModel) -> None:
 
 
 async def test_what_became_of_sentences_is_counted_when_all_of_them_are_judged(model: ScriptedModel) -> None:
-    tally = LabelledCounter("draft_sentences", "Sentences.", "verdict", VERDICTS)
+    tally: Counter[str] = Counter(dict.fromkeys(VERDICTS, 0))
     model.replies["SectionDraft"] = [drafted(HELD, OTHER_WORDS, NO_WORDS, HELD)]
 
     await write(model, chat_with(model), tally=tally)
 
-    counted = {
-        sample.labels["verdict"]: sample.value for sample in tally.collected(Families("orchestrator")).samples
-    }
-    assert counted == {
+    assert tally == {
         "held": 1,
         "confirmed": 1,
         "words": 1,

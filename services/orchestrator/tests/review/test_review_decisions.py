@@ -12,7 +12,7 @@ from envelope.brand.payloads import (
     CycleCompleted,
     SocialPosted,
 )
-from orchestrator.integration_events import EventPoller
+from orchestrator.integration_events import announce_due_events
 
 SHORTER = "## Time\n\nEight hours are enough. [1]\n"
 
@@ -328,7 +328,7 @@ async def test_who_decided_what_is_kept(waiting: Any) -> None:
 
 async def test_a_cycle_whose_draft_waits_is_told_of_once_that_is_decided(waiting: Any) -> None:
     async def told() -> list[Any]:
-        await EventPoller(waiting.database).announce()
+        await announce_due_events(waiting.database)
         return [each.payload for each in await waiting.sent() if isinstance(each.payload, CycleCompleted)]
 
     shown = (await waiting.api.get(waiting.cycle)).json()

@@ -229,10 +229,7 @@ async def test_what_is_sent_back_keeps_its_room_until_it_is_given_up(brand: Bran
     # Nothing comes of it: it waits again, and is a draft like the others.
     await brand.fetch("update decisions set made_at = made_at - interval '9 hours'")
     assert (
-        await StalledRewriteReaper(
-            brand.replicas[0], after=timedelta(hours=6), longest_sleep=timedelta(hours=1)
-        ).reset_stalled_rewrites()
-        == 1
+        await StalledRewriteReaper(brand.replicas[0], after=timedelta(hours=6)).reset_stalled_rewrites() == 1
     )
     assert await brand.unreviewed() == 5
     await brand.decide(other, "reject", version=1, reason="no")

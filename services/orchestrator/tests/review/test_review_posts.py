@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from envelope.brand.payloads import ContentPublished, DraftsWaiting, SocialFailed, SocialPosted
-from orchestrator.integration_events import EventPoller
+from orchestrator.integration_events import announce_due_events
 
 POST_URL = "https://social.test/feeds/acme/1"
 
@@ -86,6 +86,6 @@ async def test_posts_that_wait_are_reminded_of(waiting: Any) -> None:
             await waiting.hear(answers(waiting)[heard])
             async with waiting.database.connection() as connection:
                 await connection.execute("update brands set reminded_at = reminded_at - interval '1 day'")
-        await EventPoller(waiting.database).announce()
+        await announce_due_events(waiting.database)
         told = [each.payload for each in await waiting.sent() if isinstance(each.payload, DraftsWaiting)]
         assert [(each.drafts, each.posts, each.held_up) for each in told] == drafts

@@ -147,9 +147,7 @@ async def test_a_digest_cannot_be_sent_back(waiting: Any) -> None:
 async def test_a_draft_of_which_nothing_comes_waits_again_after_a_while(written_by_a_model: Any) -> None:
     waiting = written_by_a_model
     await waiting.decide("return", version=1, comment=COMMENT)
-    returns = StalledRewriteReaper(
-        waiting.database, after=timedelta(hours=6), longest_sleep=timedelta(hours=1)
-    )
+    returns = StalledRewriteReaper(waiting.database, after=timedelta(hours=6))
     assert await returns.reset_stalled_rewrites() == 0
     async with waiting.database.connection() as connection:
         await connection.execute("update decisions set made_at = made_at - interval '7 hours'")

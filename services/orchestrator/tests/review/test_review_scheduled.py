@@ -11,7 +11,7 @@ import pytest
 from envelope.brand.payloads import DraftsWaiting
 from messaging import Database
 from orchestrator.article_workflow import HELD_UP_BY_DRAFTS
-from orchestrator.integration_events import EventPoller
+from orchestrator.integration_events import announce_due_events
 from orchestrator.review import PublicationScheduler, count_drafts
 
 SHORTER = "## Time\n\nEight hours are enough. [1]\n"
@@ -189,6 +189,6 @@ async def test_what_has_a_time_waits_for_nobody(make_waiting: Any) -> None:
     async with first.database.connection() as connection:
         counted = await count_drafts(connection)
     assert (counted["waiting"], counted["scheduled"]) == (4.0, 1.0)
-    await EventPoller(first.database).announce()
+    await announce_due_events(first.database)
     (told,) = [each.payload for each in await first.sent() if isinstance(each.payload, DraftsWaiting)]
     assert (told.drafts, told.held_up) == (4, False)

@@ -167,7 +167,6 @@ async def test_who_waits_for_another_keyword_can_be_cancelled_and_is_not_taken_f
         desk.database,
         stall_after=timedelta(hours=6),
         keep_cycles=timedelta(days=90),
-        longest_sleep=timedelta(hours=1),
         limits=LIMITS,
     )
     async with desk.database.connection() as connection:

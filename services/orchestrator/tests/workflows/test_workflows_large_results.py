@@ -87,7 +87,7 @@ async def test_they_go_with_the_last_step_that_has_them(orchestrator_database: D
         await (await DurableWorkflow.resume(orchestrator_database, workflow_id)).step(
             "read", TEXT, Work(LONG)
         )
-    house = Housekeeping(orchestrator_database, stall_after=9 * HOUR, keep_cycles=HOUR, longest_sleep=HOUR)
+    house = Housekeeping(orchestrator_database, stall_after=9 * HOUR, keep_cycles=HOUR)
     left = []
     for workflow_id in (old, young):
         async with orchestrator_database.connection() as connection:

@@ -173,9 +173,7 @@ async def test_what_is_known_of_a_workflow_goes_when_its_time_is_over(writing: A
             brand_slug="acme", content_id=command.payload.content_id, keyword="cold brew", word_count=9
         )
     )
-    house = Housekeeping(
-        writing.database, stall_after=timedelta(days=9), keep_cycles=HOUR, longest_sleep=HOUR
-    )
+    house = Housekeeping(writing.database, stall_after=timedelta(days=9), keep_cycles=HOUR)
     await house.tidy()
     async with writing.database.connection() as connection:
         assert await connection.fetchval("select count(*) from workflow_steps") > 0

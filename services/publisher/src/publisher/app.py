@@ -1,5 +1,6 @@
 """The composition root."""
 
+from datetime import timedelta
 from typing import Final
 
 from chassis.http.client import Peer, UnavailableError
@@ -15,18 +16,18 @@ from envelope.brand.payloads import (
 )
 from messaging import CommitLoss, QueuePolicy, Service, Transaction, on_batch, on_each
 from publisher.api import create_api
-from publisher.clients.orchestrator import OrchestratorClient
 from publisher.covers import Covers
 from publisher.erasure import erase
 from publisher.handlers import Handlers
 from publisher.http_api import create_app
 from publisher.indexnow import IndexNowNotifier
+from publisher.orchestrator_client import OrchestratorClient
 from publisher.settings import Settings
 from publisher.short_links import LinkClickCounter, ShortLinks, register
 from publisher.site_settings import GatewayHostProof
 from publisher.targets import AT_ONCE, CoverPictures, FilesTarget, TargetPublisher, republish
 from publisher.urls import SiteUrls
-from publisher.views import PageViewCounter
+from publisher.views import WRITTEN_EVERY, PageViewCounter
 from receipts import EffectsGateway, Receipts
 
 _WRITING_SECONDS = 120.0
@@ -75,10 +76,11 @@ def build(settings: Settings) -> Service:
     )
     service.on_commit_loss(_tell_of_loss)
     views = PageViewCounter(service.database)
-    service.background("views", views.keep_writing)
-    service.background("indexnow", IndexNowNotifier(service.database, door, urls).keep_notifying)
     clicks = LinkClickCounter(service.database)
-    service.background("clicks", clicks.keep_writing)
+    service.poll("views", views.write, every=WRITTEN_EVERY, once_more=True)
+    service.poll("clicks", clicks.write, every=WRITTEN_EVERY, once_more=True)
+    notifier = IndexNowNotifier(service.database, door, urls)
+    service.poll("indexnow", notifier.notify_engines, every=timedelta(seconds=30))
     per_page = settings.articles_per_page
     sites = create_app(
         service.database,

@@ -4,9 +4,9 @@ from envelope import DomainMessage
 from envelope.brand.payloads import ContentDelete, ContentPublish
 from messaging import Context, Database, GroupedRecord, Record, Transaction
 from publisher import store
-from publisher.clients.orchestrator import OrchestratorClient
 from publisher.domain import BrandSlug, PublishRefusal
 from publisher.erasure import is_late
+from publisher.orchestrator_client import OrchestratorClient
 from publisher.targets import SITE, BuiltInSite, SiteJob, TargetPublisher, report_failure
 from publisher.urls import SiteUrls
 

@@ -12,7 +12,8 @@ from starlette.routing import Route
 
 from chassis import DatabaseUnavailableError
 from chassis.http.conditional import respond
-from chassis.http.public.headers import CONTENT_SECURITY_POLICY, SecurityHeaders
+from chassis.http.headers import SafeHeaders
+from chassis.http.public import CONTENT_SECURITY_POLICY, SECURITY_HEADERS
 from messaging import Database
 from publisher import logos, rendering, site_search, store
 from publisher.covers import Covers, Format
@@ -96,7 +97,7 @@ def create_app(
             Route("/sites/{brand}/{slug}/", pages.to_article),
         ],
         middleware=[
-            Middleware(SecurityHeaders),
+            Middleware(SafeHeaders, headers=SECURITY_HEADERS),
             Middleware(GZipMiddleware, minimum_size=1024),
             Middleware(CustomHostMiddleware, database=database, urls=urls, unavailable=pages.unavailable),
         ],

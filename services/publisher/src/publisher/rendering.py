@@ -14,7 +14,7 @@ from jinja2 import pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
-from chassis.http.public.assets import Assets
+from chassis.http.public import Assets
 from chassis.http.public.rendering import Home, accent_colour, iso, templates
 from publisher import domain
 from publisher.colours import parse, readable_on

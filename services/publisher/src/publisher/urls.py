@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from chassis.http.public.addresses import PublicUrls
+from chassis.http.public import PublicUrls
 from publisher.domain import BrandSlug, PageSlug
 
 TAKEN: Final = frozenset({"docs", "health", "metrics", "redoc", "v1"})

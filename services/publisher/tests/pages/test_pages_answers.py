@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from chassis.database.pool import Connections
-from chassis.http.public.headers import SECURITY_HEADERS
+from chassis.http.public import SECURITY_HEADERS
 from envelope.brand import CATALOGUE
 from messaging import Database
 from messaging.broker.publisher import Publisher

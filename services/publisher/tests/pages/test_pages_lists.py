@@ -6,7 +6,7 @@ import pytest
 from lxml import etree
 from lxml import html as lxml_html
 
-from chassis.http.public.headers import SECURITY_HEADERS
+from chassis.http.public import SECURITY_HEADERS
 from tests.fixtures.publisher.readers import ATOM, ORIGIN, SITE, SITEMAP, Web
 
 

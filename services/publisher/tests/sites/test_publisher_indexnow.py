@@ -22,8 +22,7 @@ from publisher.api import create_api
 from publisher.domain import Article, BrandSlug, SiteSettings
 from publisher.http_api import create_app
 from publisher.indexnow import store as store_of_changes
-from publisher.indexnow.domain import is_public, pause_after
-from publisher.indexnow.notifier import IndexNowNotifier
+from publisher.indexnow.notifier import IndexNowNotifier, is_public, pause_after
 from publisher.site_settings import store as site_settings
 from publisher.store import RenderedArticle
 from publisher.urls import SiteUrls

@@ -16,8 +16,8 @@ from chassis.http.client import UnavailableError
 from messaging import Database, Dependency
 from publisher import store
 from publisher.api import create_api
-from publisher.clients.orchestrator import OrchestratorClient
 from publisher.http_api import create_app
+from publisher.orchestrator_client import OrchestratorClient
 from publisher.store import RenderedArticle
 from publisher.urls import SiteUrls
 

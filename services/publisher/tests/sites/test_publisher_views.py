@@ -20,8 +20,7 @@ from publisher.http_api import create_app
 from publisher.settings import Settings
 from publisher.store import RenderedArticle
 from publisher.urls import SiteUrls
-from publisher.views import PageViewCounter
-from publisher.views.counter import is_person
+from publisher.views import PageViewCounter, is_person
 from tests.fixtures.commands.brandctl import Operator
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"

@@ -24,9 +24,9 @@ from gateway.accounts.kinds import KINDS
 from gateway.accounts.requests import AccountRequest
 from messaging import Context, Database, Dependency, RetryLater
 from messaging.testing import write_records
-from publisher.clients.orchestrator import OrchestratorClient
 from publisher.domain import Article
 from publisher.handlers import Handlers
+from publisher.orchestrator_client import OrchestratorClient
 from publisher.short_links import ShortLinks
 from publisher.targets import FilesTarget, TargetPublisher
 from publisher.targets.edition import CoverPicture

@@ -1,5 +1,6 @@
 """Wires the service together: settings, database, handlers, API and background tasks."""
 
+from datetime import timedelta
 from typing import Final
 
 from chassis import Connection
@@ -41,7 +42,6 @@ def build(settings: Settings) -> Service:
     corpus = LocalCorpus(
         service.database,
         settings.corpus,
-        rescan_seconds=settings.corpus_rescan_seconds,
         readers=readers,
         unread=uploads.count_unread,
     )
@@ -65,15 +65,22 @@ def build(settings: Settings) -> Service:
         create_api(
             service.database,
             PairKeys(callers, pairs),
-            look_again=corpus.rescan_now,
-            look_for_uploads=upload_reading.wake,
+            look_again=corpus.alarm.ring,
+            look_for_uploads=upload_reading.alarm.ring,
             has_gateway=settings.gateway_url is not None,
         )
     )
     service.gauge("documents", "Files of the corpus, and documents of brands.", "state", _documents)
     service.on_commit_loss(_tell_of_loss)
-    service.background("corpus-index", corpus.run)
-    service.background("uploads-index", upload_reading.run)
+    rescan = timedelta(seconds=settings.corpus_rescan_seconds)
+    service.poll("corpus-index", corpus.refresh, every=rescan, alarm=corpus.alarm)
+    for number in range(1, uploads.BRANDS_AT_A_TIME + 1):
+        service.poll(
+            f"uploads-index {number}",
+            upload_reading.index_waiting,
+            every=timedelta(seconds=10),  # for uploads that another replica accepted and did not index
+            alarm=upload_reading.alarm,
+        )
     return service
 
 

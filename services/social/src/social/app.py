@@ -19,7 +19,7 @@ from social.erasure import erase
 from social.handlers import Handlers
 from social.http_api import create_app
 from social.post_metrics import PostMetricsPoller
-from social.review import ScheduledPostPublisher, count_pending
+from social.review import ScheduledPostPublisher, count_pending, until_next_publication
 from social.sending import (
     DuePosts,
     PostSender,
@@ -28,6 +28,7 @@ from social.sending import (
     SendRetryPolicy,
     count_posts,
     note_loss,
+    until_next_post,
 )
 from social.settings import Settings
 from social.urls import FeedUrls
@@ -49,8 +50,7 @@ READ_BY_MONITOR: Final = frozenset({"GET /v1/receipts", "GET /v1/activity"})
 def build(settings: Settings) -> Service:
     service = Service("social", settings, CATALOGUE)
     urls = FeedUrls.under(settings.public_url)
-    tick = timedelta(seconds=settings.post_tick_seconds)
-    due = DuePosts(service.database, SlotScheduler(), at_once=settings.posts_at_once, tick=tick)
+    due = DuePosts(service.database, SlotScheduler(), at_once=settings.posts_at_once)
     # Composing a long text takes milliseconds; small batches let the pages answer meanwhile.
     policy = QueuePolicy(
         max_batch_size=50,
@@ -76,13 +76,25 @@ def build(settings: Settings) -> Service:
     callers = PairKeys(_callers(orchestrator, settings), pairs)
     service.serve(create_api(service.database, callers, urls, due, feeds=feeds, receipts=sender.receipts))
     sender.receipts.add_metrics(service)
-    service.background(
-        "appointments", ScheduledPostPublisher(service.database, urls, standing, due.alarm).run
+    scheduled = ScheduledPostPublisher(service.database, urls, standing)
+    service.poll(
+        "appointments",
+        scheduled.publish_due,
+        every=timedelta(seconds=15),
+        next_due=until_next_publication,
+        alarm=due.alarm,
     )
-    service.background("due_posts", due.run)
-    service.background("repeats", RepeatPlanner(service.database, due).run)
+    service.poll(
+        "due_posts",
+        due.tick,
+        every=timedelta(seconds=settings.post_tick_seconds),
+        next_due=until_next_post,
+        shortest=timedelta(milliseconds=100),  # while more posts are due than may be sent at once
+        alarm=due.alarm,
+    )
+    service.poll("repeats", RepeatPlanner(service.database, due).tick, every=timedelta(seconds=30))
     if settings.gateway_url is not None:
-        service.background("reach", PostMetricsPoller(service.database, door).run)
+        service.poll("reach", PostMetricsPoller(service.database, door).tick, every=timedelta(minutes=1))
     service.gauge("posts", "Posts that wait for a person, by state.", "state", count_pending)
     service.gauge(
         "posts_elsewhere", "Posts on other platforms that are not out yet, by state.", "state", count_posts

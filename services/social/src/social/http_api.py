@@ -13,7 +13,8 @@ from starlette.routing import Route
 
 from chassis import DatabaseUnavailableError
 from chassis.http.conditional import respond
-from chassis.http.public.headers import SecurityHeaders
+from chassis.http.headers import SafeHeaders
+from chassis.http.public import SECURITY_HEADERS
 from envelope.brand.payloads import SLUG_PATTERN
 from messaging import Database
 from social import rendering, store
@@ -43,7 +44,10 @@ def create_app(database: Database, urls: FeedUrls, *, posts_per_page: int) -> St
             Route("/feeds/{brand}/feed.xml", pages.atom),
             Route("/feeds/{brand}/{post_id}", pages.post),
         ],
-        middleware=[Middleware(SecurityHeaders), Middleware(GZipMiddleware, minimum_size=1024)],
+        middleware=[
+            Middleware(SafeHeaders, headers=SECURITY_HEADERS),
+            Middleware(GZipMiddleware, minimum_size=1024),
+        ],
         exception_handlers={404: pages.not_found, DatabaseUnavailableError: pages.unavailable},
     )
     # Such a redirect would use the Host header, which the client controls.

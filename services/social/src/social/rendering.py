@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import urlsplit
 from uuid import NAMESPACE_URL, uuid5
 
-from chassis.http.public.assets import Assets
+from chassis.http.public import Assets
 from chassis.http.public.rendering import Home, templates
 from social.channels import CHANNELS
 from social.domain import BULLET

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-from chassis.http.public.addresses import PublicUrls
+from chassis.http.public import PublicUrls
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from envelope.brand.payloads import SocialCreate
 from messaging import Service
 from services.social.tests.sending.conftest import KEY, Orchestrator
 from social.review import ScheduledPostPublisher
-from social.sending import Alarm, SendingGate
+from social.sending import SendingGate
 from social.urls import FeedUrls
 
 NewCommand = Callable[..., SocialCreate]
@@ -29,7 +29,7 @@ def appointments(
     client = ServiceClient(peer, timeout_seconds=5, max_bytes=64_000)
     known = social_service.dependency("the other's orchestrator", outages=(UnavailableError,))
     urls = FeedUrls.under(social_settings["public_url"])
-    return ScheduledPostPublisher(social_service.database, urls, SendingGate(client, known), Alarm())
+    return ScheduledPostPublisher(social_service.database, urls, SendingGate(client, known))
 
 
 async def approved_for_a_time(social: Any, command: SocialCreate) -> str:

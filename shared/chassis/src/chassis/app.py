@@ -5,7 +5,8 @@ import hashlib
 import signal
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
-from typing import Any, ClassVar, Final, Protocol
+from datetime import timedelta
+from typing import Any, ClassVar, Protocol
 
 import asyncpg
 import structlog
@@ -15,25 +16,19 @@ from starlette.applications import Starlette
 
 from chassis import redaction
 from chassis.database.migrations import NotMigratedError
-from chassis.database.pool import Connections, DatabaseUnavailableError, outage_in
+from chassis.database.pool import Connections, DatabaseUnavailableError
 from chassis.http import server
 from chassis.http.limits import Limits, RequestLimit
 from chassis.http.request_metrics import MeasuredRequests, request_seconds
-from chassis.http.throttling.wrong_keys import SlowedAddresses, WrongKeys
+from chassis.http.throttling import SlowedAddresses, WrongKeys
 from chassis.observing import traces
-from chassis.observing.build import BuildInfo
-from chassis.observing.metrics import Metrics, Read, TableGauge
+from chassis.observing.metrics import SAMPLE_EVERY, Metrics, Read, TableGauge
+from chassis.polling import SHORTEST_PAUSE, Alarm, NextDue, Poller, Work
 from chassis.service_keys import hash_of, keys_of
 from chassis.settings import AppSettings
 from chassis.tasks import cancel_all
 
 log = structlog.get_logger(__name__)
-
-Background = Callable[[], Awaitable[None]]
-
-
-_LONGEST_PAUSE: Final = 60.0
-"""Maximum pause in seconds before a failed background task restarts; a task that ran this long counts as healthy."""
 
 
 class Closeable(Protocol):
@@ -60,13 +55,17 @@ class App:
             settings.database_url.get_secret_value(), name=name, size=settings.database_connections
         )
         self.metrics = Metrics(self.connections, prefix=system)
-        self.metrics.add_collector(BuildInfo(system, name, settings.revision))
+        self.metrics.show_build(name, settings.revision)
         self._request_seconds = request_seconds(system)
         self.metrics.add_collector(self._request_seconds)
         self._wrong_keys = WrongKeys(system, _known_keys(name, settings))
         self.metrics.add_collector(self._wrong_keys.collector())
         self._app: Starlette = Starlette()
-        self._background: list[tuple[str, Background]] = [("metrics", self.metrics.keep_sampling)]
+        self._rounds = self.metrics.counter(
+            "background_rounds", "Rounds of background work, by outcome.", "task", "outcome"
+        )
+        self._pollers: list[Poller] = []
+        self.poll("metrics", self.metrics.sample, every=SAMPLE_EVERY)
         self._closeables: list[Closeable] = []
         self._stop = asyncio.Event()
         self._started = False
@@ -80,9 +79,35 @@ class App:
         app.router.redirect_slashes = False
         self._app = app
 
-    def background(self, name: str, task: Background) -> None:
+    def poll(
+        self,
+        name: str,
+        work: Work,
+        *,
+        every: timedelta,
+        next_due: NextDue | None = None,
+        shortest: timedelta = SHORTEST_PAUSE,
+        alarm: Alarm | None = None,
+        once_more: bool = False,
+    ) -> None:
+        """Repeat a piece of work from the start of the database until shutdown; for the arguments see `Poller`."""
+        self._pollers.append(
+            Poller(
+                name,
+                work,
+                self.connections,
+                every=every,
+                next_due=next_due,
+                shortest=shortest,
+                alarm=alarm,
+                once_more=once_more,
+                rounds=self._rounds,
+            )
+        )
+
+    def background(self, name: str, task: Callable[[], Awaitable[None]]) -> None:
         """Run a task from the start of the database until shutdown; restart it if it raises."""
-        self._background.append((name, task))
+        self._pollers.append(Poller(name, task, self.connections, every=None, rounds=self._rounds))
 
     def gauge(self, name: str, documentation: str, label: str, read: Read) -> None:
         """Add the gauge `<system>_{name}` to `/metrics`; `read` queries the tables every 15 seconds."""
@@ -174,27 +199,7 @@ class App:
                 return
 
     def _start_background(self, tasks: list[asyncio.Task[Any]]) -> None:
-        for name, task in self._background:
-            tasks.append(asyncio.create_task(self._keep_running(name, task), name=name))
-
-    async def _keep_running(self, name: str, task: Background) -> None:
-        clock = asyncio.get_running_loop().time
-        pause = 0.0
-        while True:
-            began = clock()
-            try:
-                await task()
-            except Exception as error:
-                if outage := outage_in(error):
-                    log.warning("background_task_paused", task=name, error=str(outage))
-                    await self.connections.wait_until_available()
-                    continue
-                pause = pause_after_failure(pause, ran=clock() - began)
-                log.exception("background_task_failed", task=name, retry_seconds=pause)
-                await asyncio.sleep(pause)
-            else:
-                # Finished for good; the process continues until the shutdown cancels this.
-                await asyncio.get_running_loop().create_future()
+        tasks += [asyncio.create_task(poller.run(), name=poller.name) for poller in self._pollers]
 
     async def _shut_down(
         self, serving: asyncio.Task[None], working: asyncio.Task[None], tasks: list[asyncio.Task[Any]]
@@ -247,11 +252,6 @@ class App:
         if not await self.connections.answers():
             found["database"] = "does not answer"
         return found
-
-
-def pause_after_failure(last: float, *, ran: float) -> float:
-    """Return the seconds to pause after a task failed that ran `ran` seconds; `last` is its previous pause, 0 for none."""
-    return 1.0 if not last or ran >= _LONGEST_PAUSE else min(last * 2, _LONGEST_PAUSE)
 
 
 def _known_keys(name: str, settings: AppSettings) -> Iterator[bytes]:

@@ -16,8 +16,8 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Message
 
-from chassis.http.bodies import waiting as bodies
-from chassis.http.bodies.waiting import WaitingBodies
+from chassis.http import bodies
+from chassis.http.bodies import WaitingBodies
 from chassis.http.limits import MAX_HEAD_BYTES, Limits, RequestLimit
 from chassis.http.server import server
 from chassis.testing import eventually

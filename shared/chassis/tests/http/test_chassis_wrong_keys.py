@@ -19,7 +19,7 @@ from chassis import AppSettings
 from chassis.api_keys import ApiKey
 from chassis.http.callers import SERVICE, Caller
 from chassis.http.guard import Guard
-from chassis.http.throttling.wrong_keys import (
+from chassis.http.throttling import (
     FORGOTTEN_AFTER,
     FREE,
     LONGEST_PAUSE,

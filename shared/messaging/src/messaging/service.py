@@ -15,8 +15,8 @@ from chassis.app import App
 from chassis.http.audit import log as audit_log
 from envelope import Catalogue, DomainMessage
 from messaging.broker import connections
-from messaging.broker.cancellation import cancellation_as_connection_error
 from messaging.broker.connection_probe import ConnectionProbe
+from messaging.broker.connections import cancellation_as_connection_error
 from messaging.broker.publisher import CONNECT_SECONDS, Publisher, user_of
 from messaging.errors import BROKER_ERRORS
 from messaging.flow import dead_letters
@@ -29,7 +29,7 @@ from messaging.flow.relay import Relay
 from messaging.flow.replays import ReplayCheck
 from messaging.flow.runner import QueueRunner
 from messaging.flow.sender_check import SenderCheck, sender_checking_reader
-from messaging.flow.server_watch import OnCommitLoss, ServerWatch
+from messaging.flow.server_watch import CHECK_EVERY, OnCommitLoss, ServerWatch
 from messaging.flow.settlement import Settlement
 from messaging.flow.transactions import Database, Transaction
 from messaging.metrics import MessageMetrics
@@ -40,7 +40,6 @@ from messaging.topology import dead_letter_queue, exchanges, work_queues
 
 log = structlog.get_logger(__name__)
 
-_MAINTENANCE_SECONDS: Final = 3600.0
 _HEARTBEAT_SECONDS: Final = 20
 
 
@@ -85,7 +84,7 @@ class Service(App):
         )
         self.metrics.add_collector(counts)
         self.metrics.add_sample(counts.sample)
-        self.background("housekeeping", self._run_maintenance)
+        self.poll("tables", self._maintain_tables, every=timedelta(hours=1))
 
     # -- wiring ------------------------------------------------------------------------------------------------------
 
@@ -119,7 +118,7 @@ class Service(App):
 
     def on_commit_loss(self, handle: OnCommitLoss) -> None:
         """Calls `handle` once for each loss of the database's commits, in the transaction that notes the loss."""
-        self.background("server_history", ServerWatch(self.database, handle).run)
+        self.poll("server_history", ServerWatch(self.database, handle).check, every=CHECK_EVERY)
 
     def consume_dead_letters(
         self, handler: Callable[[Sequence[DomainMessage[DeadLetter]], Transaction], Awaitable[None]]
@@ -220,20 +219,18 @@ class Service(App):
             await asyncio.sleep(delay)
             delay = min(delay * 2, 5.0)
 
-    async def _run_maintenance(self) -> None:
-        """Every hour creates tomorrow's inbox partitions and deletes expired rows of every table of this library."""
-        while True:
-            try:
-                async with self.connections.connection() as connection:
-                    await partitions.maintain(connection)
-                    await crashes.forget_old(connection)
-                    await origins.forget_old(connection)
-                    while await answers.delete_expired(connection):
-                        pass
-                    await audit_log.forget(connection, self._keep_audit_log)
-            except partitions.BUSY:
-                log.warning("inbox_maintenance_postponed")
-            await asyncio.sleep(_MAINTENANCE_SECONDS)
+    async def _maintain_tables(self) -> None:
+        """Creates tomorrow's inbox partitions and deletes expired rows of every table of this library."""
+        try:
+            async with self.connections.connection() as connection:
+                await partitions.maintain(connection)
+                await crashes.forget_old(connection)
+                await origins.forget_old(connection)
+                while await answers.delete_expired(connection):
+                    pass
+                await audit_log.forget(connection, self._keep_audit_log)
+        except partitions.BUSY:
+            log.warning("inbox_maintenance_postponed")
 
     async def _finish_work(self, grace_seconds: float) -> None:
         await asyncio.gather(*(runner.stop(grace_seconds) for runner in self.runners), return_exceptions=True)

@@ -6,7 +6,7 @@ from contextlib import suppress
 import aio_pika
 import pytest
 
-from messaging.broker.cancellation import cancellation_as_connection_error
+from messaging.broker.connections import cancellation_as_connection_error
 
 
 async def test_who_waits_for_an_answer_over_a_connection_that_is_closed_is_told_of_a_loss(world) -> None:

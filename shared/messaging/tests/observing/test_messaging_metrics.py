@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from prometheus_client.openmetrics import parser as openmetrics
 from prometheus_client.parser import text_string_to_metric_families
 
-from chassis.observing import metrics
 from chassis.testing import eventually, running
 from envelope import DomainMessage, encode, new_event_id
 from envelope.brand.payloads import ResearchCompleted, ResearchFailed, ResearchRequested
@@ -70,7 +69,7 @@ async def figures(service: Service) -> AsyncIterator[Figures]:
 
 @pytest.fixture
 def quick_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics, "SAMPLE_SECONDS", 0.05)
+    monkeypatch.setattr("chassis.app.SAMPLE_EVERY", timedelta(milliseconds=50))
 
 
 async def accept(messages: Sequence[DomainMessage], tx: Transaction) -> None:

@@ -5,7 +5,8 @@ See `docs/receipts.md`.
 
 from receipts.accounts import AccountClient, AccountResponse, Content, Part
 from receipts.clocks import ClockOffset
-from receipts.domain import Receipt, ReceiptDecidedError, ReceiptState
+from receipts.domain.decisions import ReceiptDecidedError
+from receipts.domain.receipt import Receipt, ReceiptState
 from receipts.effects import (
     Effect,
     EffectAbsent,

@@ -13,20 +13,19 @@ import structlog
 from chassis import Connection
 from chassis.database.pool import DatabaseUnavailableError
 from messaging import Database, Service, Transaction, Unprocessable, WaitFor, is_loss_unnoticed
-from receipts import domain, store
+from receipts import store
 from receipts.accounts import Clock, Fence
-from receipts.domain import (
-    AskPerson,
-    Close,
-    Finish,
-    Identify,
-    LookUp,
+from receipts.domain import decisions, events, moves
+from receipts.domain.events import ReceiptEvent
+from receipts.domain.moves import AskPerson, Close, Finish, Identify, LookUp, Send, Wait
+from receipts.domain.receipt import (
     Receipt,
-    ReceiptEvent,
     ReceiptState,
-    Send,
     StepTraits,
-    Wait,
+    has_settled,
+    mark_in_doubt,
+    mark_suspected,
+    renew_request,
 )
 from receipts.effects import (
     Effect,
@@ -154,7 +153,7 @@ class Receipts:
             before, _ = found
             if before.state is ReceiptState.IN_DOUBT:
                 return EffectInDoubt(before.detail)
-            after = domain.give_up(before, [self._traits(step) for step in steps])
+            after = decisions.give_up(before, [self._traits(step) for step in steps])
             if after is None:
                 return None
             await _save_given_up(tx, after)
@@ -168,7 +167,7 @@ class Receipts:
         async with self.database.transaction() as tx:
             found = await store.lock_unanswered(tx.connection, brand_slug, about)
             for receipt in found:
-                await _save_given_up(tx, domain.mark_in_doubt(receipt, detail))
+                await _save_given_up(tx, mark_in_doubt(receipt, detail))
         return bool(found)
 
     async def _identities(self, receipt: Receipt) -> Sequence[str]:
@@ -193,7 +192,7 @@ class Receipts:
 
     async def _next_move(
         self, effect: Effect, steps: Sequence[StepTraits], identities: Sequence[str] | None, *, first: bool
-    ) -> tuple[Receipt, domain.Move, Clock]:
+    ) -> tuple[Receipt, moves.Move, Clock]:
         async with self.database.transaction() as tx:
             found = await store.lock(tx.connection, effect.receipt_id)
             if found is None:
@@ -211,7 +210,7 @@ class Receipts:
                 raise Unprocessable(
                     f"receipt {effect.receipt_id} belongs to another brand than {effect.brand_slug}; nothing was sent"
                 )
-            taken, move = domain.next_move(_renewed(receipt, effect), steps, now, identities)
+            taken, move = moves.next_move(_renewed(receipt, effect), steps, now, identities)
             if taken != receipt:
                 await store.save(tx.connection, taken)
             if isinstance(move, Send | Close | LookUp):
@@ -226,12 +225,12 @@ class Receipts:
         fence = receipt.fence
         try:
             remote = await self._limit_time(step, step.send(self._step_in_hand(receipt, step, began, clock)))
-            event: ReceiptEvent = domain.StepAccepted(step.name, fence, as_json_object(remote))
+            event: ReceiptEvent = events.StepAccepted(step.name, fence, as_json_object(remote))
         except FencedOffError as error:
-            await self._write(receipt, domain.FenceOvertaken(step.name, fence, error.detail, error.known))
+            await self._write(receipt, events.FenceOvertaken(step.name, fence, error.detail, error.known))
             return
         except NotSent as error:
-            held_back = domain.StepNotSent(
+            held_back = events.StepNotSent(
                 step.name, fence, error.reason, clean_text(error.detail), _time_until(error.retry_at)
             )
             await self._write(receipt, held_back)
@@ -243,14 +242,14 @@ class Receipts:
                 ) from error
             raise NotSentYet(error.reason, error.detail) from error
         except DoubtfulOutcome as error:
-            await self._write(receipt, domain.StepDoubtful(step.name, fence, clean_text(error.detail)))
+            await self._write(receipt, events.StepDoubtful(step.name, fence, clean_text(error.detail)))
             return
         except Refused as error:
             await self._write_refusal(receipt, step, error)
             return
         except asyncio.CancelledError:
             await self._write_quickly(
-                receipt, domain.OutcomeUnknown(step.name, fence, "its process ended, or its time was over")
+                receipt, events.OutcomeUnknown(step.name, fence, "its process ended, or its time was over")
             )
             raise
         except Exception as error:
@@ -260,7 +259,7 @@ class Receipts:
                 step=step.name,
                 error=describe_error(error),
             )
-            await self._write(receipt, domain.OutcomeUnknown(step.name, fence, describe_error(error)))
+            await self._write(receipt, events.OutcomeUnknown(step.name, fence, describe_error(error)))
             if step.repeatable:
                 raise NotSentYet("no_answer", describe_error(error)) from error
             return
@@ -268,7 +267,7 @@ class Receipts:
 
     async def _write_refusal(self, receipt: Receipt, step: Step, error: Refused) -> None:
         """Stores a refusal; returns if an earlier attempt may have had its effect. Raises EffectRefused: nothing has happened."""
-        event = domain.StepRefused(step.name, receipt.fence, error.reason, clean_text(error.detail))
+        event = events.StepRefused(step.name, receipt.fence, error.reason, clean_text(error.detail))
         if await self._write(receipt, event) is not ReceiptState.IN_DOUBT:
             raise EffectRefused(error.reason, error.detail, receipt.remote) from error
 
@@ -284,13 +283,13 @@ class Receipts:
         except (NotSent, TimeoutError) as error:
             await self._write_failed_look_up(receipt, step, error)
         else:
-            await self._write(receipt, domain.EarlierSendsClosed(step.name, receipt.fence))
+            await self._write(receipt, events.EarlierSendsClosed(step.name, receipt.fence))
 
     async def _look(self, receipt: Receipt, step: Step, began: float, clock: Clock) -> None:
         """Looks the effect up and stores the result."""
         assert step.detect is not None
         name, fence = step.name, receipt.fence
-        has_settled = domain.has_settled(receipt, timedelta(seconds=step.settles_seconds), clock())
+        settled = has_settled(receipt, timedelta(seconds=step.settles_seconds), clock())
         try:
             seen = await self._limit_time(step, step.detect(self._step_in_hand(receipt, step, began, clock)))
         except Exception as error:  # noqa: BLE001  (whatever hinders looking, it is tried again)
@@ -299,17 +298,17 @@ class Receipts:
         match seen:
             case EffectFound():
                 await self._write_durably(
-                    receipt, domain.EffectSeen(name, fence, as_json_object(seen.remote))
+                    receipt, events.EffectSeen(name, fence, as_json_object(seen.remote))
                 )
             case EffectAbsent():
-                absent = domain.EffectNotSeen(name, fence, has_settled, seen.is_certain)
+                absent = events.EffectNotSeen(name, fence, settled, seen.is_certain)
                 after = await self._write(receipt, absent, step)
                 if receipt.detail and after is ReceiptState.READY:
                     # It has failed, and that was an attempt.
                     raise NotSentYet("came_to_nothing", f"{receipt.detail}; nothing of it is there")
             case EffectUnclear():
                 await self._write(
-                    receipt, domain.LookUpUnclear(name, fence, clean_text(seen.detail), has_settled), step
+                    receipt, events.LookUpUnclear(name, fence, clean_text(seen.detail), settled), step
                 )
             case _:
                 assert_never(seen)
@@ -317,12 +316,12 @@ class Receipts:
     async def _write_failed_look_up(self, receipt: Receipt, step: Step, error: Exception) -> None:
         name, fence = step.name, receipt.fence
         if isinstance(error, FencedOffError):
-            await self._write(receipt, domain.FenceOvertaken(name, fence, error.detail, error.known))
+            await self._write(receipt, events.FenceOvertaken(name, fence, error.detail, error.known))
             return
         ours = isinstance(error, UnderWay | GatewayAway)
         after = _time_until(error.retry_at) if isinstance(error, NotSent) else None
         await self._write(
-            receipt, domain.LookUpFailed(name, fence, describe_error(error), after, counts=not ours), step
+            receipt, events.LookUpFailed(name, fence, describe_error(error), after, counts=not ours), step
         )
 
     # -- writing down ----------------------------------------------------------------------------------------------------
@@ -340,7 +339,7 @@ class Receipts:
             if found is None:
                 return None  # erased meanwhile, with its brand
             before, now = found
-            after = domain.decide(before, event, now, **times)
+            after = events.decide(before, event, now, **times)
             kind = event.recorded_as
             detail = getattr(event, "detail", "")
             if after is None:
@@ -415,7 +414,7 @@ class Receipts:
         told = ", ".join(f"{key} {value}" for key, value in remote.items())
         return await self._store_decision(
             receipt_id,
-            lambda receipt: domain.confirm(receipt, remote),
+            lambda receipt: decisions.confirm(receipt, remote),
             "confirmed by a person",
             told,
             by,
@@ -427,7 +426,7 @@ class Receipts:
     ) -> store.StoredReceipt:
         """Repeats a receipt in doubt: a person has seen that there is no effect. Raises as `confirm` does."""
         return await self._store_decision(
-            receipt_id, domain.repeat, "to be repeated, says a person", "", by, brands
+            receipt_id, decisions.repeat, "to be repeated, says a person", "", by, brands
         )
 
     async def _store_decision(
@@ -527,14 +526,14 @@ def _new_receipt(effect: Effect, steps: Sequence[StepTraits]) -> Receipt:
         prepared=effect.prepared,
         steps=tuple(step.name for step in steps),
     )
-    return domain.mark_suspected(receipt, steps) if effect.may_be_there else receipt
+    return mark_suspected(receipt, steps) if effect.may_be_there else receipt
 
 
 def _renewed(receipt: Receipt, effect: Effect) -> Receipt:
     """The receipt with the effect's new texts, if it was refused before any effect."""
     if receipt.state is not ReceiptState.REFUSED or receipt.done:
         return receipt
-    return domain.renew_request(
+    return renew_request(
         receipt, kind=effect.kind, account=effect.account, subject=effect.subject, prepared=effect.prepared
     )
 
@@ -542,7 +541,7 @@ def _renewed(receipt: Receipt, effect: Effect) -> Receipt:
 def _has_happened(receipt: Receipt, event: ReceiptEvent) -> bool:
     """Whether the event is stored already, and only its confirmation got lost."""
     return (
-        isinstance(event, domain.StepAccepted | domain.EffectSeen)
+        isinstance(event, events.StepAccepted | events.EffectSeen)
         and event.step in receipt.done
         and all(receipt.remote.get(key) == value for key, value in event.remote.items())
     )

@@ -21,16 +21,15 @@ from chassis.http.api import (
     router,
 )
 from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, FORMER_AFTER, PageLimit
-from chassis.http.problem_codes import ProblemCode
+from chassis.http.problem_codes import conflict, not_found
 from receipts import store
-from receipts.domain import ReceiptDecidedError, ReceiptState
+from receipts.domain.decisions import ReceiptDecidedError
+from receipts.domain.receipt import ReceiptState
 from receipts.performing import Receipts, UnknownReceiptError
 from receipts.store import ReceiptAttempt, StoredReceipt
 
-UNKNOWN_RECEIPT: Final = ProblemCode("unknown_receipt", HTTPStatus.NOT_FOUND, "There is no such receipt.")
-NOT_IN_DOUBT: Final = ProblemCode(
-    "not_in_doubt", HTTPStatus.CONFLICT, "The receipt is not in doubt, or not any more."
-)
+UNKNOWN_RECEIPT: Final = not_found("unknown_receipt", "There is no such receipt.")
+NOT_IN_DOUBT: Final = conflict("not_in_doubt", "The receipt is not in doubt, or not any more.")
 _MAX_ATTEMPTS: Final = 200
 _BRAND: Final = "^[a-z0-9]+(-[a-z0-9]+)*$"
 _DECIDED: Final = refusal(

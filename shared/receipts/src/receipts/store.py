@@ -13,7 +13,7 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
-from receipts.domain import Receipt, ReceiptState
+from receipts.domain.receipt import Receipt, ReceiptState
 
 ABANDONED: Final = "abandoned"
 """The gauge's state for receipts that could continue for a quarter of an hour and did not."""

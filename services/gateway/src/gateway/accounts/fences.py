@@ -79,11 +79,6 @@ async def end(connection: Connection, call: UUID) -> None:
 
 GATE: Final = "accounts/"
 """Prefix of an account's name in the table `gates`; it separates accounts from providers."""
-UNDER_WAY: Final = """
-    select brand, count(*) as calls from account_calls
-    where account = substr($1, length('accounts/') + 1) and until > clock_timestamp() group by brand
-"""
-"""Selects an account's requests under way, by brand; expired ones do not count."""
 
 
 async def forget(connection: Connection) -> None:

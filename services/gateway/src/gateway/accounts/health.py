@@ -1,6 +1,5 @@
 """Checks accounts: each once a day by one replica, a few at a time, and on request."""
 
-import asyncio
 from datetime import timedelta
 from typing import Final
 
@@ -19,7 +18,6 @@ log = structlog.get_logger(__name__)
 _AGAIN_IF_AWAY: Final = timedelta(hours=1)
 _CLAIMED: Final = timedelta(minutes=5)
 _AT_A_TICK: Final = 5
-_TICK_SECONDS: Final = 30.0
 
 
 class AccountHealthChecker:
@@ -43,12 +41,6 @@ class AccountHealthChecker:
         self._registry = registry
         self._renewal = renewal
         self._sender = sender
-
-    async def run(self) -> None:
-        """Checks due accounts every 30 seconds, for the life of the process."""
-        while True:
-            await self.tick()
-            await asyncio.sleep(_TICK_SECONDS)
 
     async def tick(self) -> None:
         """Checks up to five due accounts and deletes expired rows."""

@@ -40,8 +40,6 @@ _FOLLOWED: Final = timedelta(seconds=30)
 """Longest wait for another process's call. If that process died, its lease may last for minutes."""
 _LOOK_SECONDS: Final = (0.05, 0.1, 0.2, 0.4)
 """Pauses between looks at another process's call; the last one repeats."""
-_SWEEP_SECONDS: Final = 5.0
-_FORGET_SECONDS: Final = 3600.0
 _AT_A_TIME: Final = 100
 _TRIES_TO_SETTLE: Final = 30
 
@@ -113,17 +111,10 @@ class PaidCalls:
         if self._in_hand:
             await asyncio.wait(self._in_hand, timeout=within)
 
-    async def keep_sweeping(self) -> None:
-        """Ends abandoned calls every few seconds, and deletes old entries every hour."""
-        forget_at = 0.0
-        while True:
-            await self.sweep()
-            now = asyncio.get_running_loop().time()
-            if now >= forget_at:
-                async with self._connections.connection() as connection:
-                    await store.forget(connection, ANSWERS_KEPT_FOR, self._ledger)
-                forget_at = now + _FORGET_SECONDS
-            await asyncio.sleep(_SWEEP_SECONDS)
+    async def forget_old(self) -> None:
+        """Deletes old answers and entries of the ledger."""
+        async with self._connections.connection() as connection:
+            await store.forget(connection, ANSWERS_KEPT_FOR, self._ledger)
 
     async def sweep(self) -> None:
         """Ends calls of dead processes: unsent ones are released, sent ones count at their maximum."""
@@ -155,7 +146,7 @@ class PaidCalls:
             except _AnsweredMeanwhileError:
                 return None
             except CallProblemError as error:
-                self.counts.refused[call_request.provider, error.problem.type] += 1
+                self.counts.refused.labels(call_request.provider, error.problem.type).inc()
                 raise
         if isinstance(decided, PermitDelay):
             await self._wait_or_release(call, call_request, turn, decided)

@@ -155,13 +155,6 @@ async def mark_sent(connection: Connection, call: UUID, lease: timedelta) -> boo
     )
 
 
-SENT_BY_BRAND: Final = """
-    select brand, count(*) as calls from calls
-    where provider = $1 and state = 'sent' and lease_until > clock_timestamp() group by brand
-"""
-"""Calls under way at a provider; expired ones do not count."""
-
-
 async def open_by_state(connection: Connection) -> dict[tuple[str, str], int]:
     """Numbers of open calls by account and state; expired ones do not count."""
     rows = await connection.fetch(

@@ -2,7 +2,7 @@
 
 import json
 from datetime import datetime, timedelta
-from typing import Any, Final, LiteralString, TypeAlias
+from typing import Any, Final
 
 import structlog
 
@@ -16,8 +16,15 @@ _LATELY: Final = timedelta(minutes=1)
 _LONGEST_CLOSED: Final = timedelta(hours=1)
 """A longer pause is cut to this: it may be a mistake, and a refused request costs nothing."""
 
-UnderWay: TypeAlias = LiteralString
-"""Selects `brand` and the number of its requests under way at the account `$1`, as `calls`; one row per brand."""
+_COUNTING: Final = """
+    select nullif(mine.next_at, '-infinity') as brand_next_at, clock_timestamp() as now,
+        1 + (
+            select count(*) from gate_turns
+            where account = $1 and brand <> $2 and asked_at > clock_timestamp() - $3::interval
+        ) as brands,
+        (select json_object_agg(brand, calls) from requests_under_way($1)) as under_way
+    from (select) as request left join gate_turns as mine on account = $1 and brand = $2
+"""
 
 
 async def list_closed(connection: Connection) -> dict[str, str]:
@@ -32,17 +39,8 @@ async def list_closed(connection: Connection) -> dict[str, str]:
 class RateLimiter:
     """Admits requests; the process has one, and all replicas share its state."""
 
-    def __init__(self, connections: Connections, under_way: UnderWay) -> None:
+    def __init__(self, connections: Connections) -> None:
         self._connections = connections
-        self._counting = f"""
-            select nullif(mine.next_at, '-infinity') as brand_next_at, clock_timestamp() as now,
-                1 + (
-                    select count(*) from gate_turns
-                    where account = $1 and brand <> $2 and asked_at > clock_timestamp() - $3::interval
-                ) as brands,
-                (select json_object_agg(brand, calls) from ({under_way}) as under_way) as under_way
-            from (select) as request left join gate_turns as mine on account = $1 and brand = $2
-        """  # noqa: S608  (a constant)
         self._failing: set[str] = set()
         """Accounts with failures when this process last looked; only their answers need a reset."""
 
@@ -82,7 +80,7 @@ class RateLimiter:
     async def _look(self, connection: Connection, account: str, brand: str) -> tuple[GateState, datetime]:
         row = await self._lock(connection, account)
         # Read after the lock: earlier transactions have recorded their requests by now.
-        counted = await connection.fetchrow(self._counting, account, brand, _LATELY)
+        counted = await connection.fetchrow(_COUNTING, account, brand, _LATELY)
         assert counted is not None
         if row["failures"]:
             self._failing.add(account)

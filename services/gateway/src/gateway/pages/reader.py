@@ -36,6 +36,8 @@ log = structlog.get_logger(__name__)
 _READING: Final = timedelta(seconds=90)
 """Time limit of one reading: turns, redirects and the answer."""
 _POLL_SECONDS: Final = 0.25
+_STALE_FOR: Final = timedelta(days=7)
+"""How long an expired page stays: its site may confirm it without sending it again."""
 _SHORTEST_REST: Final = timedelta(seconds=30)
 _ASKED_FOR_REST: Final = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
 _PASSING: Final = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY}
@@ -86,6 +88,13 @@ class PageReader:
         self._policy = policy
         self._robots = RobotsTxt(connections, egress, policy.pause)
         self._under_way: dict[tuple[str, bool], asyncio.Task[PageResponse]] = {}
+
+    async def clean_cache(self, max_bytes: int) -> None:
+        """Deletes pages that are too old, and the oldest of those that together exceed the limit."""
+        async with self._connections.connection() as connection:
+            deleted = await store.clean(connection, max_bytes, _STALE_FOR)
+        if deleted:
+            log.info("pages_forgotten", pages=deleted)
 
     async def read(self, target: EgressUrl, *, feed: bool = False) -> PageResponse:
         """Returns the page, or the feed, at the URL.

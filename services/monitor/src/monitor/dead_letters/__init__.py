@@ -5,23 +5,21 @@ from monitor.dead_letters.finished_work import close_finished
 from monitor.dead_letters.handlers import record, resolve
 from monitor.dead_letters.operations import DeadLetterOperations
 from monitor.dead_letters.queries import open_by_queue, unsettled_groups
-from monitor.dead_letters.queue_renames import run as rename
-from monitor.dead_letters.removal import remove
-from monitor.dead_letters.retention import Retention
 from monitor.dead_letters.routes import OUTCOMES, routes
 from monitor.dead_letters.store import lock_exclusive
+from monitor.dead_letters.upkeep import delete_old, remove, rename_queues
 
 __all__ = [
     "OUTCOMES",
     "DeadLetterOperations",
-    "Retention",
     "StoredText",
     "close_finished",
+    "delete_old",
     "lock_exclusive",
     "open_by_queue",
     "record",
     "remove",
-    "rename",
+    "rename_queues",
     "resolve",
     "routes",
     "unsettled_groups",

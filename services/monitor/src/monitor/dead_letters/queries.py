@@ -10,8 +10,8 @@ from uuid import UUID
 from chassis import Connection
 from envelope.brand import CATALOGUE
 from messaging.topology import work_queues
-from monitor.dead_letters import groups
 from monitor.dead_letters.domain import DeadLetterState
+from monitor.dead_letters.store import GROUP_FACTS, GROUP_ID
 
 _TYPES: Final = "array_remove(array_agg(d.type order by d.type), null)"
 READABLE_BYTES: Final = 256 * 1024
@@ -20,7 +20,7 @@ READABLE_BYTES: Final = 256 * 1024
 _SUMMARY: Final = (
     "d.id, d.event_id, d.queue, d.type, d.source, d.correlation_id, d.reason, d.exception_type, d.detail, d.frame,"  # noqa: S608
     " d.attempts, d.service, d.first_failed_at, d.failed_at, d.recorded_at, d.replayable, d.state, d.replayed_at,"
-    f' d.replay_event_id, d.replay_of, d.resolution, d.resolved_at, d.decided_by, d.decided_why, {groups.ID} as "group",'
+    f' d.replay_event_id, d.replay_of, d.resolution, d.resolved_at, d.decided_by, d.decided_why, {GROUP_ID} as "group",'
     " (select n.id from dead_messages n where n.replay_of = d.id order by n.recorded_at desc limit 1) as replaced_by"
 )
 
@@ -54,7 +54,7 @@ class DeadLetterFilter:
             ("d.type", self.type),
             ("d.correlation_id", self.correlation_id),
             ("d.replayable", self.replayable),
-            (groups.ID, self.group),
+            (GROUP_ID, self.group),
         ):
             if wanted is not None:
                 values.append(wanted)
@@ -179,11 +179,11 @@ async def failure_groups(
     rows = await connection.fetch(
         'select g."group", g.queue, g.reason, g.exception_type, g.frame, g.count, g.types, g.first_failed_at, g.last_failed_at,'  # noqa: S608
         " newest.id as newest_id, newest.detail as newest_detail"
-        f' from (select {groups.ID} as "group", {groups.FACTS}, sum(d.count)::bigint as count, {_TYPES} as types,'
+        f' from (select {GROUP_ID} as "group", {GROUP_FACTS}, sum(d.count)::bigint as count, {_TYPES} as types,'
         " min(d.first) as first_failed_at, max(d.last) as last_failed_at, max(d.newest) as newest"
-        f" from (select {groups.FACTS}, d.type, count(*) as count, min(d.failed_at) as first, max(d.failed_at) as last,"
-        f" max(d.recorded_at) as newest from dead_messages d where {where} group by {groups.FACTS}, d.type) d"
-        f" group by {groups.FACTS} order by count desc, last_failed_at desc, d.queue limit ${len(values) + 1}) g"
+        f" from (select {GROUP_FACTS}, d.type, count(*) as count, min(d.failed_at) as first, max(d.failed_at) as last,"
+        f" max(d.recorded_at) as newest from dead_messages d where {where} group by {GROUP_FACTS}, d.type) d"
+        f" group by {GROUP_FACTS} order by count desc, last_failed_at desc, d.queue limit ${len(values) + 1}) g"
         f" cross join lateral (select d.id, d.detail from dead_messages d where {where} and d.recorded_at = g.newest"
         " and (d.queue, d.reason) = (g.queue, g.reason) and d.exception_type is not distinct from g.exception_type"
         " and d.frame is not distinct from g.frame order by d.id limit 1) newest"
@@ -197,10 +197,10 @@ async def failure_groups(
 async def unsettled_groups(connection: Connection, *, limit: int) -> list[dict[str, Any]]:
     """Failure groups by brand of dead letters that are open or in replay; the largest first."""
     rows = await connection.fetch(
-        f'select {groups.ID} as "group", {groups.FACTS}, d.brand_slug, sum(d.count)::bigint as count, {_TYPES} as types'  # noqa: S608
-        f" from (select {groups.FACTS}, d.brand_slug, d.type, count(*) as count from dead_messages d"
-        f" where d.state in ('open', 'replaying') group by {groups.FACTS}, d.brand_slug, d.type) d"
-        f" group by {groups.FACTS}, d.brand_slug order by count desc, d.queue, d.brand_slug limit $1",
+        f'select {GROUP_ID} as "group", {GROUP_FACTS}, d.brand_slug, sum(d.count)::bigint as count, {_TYPES} as types'  # noqa: S608
+        f" from (select {GROUP_FACTS}, d.brand_slug, d.type, count(*) as count from dead_messages d"
+        f" where d.state in ('open', 'replaying') group by {GROUP_FACTS}, d.brand_slug, d.type) d"
+        f" group by {GROUP_FACTS}, d.brand_slug order by count desc, d.queue, d.brand_slug limit $1",
         limit,
     )
     return [dict(row) for row in rows]

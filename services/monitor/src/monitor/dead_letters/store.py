@@ -13,7 +13,6 @@ from pydantic import JsonValue
 from chassis import Connection
 from envelope import DeadLetterResolved
 from messaging.headers import BAGGAGE, TRACEPARENT, TRACESTATE, Reason
-from monitor.dead_letters import groups
 from monitor.dead_letters.domain import (
     DeadLetterSnapshot,
     DeadLetterState,
@@ -25,6 +24,12 @@ from monitor.dead_letters.domain import (
 
 # Dead letters and reports of handled replays arrive over different queues, and each must see the other's rows. So reports
 # take this lock alone, while any number of batches of dead letters share it.
+GROUP_FACTS: Final = "d.queue, d.reason, d.exception_type, d.frame"
+GROUP_ID: Final = (
+    "to_hex(hashtextextended(d.queue || chr(31) || d.reason || chr(31) || coalesce(d.exception_type, '') || chr(31)"
+    " || coalesce(d.frame, ''), 0))"
+)
+"""SQL for the id of a failure group: dead letters `d` with the same queue, reason, exception type and stack frame; the index dead_messages_open_by_group has the same expression."""
 _ORDER: Final = 7_305_811_405
 _STANDING: Final = "id, state, replayable, replayed_at, replay_event_id, resolution, asked_at"
 _CLAIMED: Final = (
@@ -381,7 +386,7 @@ async def _selected(connection: Connection, selection: DeadLetterSelection) -> t
     if selection.type is not None:
         add("d.type = {}", selection.type)
     if selection.group is not None:
-        add(groups.ID + " = {}", selection.group)
+        add(GROUP_ID + " = {}", selection.group)
     if selection.brands is not None:
         add("d.brand_slug = any({}::text[])", list(selection.brands))
     if selection.ids is not None:

@@ -34,7 +34,6 @@ from monitor.notifications.summary import SummaryComposer
 
 log = structlog.get_logger(__name__)
 
-_PAUSE_SECONDS: Final = 2.0
 _LEASE: Final = timedelta(seconds=90)
 """Longer than composing a summary and the gateway's answer take."""
 _AT_ONCE: Final = 16
@@ -56,21 +55,12 @@ class Notifier:
         self._sending: dict[str, asyncio.Task[None]] = {}
         """Tasks by route."""
 
-    async def run(self) -> None:
-        """Composes and sends until cancelled. After a cancellation, the next process sends unfinished messages again."""
-        try:
-            while True:
-                try:
-                    await self._run_once()
-                except DatabaseUnavailableError:
-                    raise
-                except Exception:
-                    log.exception("notifications_failed")
-                await asyncio.sleep(_PAUSE_SECONDS)
-        finally:
-            await cancel_all(self._sending.values())
+    async def aclose(self) -> None:
+        """Stops sending; the next process sends unfinished messages again."""
+        await cancel_all(self._sending.values())
 
-    async def _run_once(self) -> None:
+    async def tick(self) -> None:
+        """Composes due messages, and starts to send those that wait."""
         async with self._database.connection() as connection:
             wanted = await message_store.pending_work(connection)
         if wanted.summary or wanted.news:

@@ -3,7 +3,6 @@
 Polling needs no messages from other services: nothing is lost or doubled on the way, and after an outage the next poll catches up.
 """
 
-import asyncio
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
@@ -21,7 +20,6 @@ from monitor.notifications.sources import NotificationSource
 
 log = structlog.get_logger(__name__)
 
-_PAUSE_SECONDS: Final = 5.0
 AWAY_FOR: Final = timedelta(minutes=10)
 """Shorter outages, such as restarts, cause no notification."""
 
@@ -29,12 +27,6 @@ AWAY_FOR: Final = timedelta(minutes=10)
 class NotificationPoller:
     def __init__(self, database: Database) -> None:
         self._database = database
-
-    async def run(self, source: NotificationSource) -> None:
-        """Polls the source until cancelled; while there is no route, it skips the polls."""
-        while True:
-            await self.poll(source)
-            await asyncio.sleep(_PAUSE_SECONDS)
 
     async def poll(self, source: NotificationSource) -> bool:
         """Polls the source if it is due and a route exists; returns whether it did."""

@@ -12,6 +12,7 @@ from orchestrator.article_workflow.domain import ContentId
 from orchestrator.article_workflow.durable import delete_old_workflows, release_holds
 from orchestrator.article_workflow.handlers import ContentWorkflow
 from orchestrator.article_workflow.models import MeasureView, SourceView
+from orchestrator.article_workflow.outcomes import REASONS
 from orchestrator.article_workflow.research import ResearchClient
 from orchestrator.article_workflow.routes import content_routes
 from orchestrator.article_workflow.siblings import measure_draft
@@ -38,6 +39,7 @@ from orchestrator.article_workflow.versions import (
 __all__ = [
     "HELD_UP_BY_DRAFTS",
     "HELD_UP_SINCE",
+    "REASONS",
     "RETURNED_DRAFTS",
     "UNREVIEWED_DRAFTS",
     "UNREVIEWED_SINCE",

@@ -31,7 +31,6 @@ from orchestrator.article_workflow.durable_context import (
 )
 from orchestrator.article_workflow.outcomes import (
     MAX_DETAIL,
-    REASONS,
     FinishedArticle,
     WritingOutcome,
     log_too_late,
@@ -39,7 +38,6 @@ from orchestrator.article_workflow.outcomes import (
 )
 from orchestrator.article_workflow.siblings import SiblingArticles
 from orchestrator.brands import BrandRow, UnusableWriterError, check_writer
-from orchestrator.counters import LabelledCounter
 from writing.article import Article, ArticleSource
 from writing.computing import ComputeThread
 from writing.context import StatelessWriter, WriterFactory
@@ -67,6 +65,7 @@ class ContentWorkflow:
         at_once: articles that slow writers work on at the same time. Further ones wait `PATIENCE` for a place, and are
             then released.
         computing: where articles are judged; by default a thread of its own.
+        count_refusal: counts an article that ended without a publication, by its reason.
     """
 
     def __init__(
@@ -79,14 +78,13 @@ class ContentWorkflow:
         hold_seconds: float = 600.0,
         at_once: int = 8,
         computing: ComputeThread | None = None,
+        count_refusal: Callable[[str], object] = lambda _: None,
     ) -> None:
         self._database = database
         self._fetch_research = fetch_research
         self._writers = writers
         self._turn_seconds = turn_seconds
-        self.refusals = LabelledCounter(
-            "articles_refused", "Articles that ended without a publication, by reason.", "reason", REASONS
-        )
+        self._count_refusal = count_refusal
         self._places = asyncio.Semaphore(at_once)
         self._claims = ClaimBatcher(database, timedelta(seconds=hold_seconds))
         self._siblings = SiblingArticles(database)
@@ -208,7 +206,7 @@ class ContentWorkflow:
         result: FinishedArticle | NoArticleError,
     ) -> WritingOutcome:
         return WritingOutcome(
-            message, delivered, brand, workflow, result, log=context.log, note_refusal=self.refusals.count
+            message, delivered, brand, workflow, result, log=context.log, note_refusal=self._count_refusal
         )
 
     async def _write(

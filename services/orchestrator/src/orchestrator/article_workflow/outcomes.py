@@ -78,7 +78,7 @@ class WritingOutcome:
     workflow: DurableWorkflow
     result: FinishedArticle | NoArticleError
     log: structlog.stdlib.BoundLogger
-    note_refusal: Callable[[str], None]
+    note_refusal: Callable[[str], object]
     """Counts a refusal by its reason."""
 
     @property

@@ -12,9 +12,15 @@ from orchestrator.brands.domain import (
     check_writer,
 )
 from orchestrator.brands.models import BrandAgentView, BrandCounters, BrandView
-from orchestrator.brands.quiet_periods import QuietPeriods
+from orchestrator.brands.quiet_periods import end_quiet_periods
 from orchestrator.brands.routes import Slug, brand_routes, seen_slug
-from orchestrator.brands.store import BrandRow, find_brand, find_brands, upsert_brand
+from orchestrator.brands.store import (
+    BrandRow,
+    find_brand,
+    find_brands,
+    until_a_quiet_period_ends,
+    upsert_brand,
+)
 
 __all__ = [
     "BUILT_IN_SITE",
@@ -26,15 +32,16 @@ __all__ = [
     "BrandRow",
     "BrandSlug",
     "BrandView",
-    "QuietPeriods",
     "Slug",
     "UnknownBrandError",
     "UnusableWriterError",
     "approval_of",
     "brand_routes",
     "check_writer",
+    "end_quiet_periods",
     "find_brand",
     "find_brands",
     "seen_slug",
+    "until_a_quiet_period_ends",
     "upsert_brand",
 ]

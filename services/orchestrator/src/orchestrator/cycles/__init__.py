@@ -4,7 +4,13 @@ from orchestrator.cycles.answer_confirmation import AnswerConfirmation
 from orchestrator.cycles.begin import begin_cycle, begin_cycle_in
 from orchestrator.cycles.commit_losses import MARGIN, note_commit_losses, note_own_loss
 from orchestrator.cycles.control import cancel_writing, write_again
-from orchestrator.cycles.dispatch import DEFAULT_LIMITS, BrandLimits, dispatch_waiting
+from orchestrator.cycles.dispatch import (
+    DEFAULT_LIMITS,
+    BrandLimits,
+    dispatch_overlooked,
+    dispatch_waiting,
+    next_release,
+)
 from orchestrator.cycles.domain import (
     BRAND_ARTICLES,
     BRAND_RESEARCH,
@@ -15,7 +21,7 @@ from orchestrator.cycles.domain import (
 )
 from orchestrator.cycles.facts import readable
 from orchestrator.cycles.handlers import route
-from orchestrator.cycles.housekeeping import Housekeeping, RateLimitedDispatcher
+from orchestrator.cycles.housekeeping import Housekeeping
 from orchestrator.cycles.keyword_rows import KeywordRow, load_keywords
 from orchestrator.cycles.models import Keyword
 from orchestrator.cycles.routes import LARGER_BODIES, cycle_routes
@@ -37,17 +43,18 @@ __all__ = [
     "Keyword",
     "KeywordRow",
     "NewCycle",
-    "RateLimitedDispatcher",
     "ReusedKeyError",
     "begin_cycle",
     "begin_cycle_in",
     "cancel_writing",
     "cycle_routes",
+    "dispatch_overlooked",
     "dispatch_waiting",
     "distinct_among",
     "fold_duplicates",
     "load_keywords",
     "lock_brand",
+    "next_release",
     "note_commit_losses",
     "note_own_loss",
     "note_waits",

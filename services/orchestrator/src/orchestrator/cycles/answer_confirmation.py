@@ -4,7 +4,6 @@ Each service answers from what it still has, and does the rest again. The comman
 taken down or deleted meanwhile is withdrawn.
 """
 
-import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
@@ -26,21 +25,18 @@ log = structlog.get_logger(__name__)
 BATCH: Final = 100
 """Articles confirmed in one transaction."""
 PAUSE: Final = timedelta(seconds=1)
-"""Pause between two batches, for other work."""
-IDLE_PAUSE: Final = timedelta(seconds=10)
+"""Between two batches, for other work."""
 
 
 class AnswerConfirmation:
-    """The loop that repeats the commands. Every replica runs it; row locks share the work."""
+    """Repeats the commands. Every replica does; row locks share the work."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def run(self) -> None:
-        """Runs until cancelled."""
-        while True:
-            asked = await self.ask()
-            await asyncio.sleep((PAUSE if asked else IDLE_PAUSE).total_seconds())
+    async def confirm(self) -> timedelta | None:
+        """Repeats the commands for one batch; returns the pause before the next one, if there may be one."""
+        return PAUSE if await self.ask() else None
 
     async def ask(self) -> int:
         """Repeats the commands for one batch of articles; returns their number."""

@@ -4,7 +4,6 @@ Every replica runs it; row locks with `skip locked` share the work. Only the dat
 due: a crash forgets nothing.
 """
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -13,11 +12,12 @@ from uuid import UUID
 
 import structlog
 
+from chassis import Connection
 from envelope.brand.payloads import ArticleContext, ContentGenerated, ContentRefused
 from messaging import Database, Transaction
 from orchestrator.article_workflow import article_contexts, delete_old_workflows, stored_outcomes
 from orchestrator.cycles import keyword_rows, overdue
-from orchestrator.cycles.dispatch import DEFAULT_LIMITS, BrandLimits, dispatch_overlooked, next_release
+from orchestrator.cycles.dispatch import DEFAULT_LIMITS, BrandLimits, dispatch_overlooked
 from orchestrator.cycles.domain import ask_again, decide, give_up
 from orchestrator.cycles.facts import KeywordState, Stage, StageCommand
 from orchestrator.cycles.finished_work import await_repeated, forget_awaited
@@ -28,16 +28,10 @@ from orchestrator.integration_events import announce_ended_cycles
 log = structlog.get_logger(__name__)
 
 BATCH: Final = 500
-SHORTEST_SLEEP: Final = timedelta(minutes=1)
-"""Shortest sleep: an overdue keyword's brand may be locked right now."""
-SHORTEST_PAUSE: Final = timedelta(seconds=1)
-"""Shortest pause: a due brand may be at its limits, or locked."""
-LONGEST_PAUSE: Final = timedelta(seconds=10)
-"""Longest pause: within it, keywords that a crashed replica accepted are noticed."""
 
 
 class Housekeeping:
-    """Ends stalled keywords and deletes old cycles. `longest_sleep` bounds the delay for cycles and keywords added meanwhile."""
+    """Ends stalled keywords and deletes old cycles."""
 
     def __init__(
         self,
@@ -45,20 +39,12 @@ class Housekeeping:
         *,
         stall_after: timedelta,
         keep_cycles: timedelta,
-        longest_sleep: timedelta,
         limits: BrandLimits = DEFAULT_LIMITS,
     ) -> None:
         self._database = database
         self._stall_after = stall_after
         self._keep_cycles = keep_cycles
-        self._longest_sleep = longest_sleep
         self._limits = limits
-
-    async def run(self) -> None:
-        """Runs until cancelled; sleeps until the next keyword may be stalled."""
-        while True:
-            await self.tidy()
-            await asyncio.sleep((await self._rest()).total_seconds())
 
     async def tidy(self) -> None:
         """One round of all work that is due."""
@@ -156,12 +142,9 @@ class Housekeeping:
             log.info("old_cycles_deleted", cycles=cycles, workflow_steps=steps)
         return max(cycles, steps)
 
-    async def _rest(self) -> timedelta:
-        async with self._database.connection() as connection:
-            due = await overdue.next_stall(connection, self._stall_after)
-        if due is None:
-            return self._longest_sleep
-        return min(max(due, SHORTEST_SLEEP), self._longest_sleep)
+    async def next_stall(self, connection: Connection) -> timedelta | None:
+        """Time until the next keyword may be stalled; None while none is under way."""
+        return await overdue.next_stall(connection, self._stall_after)
 
 
 async def _stored_outcomes(
@@ -183,26 +166,6 @@ async def _articles_to_promote(tx: Transaction, rows: Sequence[KeywordRow]) -> d
         if row.facts.content_id is not None and row.facts.state is KeywordState.PROMOTING
     ]
     return await article_contexts(tx.connection, sorted(content_ids)) if content_ids else {}
-
-
-class RateLimitedDispatcher:
-    """Dispatches keywords of brands with a daily rate. The brand's lock and `released_at` keep replicas from beginning two."""
-
-    def __init__(self, database: Database, limits: BrandLimits) -> None:
-        self._database = database
-        self._limits = limits
-
-    async def run(self) -> None:
-        """Runs until cancelled; sleeps until the next keyword may begin."""
-        while True:
-            await dispatch_overlooked(self._database, self._limits)
-            async with self._database.connection() as connection:
-                due = await next_release(connection)
-            await asyncio.sleep(_pause(due).total_seconds())
-
-
-def _pause(due: timedelta | None) -> timedelta:
-    return LONGEST_PAUSE if due is None else min(max(due, SHORTEST_PAUSE), LONGEST_PAUSE)
 
 
 def in_words(span: timedelta) -> str:

@@ -1,6 +1,5 @@
 """Erases a brand's data at the gateway, after all other services have confirmed, and retries until the gateway confirms."""
 
-import asyncio
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Final
@@ -15,8 +14,8 @@ from orchestrator.erasure.store import GATEWAY, Erasure
 
 log = structlog.get_logger(__name__)
 
-REST: Final = timedelta(seconds=5)
-_AT_MOST: Final = timedelta(minutes=5)
+_SHORTEST: Final = timedelta(seconds=5)
+_LONGEST: Final = timedelta(minutes=5)
 """Longest pause between two attempts while the gateway is unreachable."""
 _SECONDS: Final = 20.0
 _MAX_BYTES: Final = 100_000
@@ -35,6 +34,7 @@ class GatewayErasure:
     ) -> None:
         self._database = database
         self._everybody = everybody
+        self._pause = _SHORTEST
         self._gateway = None
         if gateway_url is not None:
             peer = Peer("the gateway", gateway_url, "GATEWAY_URL", key)
@@ -44,12 +44,10 @@ class GatewayErasure:
         if self._gateway is not None:
             await self._gateway.aclose()
 
-    async def run(self) -> None:
-        """Runs until cancelled."""
-        pause = REST
-        while True:
-            pause = REST if await self.finish() else min(pause * 2, _AT_MOST)
-            await asyncio.sleep(pause.total_seconds())
+    async def retry(self) -> timedelta:
+        """Ends the erasures that wait for the gateway, and returns the pause before the next attempt."""
+        self._pause = _SHORTEST if await self.finish() else min(self._pause * 2, _LONGEST)
+        return self._pause
 
     async def finish(self) -> bool:
         """Ends the erasures that wait only for the gateway; False if the gateway did not answer."""

@@ -4,7 +4,6 @@ The monitor erases first: without the brand's dead letters, no operator can repl
 commands are newer than every message about the brand, so they recognise late messages.
 """
 
-import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
@@ -34,7 +33,6 @@ FIRST: Final = frozenset({"monitor"})
 THEN: Final = frozenset({"publisher", "research", "social"})
 EVERYBODY: Final = FIRST | THEN
 """The gateway, if there is one, follows after these."""
-LONGEST_SLEEP: Final = timedelta(minutes=10)
 ELSEWHERE_FOR: Final = timedelta(days=30)
 """How long an erased brand's external URLs stay listed."""
 
@@ -114,12 +112,6 @@ class ErasureRetrier:
     def __init__(self, database: Database, *, after: timedelta) -> None:
         self._database = database
         self._after = after
-
-    async def run(self) -> None:
-        """Runs until cancelled."""
-        while True:
-            await self.remind()
-            await asyncio.sleep(min(self._after, LONGEST_SLEEP).total_seconds())
 
     async def remind(self) -> int:
         """Repeats overdue commands once; returns the number of erasures concerned."""

@@ -1,6 +1,5 @@
 """Checks links one by one, in every replica; rows share out the work, and another replica continues after a crash."""
 
-import asyncio
 from datetime import timedelta
 from typing import Final
 
@@ -13,27 +12,23 @@ from orchestrator.links.store import DueLink
 
 log = structlog.get_logger(__name__)
 
-REST: Final = timedelta(minutes=1)
-"""The pause between two searches for due links, if none are due."""
 WITHOUT_ANYBODY: Final = timedelta(minutes=10)
 """The pause after the gateway or the publisher was away."""
 
 
 class LinkChecker:
-    """Checks links in a loop; create one per process."""
+    """Checks links; create one per process."""
 
     def __init__(self, database: Database, probe: LinkProbe) -> None:
         self._database = database
         self._probe = probe
 
-    async def run(self) -> None:
-        """Runs until it is cancelled."""
-        while True:
-            while await self.begin_round():
-                pass
-            while await self.look_at_next():
-                pass
-            await asyncio.sleep(REST.total_seconds())
+    async def check_due(self) -> None:
+        """Starts the rounds that are due, and checks all due links."""
+        while await self.begin_round():
+            pass
+        while await self.look_at_next():
+            pass
 
     async def begin_round(self) -> bool:
         """Starts the weekly round of one brand; returns False if none is due."""

@@ -4,6 +4,7 @@ from orchestrator.review.agent import agent_of, waits_of
 from orchestrator.review.routes import LARGER_TEXTS, review_routes
 from orchestrator.review.scheduled_publications import ScheduledArticle
 from orchestrator.review.scheduled_publications import between as dated_between
+from orchestrator.review.scheduled_publications import until_next as until_next_publication
 from orchestrator.review.scheduling import PublicationScheduler
 from orchestrator.review.stalled_rewrites import StalledRewriteReaper
 from orchestrator.review.store import count_drafts
@@ -17,5 +18,6 @@ __all__ = [
     "count_drafts",
     "dated_between",
     "review_routes",
+    "until_next_publication",
     "waits_of",
 ]

@@ -4,8 +4,6 @@ A publication is an approval in one transaction with its row: a crash leaves all
 done.
 """
 
-import asyncio
-from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
@@ -22,8 +20,6 @@ log = structlog.get_logger(__name__)
 
 AT_ONCE: Final = 100
 """Articles published in one round."""
-LONGEST_SLEEP: Final = timedelta(seconds=15)
-"""How late a publication scheduled on another replica may be noticed, and the pause before a failed one is tried again."""
 
 
 class PublicationScheduler:
@@ -31,13 +27,6 @@ class PublicationScheduler:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-
-    async def run(self) -> None:
-        """Runs until cancelled; sleeps until the next one is due."""
-        while True:
-            kept = await self.keep()
-            if kept < AT_ONCE:
-                await asyncio.sleep((await self._rest()).total_seconds())
 
     async def keep(self) -> int:
         """Publishes due articles, the longest due first; returns their number. A failure does not delay the others."""
@@ -66,10 +55,3 @@ class PublicationScheduler:
             outcome = await outcome_of(tx, draft, decision)
             await carry_out(tx, draft, decision, outcome, prepared)
         return Effect.PUBLISH in outcome.effects
-
-    async def _rest(self) -> timedelta:
-        async with self._database.connection() as connection:
-            due = await scheduled_publications.until_next(connection)
-        if due is None:
-            return LONGEST_SLEEP
-        return min(max(due, timedelta(milliseconds=20)), LONGEST_SLEEP)

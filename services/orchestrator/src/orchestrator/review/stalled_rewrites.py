@@ -1,6 +1,5 @@
 """Returned drafts that no model rewrote in time: they wait for a person again. Every replica runs the reaper."""
 
-import asyncio
 from datetime import timedelta
 from typing import Final
 from uuid import UUID
@@ -22,16 +21,9 @@ NOTHING_CAME: Final = "it was sent back, and nothing came of it; its dead letter
 class StalledRewriteReaper:
     """Ends rewrites that take longer than `after`, known waits not counted."""
 
-    def __init__(self, database: Database, *, after: timedelta, longest_sleep: timedelta) -> None:
+    def __init__(self, database: Database, *, after: timedelta) -> None:
         self._database = database
         self._after = after
-        self._sleep = min(after, longest_sleep)
-
-    async def run(self) -> None:
-        """Runs until cancelled."""
-        while True:
-            await self.reset_stalled_rewrites()
-            await asyncio.sleep(self._sleep.total_seconds())
 
     async def reset_stalled_rewrites(self) -> int:
         """Ends overdue rewrites; returns the number of drafts that wait again."""

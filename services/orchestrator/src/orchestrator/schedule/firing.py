@@ -4,7 +4,6 @@ One transaction claims a due time, begins its cycle with its messages or makes i
 leaves all of it or nothing.
 """
 
-import asyncio
 from datetime import datetime, timedelta
 from typing import Final, assert_never
 
@@ -23,8 +22,6 @@ log = structlog.get_logger(__name__)
 
 AT_ONCE: Final = 100
 """Firings of one tick."""
-LONGEST_SLEEP: Final = timedelta(seconds=15)
-"""How late this replica may notice a schedule that was made on another replica."""
 CLEANED_AT_ONCE: Final = 1000
 
 
@@ -38,13 +35,13 @@ class Scheduler:
         self._limits = limits
         self._keep_firings = keep_firings
 
-    async def run(self) -> None:
-        """Runs until cancelled; sleeps until the next schedule is due."""
-        while True:
-            fired = await self.tick()
-            if fired < AT_ONCE:
-                await self._keep_house()
-                await asyncio.sleep((await self._rest()).total_seconds())
+    async def fire_due(self) -> None:
+        """Fires all due schedules, makes missing audits and forgets old firings."""
+        while await self.tick() == AT_ONCE:
+            pass
+        async with self._database.transaction() as tx:
+            await store.make_audits(tx.connection)
+            await store.delete_old_firings(tx.connection, self._keep_firings, CLEANED_AT_ONCE)
 
     async def tick(self) -> int:
         """Fires due schedules, the oldest first, at most `AT_ONCE`; returns how many it tried."""
@@ -134,15 +131,3 @@ class Scheduler:
                 given_up = Firing(tried.standing.due_at, now, None, None, 0, 0, why)
                 await store.insert_firing(tx.connection, schedule.schedule_id, given_up)
                 log.error("firing_given_up", brand=schedule.brand_slug, schedule=schedule.name, reason=why)
-
-    async def _keep_house(self) -> None:
-        async with self._database.transaction() as tx:
-            await store.make_audits(tx.connection)
-            await store.delete_old_firings(tx.connection, self._keep_firings, CLEANED_AT_ONCE)
-
-    async def _rest(self) -> timedelta:
-        async with self._database.connection() as connection:
-            due = await store.until_next(connection)
-        if due is None:
-            return LONGEST_SLEEP
-        return min(max(due, timedelta(milliseconds=20)), LONGEST_SLEEP)

@@ -120,8 +120,9 @@ async def cancel(
 async def _locked(
     tx: Transaction, content_id: UUID, caller: Caller, stuck_after: timedelta
 ) -> tuple[ArticleWorkflow, KeywordRow]:
-    brands = None if caller.brands is None else sorted(caller.brands)
-    known = await store.find_workflow(tx.connection, content_id, brands, stuck_after=stuck_after)
+    known = await store.find_workflow(
+        tx.connection, content_id, caller.visible_brands(), stuck_after=stuck_after
+    )
     if known is None:
         raise UnknownWorkflowError(content_id)
     await store.lock_writing(tx.connection, content_id)

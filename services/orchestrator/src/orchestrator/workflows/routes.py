@@ -17,7 +17,6 @@ from chassis.http.api import (
     refusal,
     router,
 )
-from chassis.http.callers import Caller
 from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
 from chassis.http.problem_codes import ProblemCode, RefusalError
 from envelope.brand.payloads import BrandSlug
@@ -75,7 +74,7 @@ def workflow_routes(database: Database, limits: BrandLimits, stuck_after: timede
         """Returns its steps with their times, their tokens, and the addresses of their results."""
         async with database.connection() as connection:
             workflow = await store.find_workflow(
-                connection, content_id, _brands(caller), stuck_after=stuck_after
+                connection, content_id, caller.visible_brands(), stuck_after=stuck_after
             )
             finished = await store.finished_steps(connection, workflow) if workflow else []
         if workflow is None:
@@ -96,7 +95,7 @@ def workflow_routes(database: Database, limits: BrandLimits, stuck_after: timede
         """Returns the stored JSON; its shape depends on the step and may change with any version."""
         async with database.connection() as connection:
             workflow = await store.find_workflow(
-                connection, content_id, _brands(caller), stuck_after=stuck_after
+                connection, content_id, caller.visible_brands(), stuck_after=stuck_after
             )
             result = await store.step_result(connection, workflow, step) if workflow else None
         if workflow is None:
@@ -125,7 +124,3 @@ def workflow_routes(database: Database, limits: BrandLimits, stuck_after: timede
         return ControlledView(changed=done.changed, workflow=WorkflowNoteView.from_row(done.workflow))
 
     return routes
-
-
-def _brands(caller: Caller) -> list[str] | None:
-    return None if caller.brands is None else sorted(caller.brands)

@@ -4,24 +4,54 @@ Sending an address twice is harmless: the engine reads the page once more. So th
 the notifier sends the batch again.
 """
 
-import asyncio
+import re
 from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from typing import Final
+from urllib.parse import urlsplit
 
 import structlog
 
-from chassis import DatabaseUnavailableError
 from messaging import Database
 from publisher.indexnow import store
-from publisher.indexnow.domain import is_public, pause_after
 from publisher.indexnow.store import AddressBatch
 from publisher.site_settings import address_of
 from publisher.urls import SiteUrls
 from receipts import EffectsGateway, NotSent, Refused, UnknownOutcome
 from receipts.answers import expect
 
+log = structlog.get_logger(__name__)
+
+
+MOST_ATTEMPTS: Final = 6
+_FIRST_PAUSE: Final = timedelta(minutes=5)
+_LONGEST_PAUSE: Final = timedelta(days=1)
+_NAME: Final = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]")
+_NOT_PUBLIC: Final = frozenset(
+    {"localhost", "local", "internal", "invalid", "test", "example", "lan", "home", "arpa", "onion"}
+)
+"""Last labels of names without meaning on the internet (RFC 6761, 6762, 7686, 8375)."""
+
+
+def is_public(origin: str) -> bool:
+    """Whether the host of `https://blog.example.org` could be a public name; does not look it up."""
+    host = (urlsplit(origin).hostname or "").rstrip(".")
+    try:
+        ip_address(host)
+    except ValueError:
+        return bool(_NAME.fullmatch(host)) and host.rpartition(".")[2] not in _NOT_PUBLIC
+    return False
+
+
+def pause_after(attempts: int) -> timedelta | None:
+    """The pause after so many failed attempts: 5 and 20 minutes, 80, 5 hours, 21. None: give up."""
+    if attempts >= MOST_ATTEMPTS:
+        return None
+    pause: timedelta = _FIRST_PAUSE * 4 ** (attempts - 1)
+    return min(pause, _LONGEST_PAUSE)
+
+
 KIND: Final = "indexnow"
-LOOKS_EVERY_SECONDS: Final = 30.0
 _MOST: Final = 1_000
 """Addresses per request; the protocol allows 10,000."""
 _BATCHES: Final = 20
@@ -35,23 +65,12 @@ _ERRORS: Final = {
     422: "it does not take the site's addresses or its key (422)",
 }
 
-log = structlog.get_logger(__name__)
-
 
 class IndexNowNotifier:
     def __init__(self, database: Database, door: EffectsGateway, urls: SiteUrls) -> None:
         self._database = database
         self._door = door
         self._urls = urls
-
-    async def keep_notifying(self) -> None:
-        """Notifies search engines at an interval, until cancelled."""
-        while True:
-            try:
-                await self.notify_engines()
-            except DatabaseUnavailableError as error:
-                log.warning("indexnow_waits", error=str(error))
-            await asyncio.sleep(LOOKS_EVERY_SECONDS)
 
     async def notify_engines(self) -> int:
         """Sends the due addresses; returns how many were sent."""

@@ -8,8 +8,6 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 
 from chassis.http.api import UNKNOWN, MayOperate, MayRead, View, router
-from chassis.http.callers import Caller
-from chassis.http.problem_codes import UNKNOWN_BRAND, RefusalError
 from envelope.brand.payloads import BrandSlug as Slug
 from messaging import Database
 from publisher.domain import BrandSlug
@@ -51,12 +49,12 @@ def indexnow_routes(database: Database, urls: SiteUrls) -> APIRouter:
 
     @routes.get("", summary="Show the state of search engine notifications", responses=UNKNOWN)
     async def get_indexnow(caller: MayRead, slug: Brand) -> IndexNowView:
-        return await view(_visible(caller, slug))
+        return await view(BrandSlug(caller.check_visible(slug)))
 
     @routes.put("", summary="Notify search engines of changes", responses=UNKNOWN)
     async def enable_indexnow(caller: MayOperate, slug: Brand) -> IndexNowView:
         """Notifies search engines of changes from now on, by IndexNow. Needs an account of the kind `indexnow` at the gateway. Repeating the request changes nothing."""
-        brand = _visible(caller, slug)
+        brand = BrandSlug(caller.check_visible(slug))
         async with database.transaction() as tx:
             await store.turn_on(tx.connection, brand, secrets.token_hex(16))
         return await view(brand)
@@ -69,14 +67,8 @@ def indexnow_routes(database: Database, urls: SiteUrls) -> APIRouter:
     )
     async def disable_indexnow(caller: MayOperate, slug: Brand) -> None:
         """Deletes the brand's key; turning it on again creates another one. Succeeds also if it is off already."""
-        brand = _visible(caller, slug)
+        brand = BrandSlug(caller.check_visible(slug))
         async with database.transaction() as tx:
             await store.turn_off(tx.connection, brand)
 
     return routes
-
-
-def _visible(caller: Caller, slug: str) -> BrandSlug:
-    if not caller.may_see(slug):
-        raise RefusalError(UNKNOWN_BRAND, f"your key is for other brands than '{slug}'")
-    return BrandSlug(slug)

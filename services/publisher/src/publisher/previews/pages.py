@@ -10,9 +10,9 @@ from starlette.responses import HTMLResponse, Response
 
 from messaging import Database, RetryLater, Unprocessable
 from publisher import logos, store
-from publisher.clients.orchestrator import Fetched, Unchanged
 from publisher.domain import Article, ArticlePage, BrandSlug, Site, page_texts, wanted_slug
 from publisher.markup import Home, to_html
+from publisher.orchestrator_client import Fetched, Unchanged
 from publisher.previews.store import find_link
 from publisher.rendering import Renderer
 from publisher.site_settings import settings_of

@@ -10,7 +10,6 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from chassis.http.api import UNKNOWN, MayReview, View, router
-from chassis.http.problem_codes import UNKNOWN_BRAND, RefusalError
 from envelope.brand.payloads import BrandSlug as Slug
 from messaging import Database
 from publisher.domain import BrandSlug
@@ -46,8 +45,7 @@ def preview_routes(database: Database, urls: SiteUrls) -> APIRouter:
         request: PreviewRequest, caller: MayReview, slug: Annotated[Slug, Path(description="The brand.")]
     ) -> PreviewLinkView:
         """The link shows the article's current text, published or not, without a key. The answer is the only place that shows the link."""
-        if not caller.may_see(slug):
-            raise RefusalError(UNKNOWN_BRAND, f"your key is for other brands than '{slug}'")
+        caller.check_visible(slug)
         word = secrets.token_urlsafe(32)
         async with database.transaction() as tx:
             lasts = timedelta(hours=request.hours)

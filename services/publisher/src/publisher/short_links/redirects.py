@@ -8,7 +8,7 @@ from starlette.responses import RedirectResponse, Response
 
 from chassis.links import public_link
 from messaging import Database
-from publisher.short_links import codes, store
+from publisher.short_links import store
 from publisher.short_links.clicks import LinkClickCounter
 from publisher.short_links.store import ShortLinkDestination
 from publisher.urls import SiteUrls
@@ -32,7 +32,7 @@ class ShortLinkRedirector:
         Raises:
             HTTPException: 404 for an unknown link; 410 if its article is gone.
         """
-        code = codes.parse_code(request.path_params["code"])
+        code = store.parse_code(request.path_params["code"])
         if code is None:
             raise HTTPException(404)
         async with self._database.connection() as connection:

@@ -10,7 +10,6 @@ from fastapi import APIRouter, Path, Query
 
 from chassis.http.api import UNKNOWN, MayRead, View, router
 from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
-from chassis.http.problem_codes import UNKNOWN_BRAND, RefusalError
 from envelope.brand.payloads import BrandSlug as Slug
 from messaging import Database
 from publisher import views
@@ -94,8 +93,7 @@ def measure_routes(
         limit: PageLimit = DEFAULT_PAGE,
     ) -> MeasuresView:
         """The service stores only a number for each post and day: no cookie, no address."""
-        if not caller.may_see(slug):
-            raise RefusalError(UNKNOWN_BRAND, f"your key is for other brands than '{slug}'")
+        caller.check_visible(slug)
         brand = BrandSlug(slug)
         until = min(last or today(), today())
         first = until - timedelta(days=min(days - 1, (until - date.min).days))

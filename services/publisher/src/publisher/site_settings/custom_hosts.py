@@ -14,7 +14,7 @@ from chassis import DatabaseUnavailableError
 from messaging import Database
 from publisher.domain import BrandSlug, PageSlug
 from publisher.site_settings import store
-from publisher.site_settings.hosts import is_public_host
+from publisher.site_settings.store import is_public_host
 from publisher.urls import TAKEN, SiteUrls
 
 KNOWN_FOR_SECONDS: Final = 5.0

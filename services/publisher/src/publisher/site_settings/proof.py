@@ -13,7 +13,7 @@ from urllib.parse import urlencode, urlsplit
 from pydantic import SecretStr
 
 from chassis.http.client import FailedError, Peer, ServiceClient, UnavailableError, UnusableAnswerError
-from publisher.site_settings.hosts import host_name
+from publisher.site_settings.store import host_name
 
 _SECONDS: Final = 15.0
 _AT_ONCE: Final = 2

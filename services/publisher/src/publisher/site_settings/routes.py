@@ -20,14 +20,14 @@ from chassis.http.api import (
     router,
 )
 from chassis.http.callers import Caller
-from chassis.http.problem_codes import UNKNOWN_BRAND, RefusalError
+from chassis.http.problem_codes import RefusalError
 from envelope.brand.payloads import BrandSlug as Slug
 from messaging import Database
 from publisher import problem_codes as codes
 from publisher.domain import Author, BrandSlug, SiteSettings, Typefaces, clean_line, tag_slug
 from publisher.site_settings import store
-from publisher.site_settings.hosts import host_name, is_public_host
 from publisher.site_settings.proof import HostProof, proof_path
+from publisher.site_settings.store import host_name, is_public_host
 from publisher.urls import SiteUrls
 
 MOST_TAGS: Final = 20
@@ -134,7 +134,7 @@ def site_settings_routes(
     )
     async def get_site_settings(caller: MayRead, slug: Brand, if_none_match: IfNoneMatch = None) -> Response:
         """Defaults apply to everything unset."""
-        brand = _visible(caller, slug)
+        brand = BrandSlug(caller.check_visible(slug))
         async with database.connection() as connection:
             settings = await store.settings_of(connection, brand) or SiteSettings()
         return conditional(view(brand, settings).model_dump_json(), if_none_match)
@@ -150,7 +150,7 @@ def site_settings_routes(
         A key of the scope `admin` that is bound to no brand gives a site any `address`. With other keys the host stays, or a file
         proves that the brand controls the new one: the refusal says which file.
         """
-        brand = _visible(caller, slug)
+        brand = BrandSlug(caller.check_visible(slug))
         if change.address is not None:
             await _check_host(database, urls, host_proof, caller, brand, change.address)
         given = change.model_dump(exclude_unset=True)
@@ -174,7 +174,7 @@ def site_settings_routes(
     )
     async def reset_site_settings(caller: MayOperate, slug: Brand) -> None:
         """Resets all settings; pages and logo stay. The site's own address stops working."""
-        brand = _visible(caller, slug)
+        brand = BrandSlug(caller.check_visible(slug))
         async with database.transaction() as tx:
             await store.remove(tx.connection, brand)
 
@@ -213,9 +213,3 @@ async def _check_host(
             f" 'admin' that is bound to no brand; or {address}{proof_path(brand)} has the text {expected} before the name leads"
             f" to the publisher. About that file: {problem}",
         )
-
-
-def _visible(caller: Caller, slug: str) -> BrandSlug:
-    if not caller.may_see(slug):
-        raise RefusalError(UNKNOWN_BRAND, f"your key is for other brands than '{slug}'")
-    return BrandSlug(slug)

@@ -16,11 +16,11 @@ from envelope.brand.payloads import ContentPublish, ContentPublished
 from messaging import Context, Database, GroupedRecord, Record, Transaction, Unprocessable
 from messaging.erasure import is_of_erased_brand
 from publisher import store
-from publisher.clients.orchestrator import OrchestratorClient, Unchanged
 from publisher.covers import picture_of
 from publisher.domain import Article, BrandSlug, PublishRefusal, publish_refusal
 from publisher.erasure import ERASURES
 from publisher.markup import Home, to_html
+from publisher.orchestrator_client import OrchestratorClient, Unchanged
 from publisher.short_links import LinkedArticle, ShortLinks
 from publisher.store import ExistingArticle, PageLocation, PublishCommand, RenderedArticle
 from publisher.targets.target_publisher import report_failure

@@ -15,9 +15,9 @@ from envelope import DomainMessage
 from envelope.brand.payloads import ContentPublish, ContentPublished, ContentPublishFailed
 from messaging import Context, Database, Record, RetryLater, Transaction, Unprocessable, WaitFor
 from publisher import store
-from publisher.clients.orchestrator import OrchestratorClient, Unchanged
 from publisher.domain import Article, BrandSlug, PublishRefusal, publish_refusal, wanted_slug
 from publisher.erasure import is_late
+from publisher.orchestrator_client import OrchestratorClient, Unchanged
 from publisher.short_links import ShortLinks
 from publisher.targets import publications
 from publisher.targets.accounts import ACCOUNTS

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from chassis import Connection
 from chassis.coalescing import RequestCoalescer
+from chassis.polling import Alarm
 from envelope.brand.settings import MIN_SOURCES
 from messaging import Database
 from reading import folder as document_folder
@@ -60,7 +61,7 @@ class FolderFileSource:
 
 
 class LocalCorpus:
-    """The folder and the uploads as one searchable corpus. `run` updates the folder's index; `search` works meanwhile.
+    """The folder and the uploads as one searchable corpus. `refresh` updates the folder's index; `search` works meanwhile.
 
     `unread` counts the uploads of each brand that are not indexed yet.
     """
@@ -70,7 +71,6 @@ class LocalCorpus:
         database: Database,
         folder: Path,
         *,
-        rescan_seconds: float,
         readers: ReaderPool,
         unread: Callable[[Connection, Sequence[str]], Awaitable[Mapping[str, int]]] = _nothing_unread,
         patience_seconds: float = PATIENCE_SECONDS,
@@ -80,10 +80,9 @@ class LocalCorpus:
         self._corpus = str(folder.resolve())
         self._indexer = Indexer(database, FolderFileSource(folder), self._corpus, readers)
         self._unread = unread
-        self._rescan_seconds = rescan_seconds
         self._patience_seconds = patience_seconds
         self._settled = asyncio.Event()
-        self._rescan = asyncio.Event()
+        self.alarm = Alarm()
         self._failure: str | None = None
         self._licence: str | None = None
         self._licence_is_known = False
@@ -92,32 +91,19 @@ class LocalCorpus:
         self._queries = RequestCoalescer(self._parse_keywords, limit=AT_ONCE)
         self._unread_counts = RequestCoalescer(self._count_unread, limit=AT_ONCE)
 
-    async def run(self) -> None:
-        """Index the folder every `rescan_seconds`, reading changed files only. Never returns.
+    async def refresh(self) -> None:
+        """Bring the folder's index up to date once, reading changed files only. Of several replicas one works at a time.
 
         Raises:
-            FolderUnavailableError: the folder is unreadable; requests fail with this reason until a later run succeeds.
+            FolderUnavailableError: the folder is unreadable; requests fail with this reason until a later call succeeds.
         """
-        while True:
-            try:
-                await self.refresh()
-            except FolderUnavailableError as error:
-                self._failure = str(error)
-                self._settled.set()
-                raise
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self._rescan_seconds):
-                    await self._rescan.wait()
-
-    def rescan_now(self) -> None:
-        """Start the next scan of the folder now."""
-        self._rescan.set()
-
-    async def refresh(self) -> None:
-        """Bring the folder's index up to date once. Of several replicas one works at a time."""
-        self._rescan.clear()
-        await self._read_licence()
-        await self._indexer.refresh(self._mark_settled)
+        try:
+            await self._read_licence()
+            await self._indexer.refresh(self._mark_settled)
+        except FolderUnavailableError as error:
+            self._failure = str(error)
+            self._settled.set()
+            raise
 
     def _mark_settled(self) -> None:
         self._failure = None

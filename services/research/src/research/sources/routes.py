@@ -5,8 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Response
 
 from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayOperate, MayRead, conditional, router
-from chassis.http.callers import Caller
-from chassis.http.problem_codes import UNKNOWN_BRAND, RefusalError
+from chassis.http.problem_codes import RefusalError
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from research import problem_codes as codes
@@ -31,7 +30,7 @@ def source_routes(database: Database, *, has_gateway: bool) -> APIRouter:
     )
     async def get_sources(caller: MayRead, slug: Slug, if_none_match: IfNoneMatch = None) -> Response:
         """A brand without settings of its own has the folder alone."""
-        _demand_visible(caller, slug)
+        caller.check_visible(slug)
         async with database.connection() as connection:
             sources = await store.sources_of(connection, slug)
         return conditional(sources.model_dump_json(), if_none_match)
@@ -39,7 +38,7 @@ def source_routes(database: Database, *, has_gateway: bool) -> APIRouter:
     @routes.put("/{slug}/sources", summary="Replace the source settings of a brand", responses=UNKNOWN)
     async def set_sources(caller: MayOperate, slug: Slug, sources: SourceSettings) -> SourceSettings:
         """Replaces all settings; the same settings again change nothing. Research with other settings is not reused."""
-        _demand_visible(caller, slug)
+        caller.check_visible(slug)
         if sources.uses_web and not has_gateway:
             raise RefusalError(
                 codes.GATEWAY_NOT_CONFIGURED,
@@ -50,8 +49,3 @@ def source_routes(database: Database, *, has_gateway: bool) -> APIRouter:
         return sources
 
     return routes
-
-
-def _demand_visible(caller: Caller, slug: str) -> None:
-    if not caller.may_see(slug):
-        raise RefusalError(UNKNOWN_BRAND, f"your key is for other brands than '{slug}'")

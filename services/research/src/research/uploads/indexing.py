@@ -1,11 +1,10 @@
 """Indexes the uploads of brands, each brand in its own corpus, brands with the least to read first."""
 
-import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Final
 
 from chassis import Connection
+from chassis.polling import Alarm
 from messaging import Database
 from reading.folder import FileStat
 from reading.formats import UnreadableFileError
@@ -16,8 +15,7 @@ from research.index.files import IndexedFile, corpus_of_brand
 from research.uploads import store
 
 BRANDS_AT_A_TIME: Final = 2
-LOOK_SECONDS: Final = 10.0
-"""Pause between scans for uploads that another replica accepted and did not index."""
+"""Pollers of each process that call `index_waiting`."""
 
 
 class UploadFileSource:
@@ -44,34 +42,27 @@ class UploadFileSource:
 
 
 class UploadIndexer:
-    """Indexes all brands' uploads. `run` scans at an interval; `wake` starts a scan at once."""
+    """Indexes all brands' uploads; the `alarm` rings when there is one to index."""
 
     def __init__(self, database: Database, readers: ReaderPool) -> None:
         self._database = database
         self._readers = readers
         self._indexers: dict[str, Indexer] = {}
         self._under_way: set[str] = set()
-        self._asked = asyncio.Event()
+        self.alarm = Alarm()
 
-    def wake(self) -> None:
-        self._asked.set()
-
-    async def run(self) -> None:
-        """Scan and index forever."""
-        async with asyncio.TaskGroup() as group:
-            while True:
-                self._asked.clear()
-                async with self._database.connection() as connection:
-                    waiting = await store.brands_with_work(connection)
-                for brand in waiting:
-                    if brand not in self._under_way and len(self._under_way) < BRANDS_AT_A_TIME:
-                        self._under_way.add(brand)
-                        group.create_task(self._read(brand))
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(LOOK_SECONDS):
-                        await self._asked.wait()
+    async def index_waiting(self) -> None:
+        """Index brand after brand, until no more have unread uploads. Concurrent calls take different brands."""
+        while True:
+            async with self._database.connection() as connection:
+                waiting = await store.brands_with_work(connection)
+            brand = next((each for each in waiting if each not in self._under_way), None)
+            if brand is None:
+                return
+            await self._read(brand)
 
     async def _read(self, brand: str) -> None:
+        self._under_way.add(brand)
         try:
             await self._indexer(brand).refresh()
             async with self._database.transaction() as tx:
@@ -80,7 +71,6 @@ class UploadIndexer:
                 await progress.forget(tx.connection, corpus_of_brand(brand))
         finally:
             self._under_way.discard(brand)
-            self._asked.set()
 
     def _indexer(self, brand: str) -> Indexer:
         """Return the brand's indexer, one per process: it recognises the reads that it started itself."""

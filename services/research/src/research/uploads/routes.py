@@ -10,9 +10,8 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import AfterValidator, ConfigDict
 
 from chassis.http.api import UNKNOWN, MayOperate, MayRead, MaySubmit, View, file_body, refusal, router
-from chassis.http.callers import Caller
 from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
-from chassis.http.problem_codes import BODY_TOO_LARGE, UNKNOWN_BRAND, RefusalError
+from chassis.http.problem_codes import BODY_TOO_LARGE, RefusalError
 from chassis.links import public_link
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
@@ -149,7 +148,7 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
         own: Own = None,
     ) -> UploadView:
         """Send the file as the body; the same bytes twice are one document."""
-        _demand_visible(caller, slug)
+        caller.check_visible(slug)
         content = await _content(request, name)
         try:
             async with database.transaction() as tx:
@@ -170,7 +169,7 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
         after: Annotated[int, Query(description="`next` of the page before.", ge=0, le=MAX_ID)] = 0,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> UploadList:
-        _demand_visible(caller, slug)
+        caller.check_visible(slug)
         async with database.connection() as connection:
             found = await store.list_uploads(connection, slug, state=state, after=after, limit=limit + 1)
             counts = await store.count_by_state(connection, slug)
@@ -182,7 +181,7 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
 
     @routes.get("/{upload_id}", summary="One document of a brand", responses=UNKNOWN)
     async def get_document(caller: MayRead, slug: Slug, upload_id: UploadId) -> UploadView:
-        _demand_visible(caller, slug)
+        caller.check_visible(slug)
         async with database.connection() as connection:
             upload = await store.get(connection, slug, upload_id)
         return UploadView.model_validate(_existing(upload, slug, upload_id))
@@ -195,7 +194,7 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
     )
     async def remove_document(caller: MaySubmit, slug: Slug, upload_id: UploadId) -> None:
         """Articles that quote it stay as they are, and so does their research."""
-        _demand_visible(caller, slug)
+        caller.check_visible(slug)
         async with database.transaction() as tx:
             removed = await store.remove(tx.connection, slug, upload_id)
         if not removed:
@@ -209,7 +208,7 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
         responses={**UNKNOWN, **refusal(HTTPStatus.CONFLICT, "There is nothing to release.")},
     )
     async def release_document(caller: MayOperate, slug: Slug, upload_id: UploadId) -> ReleasedUpload:
-        _demand_visible(caller, slug)
+        caller.check_visible(slug)
         async with database.transaction() as tx:
             state = await store.release(tx.connection, slug, upload_id)
         if state is None:
@@ -223,12 +222,6 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
         return ReleasedUpload(id=upload_id)
 
     return routes
-
-
-def _demand_visible(caller: Caller, slug: str) -> None:
-    """Raises RefusalError 404 if the key may not see the brand, even if it does not exist."""
-    if not caller.may_see(slug):
-        raise RefusalError(UNKNOWN_BRAND, f"your key is for other brands than '{slug}'")
 
 
 async def _content(request: Request, name: str) -> bytes:

@@ -4,10 +4,9 @@ Every replica runs it; the account's lock divides the work. A repetition's id fo
 is made twice.
 """
 
-import asyncio
 import json
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -25,7 +24,6 @@ from social.sending.store import channel_post, rules_of
 
 log = structlog.get_logger(__name__)
 
-PAUSE: Final = timedelta(seconds=30)
 AT_ONCE: Final = 200
 """Most posts in one round."""
 
@@ -56,12 +54,6 @@ class RepeatPlanner:
     def __init__(self, database: Database, due: DuePosts) -> None:
         self._database = database
         self._due = due
-
-    async def run(self) -> None:
-        """Plans repetitions until cancelled."""
-        while True:
-            await self.tick()
-            await asyncio.sleep(PAUSE.total_seconds())
 
     async def tick(self) -> int:
         """Plans due repetitions, the longest unposted first; returns their number."""

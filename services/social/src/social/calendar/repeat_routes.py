@@ -15,7 +15,6 @@ from social import problem_codes as codes
 from social.calendar import entries, store
 from social.calendar.models import RepeatsRequest, RepeatsView
 from social.calendar.moving import UnknownEntryError
-from social.calendar.routes import seen
 from social.calendar.slot_routes import Slug
 
 ContentId = Annotated[UUID, Path(description="Of the article.")]
@@ -34,14 +33,14 @@ def _of_articles(database: Database) -> APIRouter:
     async def get_article_repeats(caller: MayRead, slug: Slug, content_id: ContentId) -> RepeatsView:
         """The rule for all accounts with a post about the article."""
         async with database.connection() as connection:
-            return await _shown(connection, seen(caller, slug), content_id, "")
+            return await _shown(connection, caller.check_visible(slug), content_id, "")
 
     @routes.put("", summary="Set the repetitions of an article", responses=UNKNOWN)
     async def set_article_repeats(
         caller: MayReview, slug: Slug, content_id: ContentId, request: RepeatsRequest
     ) -> RepeatsView:
         """For all present and future accounts of the article. The same request again changes nothing."""
-        brand = seen(caller, slug)
+        brand = caller.check_visible(slug)
         async with database.transaction() as tx:
             await store.put_repeat(
                 tx.connection, brand, content_id, "", request.model_dump(mode="json"), caller.name
@@ -53,7 +52,7 @@ def _of_articles(database: Database) -> APIRouter:
     )
     async def delete_article_repeats(caller: MayReview, slug: Slug, content_id: ContentId) -> None:
         """Deletes the rule and planned repetitions. Without a rule, the request succeeds, too."""
-        brand = seen(caller, slug)
+        brand = caller.check_visible(slug)
         async with database.transaction() as tx:
             await store.delete_repeat(tx.connection, brand, content_id, "")
 

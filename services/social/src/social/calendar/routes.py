@@ -10,11 +10,19 @@ from zoneinfo import ZoneInfo
 from fastapi import APIRouter, Query, Response
 
 from chassis.http import calendars
-from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, MayReview, conditional, refusal, router
+from chassis.http.api import (
+    READ,
+    UNKNOWN,
+    IfNoneMatch,
+    MayRead,
+    MayReview,
+    conditional,
+    refusal,
+    router,
+)
 from chassis.http.calendars import icalendar
-from chassis.http.callers import Caller
 from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
-from chassis.http.problem_codes import INVALID_CURSOR, UNKNOWN_BRAND, RefusalError
+from chassis.http.problem_codes import INVALID_CURSOR, RefusalError
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from social.calendar import entries, moving
@@ -150,10 +158,3 @@ def _place(after: str | None) -> tuple[datetime, UUID] | None:
         raise RefusalError(
             INVALID_CURSOR, "after: is not the `next` of a page; leave it out for the first"
         ) from None
-
-
-def seen(caller: Caller, slug: str) -> str:
-    """The brand of a path, if the caller may see it; raises `unknown_brand` otherwise."""
-    if not caller.may_see(slug):
-        raise RefusalError(UNKNOWN_BRAND, f"there is no brand '{slug}' that your key may see")
-    return slug

@@ -34,7 +34,7 @@ from social.calendar.models import (
     SlotsRequest,
     SlotsView,
 )
-from social.calendar.routes import LATE, seen
+from social.calendar.routes import LATE
 from social.calendar.store import StoredPostingRules
 from social.channels import FEED
 
@@ -66,7 +66,7 @@ def _slots(database: Database) -> APIRouter:
     @routes.get("", summary="List slots", responses=READ, response_model=SlotsList)
     async def list_account_slots(caller: MayRead, slug: Slug, if_none_match: IfNoneMatch = None) -> Response:
         """The slots of all accounts of a brand."""
-        brand = seen(caller, slug)
+        brand = caller.check_visible(slug)
         async with database.connection() as connection:
             found = [await _shown(connection, each) for each in await store.rules_of(connection, brand)]
         return conditional(SlotsList(items=tuple(found)).model_dump_json(), if_none_match)
@@ -75,7 +75,7 @@ def _slots(database: Database) -> APIRouter:
     async def get_account_slots(caller: MayRead, slug: Slug, account: AccountName) -> SlotsView:
         """The slots, with the next free ones."""
         async with database.connection() as connection:
-            return await _shown(connection, await _known(connection, seen(caller, slug), account))
+            return await _shown(connection, await _known(connection, caller.check_visible(slug), account))
 
     @routes.put(
         "/{account}/slots",
@@ -91,7 +91,7 @@ def _slots(database: Database) -> APIRouter:
         caller: MayOperate, slug: Slug, account: AccountName, request: SlotsRequest, response: Response
     ) -> SlotsView:
         """For new posts. Planned posts keep their times until the queue is reordered."""
-        brand = seen(caller, slug)
+        brand = caller.check_visible(slug)
         if account == FEED:
             raise RefusalError(
                 codes.FEED_HAS_NO_SLOTS,
@@ -122,7 +122,7 @@ def _slots(database: Database) -> APIRouter:
     )
     async def delete_account_slots(caller: MayOperate, slug: Slug, account: AccountName) -> None:
         """New posts then go out at once; planned ones keep their times. Without slots, the request succeeds, too."""
-        brand = seen(caller, slug)
+        brand = caller.check_visible(slug)
         async with database.transaction() as tx:
             await store.lock_accounts(tx.connection, [account])
             await store.delete_rules(tx.connection, brand, account)
@@ -136,7 +136,7 @@ def _queue(database: Database) -> APIRouter:
     @routes.get("/{account}/queue", summary="Read the queue of an account", responses=UNKNOWN)
     async def get_account_queue(caller: MayRead, slug: Slug, account: AccountName) -> PostQueue:
         """The brand's posts with a slot of the account, in order."""
-        brand = seen(caller, slug)
+        brand = caller.check_visible(slug)
         async with database.connection() as connection:
             found = await moving.queue_of(connection, brand, account)
         return PostQueue(items=tuple(PostCalendarEntryView.of(each, _UTC) for each in found))
@@ -146,7 +146,7 @@ def _queue(database: Database) -> APIRouter:
         caller: MayReview, slug: Slug, account: AccountName, request: ReorderQueueRequest
     ) -> PostQueue:
         """Assigns the slots anew in this order; an empty list closes gaps, and applies changed slots."""
-        found = await moving.reorder(database, seen(caller, slug), account, request.post_ids, caller)
+        found = await moving.reorder(database, caller.check_visible(slug), account, request.post_ids, caller)
         return PostQueue(items=tuple(PostCalendarEntryView.of(each, _UTC) for each in found))
 
     return routes

@@ -16,7 +16,6 @@ from social.post_metrics.store import MetricsLookup
 
 log = structlog.get_logger(__name__)
 
-PAUSE: Final = timedelta(minutes=1)
 AT_ONCE: Final = 20
 """Posts in one round."""
 MOST_FAILURES: Final = 6
@@ -38,12 +37,6 @@ class PostMetricsPoller:
         self._database = database
         self._door = door
         self._at_once = at_once
-
-    async def run(self) -> None:
-        """Polls until cancelled."""
-        while True:
-            await self.tick()
-            await asyncio.sleep(PAUSE.total_seconds())
 
     async def tick(self) -> int:
         """Requests due metrics; returns the number of answers."""

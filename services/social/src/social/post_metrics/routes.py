@@ -9,7 +9,6 @@ from pydantic import Field
 
 from chassis.http.api import UNKNOWN, MayRead, View, router
 from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
-from chassis.http.problem_codes import UNKNOWN_BRAND, RefusalError
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from social.channels import PostMetrics
@@ -71,8 +70,7 @@ def post_metrics_routes(database: Database) -> APIRouter:
         limit: PageLimit = DEFAULT_PAGE,
     ) -> PostMetricsList:
         """For channels with `reach` enabled (`PUT …/channels/{channel}`); requested daily for two weeks after a post."""
-        if not caller.may_see(slug):
-            raise RefusalError(UNKNOWN_BRAND, f"there is no brand '{slug}'")
+        caller.check_visible(slug)
         async with database.connection() as connection:
             found = await store.fetch_posts(connection, slug, article or (), before=after, limit=limit + 1)
             page = found[:limit]

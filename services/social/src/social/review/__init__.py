@@ -4,6 +4,7 @@ from social.review.decisions import ScheduledPostPublisher, refusal_for
 from social.review.domain import PendingPost
 from social.review.routes import review_routes
 from social.review.store import HeldPost, count_pending, hold
+from social.review.store import until_next as until_next_publication
 
 __all__ = [
     "HeldPost",
@@ -13,4 +14,5 @@ __all__ = [
     "hold",
     "refusal_for",
     "review_routes",
+    "until_next_publication",
 ]

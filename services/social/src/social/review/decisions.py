@@ -25,7 +25,7 @@ from social.domain import PostRefusal
 from social.review import store
 from social.review.domain import PendingPost
 from social.review.texts import fit
-from social.sending import Alarm, DuePosts, SendingGate, SendingHold, send_next, sleep_until
+from social.sending import DuePosts, SendingGate, SendingHold, send_next
 from social.sending import store as sending
 from social.sending.domain import NEEDS_REVIEW
 from social.store import publish
@@ -36,8 +36,8 @@ log = structlog.get_logger(__name__)
 REJECTED: Final = "rejected"
 OURSELVES: Final = "social"
 """Name in decisions that the service makes."""
-LONGEST_SLEEP: Final = timedelta(seconds=15)
-"""Longest delay until this replica sees a time from another one, and pause before a held post is tried again."""
+PAUSE_IF_AWAY: Final = timedelta(seconds=15)
+"""Before a post that the orchestrator's absence holds back is tried again."""
 _REFUSALS: Final = {
     RefusalReason.UNKNOWN_VERSION: codes.UNKNOWN_VERSION,
     RefusalReason.DECIDED_OTHERWISE: codes.DECIDED_OTHERWISE,
@@ -133,19 +133,15 @@ class PostReview:
 class ScheduledPostPublisher:
     """Publishes posts to the feed at their set times. Every replica runs it; row locks divide the work, and the database's clock counts."""
 
-    def __init__(self, database: Database, urls: FeedUrls, standing: SendingGate, alarm: Alarm) -> None:
+    def __init__(self, database: Database, urls: FeedUrls, standing: SendingGate) -> None:
         self._database = database
         self._urls = urls
         self._standing = standing
-        self._alarm = alarm
 
-    async def run(self) -> None:
-        """Publishes due posts until cancelled; sleeps until the next is due or the alarm rings."""
-        while True:
-            rung = self._alarm.next()
-            while await self.keep():
-                pass
-            await sleep_until(rung, await self._rest())
+    async def publish_due(self) -> None:
+        """Publishes all due posts."""
+        while await self.keep():
+            pass
 
     async def keep(self) -> bool:
         """Publishes the longest due post unless its brand or article holds it back; False if no post is due."""
@@ -175,14 +171,7 @@ class ScheduledPostPublisher:
         try:
             return await self._standing.of(due.post.brand_slug, due.post.content_id)
         except WaitFor as away:
-            return SendingHold(PostRefusal("orchestrator", str(away)), away.after or LONGEST_SLEEP)
-
-    async def _rest(self) -> timedelta:
-        async with self._database.connection() as connection:
-            due = await store.until_next(connection)
-        if due is None:
-            return LONGEST_SLEEP
-        return min(max(due, timedelta(milliseconds=20)), LONGEST_SLEEP)
+            return SendingHold(PostRefusal("orchestrator", str(away)), away.after or PAUSE_IF_AWAY)
 
 
 async def _keep_back(tx: Transaction, pending: PendingPost, held: SendingHold) -> None:

@@ -1,20 +1,15 @@
 """Requests the sending of due posts. Every replica runs it; row locks divide the work."""
 
-import asyncio
-from contextlib import suppress
-from datetime import timedelta
-from typing import Final, Protocol
+from typing import Protocol
 
 from chassis import Connection
+from chassis.polling import Alarm
 from envelope import Message
 from envelope.brand.payloads import PostSend
 from messaging import Database, Transaction
 from social.domain import PostRefusal
 from social.sending import store
 from social.sending.domain import ChannelPost, PostTime
-
-SHORTEST_SLEEP: Final = timedelta(milliseconds=100)
-"""Pause between polls while more posts are due than may be sent at once."""
 
 
 class PostScheduler(Protocol):
@@ -27,28 +22,6 @@ class PostScheduler(Protocol):
         """Spaces overdue posts out; call it before claiming due posts, in the same transaction."""
 
 
-class Alarm:
-    """Wakes loops that sleep until a due time when an earlier one appears."""
-
-    def __init__(self) -> None:
-        self._next = asyncio.Event()
-
-    def ring(self) -> None:
-        """Signals that a time has changed on this replica."""
-        rung, self._next = self._next, asyncio.Event()
-        rung.set()
-
-    def next(self) -> asyncio.Event:
-        """The event of the next ring; a loop gets it before it polls, so that it misses no ring."""
-        return self._next
-
-
-async def sleep_until(rung: asyncio.Event, pause: timedelta) -> None:
-    """Returns when the alarm rings, or after the pause."""
-    with suppress(TimeoutError):
-        await asyncio.wait_for(rung.wait(), pause.total_seconds())
-
-
 class DuePosts:
     """Claims due posts, a bounded number of each channel at a time, and publishes `post.send` for each.
 
@@ -58,20 +31,11 @@ class DuePosts:
         database: the service's database.
         times: assigns times to posts.
         at_once: most posts of one channel in sending.
-        tick: longest delay until this replica sees a time from another one.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        times: PostScheduler,
-        *,
-        at_once: int,
-        tick: timedelta = timedelta(seconds=5),
-    ) -> None:
+    def __init__(self, database: Database, times: PostScheduler, *, at_once: int) -> None:
         self._database = database
         self._times = times
-        self._tick = tick
         self._at_once = at_once
         self.alarm = Alarm()
 
@@ -88,13 +52,6 @@ class DuePosts:
         self._database.once_committed(self.call)
         return None
 
-    async def run(self) -> None:
-        """Claims due posts until cancelled; sleeps until the next is due."""
-        while True:
-            rung = self.alarm.next()
-            await self.tick()
-            await sleep_until(rung, await self._rest())
-
     async def tick(self) -> int:
         """Claims due posts and publishes their commands; returns their number."""
         async with self._database.transaction() as tx:
@@ -103,13 +60,6 @@ class DuePosts:
             for post in posts:
                 send_next(tx, post)
         return len(posts)
-
-    async def _rest(self) -> timedelta:
-        async with self._database.connection() as connection:
-            due = await store.until_next(connection)
-        if due is None:
-            return self._tick
-        return min(max(due, SHORTEST_SLEEP), self._tick)
 
 
 def send_next(tx: Transaction, post: ChannelPost, *, caused_by: Message | None = None) -> None:

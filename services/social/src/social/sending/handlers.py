@@ -30,8 +30,8 @@ from social.sending import domain, store
 from social.sending.domain import ChannelPost, ChannelPostState, ChannelText, SendingAccount
 from social.sending.due import DuePosts, send_next
 from social.sending.pictures import PublishedPictures
-from social.sending.reporting import report_sent
 from social.sending.standing import SendingGate, SendingHold
+from social.sending.store import report_sent
 from social.urls import FeedUrls
 
 log = structlog.get_logger(__name__)

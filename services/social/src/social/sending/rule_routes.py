@@ -7,8 +7,7 @@ from fastapi import APIRouter, Path
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from chassis.http.api import UNKNOWN, MayOperate, MayRead, View, router
-from chassis.http.callers import Caller
-from chassis.http.problem_codes import UNKNOWN_BRAND, RefusalError
+from chassis.http.problem_codes import RefusalError
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from social import problem_codes as codes
@@ -92,7 +91,7 @@ def rule_routes(database: Database) -> APIRouter:
     @routes.get("", summary="List the rules of channels")
     async def list_channel_rules(caller: MayRead, slug: Slug) -> RulesList:
         """The effective rules of all channels that send posts."""
-        brand = _seen(caller, slug)
+        brand = caller.check_visible(slug)
         async with database.connection() as connection:
             known = await store.all_rules_of(connection, brand)
         channels = [each for each in REMOTE if each.sending is not None]
@@ -101,7 +100,7 @@ def rule_routes(database: Database) -> APIRouter:
     @routes.get("/{channel}", summary="Read the rules of a channel", responses=UNKNOWN)
     async def get_channel_rules(caller: MayRead, slug: Slug, channel: ChannelName) -> RulesView:
         """The effective rules, defaults included."""
-        brand, known = _seen(caller, slug), _known(channel)
+        brand, known = caller.check_visible(slug), _known(channel)
         async with database.connection() as connection:
             said = await store.all_rules_of(connection, brand)
         return RulesView.of(known, said.get(channel))
@@ -111,7 +110,7 @@ def rule_routes(database: Database) -> APIRouter:
         caller: MayOperate, slug: Slug, channel: ChannelName, request: RulesRequest
     ) -> RulesView:
         """For new posts. The same request again changes nothing."""
-        brand, known = _seen(caller, slug), _known(channel)
+        brand, known = caller.check_visible(slug), _known(channel)
         assert known.sending is not None
         if request.link is not None and request.link not in known.network.placements:
             possible = ", ".join(known.network.placements)
@@ -135,18 +134,11 @@ def rule_routes(database: Database) -> APIRouter:
     )
     async def delete_channel_rules(caller: MayOperate, slug: Slug, channel: ChannelName) -> None:
         """New posts follow the defaults. Without rules, the request succeeds, too."""
-        brand = _seen(caller, slug)
+        brand = caller.check_visible(slug)
         async with database.transaction() as tx:
             await store.delete_rules(tx.connection, brand, _known(channel).name)
 
     return routes
-
-
-def _seen(caller: Caller, slug: str) -> str:
-    """The brand of a path; raises `unknown_brand` if the caller may not see it."""
-    if not caller.may_see(slug):
-        raise RefusalError(UNKNOWN_BRAND, f"there is no brand '{slug}'")
-    return slug
 
 
 def _known(name: str) -> Channel:

@@ -10,6 +10,10 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
+from envelope import Message
+from envelope.brand.payloads import WorkFinished
+from envelope.brand.work import sending_id
+from messaging import Transaction
 from social.domain import PostRefusal
 from social.sending.domain import (
     ChannelPost,
@@ -20,6 +24,22 @@ from social.sending.domain import (
     PostMaterial,
     SendingAccount,
 )
+
+
+async def report_sent(tx: Transaction, post: ChannelPost, caused_by: Message | None = None) -> None:
+    """Publishes `work.finished` if an earlier command for the post failed; None: a person confirmed the post."""
+    finished_by: UUID | None = None if caused_by is None else caused_by.event_id
+    if post.ended_by is None or post.ended_by == finished_by:
+        return
+    now: datetime = await tx.connection.fetchval("select clock_timestamp()")
+    report = WorkFinished(
+        brand_slug=post.brand_slug,
+        work_id=sending_id(post.brand_slug, post.post_id),
+        covers_until=now,
+        finished_at=now,
+        finished_by=finished_by,
+    )
+    tx.send(report, caused_by=caused_by, correlation_id=post.correlation_id)
 
 
 async def add(connection: Connection, posts: Sequence[NewChannelPost]) -> set[UUID]:

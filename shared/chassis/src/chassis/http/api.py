@@ -44,7 +44,7 @@ from chassis.http.problems import MEDIA_TYPE, ProblemResponse
 from chassis.http.reference import reference_routes
 from chassis.http.service_key import API_PREFIX
 from chassis.http.spans import TracedApi
-from chassis.http.throttling.quotas import Quotas
+from chassis.http.throttling import Quotas
 
 MAX_ERRORS: Final = 50
 """Fields that one refusal lists."""

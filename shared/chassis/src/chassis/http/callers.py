@@ -8,6 +8,8 @@ from typing import Final, TypeAlias
 from starlette.requests import Request
 from starlette.types import Scope as RequestScope
 
+from chassis.http.problem_codes import UNKNOWN_BRAND, RefusalError
+
 _PLACE: Final = "caller"
 
 
@@ -52,11 +54,17 @@ class Caller:
     def may_see(self, brand: str) -> bool:
         return self.brands is None or brand in self.brands
 
-    def visible_brands(self, brand: str | None) -> list[str] | None:
-        """Return the brands of a list that is restricted to this one, or to none; None: all brands."""
-        if brand is None:
-            return None if self.brands is None else sorted(self.brands)
-        return [brand] if self.may_see(brand) else []
+    def visible_brands(self, only: str | None = None) -> list[str] | None:
+        """Return the slugs to list, `only` this one if it is given; None: all brands."""
+        if only is not None:
+            return [only] if self.may_see(only) else []
+        return None if self.brands is None else sorted(self.brands)
+
+    def check_visible(self, brand: str) -> str:
+        """Return the slug; raise RefusalError 404 if the caller may not see the brand, even if it does not exist."""
+        if not self.may_see(brand):
+            raise RefusalError(UNKNOWN_BRAND, f"there is no brand '{brand}' that your key may see")
+        return brand
 
 
 SERVICE: Final = Caller("service", frozenset(Scope))

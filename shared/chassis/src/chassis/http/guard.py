@@ -19,11 +19,11 @@ from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chassis.database.pool import DatabaseUnavailableError
-from chassis.http.bodies.values import TooManyValuesError, ValueCounter
+from chassis.http.bodies import TooManyValuesError, ValueCounter
 from chassis.http.callers import Authorise, Caller, remember
 from chassis.http.problems import ProblemResponse
 from chassis.http.service_key import API_PREFIX
-from chassis.http.throttling.quotas import Quotas, quota_refusal, with_quota_headers
+from chassis.http.throttling import Quotas, quota_refusal, with_quota_headers
 
 MAX_BODY_BYTES: Final = 64_000
 """Default maximum of a body: a few texts of some thousand characters, or a thousand ids."""

@@ -1,5 +1,6 @@
 """Security headers of every answer; an application's own values take precedence."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -13,21 +14,21 @@ SAFE_HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-_AS_SENT: Final = [(name.lower().encode(), value.encode()) for name, value in SAFE_HEADERS.items()]
 
 
 class SafeHeaders:
-    """Outermost ASGI middleware: adds missing `SAFE_HEADERS` to every answer, refusals and failures included."""
+    """ASGI middleware: adds those of `headers` that an answer lacks to every answer, refusals and failures included."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, headers: Mapping[str, str] = SAFE_HEADERS) -> None:
         self._app = app
+        self._headers = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 said = list(message.get("headers", ()))
                 names = {name for name, _ in said}
-                message["headers"] = said + [each for each in _AS_SENT if each[0] not in names]
+                message["headers"] = said + [each for each in self._headers if each[0] not in names]
             await send(message)
 
         await self._app(scope, receive, sending)

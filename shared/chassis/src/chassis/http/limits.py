@@ -14,7 +14,7 @@ from typing import ClassVar, Final, assert_never, cast
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from chassis.http.bodies.waiting import has_body
+from chassis.http.bodies import has_body
 from chassis.http.headers import SAFE_HEADERS
 from chassis.http.problems import MEDIA_TYPE, ProblemResponse, problem
 

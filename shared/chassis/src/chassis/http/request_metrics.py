@@ -3,7 +3,7 @@
 import time
 from typing import Final
 
-from prometheus_client import Histogram, disable_created_metrics
+from prometheus_client import Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chassis.http.limits import ASKED_BY_MACHINES
@@ -14,9 +14,6 @@ NO_ROUTE: Final = "none"
 OTHER: Final = "other"
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _FAILED: Final = 500
-
-# When a series began is known from its first sample; told with every histogram it would add a line per label set.
-disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
 def request_seconds(prefix: str) -> Histogram:

@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from chassis.http.bodies.waiting import RequestBodies, WaitingBodies
+from chassis.http.bodies import RequestBodies, WaitingBodies
 from chassis.http.headers import SafeHeaders
 from chassis.http.limits import Limits, limited_protocol
 

@@ -23,9 +23,8 @@ from messaging import fail_points
 from messaging import headers as header
 from messaging.broker import frames
 from messaging.broker.bulk_publish import BulkPublisher, OutgoingMessage
-from messaging.broker.cancellation import cancellation_as_connection_error
 from messaging.broker.connection_probe import ConnectionProbe
-from messaging.broker.connections import PublishingConnection
+from messaging.broker.connections import PublishingConnection, cancellation_as_connection_error
 from messaging.broker.refused_routes import RefusedRoutes
 from messaging.errors import BROKER_ERRORS, BrokerUnavailableError, UnroutableError
 from messaging.observing import spans

@@ -17,7 +17,7 @@ from faststream import AckPolicy
 from faststream.rabbit import Channel, QueueType, RabbitBroker, RabbitQueue
 
 from messaging.broker import frames
-from messaging.broker.cancellation import cancellation_as_connection_error
+from messaging.broker.connections import cancellation_as_connection_error
 from messaging.broker.deliveries import Delivery, delivery_of
 from messaging.errors import BROKER_ERRORS
 

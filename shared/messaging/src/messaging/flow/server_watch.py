@@ -1,7 +1,7 @@
-"""The loop that detects lost commits. Every replica runs it; each loss is handled once."""
+"""Detects lost commits. Every replica checks; each loss is handled once."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import Final, TypeAlias
 
 import structlog
@@ -12,8 +12,8 @@ from messaging.storage.server_history import CommitLoss
 
 log = structlog.get_logger(__name__)
 
-LOOK_SECONDS: Final = 10.0
-"""Seconds between two checks; the period of commits to repeat grows by as much."""
+CHECK_EVERY: Final = timedelta(seconds=10)
+"""The period of commits to repeat grows by as much."""
 
 OnCommitLoss: TypeAlias = Callable[[CommitLoss, Transaction], Awaitable[None]]
 
@@ -24,14 +24,15 @@ class ServerWatch:
     def __init__(self, database: Database, on_loss: OnCommitLoss) -> None:
         self._database = database
         self._on_loss = on_loss
+        self._can_tell = True
 
-    async def run(self) -> None:
-        """Checks until cancelled, or until the database proves unable to identify its server."""
+    async def check(self) -> None:
+        """Checks once, unless the database has proved unable to identify its server."""
         try:
-            while True:
+            if self._can_tell:
                 await self.look()
-                await asyncio.sleep(LOOK_SECONDS)
         except server_history.UnknownServerError as error:
+            self._can_tell = False
             log.warning(
                 "server_unknown",
                 error=str(error),

@@ -13,7 +13,7 @@ from typing import Final
 
 from messaging import command_line
 from monitor import app
-from monitor.notifications import domain, gateway, message_store, notifier, poller
+from monitor.notifications import domain, gateway, message_store, notifier
 from monitor.notifications.notifier import Notifier
 from monitor.settings import Settings
 
@@ -33,8 +33,7 @@ FAILING_SECONDS: Final = 3.0
 
 def _hurry() -> None:
     app.OWN = timedelta(seconds=LOOK_SECONDS)  # type: ignore[misc]
-    poller._PAUSE_SECONDS = PAUSE_SECONDS  # type: ignore[misc]
-    notifier._PAUSE_SECONDS = PAUSE_SECONDS  # type: ignore[misc]
+    app.DUE_SOURCES = app.DUE_MESSAGES = timedelta(seconds=PAUSE_SECONDS)  # type: ignore[misc]
     notifier._LEASE = timedelta(seconds=LEASE_SECONDS)  # type: ignore[misc]
     gateway._SECONDS = CALL_SECONDS  # type: ignore[misc]
     gateway._PATIENCE = 3.0  # type: ignore[misc]

@@ -36,8 +36,8 @@ from messaging import (
     Unprocessable,
     on_each,
 )
-from publisher.clients.orchestrator import Fetched, OrchestratorClient, Unchanged
 from publisher.domain import Article, BrandDocument
+from publisher.orchestrator_client import Fetched, OrchestratorClient, Unchanged
 from publisher.targets import FilesTarget, TargetPublisher
 from publisher.targets.edition import CoverPicture, Edition
 from publisher.targets.files import FiledArticle

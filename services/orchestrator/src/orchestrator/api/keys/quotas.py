@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chassis.http.callers import Caller
-from chassis.http.throttling.quotas import QuotaState
+from chassis.http.throttling import QuotaState
 from messaging import Database
 from orchestrator.api.keys import store
 

@@ -7,8 +7,7 @@ from typing import Final
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
 
-from chassis.http.public.addresses import PublicUrls
-from chassis.http.public.assets import Assets
+from chassis.http.public import Assets, PublicUrls
 
 ACCENT_COLOURS: Final = ("#8a4b2a", "#1f6154", "#31558f", "#7a3b69", "#5d6320", "#8c3a3a")
 """Colours to tell one site from another by, as the stylesheet has them in light surroundings."""

@@ -10,9 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from chassis.http.conditional import respond
-from chassis.http.public.addresses import PublicUrls
-from chassis.http.public.assets import Assets
-from chassis.http.public.headers import SECURITY_HEADERS
+from chassis.http.public import SECURITY_HEADERS, Assets, PublicUrls
 from chassis.http.reference.operations import chapters_of
 
 _PATH: Final = "/docs"

@@ -1,0 +1,60 @@
+"""Hourly work on the recorded dead letters, and their removal with an erased brand."""
+
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+from chassis import Connection
+from envelope.brand import CATALOGUE
+from messaging import Database
+from monitor.dead_letters import store
+from monitor.dead_letters.finished_work import delete_finished
+from monitor.dead_letters.replays import read_head
+from monitor.erased import brand_of
+
+_AT_ONCE: Final = 200
+
+
+async def remove(connection: Connection, brand: str) -> int:
+    """Deletes the dead letters with this brand in their payload, in batches, since bodies are large; returns their number."""
+    removed, after = 0, UUID(int=0)
+    while True:
+        rows = await connection.fetch(
+            "select id, payload from dead_messages where id > $1 and position(convert_to($2, 'UTF8') in payload) > 0"
+            " order by id limit $3",
+            after,
+            f'"{brand}"',
+            _AT_ONCE,
+        )
+        if not rows:
+            return removed
+        after = rows[-1]["id"]
+        ids = [row["id"] for row in rows if brand_of(read_head(row["payload"])) == brand]
+        removed += _count(await connection.execute("delete from dead_messages where id = any ($1)", ids))
+
+
+def _count(status: str) -> int:
+    """The number in a status such as `DELETE 5`."""
+    return int(status.rpartition(" ")[2])
+
+
+async def delete_old(database: Database, period: timedelta) -> None:
+    """Deletes settled dead letters after the retention period: their bodies may hold personal data."""
+    async with database.transaction() as tx:
+        await store.delete_settled(tx.connection, period)
+        await delete_finished(tx.connection, period)
+
+
+async def rename_queues(database: Database) -> None:
+    """Moves records from a queue's former name to its current one, so that lists, replays and reports match them.
+
+    During an upgrade, replicas of the previous version still write former names.
+    """
+    names = {name: CATALOGUE.name_today(name) for name in CATALOGUE.events_queue_formerly}
+    if not names:
+        return
+    async with database.transaction() as tx:
+        await store.lock_exclusive(tx.connection)
+        replays = await store.rename_queues(tx.connection, names)
+        # Reports for some of them may have arrived before the names matched.
+        await store.resolve_handled(tx.connection, replays)
