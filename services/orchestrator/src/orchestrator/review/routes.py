@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query
 
 from chassis.http.api import UNKNOWN, MayAdminister, MayRead, MayReview, add_routes, refusal, router
 from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
+from chassis.http.problem_codes import ProblemCode
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from orchestrator import problem_codes as codes
@@ -39,7 +40,7 @@ LARGER_TEXTS: Final = {"/v1/drafts/{content_id}/edit": 1_500_000}
 """100,000 characters, each written as two JSON escapes, come to 1.2 MB."""
 GONE: Final = refusal(HTTPStatus.GONE, "It was deleted; `detail` says when and by whom.")
 OVERTAKEN: Final = refusal(HTTPStatus.CONFLICT, "The draft has changed since you read it; `detail` says how.")
-REFUSALS: Final = {
+REFUSALS: Final[dict[type[Exception], ProblemCode]] = {
     UnknownDraftError: codes.UNKNOWN_DRAFT,
     DeletedArticleError: codes.ARTICLE_DELETED,
     NoSuchVersionError: codes.UNKNOWN_VERSION,

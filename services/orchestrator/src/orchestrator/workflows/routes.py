@@ -19,7 +19,7 @@ from chassis.http.api import (
 )
 from chassis.http.callers import Caller
 from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
-from chassis.http.problem_codes import RefusalError
+from chassis.http.problem_codes import ProblemCode, RefusalError
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from orchestrator import problem_codes as codes
@@ -39,7 +39,7 @@ MAX_STEP: Final = 200
 NOT_NOW: Final = refusal(
     HTTPStatus.CONFLICT, "The workflow's state does not allow this; `detail` says what is possible."
 )
-REFUSALS: Final = {
+REFUSALS: Final[dict[type[Exception], ProblemCode]] = {
     UnknownWorkflowError: codes.UNKNOWN_WORKFLOW,
     WorkflowStateError: codes.WORKFLOW_NOT_READY,
 }
