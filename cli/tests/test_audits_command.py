@@ -2,34 +2,40 @@
 
 import json
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
 import httpx
 
 from brandctl.orchestrator.audits import page
-from brandctl.orchestrator.client import Audit, AuditFinding
+from client.services.orchestrator import answers
 from messaging import Database
 from tests.fixtures.commands.brandctl import Operator
 
 NOW = datetime(2026, 3, 1, 6, tzinfo=UTC)
 
 
-def audit(*findings: AuditFinding, **counts: int) -> Audit:
-    return Audit(
-        audit_id=UUID(int=1),
-        brand_slug="acme",
-        made_by="schedule",
-        made_at=NOW,
-        counts=counts,
-        cut=("dead_letter",),
-        findings=findings,
-    )
+def audit(*findings: answers.FindingView, **counts: int) -> answers.AuditView:
+    return {
+        "audit_id": str(UUID(int=1)),
+        "brand_slug": "acme",
+        "made_by": "schedule",
+        "made_at": NOW.isoformat(),
+        "counts": counts,
+        "cut": ["dead_letter"],
+        "findings": [*findings],
+        "notes": [],
+    }
 
 
-def found(kind: str, subject: str) -> AuditFinding:
-    return AuditFinding(
-        kind=kind, subject=subject, address="/v1/cycles/1", since=NOW, advice="mend the cause"
-    )
+def found(kind: Any, subject: str) -> answers.FindingView:
+    return {
+        "kind": kind,
+        "subject": subject,
+        "address": "/v1/cycles/1",
+        "since": NOW.isoformat(),
+        "advice": "mend the cause",
+    }
 
 
 def test_findings_stand_under_what_they_are_with_what_to_do() -> None:

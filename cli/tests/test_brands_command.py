@@ -6,9 +6,10 @@ from typing import Any
 import httpx
 import pytest
 
-from brandctl.access import ServiceAccess
-from brandctl.asking import ServiceError
-from brandctl.orchestrator.brands import BrandsClient
+from brandctl.errors import CommandError
+from brandctl.orchestrator.brands import change_brand
+from client.connections import Address
+from client.services.orchestrator import Orchestrator
 from tests.fixtures.commands.brandctl import CommandResult, Operator
 
 
@@ -62,21 +63,21 @@ async def test_a_brand_from_its_making_to_its_pause(brands: Operator, api: httpx
     assert (await brands.json("resume", "tea-time"))["agent"]["waits"] is None
 
 
-class Overtaken(BrandsClient):
+class Overtaken(Orchestrator):
     """Somebody else is a moment faster."""
 
-    def _put(self, slug: str, policy: dict[str, Any], condition: dict[str, str]) -> dict[str, Any]:
-        super()._put(slug, {"name": "Theirs"}, {})
-        return super()._put(slug, policy, condition)
+    def set_brand(self, slug: str, **policy: Any) -> Any:  # type: ignore[override]
+        super().set_brand(slug, name="Theirs")
+        return super().set_brand(slug, **policy)
 
 
 @pytest.mark.parametrize("slug", ["acme", "new"])
 async def test_whoever_is_overtaken_is_told_and_changes_nothing(api: httpx.AsyncClient, slug: str) -> None:
     def change() -> None:
-        with Overtaken(ServiceAccess(str(api.base_url), api.headers["X-Service-Key"])) as brands:
-            brands.change(slug, {"name": "Mine", "tone": "Plain."})
+        with Overtaken(Address(str(api.base_url), api.headers["X-Service-Key"])) as orchestrator:
+            change_brand(orchestrator, slug, {"name": "Mine", "tone": "Plain."})
 
-    with pytest.raises(ServiceError, match="so yours did nothing"):
+    with pytest.raises(CommandError, match="so yours did nothing"):
         await asyncio.to_thread(change)
     policy = (await api.get(f"/v1/brands/{slug}")).json()["policy"]
     assert (policy["name"], policy["tone"]) == ("Theirs", "")

@@ -16,6 +16,9 @@ from brandctl.errors import UsageError
 from chassis import ServiceKey
 from chassis.database.pool import Connections
 from chassis.testing import serving
+from client.connections import Address
+from client.services.orchestrator import Orchestrator
+from client.services.social import Social
 from envelope.brand import CATALOGUE
 from messaging import Database
 from messaging.broker.publisher import Publisher
@@ -28,6 +31,7 @@ from tests.fixtures.commands.brandctl import Operator
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 DAY = timedelta(days=1)
+NOWHERE = Address("http://127.0.0.1:1", "nobody")
 
 
 @pytest.fixture
@@ -165,7 +169,7 @@ async def test_a_week_is_shown_day_by_day(calendar: Operator, posts: list[str]) 
     ]
     for of, zone in (("yesterday", "UTC"), ("9999-12-31", "UTC"), (None, "Mars/Base")):
         with pytest.raises(UsageError):
-            commands.week("acme", of=of, zone=zone)
+            commands.week(Social(NOWHERE), Orchestrator(NOWHERE), "acme", of=of, zone=zone)
 
 
 async def test_posts_of_the_feed_and_articles_are_moved_alike(

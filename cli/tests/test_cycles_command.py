@@ -36,10 +36,17 @@ def cycle(state: str, *, completed: int = 0, failed: int = 0) -> dict[str, Any]:
     }
 
 
-KEYWORDS = [
-    {"keyword": "cold \x1b[31mbrew", "state": "completed", "published_url": "https://site.test/cold-brew"},
-    {"keyword": "moka pot", "state": "refused", "reason": "too little\x1b]0;owned\x07 on it"},
-    {"keyword": "espresso", "state": "queued", "waits": "waits for its turn"},
+KEYWORDS: list[dict[str, Any]] = [
+    dict.fromkeys(("published_url", "reason", "waits")) | {"has_standing_article": False} | each
+    for each in (
+        {
+            "keyword": "cold \x1b[31mbrew",
+            "state": "completed",
+            "published_url": "https://site.test/cold-brew",
+        },
+        {"keyword": "moka pot", "state": "refused", "reason": "too little\x1b]0;owned\x07 on it"},
+        {"keyword": "espresso", "state": "queued", "waits": "waits for its turn"},
+    )
 ]
 
 
@@ -64,7 +71,7 @@ class _Answer(BaseHTTPRequestHandler):
                 self._say(200, {"items": self.server.progress, "next": following})
             case [_, "keywords"]:
                 found = [each for each in KEYWORDS if asked.get("state") in {None, each["state"]}]
-                after, limit = int(asked["after"]), int(asked["limit"])
+                after, limit = int(asked.get("after", 0)), int(asked["limit"])
                 page, rest = found[after : after + limit], found[after + limit :]
                 self._say(200, {"items": page, "next": after + limit if rest else None})
             case [cycle_id] if cycle_id == str(CYCLE):

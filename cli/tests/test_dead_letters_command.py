@@ -14,7 +14,6 @@ from pydantic import SecretStr
 from rich.console import Console
 
 from brandctl.app import main
-from brandctl.dead_letters.monitor import DeadLetter
 from brandctl.dead_letters.view import show_full, show_groups, show_list
 from chassis.testing import eventually, running
 from envelope import DomainMessage
@@ -287,7 +286,7 @@ async def test_terminals_get_whole_lines_and_no_foreign_control_characters(
         console = Console(
             force_terminal=True, width=width, record=True, file=(operator.folder / "out").open("w")
         )
-        show_list(console, [DeadLetter.model_validate(letter)])
+        show_list(console, [letter])
         first, second, third = console.export_text(styles=False, clear=False).splitlines()
         assert first.startswith(f"{one}  open  20")
         assert "publisher-commands  -  permanent" in second

@@ -125,6 +125,10 @@ ELSEWHERE: Final = {
     "calendar export",  # shows no table, and has no JSON: see its tests
     "completion",  # shows no data
     "demo",
+    "run",  # these four start, stop and copy the local run, and ask no service
+    "stop",
+    "backup",
+    "restore",
     "documents add",  # shows the name of a file of one's own
     "drafts edit",  # opens an editor: see the tests of drafts
     "providers connect",

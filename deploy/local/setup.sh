@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what `make demo`, `make test` and `make lint` need and is missing: Debian packages, and the Python packages of
-# requirements.lock in .venv. Does nothing, quickly, when nothing has changed.
+# Installs what `make demo`, `make test` and `make lint` need and is missing: Debian packages, the Python packages of
+# requirements.lock in .venv, and the client that is made from the services' APIs. Does nothing, quickly, when nothing has changed.
 #
 #   deploy/local/setup.sh python                      the Python packages only
 #   deploy/local/setup.sh servers                     and RabbitMQ and PostgreSQL
@@ -149,6 +149,25 @@ install_python() {
     fingerprint >.venv/setup.stamp
 }
 
+# What the client of the services' APIs is made from: whatever may change their documents.
+api_fingerprint() {
+    find services/*/src shared/*/src -name '*.py' ! -path 'shared/client/src/client/services/*' -print \
+        | LC_ALL=C sort | xargs cat requirements.lock | sha256sum
+}
+
+# The client that is used is made, and not in the repository: deploy/local/setup.sh makes it anew when the services have changed.
+make_client() {
+    made=shared/client/src/client/services
+    now=$(api_fingerprint)
+    [ "$(cat "$made/stamp" 2>/dev/null)" = "$now" ] && return
+    exec 9>.venv.lock
+    if command -v flock >/dev/null 2>&1; then flock 9; fi
+    [ "$(cat "$made/stamp" 2>/dev/null)" = "$now" ] && return
+    say "Making the client of the services' APIs"
+    .venv/bin/python -m client.generator
+    printf '%s\n' "$now" >"$made/stamp"
+}
+
 # ----------------------------------------------------------------------------------------------------------------------
 
 wanted="${*:-servers}"
@@ -157,3 +176,4 @@ check_system
 set -- $(missing_packages)
 [ $# -eq 0 ] || install_packages "$@"
 install_python
+make_client

@@ -12,8 +12,8 @@ import typer.main
 import yaml
 
 from brandctl.app import assemble
-from brandctl.asking import ServiceClient
 from brandctl.gateway.accounts import LOGINS
+from client.connections import Service
 from tests.fixtures.commands.brandctl_script import ROOT, Script
 
 BRANDCTL = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]["brandctl"]
@@ -298,16 +298,10 @@ def test_a_taken_port_is_told_before_anything_runs(script: Script) -> None:
 # -- what it reaches ---------------------------------------------------------------------------------------------------
 
 
-def clients(of: type[ServiceClient] = ServiceClient) -> Iterator[type[ServiceClient]]:
-    for each in of.__subclasses__():
-        yield each
-        yield from clients(each)
-
-
 def test_every_service_that_commands_ask_is_known_and_reached_there() -> None:
     typer.main.get_command(assemble())
     services = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
-    asked = {each.service for each in clients() if hasattr(each, "service")}
+    asked = {each.service for each in Service.__subclasses__() if each.__module__.startswith("client.")}
     assert {"research", "gateway", "monitor"} <= asked
     for service in asked:
         assert typing.cast("str", BRANDCTL["environment"][f"{service.upper()}_URL"]).startswith(

@@ -6,12 +6,12 @@ The files of a local run and of the containers are in the folder `BRANDCTL_CHECK
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from brandctl.errors import UsageError
 from brandctl.settings_file import read_settings
+from client.connections import Address
 
 ENDPOINTS: Final = Path(".local/endpoints.json")
 """The file to which a local run writes its addresses: `{"monitor_url": …, "service_key_file": …}`."""
@@ -23,15 +23,9 @@ class AccessError(UsageError):
     """The address or the key of a service is unknown; the message says what to give."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceAccess:
-    url: str
-    key: str
-
-
 def find_access(
     given_url: str | None, key_file: Path | None, *, service: str, option: str | None = None
-) -> ServiceAccess:
+) -> Address:
     """Returns a service's address and key: from options, the environment, a local run, or the containers of `make up`.
 
     Errors name `option`, the command's option for the address (default `--<service>-url`).
@@ -49,14 +43,14 @@ def find_access(
             raise AccessError("SERVICE_KEY and SERVICE_KEY_FILE are both set: keep one of them")
         key_file = Path(named)
     if key_file is not None:
-        return ServiceAccess(url, _read_key(key_file))
+        return Address(url, _read_key(key_file))
     if key := os.environ.get("SERVICE_KEY"):
-        return ServiceAccess(url, key.strip())
+        return Address(url, key.strip())
     # A key found beside an address is for that address: no other server may get it.
     if (told_file := local.get("service_key_file")) and url == local_url:
-        return ServiceAccess(url, _read_key(_in_checkout(ENDPOINTS).parent / told_file))
+        return Address(url, _read_key(_in_checkout(ENDPOINTS).parent / told_file))
     if (key := containers.get("SERVICE_KEY")) and url == containers_url:
-        return ServiceAccess(url, key)
+        return Address(url, key)
     raise AccessError("no service key: set SERVICE_KEY, or give --key-file with a file that holds it")
 
 

@@ -12,7 +12,8 @@ import typer
 from typer.main import get_command
 
 from brandctl import plain_help
-from brandctl.errors import CommandError
+from brandctl.commands import Group
+from brandctl.errors import FAILURES, CommandError
 from brandctl.terminal import note
 
 COMMANDS: Final = {
@@ -62,15 +63,14 @@ GROUP_MEMBERS: Final = {
 @cache
 def assemble(names: tuple[str, ...] = tuple(COMMANDS)) -> typer.Typer:
     """The app with these of its `COMMANDS`, and no others."""
-    app = typer.Typer(
-        name="brandctl",
-        help="""Runs and looks after Brand Engine.
+    app = Group(
+        "brandctl",
+        """Runs and looks after Brand Engine.
 
 Results go to standard output, remarks to standard error; --json prints results as JSON, for scripts.
 
 Exit codes: 0 done, 1 nothing found, failed or interrupted, 2 wrong usage.
 """,
-        no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
     )
@@ -110,6 +110,6 @@ def main() -> None:
     plain_help.apply(command)
     try:
         command()
-    except CommandError as error:
+    except FAILURES as error:
         note(str(error))
-        sys.exit(error.exit_code)
+        sys.exit(getattr(error, "exit_code", CommandError.exit_code))

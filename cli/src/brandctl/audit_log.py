@@ -4,65 +4,28 @@ import json
 import os
 from collections.abc import Iterator
 from datetime import datetime
-from enum import StrEnum
-from typing import Annotated, Any, Final
+from importlib import import_module
+from typing import Annotated, Any, Final, Literal
 
 import typer
-from pydantic import BaseModel, ConfigDict
 
-from brandctl.asking import AsJson, KeyFile, ServiceClient
-from brandctl.listing import Listing, OfBrand
+from brandctl.commands import KeyFile, Result, connect
+from brandctl.listing import Listing
+from brandctl.options import OfBrand
+from client.pages import read_up_to
 
 _SHOWN: Final = 60
 """Characters of a value in the table; `--json` has the whole value."""
 
 
-class AuditedService(StrEnum):
-    ORCHESTRATOR = "orchestrator"
-    RESEARCH = "research"
-    PUBLISHER = "publisher"
-    SOCIAL = "social"
-    MONITOR = "monitor"
-    GATEWAY = "gateway"
+AuditedService = Literal["orchestrator", "research", "publisher", "social", "monitor", "gateway"]
 
 
-class _AuditLogEntry(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    at: datetime
-    caller: str
-    key_id: str
-    address: str | None
-    operation: str
-    path: str
-    before: dict[str, Any] | None
-    after: dict[str, Any] | None
-
-
-class _AuditLogPage(BaseModel):
-    items: tuple[_AuditLogEntry, ...]
-    next: int | None
-
-
-class _AuditLogClient(ServiceClient):
-    service = "orchestrator"
-    option = "--url"
-
-    def page(self, params: dict[str, Any], *, limit: int) -> tuple[_AuditLogPage, dict[str, Any]]:
-        answer = self._entries("/v1/audit-log", params, limit=limit)
-        return self._read(_AuditLogPage, answer), answer
-
-
-_CLIENTS: Final[dict[AuditedService, type[_AuditLogClient]]] = {
-    each: type(f"_Of{each.title()}", (_AuditLogClient,), {"service": each.value}) for each in AuditedService
-}
-
-
-def _changed(entry: _AuditLogEntry) -> str:
+def _changed(entry: dict[str, Any]) -> str:
     """`tone: "dry" -> "warm"` for each changed field; `made` or `removed` if a side is missing."""
-    if entry.before is None or entry.after is None:
-        return "removed" if entry.after is None and entry.before is not None else "made"
-    before, after = dict(_leaves(entry.before)), dict(_leaves(entry.after))
+    if entry["before"] is None or entry["after"] is None:
+        return "removed" if entry["after"] is None and entry["before"] is not None else "made"
+    before, after = dict(_leaves(entry["before"])), dict(_leaves(entry["after"]))
     names = sorted({*before, *after} - {"updated_at"})
     return ", ".join(f"{name}: {_value(before, name)} -> {_value(after, name)}" for name in names)
 
@@ -82,12 +45,12 @@ def _value(fields: dict[str, Any], name: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-_ENTRIES: Final = Listing[_AuditLogEntry](
+_ENTRIES: Final = Listing(
     {
-        "time": lambda entry: entry.at.isoformat(sep=" ", timespec="seconds"),
-        "caller": lambda entry: f"{entry.caller} ({entry.key_id})",
-        "from": lambda entry: entry.address or "",
-        "what": lambda entry: f"{entry.operation.partition(' ')[0]} {entry.path}",
+        "time": lambda entry: datetime.fromisoformat(entry["at"]).isoformat(sep=" ", timespec="seconds"),
+        "caller": lambda entry: f"{entry['caller']} ({entry['key_id']})",
+        "from": "address",
+        "what": lambda entry: f"{entry['operation'].partition(' ')[0]} {entry['path']}",
         "changed": _changed,
     },
     nothing="no change over the API is recorded",
@@ -95,26 +58,15 @@ _ENTRIES: Final = Listing[_AuditLogEntry](
 
 
 def audit_log(
-    of: Annotated[
-        AuditedService, typer.Option(help="The service whose changes to list.")
-    ] = AuditedService.ORCHESTRATOR,
+    of: AuditedService = "orchestrator",
     brand: OfBrand = None,
-    caller: Annotated[
-        str | None, typer.Option(help="Name of the API key, or `service` for the service key.")
-    ] = None,
-    operation: Annotated[
-        str | None, typer.Option(help="Method and path of the route, such as “PUT /v1/brands/{slug}”.")
-    ] = None,
-    after: Annotated[
-        int | None, typer.Option(min=1, help="Id of the last entry of the previous page.")
-    ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=500, help="The most entries to list.")] = 50,
-    as_json: AsJson = False,
-    url: Annotated[
-        str | None, typer.Option(help="Address of the service; else ORCHESTRATOR_URL and so on.")
-    ] = None,
+    caller: str | None = None,
+    operation: str | None = None,
+    after: Annotated[int | None, typer.Option(min=1)] = None,
+    limit: Annotated[int, typer.Option(min=1, max=500)] = 50,
+    url: str | None = None,
     key_file: KeyFile = None,
-) -> None:
+) -> Result:
     """Lists the changes made over the API of a service, latest first: who, when, from where, before and after.
 
     Needs the service key, or a key of the orchestrator with the scope operate. For example:
@@ -122,8 +74,16 @@ def audit_log(
         brandctl audit-log --brand acme
         brandctl audit-log --caller newsroom --json
         brandctl audit-log --of gateway --operation "PUT /v1/providers/{name}"
+
+    Options:
+        of: The service whose changes to list.
+        caller: Name of the API key, or `service` for the service key.
+        operation: Method and path of the route, such as “PUT /v1/brands/{slug}”.
+        after: Id of the last entry of the previous page.
+        limit: The most entries to list.
+        url: Address of the service; else ORCHESTRATOR_URL and so on.
     """
-    wanted = {"brand": brand, "caller": caller, "operation": operation, "after": after}
-    with _CLIENTS[of].at(url or os.environ.get(f"{of.upper()}_URL"), key_file) as client:
-        found, answer = client.page(wanted, limit=limit)
-    _ENTRIES.show(found.items, answer, as_json=as_json, more=found.next)
+    kind = getattr(import_module(f"client.services.{of}"), of.title())
+    query: dict[str, Any] = {"brand": brand, "caller": caller, "operation": operation, "after": after}
+    with connect(kind, url or os.environ.get(f"{of.upper()}_URL"), key_file, option="--url") as service:
+        return _ENTRIES.of(read_up_to(limit, service.list_audit_log, **query))

@@ -1,12 +1,13 @@
 """`brandctl completion`: scripts that complete commands and options at the Tab key.
 
-The script is generated from the declared commands, so that the Tab key starts no Python.
+The script is generated from the declared commands, so that the Tab key starts no Python. The parser has completion of its own, which
+starts the command at each Tab: 0.7 s of processor time, or a container with `./brandctl`; and it does not complete `--state=wait`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, Final, get_args
+from typing import Annotated, Any, Final, Literal, get_args, get_origin
 
 import typer
 from typer.models import ArgumentInfo, CommandInfo, OptionInfo
@@ -70,12 +71,16 @@ def _command(path: tuple[str, ...], callback: Callable[..., Any]) -> CommandComp
 
 def _of_one(kind: Any) -> Any:
     """The type of one value, such as `ScopeChoice` of `list[ScopeChoice] | None`."""
-    while inner := [each for each in get_args(kind) if each is not type(None)]:
+    while get_origin(kind) is not Literal and (
+        inner := [each for each in get_args(kind) if each is not type(None)]
+    ):
         kind = inner[0]
     return kind
 
 
 def _choices(kind: Any) -> tuple[str, ...]:
+    if get_origin(kind) is Literal:
+        return tuple(map(str, get_args(kind)))
     return tuple(map(str, kind)) if isinstance(kind, type) and issubclass(kind, StrEnum) else ()
 
 

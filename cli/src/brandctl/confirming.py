@@ -1,14 +1,11 @@
 """Confirmation before an action that cannot be undone."""
 
 import sys
-from typing import Annotated
 
 import typer
 
 from brandctl.errors import CommandError, UsageError
 from brandctl.terminal import printable
-
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 
 
 def type_again(name: str, question: str) -> None:

@@ -4,47 +4,36 @@ from collections.abc import Callable, Collection
 from typing import Any
 from uuid import UUID
 
-import typer
-
-from brandctl.errors import CommandError
-from brandctl.terminal import note, print_json
+from brandctl.commands import Result
+from brandctl.errors import FAILURES
+from brandctl.terminal import note
 
 
 def decide_each(
-    ids: Collection[UUID],
-    decide: Callable[[UUID], dict[str, Any]],
-    describe: Callable[[dict[str, Any]], str],
-    *,
-    as_json: bool,
-) -> None:
-    """Decides about each and prints the outcome. With one id, the JSON is the service's answer.
+    ids: Collection[UUID], decide: Callable[[UUID], Any], describe: Callable[[Any], str], *, as_json: bool
+) -> Result:
+    """Decides about each; returns the outcome, which is described at once without JSON. With one id, the answer is the service's.
+
+    If the service refuses any of several, the others are decided all the same.
 
     Raises:
-        CommandError: there is one id, and the service refuses.
-        typer.Exit: with code 1, if the service refuses any of several; the others are decided all the same.
+        CommandError, ClientError: there is one id, and the service refuses.
     """
     if len(ids) == 1:
         (one,) = ids
         answer = decide(one)
-        if as_json:
-            print_json(answer)
-        else:
-            note(describe(answer))
-        return
-    done: list[dict[str, Any]] = []
+        return Result(answer, note=describe(answer))
+    done: list[Any] = []
     refused: list[dict[str, str]] = []
     for each in ids:
         try:
             answer = decide(each)
-        except CommandError as error:
+        except FAILURES as error:
             refused.append({"id": str(each), "detail": str(error)})
             note(f"{each}: {error}")
         else:
             done.append(answer)
             if not as_json:
                 note(describe(answer))
-    if as_json:
-        print_json({"done": done, "refused": refused})
-    note(f"{len(done)} of {len(ids)} done" + (f", {len(refused)} refused" if refused else ""))
-    if refused:
-        raise typer.Exit(1)
+    summary = f"{len(done)} of {len(ids)} done" + (f", {len(refused)} refused" if refused else "")
+    return Result({"done": done, "refused": refused}, remark=summary, fails=bool(refused))

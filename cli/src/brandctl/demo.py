@@ -12,13 +12,14 @@ from typing import Any, Final
 from rich.console import Console
 
 from brandctl import progress, signals
-from brandctl.access import ServiceAccess
-from brandctl.gateway.client import GatewayClient
+from brandctl.keyword_progress import BrandForm, CycleKeywords, read_cycle
 from brandctl.local import model, processes
 from brandctl.local.folder import LocalFolder
 from brandctl.local.stack import LocalStack, started
-from brandctl.orchestrator.client import BrandForm, CycleKeywords, OrchestratorClient
 from brandctl.terminal import say
+from client.connections import Address
+from client.services.gateway import Gateway
+from client.services.orchestrator import Orchestrator
 
 _POLL_SECONDS: Final = 0.4
 _WATCH_SECONDS: Final = 2.0
@@ -56,7 +57,7 @@ def run(options: DemoOptions, console: Console) -> bool:
     """Runs the demo; returns whether every keyword ended well, and whether the small model's keyword ended, if it writes.
 
     Raises:
-        FolderInUseError, NotInstalledError, PortTakenError, StartError, ServiceError, OSError: the demo cannot run; the message says why.
+        FolderInUseError, NotInstalledError, PortTakenError, StartError, ClientError, OSError: the demo cannot run; the message says why.
         Interrupted: a signal ended it; all processes that it started are gone by then.
     """
     brand, keywords = _input(options)
@@ -95,7 +96,7 @@ def _ends(cycle: CycleKeywords) -> list[dict[str, Any]]:
             "state": keyword.state,
             "reason": keyword.reason,
             "published_url": keyword.published_url,
-            "posts": [post.url for post in keyword.posts],
+            "posts": [*keyword.posts],
         }
         for keyword in cycle.keywords
     ]
@@ -131,8 +132,8 @@ def _started(folder: LocalFolder, options: DemoOptions, console: Console) -> Ite
         if writing:
             writing.wait()
             stack.children.append(writing.child)
-            with GatewayClient(ServiceAccess(stack.addresses.url("gateway"), stack.service_key)) as gateway:
-                gateway.call("PUT", f"/providers/{model.ACCOUNT}", writing.account)
+            with Gateway(Address(stack.addresses.url("gateway"), stack.service_key)) as gateway:
+                gateway.connect_provider(model.ACCOUNT, **writing.account)
         yield stack
 
 
@@ -152,13 +153,13 @@ def _pipeline(
     """Submits the keywords and follows them until they have ended, or for `patience` seconds if the demo ends by itself."""
     say(console, f"{brand.name}: {len(keywords)} keyword{'s' if len(keywords) > 1 else ''}")
     died = _DeathWatcher(stack, console)
-    with OrchestratorClient(ServiceAccess(stack.addresses.url("orchestrator"), stack.service_key)) as api:
-        api.put_brand(brand)
-        cycle_id = api.submit(brand.slug, keywords)
+    with Orchestrator(Address(stack.addresses.url("orchestrator"), stack.service_key)) as api:
+        api.set_brand(brand.slug, name=brand.name, description=brand.description, writer=brand.writer)
+        cycle_id = api.submit_keywords(brand.slug, json.dumps({"keywords": keywords}))["cycle_id"]
         deadline = time.monotonic() + options.patience
         with progress.ProgressView(console) as view:
             while True:
-                cycle = api.cycle(cycle_id)
+                cycle = read_cycle(api, cycle_id)
                 view.show(cycle)
                 if cycle.ended or died.report():
                     return cycle

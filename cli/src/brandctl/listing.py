@@ -1,63 +1,58 @@
 """Lists of a service's entries: JSON for scripts or a table, with a remark if there are more.
 
-A list declares its columns once; its command takes the options that the service supports:
+A list declares its columns once; a command returns its `of` a page:
 
-    _CYCLES = Listing[CycleProgress](
-        {"id": lambda cycle: str(cycle.cycle_id), "brand": lambda cycle: cycle.brand_slug},
+    _CYCLES = Listing(
+        {"id": "cycle_id", "brand": "brand_slug", "begun": lambda cycle: cycle["created_at"][:10]},
         nothing="no such cycle; submit keywords with brandctl submit",
     )
-
-    @app.command(name="list")
-    def list_cycles(brand: OfBrand = None, after: AfterId = None, limit: Limit = 50, as_json: AsJson = False) -> None:
-        ...
-        _CYCLES.show(found, answer, as_json=as_json, more=answer["next"])
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, Generic, TypeVar
-from uuid import UUID
+from typing import Any
 
-import typer
+from brandctl.commands import Result, table
 
-from brandctl.tables import show_table
-from brandctl.terminal import note, print_json
-
-OfBrand = Annotated[str | None, typer.Option("--brand", help="Slug of the brand.", show_default="all")]
-AfterId = Annotated[UUID | None, typer.Option("--after", help="Id of the last entry of the previous page.")]
-MOST_OF_A_PAGE: Final = 200
-"""The most entries of a service's page."""
-Limit = Annotated[int, typer.Option("--limit", min=1, max=MOST_OF_A_PAGE, help="The most entries to list.")]
-
-_Item = TypeVar("_Item")
+Column = str | Callable[[Any], str]
+"""The name of a field, or a function from an entry to its text."""
 
 
-@dataclass(frozen=True)  # with slots, Python 3.11 could not make a Listing[…]
-class Listing(Generic[_Item]):
+@dataclass(frozen=True, slots=True)
+class Listing:
     """How a list is shown; `nothing` is the text for an empty one."""
 
-    columns: Mapping[str, Callable[[_Item], str]]
-    """Heading of a column → text of its cell."""
+    columns: Mapping[str, Column]
+    """Heading → column."""
     nothing: str
     colours: Mapping[str, str] = field(default_factory=dict)
     """Text of a cell → its colour."""
 
-    def show(
-        self, items: Sequence[_Item], answer: Any, *, as_json: bool, more: object = None, nothing: str = ""
-    ) -> None:
-        """Prints the `answer` as JSON, or its `items` as a table.
+    def of(
+        self, answer: Any, items: Sequence[Any] | None = None, *, more: bool = True, nothing: str = ""
+    ) -> Result:
+        """Returns the result of a command that lists the items of an answer.
 
-        `more` is the value of `--after` for the next page, None at the end; `nothing` replaces the text for an empty list.
+        Args:
+            answer: the JSON, such as a page of a service.
+            items: what the table shows, if it is not `answer["items"]`.
+            more: whether the command takes the cursor of the next page as `--after`.
+            nothing: replaces the text for an empty list.
         """
-        if as_json:
-            print_json(answer)
-            return
-        if not items:
-            note(nothing or self.nothing)
-            return
-        cells = self.columns.values()
-        show_table(
-            tuple(self.columns), [tuple(cell(item) for cell in cells) for item in items], colours=self.colours
+        shown = answer["items"] if items is None else items
+        if not shown:
+            return Result(answer, note=nothing or self.nothing)
+        following = answer.get("next") if more and items is None else None
+        rows = [[_cell(each, column) for column in self.columns.values()] for each in shown]
+        return Result(
+            answer,
+            table(tuple(self.columns), rows, self.colours),
+            note=() if following is None else f"there are more: --after {following}",
         )
-        if more is not None:
-            note(f"there are more: --after {more}")
+
+
+def _cell(item: Any, column: Column) -> str:
+    if callable(column):
+        return column(item)
+    value = item.get(column)  # a service of an earlier version may not send it
+    return "" if value is None else str(value)

@@ -10,8 +10,8 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
+from brandctl.keyword_progress import CycleKeywords, KeywordProgress
 from brandctl.local.services import PROCESSES, ServiceAddresses
-from brandctl.orchestrator.client import CycleKeywords, KeywordProgress
 from brandctl.terminal import printable, say
 
 _STYLES: Final = {
@@ -59,7 +59,7 @@ def show_links(console: Console, slug: str, cycle: CycleKeywords, addresses: Ser
     _section(
         console, "Articles", [keyword.published_url for keyword in cycle.keywords if keyword.published_url]
     )
-    _section(console, "Posts", [post.url for keyword in cycle.keywords for post in keyword.posts])
+    _section(console, "Posts", [url for keyword in cycle.keywords for url in keyword.posts])
     _section(console, "Feed of the posts", [f"{addresses.url('social')}/feeds/{slug}"])
     _section(console, "API", [f"{addresses.url('orchestrator')}/docs"])
     _section(console, "Health", [f"{addresses.url(name)}/health/ready" for name in PROCESSES])

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from brandctl.errors import CommandError
+from brandctl.errors import FAILURES
 from brandctl.terminal import note, say
 
 _Folder = Annotated[Path, typer.Option(help="Folder for data, logs and the addresses of the run.")]
@@ -121,7 +121,7 @@ def reported(what_failed: str) -> Iterator[None]:
 
     expected = (
         BackupError,
-        CommandError,
+        *FAILURES,
         FolderInUseError,
         OSError,
         postgres.NotInstalledError,

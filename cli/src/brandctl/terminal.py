@@ -23,6 +23,11 @@ def say(console: Console, text: str, style: str | None = None) -> None:
     console.print(Text(printable(text, keep_lines=True), style=style or ""), soft_wrap=True)
 
 
+def write(text: str) -> None:
+    """Writes lines to standard output without wrapping; tabs stay."""
+    out().file.write(printable(text, keep_lines=True))
+
+
 def note(text: str) -> None:
     """Prints a remark to standard error, so that standard output holds the result alone."""
     say(Console(stderr=True, highlight=False), text)

@@ -8,47 +8,44 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from brandctl.asking import AsJson
+from brandctl.commands import Group, Result
 from brandctl.errors import CommandError, UsageError
-from brandctl.terminal import note, print_json
+from brandctl.terminal import note
 from envelope.brand import CATALOGUE
 
-app = typer.Typer(
-    name="topology", help="Exchanges, queues and bindings: show, declare.", no_args_is_help=True
-)
+app = Group("topology", "Exchanges, queues and bindings: show, declare.")
 
 
 @app.command()
-def show(as_json: AsJson = False) -> None:
+def show() -> Result:
     """Shows the exchanges, queues and bindings that the system declares."""
     from messaging import topology  # noqa: PLC0415  (takes a second to load)
 
     described = topology.describe(CATALOGUE)
-    if as_json:
-        print_json(
-            {
-                "queues": [
-                    {
-                        "name": queue.name,
-                        "arguments": dict(queue.arguments),
-                        "bound_to": [
-                            {"exchange": each.exchange, "routing_key": each.routing_key}
-                            for each in described.bindings
-                            if each.queue == queue.name
-                        ],
-                    }
-                    for queue in described.queues
-                ]
-            }
-        )
-        return
-    table = Table("queue", "bound to", "arguments")
-    for queue in described.queues:
-        bound = [
-            f"{each.exchange}: {each.routing_key}" for each in described.bindings if each.queue == queue.name
-        ]
-        table.add_row(queue.name, "\n".join(bound), "\n".join(f"{k}={v}" for k, v in queue.arguments.items()))
-    Console().print(table)
+    bindings = {
+        queue.name: [each for each in described.bindings if each.queue == queue.name]
+        for queue in described.queues
+    }
+    queues = [
+        {
+            "name": queue.name,
+            "arguments": dict(queue.arguments),
+            "bound_to": [
+                {"exchange": each.exchange, "routing_key": each.routing_key} for each in bindings[queue.name]
+            ],
+        }
+        for queue in described.queues
+    ]
+
+    def show_table() -> None:
+        table = Table("queue", "bound to", "arguments")
+        for queue in described.queues:
+            bound = [f"{each.exchange}: {each.routing_key}" for each in bindings[queue.name]]
+            arguments = [f"{name}={value}" for name, value in queue.arguments.items()]
+            table.add_row(queue.name, "\n".join(bound), "\n".join(arguments))
+        Console().print(table)
+
+    return Result({"queues": queues}, show_table)
 
 
 @app.command()
@@ -60,8 +57,9 @@ def declare(
         str | None,
         typer.Option(envvar="RABBITMQ_API_URL", help="http://user:password@host:15672, an administrator's"),
     ] = None,
-    as_json: AsJson = False,
-) -> None:
+    *,
+    as_json: bool,
+) -> Result:
     """Declares the topology on a broker; safe to repeat. Objects with other arguments are reported, never changed.
 
     Messages in a queue under a former name are moved; the old queue is removed if the management API answers.
@@ -85,7 +83,4 @@ def declare(
     except (*BROKER_ERRORS, UsersError) as error:
         raise CommandError(f"cannot declare the topology: {redaction.text(str(error))}") from error
     queues = [queue.name for queue in topology.describe(CATALOGUE).queues]
-    if as_json:
-        print_json({"declared": queues})
-    else:
-        typer.echo(f"declared {len(queues)} queues")
+    return Result({"declared": queues}, lambda: typer.echo(f"declared {len(queues)} queues"))

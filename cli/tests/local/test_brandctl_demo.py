@@ -14,34 +14,34 @@ from urllib.parse import urlsplit
 import pytest
 
 from brandctl import demo
+from brandctl.keyword_progress import CycleKeywords, KeywordProgress
 from brandctl.local import model, processes, services
 from brandctl.local.folder import LocalFolder
-from brandctl.orchestrator.client import CycleKeywords, KeywordProgress
 
 ROOT = Path(__file__).parents[3]
 UP_WITHIN_SECONDS = 120
 
 
 def progress(**fields: Any) -> KeywordProgress:
-    return KeywordProgress.model_validate({"keyword": "filters", **fields})
+    return KeywordProgress("filters", **fields)
 
 
-POST = {"platform": "feed", "url": "http://127.0.0.1/post"}
+POST = "http://127.0.0.1/post"
 
 
 @pytest.mark.parametrize(
     ("keyword", "well"),
     [
-        (progress(state="completed", published_url="http://127.0.0.1/page", posts=[POST]), True),
+        (progress(state="completed", published_url="http://127.0.0.1/page", posts=(POST,)), True),
         (progress(state="completed", published_url="http://127.0.0.1/page"), False),
-        (progress(state="completed", posts=[POST]), False),
+        (progress(state="completed", posts=(POST,)), False),
         (progress(state="completed", has_standing_article=True, reason="it stands"), True),
         (progress(state="refused", reason="insufficient_sources"), True),
         (progress(state="refused"), False),
         (progress(state="needs_review", reason="231 words"), True),
         (progress(state="needs_review"), False),
         (progress(state="failed", reason="publisher unreachable"), False),
-        (progress(state="promoting", published_url="http://127.0.0.1/page", posts=[POST]), False),
+        (progress(state="promoting", published_url="http://127.0.0.1/page", posts=(POST,)), False),
     ],
 )
 def test_a_keyword_ends_well_when_published_and_posted_or_kept_back_with_a_reason(
@@ -51,10 +51,8 @@ def test_a_keyword_ends_well_when_published_and_posted_or_kept_back_with_a_reaso
 
 
 def test_the_report_tells_every_keywords_end() -> None:
-    done = progress(state="completed", published_url="http://127.0.0.1/page", posts=[POST])
-    cycle = CycleKeywords(
-        cycle_id="1", correlation_id="c", keywords=(done, progress(state="refused", reason="why"))
-    )
+    done = progress(state="completed", published_url="http://127.0.0.1/page", posts=(POST,))
+    cycle = CycleKeywords("c", (done, progress(state="refused", reason="why")))
     assert demo.report_of(cycle, 12.345) == {
         "correlation_id": "c",
         "seconds": 12.3,
@@ -70,7 +68,7 @@ def test_the_report_tells_every_keywords_end() -> None:
         ],
     }
     refused = progress(state="refused", reason="unsupported_draft: nothing of the draft is supported")
-    by_model = CycleKeywords(cycle_id="2", correlation_id="m", keywords=(refused,))
+    by_model = CycleKeywords("m", (refused,))
     told = demo.report_of(cycle, 12.345, by_model)["by_model"]
     assert (told["correlation_id"], [each["reason"] for each in told["keywords"]]) == ("m", [refused.reason])
 

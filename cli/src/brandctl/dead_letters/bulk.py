@@ -4,15 +4,18 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import typer
 
-from brandctl.asking import ServiceError
-from brandctl.dead_letters.monitor import MAX_BULK, DeadLetterSelection, DecidedChunk, MonitorClient
 from brandctl.errors import CommandError, UsageError
+from brandctl.settings import given
 from brandctl.terminal import note
+from client.errors import ClientError
+from client.services.monitor import Monitor
 
+MAX_BULK: Final = 500
+"""The most dead letters of one request."""
 _WORD_EVERY_SECONDS: Final = 2.0
 
 
@@ -24,56 +27,68 @@ class BulkAction:
     done: str
 
 
-def matching(
-    monitor: MonitorClient, selection: DeadLetterSelection, deed: BulkAction, *, replayable: bool, yes: bool
-) -> DeadLetterSelection:
-    """Counts the matching dead letters and asks for confirmation; ends the command without a match or a yes."""
-    page = monitor.page(
-        state="open",
-        queue=selection.queue,
-        type=selection.type_name,
-        group=selection.group,
-        replayable=True if replayable else None,
-        limit=1,
-    )
-    if page.matching == 0:
-        raise CommandError(f"No open dead letter that can be {deed.done} matches.")
-    # Only those that exist now: a replay that dies again at once must not be replayed a second time.
-    chosen = selection.of(page.matching, until=page.now)
-    if not yes:
-        _confirm(chosen, deed)
-    return chosen
+@dataclass(frozen=True, slots=True)
+class DeadLetterSelection:
+    """A filter of open dead letters; None matches any value."""
+
+    queue: str | None = None
+    type_name: str | None = None
+    group: str | None = None
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        return given(queue=self.queue, type=self.type_name, group=self.group)
+
+    @property
+    def in_words(self) -> str:
+        parts = ((" of ", self.queue), (" of type ", self.type_name), (" of group ", self.group))
+        return "".join(f"{word}{value}" for word, value in parts if value)
 
 
-def go_through(
-    chosen: DeadLetterSelection, deed: BulkAction, piece: Callable[[str | None, int], DecidedChunk]
+def decide_all(
+    monitor: Monitor,
+    selection: DeadLetterSelection,
+    action: BulkAction,
+    decide: Callable[..., tuple[list[str], str | None]],
+    *,
+    replayable: bool,
+    yes: bool,
 ) -> list[str]:
-    """Calls `piece(after, limit)` until all are decided; returns the ids, oldest first.
+    """Decides about all that match, after a confirmation; returns their ids, oldest first.
 
-    Two such commands may run at once and share the dead letters. After an interruption, the same command does the rest.
+    `decide` takes the fields of a request, decides about so many and returns their ids and the cursor of the next. Two such
+    commands may run at once and share the dead letters. After an interruption, the same command does the rest.
     """
+    page = monitor.list_dead_letters(
+        state="open", replayable=True if replayable else None, limit=1, **selection.fields
+    )
+    total = page["matching"]
+    if total == 0:
+        raise CommandError(f"No open dead letter that can be {action.done} matches.")
+    if not yes:
+        _confirm(f"{total:,} dead letter{'' if total == 1 else 's'}{selection.in_words}", action)
     done: list[str] = []
     after: str | None = None
     told = time.monotonic()
-    while len(done) < chosen.count:
+    while len(done) < total:
+        # Only those that exist now: a replay that dies again at once must not be replayed a second time.
+        chunk = {**selection.fields, "until": page["now"], "limit": min(MAX_BULK, total - len(done))}
         try:
-            found = piece(after, min(MAX_BULK, chosen.count - len(done)))
-        except ServiceError:
-            note(f"{len(done):,} of {chosen.count:,} {deed.done}; the same command continues with the rest.")
+            found, after = decide(**chunk, **({"after": after} if after else {}))
+        except ClientError:
+            note(f"{len(done):,} of {total:,} {action.done}; the same command continues with the rest.")
             raise
-        done += found.ids
-        after = found.next
+        done += found
         if after is None:
             break
         if time.monotonic() - told >= _WORD_EVERY_SECONDS:
-            note(f"{len(done):,} of {chosen.count:,} {deed.done}")
+            note(f"{len(done):,} of {total:,} {action.done}")
             told = time.monotonic()
     return done
 
 
-def _confirm(chosen: DeadLetterSelection, deed: BulkAction) -> None:
-    what = f"{chosen.count:,} dead letter{'' if chosen.count == 1 else 's'}{chosen.in_words}"
+def _confirm(what: str, action: BulkAction) -> None:
     if not sys.stdin.isatty():
-        raise UsageError(f"This would {deed.verb} {what}. Add --yes to confirm.")
-    if not typer.confirm(f"{deed.verb.capitalize()} {what}?", err=True):
-        raise CommandError(f"Nothing was {deed.done}.")
+        raise UsageError(f"This would {action.verb} {what}. Add --yes to confirm.")
+    if not typer.confirm(f"{action.verb.capitalize()} {what}?", err=True):
+        raise CommandError(f"Nothing was {action.done}.")

@@ -1,33 +1,20 @@
 """`brandctl dead-letters replay` and `discard`."""
 
+import getpass
+import socket
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final
 
 import typer
 
-from brandctl.asking import AsJson, KeyFile, ServiceError
-from brandctl.dead_letters.arguments import (
-    By,
-    Everything,
-    Group,
-    Queue,
-    TypeName,
-    Yes,
-    who,
-)
-from brandctl.dead_letters.bulk import BulkAction, go_through, matching
-from brandctl.dead_letters.monitor import (
-    MAX_BULK,
-    DeadLetterSelection,
-    DecisionNote,
-    MonitorClient,
-    MonitorUrl,
-    ReplayOutcome,
-)
+from brandctl.commands import Result
+from brandctl.dead_letters.bulk import MAX_BULK, BulkAction, DeadLetterSelection, decide_all
 from brandctl.short_ids import parse_reference
-from brandctl.terminal import note, print_json
+from brandctl.terminal import note
+from client.errors import ClientError
+from client.services.monitor import Monitor
 
 _FIRST_PAUSE: Final = 0.2
 _LONGEST_PAUSE: Final = 5.0
@@ -36,24 +23,39 @@ _TOLD_ONE_BY_ONE: Final = 20
 _REPLAY: Final = BulkAction("replay", "replayed")
 _DISCARD: Final = BulkAction("discard", "discarded")
 
+Ids = Annotated[
+    list[str] | None, typer.Argument(metavar="[ID]...", parser=parse_reference, help="Ids out of `list`.")
+]
+Queue = Annotated[str | None, typer.Option(help="Only those of this queue, such as research-commands.")]
+TypeName = Annotated[
+    str | None, typer.Option("--type", help="Only this message type, such as content.publish.")
+]
+FailureGroup = Annotated[
+    str | None, typer.Option(help="Only this group of equal failures, from `list --summary`.")
+]
+All = Annotated[bool, typer.Option("--all", help="All open dead letters that match the other options.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="With --all or --group: do not ask for confirmation.")]
+By = Annotated[
+    str | None,
+    typer.Option(
+        "--by", envvar="BRANDCTL_BY", help="Your name, stored with the decision.", show_default="user@host"
+    ),
+]
+
 
 def replay(
-    dead: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID]...", parser=parse_reference, help="Ids out of `list`.")
-    ] = None,
-    everything: Everything = False,
-    group: Group = None,
+    monitor: Monitor,
+    dead: Ids = None,
+    all_: All = False,
+    group: FailureGroup = None,
     queue: Queue = None,
     type_name: TypeName = None,
-    reason: Annotated[str | None, typer.Option(help="Reason, stored with the decision.")] = None,
+    reason: str | None = None,
     by: By = None,
     yes: Yes = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until each is resolved or dead again.")] = False,
-    timeout: Annotated[float, typer.Option(min=0.1, help="With --wait: the most seconds to wait.")] = 120.0,
-    as_json: AsJson = False,
-    monitor_url: MonitorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+    wait: bool = False,
+    timeout: Annotated[float, typer.Option(min=0.1)] = 120.0,
+) -> Result:
     """Sends dead messages to their queues again. Do it once the cause is gone.
 
     A replay is a new message of the same chain. Its dead letter is resolved when the consumer has handled it; if it
@@ -65,42 +67,53 @@ def replay(
         brandctl dead-letters replay --group 5f0c3a9b1e77d204 --reason "template mended"
         brandctl dead-letters replay --all --queue publisher-commands
         brandctl dead-letters replay --all --type content.publish --yes --json
+
+    Options:
+        reason: Reason, stored with the decision.
+        wait: Wait until each is resolved or dead again.
+        timeout: With --wait: the most seconds to wait.
     """
-    selection = _selection(dead, queue, type_name, group, everything=everything)
-    decision = DecisionNote(who(by), (reason or "").strip() or None)
+    selection = _selection(dead, queue, type_name, group, all_=all_)
+    decision: dict[str, Any] = {"by": _who(by)} | ({"reason": why} if (why := (reason or "").strip()) else {})
     refused: dict[str, str] = {}
-    with MonitorClient.at(monitor_url, key_file) as monitor:
-        if selection is None:
-            started, refused = _each(dead or [], lambda one: monitor.replay(one, decision))
-        else:
-            chosen = matching(monitor, selection, _REPLAY, replayable=True, yes=yes)
-            started = go_through(
-                chosen, _REPLAY, lambda after, limit: monitor.replay_many(chosen, decision, after, limit)
-            )
-        ended = _wait(monitor, started, timeout) if wait else {}
+
+    def replay_some(**fields: Any) -> tuple[list[str], str | None]:
+        begun = monitor.replay_dead_letters(**fields, **decision)
+        return [each["id"] for each in begun["replays"]], begun["next"]
+
+    if selection is None:
+        started, refused = _each(dead or [], lambda one: monitor.replay_dead_letter(one, **decision))
+    else:
+        started = decide_all(monitor, selection, _REPLAY, replay_some, replayable=True, yes=yes)
+    ended = _wait(monitor, started, timeout) if wait else {}
     outcomes = {one: _outcome(ended.get(one), waited=wait) for one in started}
-    if as_json:
-        print_json(_replay_report(outcomes, refused, ended))
-    _report_replays(outcomes, refused, ended)
+    rows = [
+        {
+            "id": one,
+            "outcome": each,
+            "replaced_by": ended[one]["replaced_by"] if each == "dead_again" else None,
+        }
+        for one, each in outcomes.items()
+    ]
     well = set(outcomes.values()) <= ({"handled"} if wait else {"replaying"})
-    raise typer.Exit(0 if started and not refused and well else 1)
+    return Result(
+        {"replayed": rows, "refused": _as_rows(refused)},
+        remark=[*_told(outcomes, ended), *refused.values()],
+        fails=not (started and not refused and well),
+    )
 
 
 def discard(
-    reason: Annotated[str, typer.Option(help="Why it need not be handled, stored with the decision.")],
-    dead: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID]...", parser=parse_reference, help="Ids out of `list`.")
-    ] = None,
-    everything: Everything = False,
-    group: Group = None,
+    monitor: Monitor,
+    reason: Annotated[str, typer.Option()],
+    dead: Ids = None,
+    all_: All = False,
+    group: FailureGroup = None,
     queue: Queue = None,
     type_name: TypeName = None,
     by: By = None,
     yes: Yes = False,
-    as_json: AsJson = False,
-    monitor_url: MonitorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+) -> Result:
     """Closes dead letters for good, without handling them.
 
     For example:
@@ -108,70 +121,76 @@ def discard(
         brandctl dead-letters discard 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10 --reason "brand was closed"
         brandctl dead-letters discard --group 5f0c3a9b1e77d204 --reason "a bad sender, now stopped"
         brandctl dead-letters discard --all --queue social-commands --reason "channel was given up"
+
+    Options:
+        reason: Why it need not be handled, stored with the decision.
     """
     if not reason.strip():
         raise typer.BadParameter("say why", param_hint="--reason")
-    selection = _selection(dead, queue, type_name, group, everything=everything)
-    decision = DecisionNote(who(by), reason)
+    selection = _selection(dead, queue, type_name, group, all_=all_)
+    decision: dict[str, Any] = {"by": _who(by), "reason": reason}
     refused: dict[str, str] = {}
-    with MonitorClient.at(monitor_url, key_file) as monitor:
-        if selection is None:
-            discarded, refused = _each(dead or [], lambda one: monitor.discard(one, decision))
-        else:
-            chosen = matching(monitor, selection, _DISCARD, replayable=False, yes=yes)
-            discarded = go_through(
-                chosen, _DISCARD, lambda after, limit: monitor.discard_many(chosen, decision, after, limit)
-            )
-    if as_json:
-        print_json({"discarded": discarded, "refused": _as_rows(refused)})
-    if len(discarded) <= _TOLD_ONE_BY_ONE:
-        for one in discarded:
-            note(f"{one} discarded")
+
+    def discard_some(**fields: Any) -> tuple[list[str], str | None]:
+        done = monitor.discard_dead_letters(**fields, **decision)
+        return done["ids"], done["next"]
+
+    if selection is None:
+        discarded, refused = _each(dead or [], lambda one: monitor.discard_dead_letter(one, **decision))
     else:
-        note(f"{len(discarded):,} discarded")
-    for message in refused.values():
-        note(message)
-    raise typer.Exit(1 if refused else 0)
+        discarded = decide_all(monitor, selection, _DISCARD, discard_some, replayable=False, yes=yes)
+    each_told = [f"{one} discarded" for one in discarded]
+    told = each_told if len(discarded) <= _TOLD_ONE_BY_ONE else [f"{len(discarded):,} discarded"]
+    return Result(
+        {"discarded": discarded, "refused": _as_rows(refused)},
+        remark=[*told, *refused.values()],
+        fails=bool(refused),
+    )
+
+
+def _who(given: str | None) -> str:
+    """Returns the given name, or `user@host` of this machine."""
+    if given and given.strip():
+        return given.strip()[:200]
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):  # a container may run under a user id without a name
+        user = "somebody"
+    return f"{user}@{socket.gethostname()}"[:200]
 
 
 def _selection(
-    dead: Sequence[str] | None,
-    queue: str | None,
-    type_name: str | None,
-    group: str | None,
-    *,
-    everything: bool,
+    dead: Sequence[str] | None, queue: str | None, type_name: str | None, group: str | None, *, all_: bool
 ) -> DeadLetterSelection | None:
     """Returns the selection of the options; None if ids are given."""
-    if bool(dead) == (everything or group is not None):
+    if bool(dead) == (all_ or group is not None):
         raise typer.BadParameter("give ids, or --all, or --group", param_hint="ID")
     if dead and (queue or type_name):
         raise typer.BadParameter("go with --all", param_hint="--queue and --type")
     return None if dead else DeadLetterSelection(queue, type_name, group)
 
 
-def _each(dead: Sequence[str], do: Callable[[str], Any]) -> tuple[list[str], dict[str, str]]:
+def _each(dead: Sequence[str], decide: Callable[[str], Any]) -> tuple[list[str], dict[str, str]]:
     done: list[str] = []
     refused: dict[str, str] = {}
     for one in dict.fromkeys(dead):
         try:
-            done.append(str(do(one).id))
-        except ServiceError as error:
+            done.append(decide(one)["id"])
+        except ClientError as error:
             refused[one] = str(error)
     return done, refused
 
 
-def _wait(monitor: MonitorClient, started: Sequence[str], timeout: float) -> dict[str, ReplayOutcome]:
+def _wait(monitor: Monitor, started: Sequence[str], timeout: float) -> dict[str, Any]:
     """Waits up to `timeout` seconds; returns id → outcome of the replays that ended."""
     deadline = time.monotonic() + timeout
     pause = _FIRST_PAUSE
     waiting = list(started)
-    ended: dict[str, ReplayOutcome] = {}
+    ended: dict[str, Any] = {}
     while True:
         for first in range(0, len(waiting), MAX_BULK):
-            for outcome in monitor.outcomes(waiting[first : first + MAX_BULK]):
-                if outcome.state != "replaying":
-                    ended[str(outcome.id)] = outcome
+            found = monitor.get_dead_letter_outcomes(ids=waiting[first : first + MAX_BULK])["outcomes"]
+            ended |= {each["id"]: each for each in found if each["state"] != "replaying"}
         if len(started) > _TOLD_ONE_BY_ONE and len(waiting) > len(started) - len(ended):
             note(f"{len(ended):,} of {len(started):,} came to an end")
         waiting = [one for one in waiting if one not in ended]
@@ -182,35 +201,12 @@ def _wait(monitor: MonitorClient, started: Sequence[str], timeout: float) -> dic
         pause = min(pause * 1.5, _LONGEST_PAUSE)
 
 
-def _outcome(outcome: ReplayOutcome | None, *, waited: bool) -> str:
+def _outcome(outcome: Mapping[str, Any] | None, *, waited: bool) -> str:
     if outcome is None:
         return "waiting" if waited else "replaying"
-    if outcome.died_again:
+    if outcome["replaced_by"] is not None:
         return "dead_again"
-    return "handled" if outcome.state == "resolved" else outcome.state
-
-
-def _replay_report(
-    outcomes: dict[str, str], refused: dict[str, str], ended: dict[str, ReplayOutcome]
-) -> dict[str, Any]:
-    def row(one: str, outcome: str) -> dict[str, Any]:
-        replaced = str(ended[one].replaced_by) if outcome == "dead_again" else None
-        return {"id": one, "outcome": outcome, "replaced_by": replaced}
-
-    return {"replayed": [row(*each) for each in outcomes.items()], "refused": _as_rows(refused)}
-
-
-def _report_replays(
-    outcomes: dict[str, str], refused: dict[str, str], ended: dict[str, ReplayOutcome]
-) -> None:
-    if len(outcomes) > _TOLD_ONE_BY_ONE:
-        counts = Counter(outcomes.values())
-        note(", ".join(f"{count:,} {_WORDS.get(outcome, outcome)}" for outcome, count in counts.items()))
-    else:
-        for one, outcome in outcomes.items():
-            note(_in_words(one, outcome, ended.get(one)))
-    for message in refused.values():
-        note(message)
+    return "handled" if outcome["state"] == "resolved" else str(outcome["state"])
 
 
 _WORDS: Final = {
@@ -220,12 +216,19 @@ _WORDS: Final = {
 }
 
 
-def _in_words(one: str, outcome: str, ended: ReplayOutcome | None) -> str:
+def _told(outcomes: Mapping[str, str], ended: Mapping[str, Any]) -> list[str]:
+    if len(outcomes) > _TOLD_ONE_BY_ONE:
+        counts = Counter(outcomes.values())
+        return [", ".join(f"{count:,} {_WORDS.get(outcome, outcome)}" for outcome, count in counts.items())]
+    return [_in_words(one, outcome, ended.get(one)) for one, outcome in outcomes.items()]
+
+
+def _in_words(one: str, outcome: str, ended: Mapping[str, Any] | None) -> str:
     text = f"{one} {_WORDS.get(outcome, outcome)}"
     if outcome == "waiting":
         return f"{text}: look later with `brandctl dead-letters show {one}`"
-    return f"{text}, now as {ended.replaced_by}" if outcome == "dead_again" and ended is not None else text
+    return f"{text}, now as {ended['replaced_by']}" if outcome == "dead_again" and ended else text
 
 
-def _as_rows(refused: dict[str, str]) -> list[dict[str, str]]:
+def _as_rows(refused: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"id": one, "detail": message} for one, message in refused.items()]

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from brandctl.dead_letters.monitor import DeadLetter
+from brandctl.tables import show_table
 from brandctl.terminal import printable
 
 _COLOURS: Final = {"open": "red", "replaying": "yellow", "resolved": "green", "discarded": "dim"}
@@ -23,25 +23,25 @@ _TOLD_ALREADY: Final = "failure-"
 """Prefix of headers that the facts and the stack already show."""
 
 
-def show_list(console: Console, letters: Sequence[DeadLetter]) -> None:
+def show_list(console: Console, letters: Sequence[dict[str, Any]]) -> None:
     if not console.is_terminal:
         rows = [
-            (str(one.id), one.state, one.queue, one.type or "-", one.reason, str(one.attempts), _time(one.failed_at), one.detail)
+            (one["id"], one["state"], one["queue"], one["type"] or "-", one["reason"], str(one["attempts"]), _time(one["failed_at"]), one["detail"])
             for one in letters
         ]  # fmt: skip
-        _write(console, ("id", "state", "queue", "type", "reason", "tries", "died", "detail"), rows)
+        show_table(("id", "state", "queue", "type", "reason", "tries", "died", "detail"), rows)
         return
     for one in letters:
-        tries = f"{one.attempts} {'try' if one.attempts == 1 else 'tries'}"
+        tries = f"{one['attempts']} {'try' if one['attempts'] == 1 else 'tries'}"
         _line(
             console,
-            str(one.id),
-            (one.state, _COLOURS.get(one.state, "")),
-            (_time(one.failed_at), ""),
+            one["id"],
+            (one["state"], _COLOURS.get(one["state"], "")),
+            (_time(one["failed_at"]), ""),
             (tries, "dim"),
         )
-        _line(console, f"  {one.queue}", (one.type or "-", ""), (one.reason, "bold"))
-        _line(console, f"  {one.detail}")
+        _line(console, f"  {one['queue']}", (one["type"] or "-", ""), (one["reason"], "bold"))
+        _line(console, f"  {one['detail']}")
 
 
 def show_groups(console: Console, groups: Sequence[dict[str, Any]]) -> None:
@@ -60,7 +60,7 @@ def show_groups(console: Console, groups: Sequence[dict[str, Any]]) -> None:
             for group in groups
         ]
         headings = ("count", "queue", "reason", "exception", "where", "newest", "its detail", "group")
-        _write(console, headings, rows)
+        show_table(headings, rows)
         return
     for group in groups:
         _line(
@@ -99,12 +99,6 @@ def _section(console: Console, title: str, text: str) -> None:
     console.print(Text(printable(text.rstrip(), keep_lines=True)), soft_wrap=True)
 
 
-def _write(console: Console, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    for row in (headings, *rows):
-        # Not through the console: it turns tabs into spaces.
-        console.file.write("\t".join(printable(cell) for cell in row) + "\n")
-
-
 def _line(console: Console, first: str, *rest: tuple[str, str]) -> None:
     """Prints one line, cut at the terminal's edge; a table would break such long cells into small pieces."""
     line = Text(printable(first))
@@ -113,5 +107,5 @@ def _line(console: Console, first: str, *rest: tuple[str, str]) -> None:
     console.print(line, no_wrap=True, overflow="ellipsis", crop=True)
 
 
-def _time(moment: datetime) -> str:
-    return moment.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+def _time(moment: str) -> str:
+    return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M:%S")

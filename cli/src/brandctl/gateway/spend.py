@@ -1,24 +1,24 @@
 """`brandctl spend`: spending, budgets, the ledger, and stopping."""
 
-from typing import Annotated, Any, Final
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from brandctl.asking import AsJson, KeyFile
-from brandctl.errors import CommandError
-from brandctl.gateway.client import GatewayClient, GatewayUrl
+from brandctl.commands import Group, Result, table
 from brandctl.tables import show_table
-from brandctl.terminal import note, print_json
+from brandctl.times import to_second
+from client.pages import read_up_to
+from client.services.gateway import Gateway
 
-app = typer.Typer(
-    name="spend",
-    help=f"""Shows and limits the spending on searches and models.
+if TYPE_CHECKING:
+    from client.services.gateway import answers
+
+app = Group(
+    "spend",
+    """Shows and limits the spending on searches and models.
 
 Amounts are dollars; days and months are those of UTC. The most that a call may cost is set aside before the call, and its
 cost is counted afterwards. If a cap has no room, work waits until the next day or month.
-
-{GatewayClient.help()}
 
 For example:
 
@@ -26,6 +26,8 @@ For example:
     brandctl spend cap acme --day 5 --month 60
     brandctl spend stop --why "prices have changed"
 """,
+    Gateway,
+    no_args_is_help=False,
 )
 
 _MICROS: Final = 1_000_000
@@ -35,136 +37,109 @@ Brand = Annotated[str | None, typer.Option("--brand", help="Slug of one brand.",
 
 
 @app.callback(invoke_without_command=True)
-def spend(
-    context: typer.Context,
-    brand: Brand = None,
-    as_json: AsJson = False,
-    gateway_url: GatewayUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+def spend(context: typer.Context, gateway: Gateway, brand: Brand = None) -> Result | None:
     """Without a command: shows the spending of today and this month, and the caps."""
-    if context.invoked_subcommand is not None:
-        return
-    with GatewayClient.at(gateway_url, key_file) as gateway:
-        _show(gateway.call("GET", "/spend", brand=brand), as_json=as_json)
+    return None if context.invoked_subcommand is not None else _shown(gateway.get_spend(brand=brand))
 
 
 @app.command()
 def calls(
-    brand: Brand = None,
-    limit: Annotated[int, typer.Option(min=1, max=500, help="How many.")] = 50,
-    as_json: AsJson = False,
-    gateway_url: GatewayUrl = None,
-    key_file: KeyFile = None,
-) -> None:
-    """Lists the ledger: every call that may have cost something, newest first."""
-    with GatewayClient.at(gateway_url, key_file) as gateway:
-        found = gateway.entries("/spend/calls", brand=brand, limit=limit)
-    if as_json:
-        print_json(found)
-    elif found["items"]:
-        show_table(
-            ("began", "brand", "provider", "subject", "state", "spent", "at most", "problem"),
-            [
-                (
-                    each["began_at"][:19].replace("T", " "),
-                    each["brand"],
-                    each["provider"],
-                    each["subject"],
-                    each["state"],
-                    _dollars(each["spent"]),
-                    _dollars(each["maximum"]),
-                    each["problem"] or "",
-                )
-                for each in found["items"]
-            ],
-        )
+    gateway: Gateway, brand: Brand = None, limit: Annotated[int, typer.Option(min=1, max=500)] = 50
+) -> Result:
+    """Lists the ledger: every call that may have cost something, newest first.
+
+    Options:
+        limit: How many.
+    """
+    # The former name of the cursor, which gateways of earlier versions know, too.
+    found = read_up_to(limit, gateway.list_spend_calls, cursor="before", brand=brand)
     if not found["items"]:
-        raise CommandError("No call was made.")
+        return Result(found, error="No call was made.")
+    rows = [
+        (
+            to_second(each["began_at"]),
+            each["brand"],
+            each["provider"],
+            each["subject"],
+            each["state"],
+            _dollars(each["spent"]),
+            _dollars(each["maximum"]),
+            each["problem"] or "",
+        )
+        for each in found["items"]
+    ]
+    headings = ("began", "brand", "provider", "subject", "state", "spent", "at most", "problem")
+    return Result(found, table(headings, rows))
 
 
 @app.command()
 def cap(
-    scope: Annotated[
-        str, typer.Argument(metavar="BRAND", help="Slug of a brand; '*' means all brands together.")
-    ],
-    day: Annotated[str | None, typer.Option(help="Dollars a day.", show_default="as configured")] = None,
-    month: Annotated[str | None, typer.Option(help="Dollars a month.", show_default="as configured")] = None,
-    as_json: AsJson = False,
-    gateway_url: GatewayUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+    gateway: Gateway,
+    scope: Annotated[str, typer.Argument(metavar="BRAND")],
+    day: str | None = None,
+    month: str | None = None,
+) -> Result:
     """Sets how much a brand may spend; caps left out follow the gateway's configuration.
 
     For example:
 
         brandctl spend cap acme --day 5
         brandctl spend cap '*' --day 20 --month 200
+
+    Options:
+        scope: Slug of a brand; '*' means all brands together.
+        day: Dollars a day. [default: as configured]
+        month: Dollars a month. [default: as configured]
     """
-    with GatewayClient.at(gateway_url, key_file) as gateway:
-        caps = f"/spend/caps/{quote(scope, safe='')}"
-        _show(gateway.call("PUT", caps, {"day": day, "month": month}), as_json=as_json)
+    return _shown(gateway.set_spend_cap(scope, day=day, month=month))
 
 
 @app.command()
-def stop(
-    brand: Brand = None,
-    why: Annotated[str, typer.Option(help="Reason, which refused requests get.")] = "",
-    as_json: AsJson = False,
-    gateway_url: GatewayUrl = None,
-    key_file: KeyFile = None,
-) -> None:
-    """Stops spending. Calls under way end; other work waits until `brandctl spend resume`."""
-    with GatewayClient.at(gateway_url, key_file) as gateway:
-        answer = gateway.call("POST", "/spend/stop", {"scope": brand or _ALL, "why": why})
-    if as_json:
-        print_json(answer)
-    note(f"spending {_of(brand)} is stopped; `brandctl spend resume` continues it")
+def stop(gateway: Gateway, brand: Brand = None, why: str = "") -> Result:
+    """Stops spending. Calls under way end; other work waits until `brandctl spend resume`.
+
+    Options:
+        why: Reason, which refused requests get.
+    """
+    answer = gateway.stop_spending(scope=brand or _ALL, why=why)
+    return Result(answer, remark=f"spending {_of(brand)} is stopped; `brandctl spend resume` continues it")
 
 
 @app.command()
-def resume(
-    brand: Brand = None, as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None
-) -> None:
+def resume(gateway: Gateway, brand: Brand = None) -> Result:
     """Resumes spending after `brandctl spend stop`."""
-    with GatewayClient.at(gateway_url, key_file) as gateway:
-        answer = gateway.call("POST", "/spend/resume", {"scope": brand or _ALL})
-    if as_json:
-        print_json(answer)
-    note(f"spending {_of(brand)} continues")
+    answer = gateway.resume_spending(scope=brand or _ALL)
+    return Result(answer, remark=f"spending {_of(brand)} continues")
 
 
 def _of(brand: str | None) -> str:
     return f"by {brand}" if brand else "by all brands"
 
 
-def _show(found: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        print_json(found)
-        return
-    show_table(
-        ("scope", "today", "of", "set aside", "this month", "of", "spending"),
-        [
-            (
-                each["scope"],
-                _dollars(each["day"]["spent"]),
-                _dollars(each["day"]["cap"]),
-                _dollars(each["day"]["reserved"]),
-                _dollars(each["month"]["spent"]),
-                _dollars(each["month"]["cap"]),
-                "on" if each["stopped"] is None else f"stopped: {each['stopped']}",
-            )
-            for each in found["scopes"]
-        ],
-    )
-    if found["providers"]:
-        show_table(
-            ("brand", "provider", "calls this month", "spent"),
-            [
-                (each["brand"], each["provider"], str(each["calls"]), _dollars(each["spent"]))
-                for each in found["providers"]
-            ],
+def _shown(found: "answers.SpendView") -> Result:
+    scopes = [
+        (
+            each["scope"],
+            _dollars(each["day"]["spent"]),
+            _dollars(each["day"]["cap"]),
+            _dollars(each["day"]["reserved"]),
+            _dollars(each["month"]["spent"]),
+            _dollars(each["month"]["cap"]),
+            "on" if each["stopped"] is None else f"stopped: {each['stopped']}",
         )
+        for each in found["scopes"]
+    ]
+    providers = [
+        (each["brand"], each["provider"], str(each["calls"]), _dollars(each["spent"]))
+        for each in found["providers"]
+    ]
+
+    def show_tables() -> None:
+        show_table(("scope", "today", "of", "set aside", "this month", "of", "spending"), scopes)
+        if providers:
+            show_table(("brand", "provider", "calls this month", "spent"), providers)
+
+    return Result(found, show_tables)
 
 
 def _dollars(micros: int | None) -> str:

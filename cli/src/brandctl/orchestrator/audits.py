@@ -1,29 +1,30 @@
 """`brandctl audits`: checks of a brand for outdated, broken or waiting articles."""
 
-from datetime import datetime
 from itertools import groupby
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 from uuid import UUID
 
 import typer
 
-from brandctl.asking import AsJson, KeyFile
+from brandctl.commands import Group, Result
 from brandctl.errors import CommandError
-from brandctl.listing import AfterId, Listing
-from brandctl.orchestrator.client import Audit, AuditSummary, OrchestratorClient, OrchestratorUrl
+from brandctl.listing import Listing
+from brandctl.options import AfterId, Brand
 from brandctl.short_ids import parse_id
-from brandctl.terminal import out, print_json, say
+from brandctl.terminal import out, say
+from brandctl.times import with_offset
+from client.services.orchestrator import Orchestrator
 
-app = typer.Typer(
-    name="audits",
-    no_args_is_help=True,
-    help=f"""Audits a brand every Sunday at 6:00 UTC and on demand, and lists what needs attention.
+if TYPE_CHECKING:
+    from client.services.orchestrator import answers
+
+app = Group(
+    "audits",
+    """Audits a brand every Sunday at 6:00 UTC and on demand, and lists what needs attention.
 
 An audit finds articles with old research, pages that do not answer, missing sources, near-duplicates, keywords without an article, drafts that
 have waited for a week, dead letters of keywords, and parked schedules. The brand's schedule weekly-audit sets its time:
 brandctl schedules set BRAND weekly-audit --cron "0 7 * * MON" --time-zone Europe/Berlin, or pause.
-
-{OrchestratorClient.help()}
 
 For example:
 
@@ -31,9 +32,9 @@ For example:
     brandctl audits list acme
     brandctl audits show acme
 """,
+    Orchestrator,
 )
 
-Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Slug of the brand.")]
 _HEADINGS: Final = {
     "stale_article": "Articles whose research is old",
     "page_unanswered": "Pages that do not answer",
@@ -47,24 +48,20 @@ _HEADINGS: Final = {
 }
 
 
-def _counted(audit: AuditSummary) -> str:
-    counted = (f"{kind} {_count(audit, kind)}" for kind, count in audit.counts.items() if count)
+def _counted(audit: dict[str, Any]) -> str:
+    counted = (f"{kind} {_count(audit, kind)}" for kind, count in audit["counts"].items() if count)
     return ", ".join(counted) or "none"
 
 
-def _count(audit: AuditSummary, kind: str) -> str:
-    return f"{audit.counts.get(kind, 0)}{'+' if kind in audit.cut else ''}"
+def _count(audit: Any, kind: str) -> str:
+    return f"{audit['counts'].get(kind, 0)}{'+' if kind in audit['cut'] else ''}"
 
 
-def _moment(time: datetime) -> str:
-    return time.isoformat(sep=" ", timespec="minutes")
-
-
-_AUDITS: Final = Listing[AuditSummary](
+_AUDITS: Final = Listing(
     {
-        "id": lambda audit: str(audit.audit_id),
-        "made": lambda audit: _moment(audit.made_at),
-        "by": lambda audit: audit.made_by,
+        "id": "audit_id",
+        "made": lambda audit: with_offset(audit["made_at"]),
+        "by": "made_by",
         "findings": _counted,
     },
     nothing="there is no audit yet: brandctl audits run BRAND",
@@ -72,72 +69,64 @@ _AUDITS: Final = Listing[AuditSummary](
 
 
 @app.command()
-def run(
-    brand: Brand, as_json: AsJson = False, orchestrator_url: OrchestratorUrl = None, key_file: KeyFile = None
-) -> None:
+def run(orchestrator: Orchestrator, brand: Brand) -> Result:
     """Audits a brand now and shows the findings. A second call within a minute shows the same report."""
-    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
-        audit, answer = orchestrator.make_audit(brand)
-    if as_json:
-        print_json(answer)
-        return
-    say(out(), page(audit))
+    return _shown(orchestrator.audit_brand(brand))
 
 
-@app.command(name="list")
+@app.command("list")
 def list_audits(
+    orchestrator: Orchestrator,
     brand: Brand,
     after: AfterId = None,
-    limit: Annotated[int, typer.Option(min=1, max=50, help="The most audits to list.")] = 20,
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
-    """Lists the latest audits of a brand, with the number of findings of each."""
-    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
-        found, answer = orchestrator.audits(brand, after=after, limit=limit)
-    _AUDITS.show(found, answer, as_json=as_json, more=answer.get("next"))
+    limit: Annotated[int, typer.Option(min=1, max=50)] = 20,
+) -> Result:
+    """Lists the latest audits of a brand, with the number of findings of each.
+
+    Options:
+        limit: The most audits to list.
+    """
+    return _AUDITS.of(orchestrator.list_audits(brand, after=after, limit=limit))
 
 
 @app.command()
 def show(
+    orchestrator: Orchestrator,
     brand: Brand,
-    audit_id: Annotated[
-        UUID | None,
-        typer.Argument(metavar="AUDIT", parser=parse_id, help="Its id.", show_default="the latest"),
-    ] = None,
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
-    """Shows the findings of an audit as Markdown: what, since when, and what to do."""
-    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
-        if audit_id is None:
-            latest, _ = orchestrator.audits(brand, limit=1)
-            if not latest:
-                raise CommandError(f"'{brand}' has no audit yet: brandctl audits run {brand}")
-            audit_id = latest[0].audit_id
-        audit, answer = orchestrator.audit(brand, audit_id)
-    if as_json:
-        print_json(answer)
-        return
-    say(out(), page(audit))
+    audit_id: Annotated[UUID | None, typer.Argument(metavar="AUDIT", parser=parse_id)] = None,
+) -> Result:
+    """Shows the findings of an audit as Markdown: what, since when, and what to do.
+
+    Options:
+        audit_id: Its id. [default: the latest]
+    """
+    if audit_id is not None:
+        return _shown(orchestrator.get_audit(brand, audit_id))
+    latest = orchestrator.list_audits(brand, limit=1)["items"]
+    if not latest:
+        raise CommandError(f"'{brand}' has no audit yet: brandctl audits run {brand}")
+    return _shown(orchestrator.get_audit(brand, latest[0]["audit_id"]))
 
 
-def page(audit: Audit) -> str:
+def _shown(audit: "answers.AuditView") -> Result:
+    return Result(audit, lambda: say(out(), page(audit)))
+
+
+def page(audit: "answers.AuditView") -> str:
     """Returns the audit as Markdown."""
-    lines = [f"# Audit of {audit.brand_slug}, {_moment(audit.made_at)}, by {audit.made_by}"]
-    if not audit.findings:
+    lines = [f"# Audit of {audit['brand_slug']}, {with_offset(audit['made_at'])}, by {audit['made_by']}"]
+    if not audit["findings"]:
         lines += ["", "Nothing was found."]
-    for kind, findings in groupby(audit.findings, key=lambda finding: finding.kind):
+    for kind, findings in groupby(audit["findings"], key=lambda finding: finding["kind"]):
         lines += ["", f"## {_HEADINGS.get(kind, kind)} ({_count(audit, kind)})", ""]
         for each in findings:
+            subject, since = _line(each["subject"]), each["since"][:10]
             lines += [
-                f"- **{_line(each.subject)}**, since {each.since:%Y-%m-%d}: {_line(each.address)}",
-                f"  {_line(each.advice)}",
+                f"- **{subject}**, since {since}: {_line(each['address'])}",
+                f"  {_line(each['advice'])}",
             ]
-    if audit.notes:
-        lines += ["", "## Not looked at", "", *(f"- {_line(note)}" for note in audit.notes)]
+    if audit["notes"]:
+        lines += ["", "## Not looked at", "", *(f"- {_line(note)}" for note in audit["notes"])]
     return "\n".join(lines)
 
 

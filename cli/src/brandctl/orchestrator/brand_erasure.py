@@ -1,57 +1,31 @@
 """`brandctl brands erase`: erases a brand from every service."""
 
 import time
-from typing import Annotated, Any, Final
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Annotated, Final
 
-import httpx
 import typer
 
-from brandctl.asking import AsJson, KeyFile, ServiceClient, ServiceError
-from brandctl.confirming import Yes, type_again
-from brandctl.errors import CommandError
-from brandctl.orchestrator.client import OrchestratorUrl
+from brandctl.commands import Result
+from brandctl.confirming import type_again
+from brandctl.options import Brand, Yes
 from brandctl.tables import show_table
-from brandctl.terminal import note, print_json
+from brandctl.terminal import note
+from brandctl.times import to_second
+from client.pages import read_if_known
+from client.services.orchestrator import Orchestrator
+
+if TYPE_CHECKING:
+    from client.services.orchestrator import answers
 
 _LOOK_EVERY_SECONDS: Final = 1.0
 
-Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Its slug.")]
-Wait = Annotated[
-    float,
-    typer.Option(min=0, help="The most seconds to wait for the answers of all services.", metavar="SECONDS"),
-]
-
-
-class ErasuresClient(ServiceClient):
-    """A client of the orchestrator; use it as a context manager. Every method may raise `ServiceError`."""
-
-    service = "orchestrator"
-
-    def brand(self, slug: str) -> dict[str, Any] | None:
-        """Returns the brand; None if there is none."""
-        try:
-            return self._ask("GET", f"/v1/brands/{quote(slug, safe='')}")
-        except ServiceError as error:
-            if error.status == httpx.codes.NOT_FOUND:
-                return None
-            raise
-
-    def erase(self, slug: str) -> dict[str, Any]:
-        return self._ask("POST", f"/v1/brands/{quote(slug, safe='')}/erase", json={"confirm": slug})
-
-    def erasure(self, slug: str) -> dict[str, Any]:
-        return self._ask("GET", f"/v1/brands/{quote(slug, safe='')}/erasure")
-
 
 def erase(
+    orchestrator: Orchestrator,
     brand: Brand,
     yes: Yes = False,
-    wait: Wait = 30.0,
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+    wait: Annotated[float, typer.Option(min=0, metavar="SECONDS")] = 30.0,
+) -> Result:
     """Erases a brand for good, from every service; a second call shows the progress. Needs the scope admin.
 
     Export it first: brandctl brands export. Its pages answer 410 from then on, and late messages about it are dropped. The name is
@@ -60,45 +34,48 @@ def erase(
     For example:
 
         brandctl brands erase acme
+
+    Options:
+        wait: The most seconds to wait for the answers of all services.
     """
-    with ErasuresClient.at(orchestrator_url, key_file) as erasures:
-        known = erasures.brand(brand)
-        if known is not None and not yes:
-            counters = known["agent"]["counters"]
-            type_again(
-                brand,
-                f"This erases {known['name']} for good: {counters['generated']} articles, {counters['published']} of them published,"
-                f" {counters['posted']} posts, documents, schedules, keys. Articles and posts on other sites and accounts stay: to remove"
-                " articles there, take them down first (brandctl drafts take-down).",
-            )
-        shown = erasures.erase(brand)
-        until = time.monotonic() + wait
-        while shown["state"] == "erasing" and time.monotonic() < until:
-            time.sleep(min(_LOOK_EVERY_SECONDS, wait))
-            shown = erasures.erasure(brand)
-    if as_json:
-        print_json(shown)
-    else:
-        show_table(
-            ("service", "erased", "removed"),
-            [
-                (each["service"], each["erased_at"][:19].replace("T", " "), _told(each["removed"]))
-                for each in shown["receipts"]
-            ],
-        )
-        _show_elsewhere(shown["receipts"])
-        note(f"{brand} is {'erased' if shown['state'] == 'erased' else 'being erased'}")
-    if shown["state"] != "erased":
-        raise CommandError(
-            f"not every service has answered yet; the others answer when they are up again: brandctl brands erase {brand}"
-        )
+    if not yes:
+        _ask(orchestrator, brand)
+    found = orchestrator.erase_brand(brand, confirm=brand)
+    until = time.monotonic() + wait
+    while found["state"] == "erasing" and time.monotonic() < until:
+        time.sleep(min(_LOOK_EVERY_SECONDS, wait))
+        found = orchestrator.get_brand_erasure(brand)
+    ended = found["state"] == "erased"
+    return Result(
+        found,
+        lambda: _show(found["receipts"]),
+        note=f"{brand} is {'erased' if ended else 'being erased'}",
+        error=""
+        if ended
+        else f"not every service has answered yet; the others answer when they are up again: brandctl brands erase {brand}",
+    )
 
 
-def _show_elsewhere(receipts: list[dict[str, Any]]) -> None:
-    """Prints the articles and posts on other sites, which only their owner can remove, by hand."""
+def _ask(orchestrator: Orchestrator, brand: str) -> None:
+    """Asks for confirmation, unless the brand is gone already."""
+    if (known := read_if_known(orchestrator.get_brand, brand)) is None:
+        return
+    counters = known["agent"]["counters"]
+    type_again(
+        brand,
+        f"This erases {known['name']} for good: {counters['generated']} articles, {counters['published']} of them published,"
+        f" {counters['posted']} posts, documents, schedules, keys. Articles and posts on other sites and accounts stay: to remove"
+        " articles there, take them down first (brandctl drafts take-down).",
+    )
+
+
+def _show(receipts: list["answers.ErasureReceiptView"]) -> None:
+    rows = [(each["service"], to_second(each["erased_at"]), _told(each["removed"])) for each in receipts]
+    show_table(("service", "erased", "removed"), rows)
     count = sum(each.get("elsewhere_count", 0) for each in receipts)
     if not count:
         return
+    # Articles and posts on other sites, which only their owner can remove, by hand.
     addresses = [address for each in receipts for address in each.get("elsewhere", ())]
     show_table(("still elsewhere",), [(address,) for address in addresses])
     more = f", {len(addresses)} of them with an address" if len(addresses) < count else ""

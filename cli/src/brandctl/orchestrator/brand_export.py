@@ -4,66 +4,38 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, nullcontext
+from contextlib import nullcontext
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Annotated, Any, Final, TypeVar
-from urllib.parse import quote
+from typing import Any, Final
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-import typer
-
-from brandctl.asking import AsJson, KeyFile, ServiceClient
+from brandctl.commands import Result
 from brandctl.errors import UsageError
-from brandctl.orchestrator.client import OrchestratorUrl
-from brandctl.research.client import ResearchClient, ResearchUrl
-from brandctl.terminal import note, print_json
+from brandctl.options import Brand
+from brandctl.research.documents import documents_of
+from client.pages import items_of
+from client.services.orchestrator import Orchestrator
+from client.services.publisher import Publisher
+from client.services.research import Research
+from client.services.social import Social
 
 _PAGE: Final = 50
 _MOST_DAYS: Final = 400
 """The most days of views that the publisher reports."""
 _NO_NAME: Final = re.compile("[^a-z0-9-]")
 
-Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Its slug.")]
-To = Annotated[Path | None, typer.Option(help="The file to write.", show_default="the standard output")]
-
-
-class ExportClient(ServiceClient):
-    """A client of the orchestrator; use it as a context manager. Every method may raise `ServiceError`."""
-
-    service = "orchestrator"
-
-    def one(self, path: str, **query: str | int) -> dict[str, Any]:
-        return self._ask("GET", path, params=query)
-
-    def all(self, path: str, **query: str) -> Iterator[dict[str, Any]]:
-        """Yields all items of a list, reading it page by page."""
-        for page in self._pages(path, {"limit": _PAGE, **query}):
-            yield from page["items"]
-
-
-class SiteExportClient(ExportClient):
-    """A client of the publisher for exports."""
-
-    service = "publisher"
-
-
-class PostsExportClient(ExportClient):
-    """A client of social for exports."""
-
-    service = "social"
-
 
 def export(
     brand: Brand,
-    to: To = None,
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    research_url: ResearchUrl = None,
-    publisher_url: Annotated[str | None, SiteExportClient.address_option()] = None,
-    social_url: Annotated[str | None, PostsExportClient.address_option()] = None,
-    key_file: KeyFile = None,
-) -> None:
+    orchestrator: Orchestrator,
+    research: Research,
+    publisher: Publisher,
+    social: Social,
+    as_json: bool,
+    to: Path | None = None,
+) -> Result:
     """Writes all data of a brand into a zip file: settings, keywords, subjects, articles, schedules, posts, documents, measures.
 
     Measures are views and clicks of the last 400 days, and post metrics; without the addresses of publisher and social they are left out, with a
@@ -74,147 +46,133 @@ def export(
 
         brandctl brands export acme > acme.zip
         brandctl brands export acme --to acme.zip --json | jq .articles
+
+    Options:
+        to: The file to write. [default: the standard output]
     """
     if to is None and (as_json or sys.stdout.isatty()):
         raise UsageError(
             "give --to FILE, or redirect the output to a file: brandctl brands export acme > acme.zip"
         )
+    orchestrator.connect()
+    research.connect()
     with (
-        ExportClient.at(orchestrator_url, key_file) as exports,
-        ResearchClient.at(research_url, key_file) as research,
         nullcontext(sys.stdout.buffer) if to is None else to.open("wb") as out,
-        ExitStack() as stack,
+        ZipFile(out, "w", ZIP_DEFLATED) as archive,
     ):
-        manifest = _write(
-            out,
-            brand,
-            exports,
-            research,
-            stack.enter_context(sites)
-            if (sites := _known(SiteExportClient, publisher_url, key_file))
-            else None,
-            stack.enter_context(posts)
-            if (posts := _known(PostsExportClient, social_url, key_file))
-            else None,
-        )
-    if as_json:
-        print_json(manifest)
-    else:
-        note(
-            f"{brand}: {manifest['articles']} articles, {manifest['versions']} versions, {manifest['keywords']} keywords,"
-            f" {manifest['posts']} posts, {manifest['schedules']} schedules, {manifest['documents']} documents"
-        )
-    for what, service in (("measured", SiteExportClient.service), ("received", PostsExportClient.service)):
-        if manifest[what] is None:
-            note(f"without what is {what}: give the address of {service}, --{service}-url URL")
+        writer = _BrandArchive(archive, brand, orchestrator)
+        writer.write_articles_and_keywords()
+        writer.write_research(research)
+        writer.counts["measured"] = writer.write_measures(publisher) if _is_known(publisher) else None
+        writer.counts["received"] = writer.write_reach(social) if _is_known(social) else None
+        manifest = {"brand": brand, "exported_at": datetime.now(UTC).isoformat(), **writer.counts}
+        writer.write("manifest.json", manifest)
+    about = (
+        f"{brand}: {manifest['articles']} articles, {manifest['versions']} versions, {manifest['keywords']} keywords,"
+        f" {manifest['posts']} posts, {manifest['schedules']} schedules, {manifest['documents']} documents"
+    )
+    missing = [
+        f"without what is {what}: give the address of {service}, --{service}-url URL"
+        for what, service in (("measured", "publisher"), ("received", "social"))
+        if manifest[what] is None
+    ]
+    return Result(manifest, note=about, remark=missing)
 
 
-_Asked = TypeVar("_Asked", bound=ExportClient)
-
-
-def _known(client: type[_Asked], url: str | None, key_file: Path | None) -> _Asked | None:
-    """A client of the service; None if its address is unknown."""
+def _is_known(service: Publisher | Social) -> bool:
+    """Whether the address of a service is known."""
     try:
-        return client.at(url, key_file)
+        service.connect()
     except UsageError:
-        return None
+        return False
+    return True
 
 
-def _write(
-    out: IO[bytes],
-    brand: str,
-    exports: ExportClient,
-    research: ResearchClient,
-    sites: SiteExportClient | None,
-    posts: PostsExportClient | None,
-) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _BrandArchive:
     """Writes the archive part by part, so that memory holds only one part."""
-    path = f"/v1/brands/{quote(brand, safe='')}"
-    counts: dict[str, int | None] = {}
-    with ZipFile(out, "w", ZIP_DEFLATED) as archive:
-        _json(archive, "brand.json", exports.one(path))
-        counts |= _keywords(archive, brand, exports)
-        counts |= _articles(archive, path, exports)
-        counts["schedules"] = _lines(archive, "schedules.jsonl", _schedules(path, exports))
-        counts |= _subjects(archive, path, exports)
-        _json(archive, "sources.json", research.sources(brand))
-        documents = (document.model_dump(mode="json") for document in research.documents(brand, None))
-        counts["documents"] = _lines(archive, "documents.jsonl", documents)
-        counts["measured"] = None if sites is None else _measures(archive, path, sites)
-        received = None if posts is None else posts.all(f"{path}/reach")
-        counts["received"] = None if received is None else _lines(archive, "received.jsonl", received)
-        manifest = {"brand": brand, "exported_at": datetime.now(UTC).isoformat(), **counts}
-        _json(archive, "manifest.json", manifest)
-    return manifest
 
+    archive: ZipFile
+    brand: str
+    orchestrator: Orchestrator
+    counts: dict[str, int | None] = field(default_factory=dict)
 
-def _keywords(archive: ZipFile, brand: str, exports: ExportClient) -> dict[str, int]:
-    """Writes `keywords.jsonl`: each keyword with its cycle and posts."""
-    cycles, posts = 0, 0
+    def write_articles_and_keywords(self) -> None:
+        orchestrator, brand = self.orchestrator, self.brand
+        self.write("brand.json", orchestrator.get_brand(brand))
+        self._write_keywords()
+        self._write_articles()
+        # With all their keywords.
+        schedules = (
+            orchestrator.get_schedule(brand, each["name"])
+            for each in items_of(orchestrator.list_schedules, brand, limit=_PAGE)
+        )
+        self.counts["schedules"] = self.write_lines("schedules.jsonl", schedules)
+        # People's joins and splits that hold; keywords and schedules say `distinct` themselves.
+        decisions = items_of(orchestrator.list_subject_decisions, brand, limit=_PAGE)
+        self.counts["subject_decisions"] = self.write_lines("subject-decisions.jsonl", decisions)
 
-    def told() -> Iterator[dict[str, Any]]:
-        nonlocal cycles, posts
-        for cycle in exports.all("/v1/cycles", brand=brand):
-            cycles += 1
-            for keyword in exports.all(f"/v1/cycles/{cycle['cycle_id']}/keywords"):
-                posts += len(keyword["posts"])
-                yield {"cycle_id": cycle["cycle_id"], "handed_in_at": cycle["created_at"], **keyword}
+    def write_research(self, research: Research) -> None:
+        self.write("sources.json", research.get_sources(self.brand))
+        documents = documents_of(research, self.brand)
+        self.counts["documents"] = self.write_lines("documents.jsonl", documents)
 
-    keywords = _lines(archive, "keywords.jsonl", told())
-    return {"cycles": cycles, "keywords": keywords, "posts": posts}
+    def write_measures(self, publisher: Publisher) -> int:
+        """Writes `measures.json` (by day and channel) and `measured.jsonl` (by article with views or clicks)."""
+        whole = publisher.list_measures(self.brand, days=_MOST_DAYS, limit=1)
+        told = {name: value for name, value in whole.items() if name not in {"items", "next"}}
+        self.write("measures.json", told)
+        measured = items_of(publisher.list_measures, self.brand, days=_MOST_DAYS, limit=_PAGE)
+        return self.write_lines("measured.jsonl", measured)
 
+    def write_reach(self, social: Social) -> int:
+        return self.write_lines("received.jsonl", items_of(social.list_reach, self.brand, limit=_PAGE))
 
-def _articles(archive: ZipFile, path: str, exports: ExportClient) -> dict[str, int]:
-    """Writes a folder for each article, with Markdown and JSON files for each version."""
-    articles, versions = 0, 0
-    for draft in exports.all(f"{path}/content"):
-        articles += 1
-        content_id = draft["content_id"]
-        address = exports.one(f"/v1/content/{content_id}")["slug"].removesuffix(f"-{content_id}")
-        # Only safe characters, so that no answer can make the archive unpack elsewhere.
-        folder = f"articles/{_NO_NAME.sub('_', f'{address}-{content_id}')}"
-        decisions = exports.one(f"/v1/drafts/{content_id}/decisions")["items"]
-        _json(archive, f"{folder}/article.json", {**draft, "decisions": decisions})
-        for each in exports.all(f"/v1/content/{content_id}/versions"):
-            versions += 1
-            version = exports.one(f"/v1/content/{content_id}/versions/{each['version']}")
-            name = f"{folder}/version-{int(each['version']):03}"
-            archive.writestr(f"{name}.md", f"# {version['title']}\n\n{version.pop('body_markdown')}")
-            _json(archive, f"{name}.json", version)
-    return {"articles": articles, "versions": versions}
+    def _write_keywords(self) -> None:
+        """Writes `keywords.jsonl`: each keyword with its cycle and posts."""
+        cycles, posts = 0, 0
 
+        def told() -> Iterator[dict[str, Any]]:
+            nonlocal cycles, posts
+            orchestrator = self.orchestrator
+            for cycle in items_of(orchestrator.list_cycles, brand=self.brand, limit=_PAGE):
+                cycles += 1
+                for keyword in items_of(orchestrator.list_cycle_keywords, cycle["cycle_id"], limit=_PAGE):
+                    posts += len(keyword["posts"])
+                    yield {"cycle_id": cycle["cycle_id"], "handed_in_at": cycle["created_at"], **keyword}
 
-def _measures(archive: ZipFile, path: str, sites: SiteExportClient) -> int:
-    """Writes `measures.json` (by day and channel) and `measured.jsonl` (by article with views or clicks)."""
-    days = str(_MOST_DAYS)
-    whole = sites.one(f"{path}/measures", days=days, limit=1)
-    _json(archive, "measures.json", {name: whole[name] for name in whole if name not in {"items", "next"}})
-    return _lines(archive, "measured.jsonl", sites.all(f"{path}/measures", days=days))
+        keywords = self.write_lines("keywords.jsonl", told())
+        self.counts.update(cycles=cycles, keywords=keywords, posts=posts)
 
+    def _write_articles(self) -> None:
+        """Writes a folder for each article, with Markdown and JSON files for each version."""
+        orchestrator, articles, versions = self.orchestrator, 0, 0
+        for draft in items_of(orchestrator.list_brand_articles, self.brand, limit=_PAGE):
+            articles += 1
+            content_id = draft["content_id"]
+            address = orchestrator.get_article(content_id)["slug"].removesuffix(f"-{content_id}")
+            # Only safe characters, so that no answer can make the archive unpack elsewhere.
+            folder = f"articles/{_NO_NAME.sub('_', f'{address}-{content_id}')}"
+            decisions = orchestrator.list_draft_decisions(content_id)["items"]
+            self.write(f"{folder}/article.json", {**draft, "decisions": decisions})
+            for each in items_of(orchestrator.list_article_versions, content_id, limit=_PAGE):
+                versions += 1
+                version = {**orchestrator.get_article_version(content_id, each["version"])}
+                name = f"{folder}/version-{int(each['version']):03}"
+                self.archive.writestr(f"{name}.md", f"# {version['title']}\n\n{version.pop('body_markdown')}")
+                self.write(f"{name}.json", version)
+        self.counts.update(articles=articles, versions=versions)
 
-def _schedules(path: str, exports: ExportClient) -> Iterator[dict[str, Any]]:
-    """Yields the schedules with all their keywords."""
-    for schedule in exports.all(f"{path}/schedules"):
-        yield exports.one(f"{path}/schedules/{schedule['name']}")
+    def write(self, name: str, document: Any) -> None:
+        self.archive.writestr(name, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
 
-
-def _subjects(archive: ZipFile, path: str, exports: ExportClient) -> dict[str, int]:
-    """Writes `subject-decisions.jsonl`: people's joins and splits that hold. Keywords and schedules say `distinct` themselves."""
-    decisions = exports.all(f"{path}/subject-decisions")
-    return {"subject_decisions": _lines(archive, "subject-decisions.jsonl", decisions)}
-
-
-def _json(archive: ZipFile, name: str, document: dict[str, Any]) -> None:
-    archive.writestr(name, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
-
-
-def _lines(archive: ZipFile, name: str, documents: Iterable[dict[str, Any]]) -> int:
-    """Writes one JSON document a line; returns how many."""
-    count = 0
-    about = ZipInfo(name, datetime.now().astimezone().timetuple()[:6])
-    about.compress_type = ZIP_DEFLATED
-    with archive.open(about, "w") as file:
-        for document in documents:
-            file.write(json.dumps(document, ensure_ascii=False).encode() + b"\n")
-            count += 1
-    return count
+    def write_lines(self, name: str, documents: Iterable[Any]) -> int:
+        """Writes one JSON document a line; returns how many."""
+        count = 0
+        about = ZipInfo(name, datetime.now().astimezone().timetuple()[:6])
+        about.compress_type = ZIP_DEFLATED
+        with self.archive.open(about, "w") as file:
+            for document in documents:
+                file.write(json.dumps(document, ensure_ascii=False).encode() + b"\n")
+                count += 1
+        return count

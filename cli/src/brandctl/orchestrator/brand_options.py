@@ -30,20 +30,21 @@ def choices(name: str, values: Iterable[str]) -> Any:
 
 def with_option_for_each_setting(
     *, but: frozenset[str]
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Gives a command an option for each setting `but` these, and passes the values as keyword arguments."""
 
-    def completed(command: Callable[..., None]) -> Callable[..., None]:
+    def completed(command: Callable[..., Any]) -> Callable[..., Any]:
         signature = inspect.signature(command)
-        argument, *own = (
+        taken = [
             each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD
-        )
+        ]
+        needed = [each for each in taken if each.default is each.empty]
         derived = [
-            inspect.Parameter(name, argument.kind, default=None, annotation=_option(name, field))
+            inspect.Parameter(name, needed[0].kind, default=None, annotation=_option(name, field))
             for name, field in BrandSettings.model_fields.items()
             if name not in but
         ]
-        parameters = [argument, *derived, *own]
+        parameters = [*needed, *derived, *taken[len(needed) :]]
         command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {each.name: each.annotation for each in parameters}
         return command

@@ -1,27 +1,30 @@
 """`brandctl brands`: settings, state and counters of brands."""
 
 import re
-from typing import Annotated, Any, Final
-from urllib.parse import quote
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import httpx
 import typer
 
-from brandctl.asking import AsJson, KeyFile, ServiceClient, ServiceError
-from brandctl.errors import UsageError
-from brandctl.listing import Limit, Listing
+from brandctl.commands import Group, Result, table
+from brandctl.errors import CommandError, UsageError
+from brandctl.listing import Listing
+from brandctl.options import Brand, Limit
 from brandctl.orchestrator.brand_options import choices, cleared_values, with_option_for_each_setting
-from brandctl.orchestrator.client import OrchestratorClient, OrchestratorUrl
-from brandctl.tables import show_table
-from brandctl.terminal import note, print_json
+from brandctl.settings import given
+from client.connections import etag_of
+from client.errors import RefusedError
+from client.pages import read_if_known
+from client.services.orchestrator import Orchestrator
 from envelope.brand.settings import BrandSettings
 
-app = typer.Typer(
-    name="brands",
-    no_args_is_help=True,
-    help=f"""Makes, shows, pauses and sets brands: writer, approvals, targets, limits and quiet hours.
+if TYPE_CHECKING:
+    from client.services.orchestrator import answers
 
-{OrchestratorClient.help()}
+app = Group(
+    "brands",
+    """Makes, shows, pauses and sets brands: writer, approvals, targets, limits and quiet hours.
 
 For example:
 
@@ -30,10 +33,8 @@ For example:
     brandctl brands show acme
     brandctl brands pause acme
 """,
+    Orchestrator,
 )
-
-Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Its slug.")]
-
 
 _WITH_OWN_OPTIONS: Final = frozenset({"channels", "forbidden_words", "quiet_hours", "target", "targets"})
 _CLEARED: Final = {
@@ -42,49 +43,30 @@ _CLEARED: Final = {
 _ClearableSetting: Any = choices("_ClearableSetting", _CLEARED)
 
 
-class BrandsClient(ServiceClient):
-    """A client of the orchestrator; use it as a context manager. Every method may raise `ServiceError`."""
+def change_brand(orchestrator: Orchestrator, slug: str, changes: dict[str, Any]) -> "answers.BrandDetails":
+    """Makes the brand, or changes these settings, unless another request changes the brand at the same time.
 
-    service = "orchestrator"
-
-    def page(self, **query: str | int | None) -> dict[str, Any]:
-        return self._ask("GET", "/v1/brands", params=query)
-
-    def brand(self, slug: str) -> dict[str, Any]:
-        return self._ask("GET", _of(slug))
-
-    def change(self, slug: str, changes: dict[str, Any]) -> dict[str, Any]:
-        """Makes the brand, or changes these settings, unless another request changes the brand at the same time.
-
-        Raises:
-            UsageError: the brand is new and has no name.
-        """
-        try:
-            before = self._send("GET", _of(slug))
-        except ServiceError as error:
-            if error.status != httpx.codes.NOT_FOUND:
-                raise
-            if "name" not in changes:
-                raise UsageError(f"there is no brand '{slug}' yet; give --name to make it") from error
-            return self._put(slug, changes, {"If-None-Match": "*"})
-        policy = self._object(before)["policy"]
-        return self._put(slug, policy | _within(policy, changes), {"If-Match": before.headers["ETag"]})
-
-    def control(self, slug: str, action: str) -> dict[str, Any]:
-        """Sends `action`, pause or resume."""
-        return self._ask("POST", f"{_of(slug)}/{action}")
-
-    def _put(self, slug: str, policy: dict[str, Any], condition: dict[str, str]) -> dict[str, Any]:
-        try:
-            return self._ask("PUT", _of(slug), json=policy, headers=condition)
-        except ServiceError as error:
-            if error.status != httpx.codes.PRECONDITION_FAILED:
-                raise
-            raise ServiceError(
-                f"another request has just changed '{slug}', so yours did nothing: look at it with brandctl brands show {slug},"
-                " and repeat your command if you still want the change",
-                error.status,
-            ) from error
+    Raises:
+        UsageError: the brand is new and has no name.
+    """
+    condition: dict[str, Any]
+    before = read_if_known(orchestrator.get_brand, slug)
+    if before is None:
+        if "name" not in changes:
+            raise UsageError(f"there is no brand '{slug}' yet; give --name to make it")
+        wanted, condition = changes, {"if_none_match": "*"}
+    else:
+        policy: dict[str, Any] = {**before["policy"]}
+        wanted, condition = policy | _within(policy, changes), {"if_match": etag_of(before) or ""}
+    try:
+        return orchestrator.set_brand(slug, name=wanted["name"], extra=wanted, **condition)
+    except RefusedError as error:
+        if error.status != HTTPStatus.PRECONDITION_FAILED:
+            raise
+        raise CommandError(
+            f"another request has just changed '{slug}', so yours did nothing: look at it with brandctl brands show {slug},"
+            " and repeat your command if you still want the change"
+        ) from error
 
 
 def _within(policy: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
@@ -97,63 +79,49 @@ def _within(policy: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     return changes | {"quiet_hours": hours}
 
 
-def _of(slug: str) -> str:
-    return f"/v1/brands/{quote(slug, safe='')}"
-
-
-_BRANDS: Final = Listing[dict[str, Any]](
+_BRANDS: Final = Listing(
     {
-        "brand": lambda brand: brand["slug"],
-        "name": lambda brand: brand["name"],
-        "writer": lambda brand: brand["writer"],
-        "approval": lambda brand: brand["approval"],
+        "brand": "slug",
+        "name": "name",
+        "writer": "writer",
+        "approval": "approval",
         "target": lambda brand: ", ".join(brand["targets"]),
-        "waits": lambda brand: brand["waits"] or "",
+        "waits": "waits",
     },
     nothing="there is no brand yet; make one with brandctl brands set",
 )
 
 
-@app.command(name="list")
-def list_brands(
-    after: Annotated[str | None, typer.Option(help="The last brand of the previous page.")] = None,
-    limit: Limit = 50,
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+@app.command("list")
+def list_brands(orchestrator: Orchestrator, after: str | None = None, limit: Limit = 50) -> Result:
     """Lists brands by slug, each with the reason if it is held up.
 
     For example:
 
         brandctl brands list --json | jq -r '.items[] | select(.waits) | .slug'
+
+    Options:
+        after: The last brand of the previous page.
     """
-    with BrandsClient.at(orchestrator_url, key_file) as brands:
-        answer = brands.page(after=after, limit=limit)
-    _BRANDS.show(answer["items"], answer, as_json=as_json, more=answer["next"])
+    return _BRANDS.of(orchestrator.list_brands(after=after, limit=limit))
 
 
 @app.command()
-def show(
-    brand: Brand,
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+def show(orchestrator: Orchestrator, brand: Brand) -> Result:
     """Shows the settings and counters of a brand, and the reason if it is held up.
 
     For example:
 
         brandctl brands show acme --json | jq .agent.counters
     """
-    with BrandsClient.at(orchestrator_url, key_file) as brands:
-        _show(brands.brand(brand), as_json=as_json)
+    return _shown(orchestrator.get_brand(brand))
 
 
-@app.command(name="set")
+@app.command("set")
 @with_option_for_each_setting(but=_WITH_OWN_OPTIONS)
 def set_brand(
     brand: Brand,
+    orchestrator: Orchestrator,
     forbid: Annotated[
         list[str] | None, typer.Option(help="A word or phrase that a model avoids; repeat for all.")
     ] = None,
@@ -176,11 +144,8 @@ def set_brand(
         list[_ClearableSetting] | None,
         typer.Option(help="A setting to reset to its default; repeat for more."),
     ] = None,
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
     **settings: Any,
-) -> None:
+) -> Result:
     """Makes a brand, or changes the given settings of one; a new brand needs a name. A given list replaces the previous one.
 
     If another request changes the brand at the same time, the command does nothing and says so.
@@ -190,15 +155,14 @@ def set_brand(
         brandctl brands set acme --name Acme --writer model --tone "Plain and friendly." --words 800
         brandctl brands set acme --forbid game-changer --forbid synergy --clear quiet-hours
     """
-    given = {
-        **settings,
-        "forbidden_words": forbid or None,
-        "channels": channel or None,
-        "quiet_hours": _quiet_hours(quiet, time_zone),
-    }
     if target is not None and targets is not None:
         raise UsageError("--target is the first of --targets: give only one of the two")
-    changes: dict[str, Any] = {setting: value for setting, value in given.items() if value is not None}
+    changes = given(
+        **settings,
+        forbidden_words=forbid or None,
+        channels=channel or None,
+        quiet_hours=_quiet_hours(quiet, time_zone),
+    )
     changes |= _targets(targets if target is None else target)
     for setting in clear or ():
         name = setting.replace("-", "_")
@@ -207,48 +171,36 @@ def set_brand(
         changes[name] = _CLEARED[setting]
     if not changes:
         raise UsageError("no setting is given; brandctl brands set --help lists them")
-    with BrandsClient.at(orchestrator_url, key_file) as brands:
-        _show(brands.change(brand, changes), as_json=as_json)
+    return _shown(change_brand(orchestrator, brand, changes))
 
 
-def _controlling(action: str, what_it_does: str) -> None:
-    """Adds a command that sends this action and prints the brand's new state."""
-
-    @app.command(name=action, help=what_it_does)
-    def command(
-        brand: Brand,
-        as_json: AsJson = False,
-        orchestrator_url: OrchestratorUrl = None,
-        key_file: KeyFile = None,
-    ) -> None:
-        with BrandsClient.at(orchestrator_url, key_file) as brands:
-            brands.control(brand, action)
-            found = brands.brand(brand)
-        if as_json:
-            print_json(found)
-        note(_standing(found))
+@app.command()
+def pause(orchestrator: Orchestrator, brand: Brand) -> Result:
+    """Pauses a brand: work under way continues to its end, new keywords wait until it is resumed."""
+    orchestrator.pause_brand(brand)
+    return _controlled(orchestrator.get_brand(brand))
 
 
-_controlling(
-    "pause",
-    "Pauses a brand: work under way continues to its end, new keywords wait until it is resumed.",
-)
-_controlling("resume", "Resumes a paused brand.")
+@app.command()
+def resume(orchestrator: Orchestrator, brand: Brand) -> Result:
+    """Resumes a paused brand."""
+    orchestrator.resume_brand(brand)
+    return _controlled(orchestrator.get_brand(brand))
 
 
-def _show(found: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        print_json(found)
-        return
+def _controlled(found: "answers.BrandDetails") -> Result:
+    return Result(found, remark=_standing(found))
+
+
+def _shown(found: "answers.BrandDetails") -> Result:
     # The home is the first of the targets.
     names = [name for name in BrandSettings.model_fields if name != "target"]
     settings = [(name.replace("_", " "), _said(found, name)) for name in names]
     counters = [(name.replace("_", " "), str(count)) for name, count in found["agent"]["counters"].items()]
-    show_table(("setting", "value"), [*settings, *counters])
-    note(_standing(found))
+    return Result(found, table(("setting", "value"), [*settings, *counters]), note=_standing(found))
 
 
-def _said(found: dict[str, Any], name: str) -> str:
+def _said(found: Mapping[str, Any], name: str) -> str:
     value, set_to = found.get(name), found["policy"].get(name)
     match value:
         case None | [] | "":
@@ -263,7 +215,7 @@ def _said(found: dict[str, Any], name: str) -> str:
             return f"{value}" if set_to is not None else f"{value} (by default)"
 
 
-def _standing(found: dict[str, Any]) -> str:
+def _standing(found: "answers.BrandDetails") -> str:
     waits = found["agent"]["waits"]
     if waits:
         return f"{found['slug']}: nothing more is begun, {waits}"

@@ -1,24 +1,22 @@
 """`brandctl content`: articles, their quality measures and their publications."""
 
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 from uuid import UUID
 
 import typer
 
-from brandctl.asking import AsJson, KeyFile
-from brandctl.listing import AfterId, Limit, Listing, OfBrand
-from brandctl.orchestrator.articles import ArticlesClient
-from brandctl.orchestrator.client import OrchestratorClient, OrchestratorUrl, QualityScore
+from brandctl.commands import Group, Result, table
+from brandctl.listing import Listing
+from brandctl.options import AfterId, Limit, OfBrand
 from brandctl.short_ids import parse_id
-from brandctl.tables import show_table
-from brandctl.terminal import note, print_json
+from client.services.orchestrator import Orchestrator
 
-app = typer.Typer(
-    name="content",
-    no_args_is_help=True,
-    help=f"""Lists the articles of all cycles, shows their quality measures, and publishes them again at their targets.
+if TYPE_CHECKING:
+    from client.services.orchestrator import answers
 
-{OrchestratorClient.help()}
+app = Group(
+    "content",
+    """Lists the articles of all cycles, shows their quality measures, and publishes them again at their targets.
 
 For example:
 
@@ -27,113 +25,78 @@ For example:
     brandctl content targets 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
     brandctl content publish 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f company-blog
 """,
+    Orchestrator,
 )
 
-
-ContentId = Annotated[
+ArticleId = Annotated[
     UUID, typer.Argument(metavar="ID", parser=parse_id, help="`content_id` of a keyword in its cycle.")
 ]
-_ARTICLES: Final = Listing[dict[str, Any]](
+_ARTICLES: Final = Listing(
     {
-        "id": lambda each: str(each["content_id"]),
-        "brand": lambda each: str(each["brand_slug"]),
-        "state": lambda each: str(each["state"]),
-        "written": lambda each: str(each["created_at"])[:10],
-        "title": lambda each: str(each["title"]),
-        "address": lambda each: str(each["published_url"] or ""),
+        "id": "content_id",
+        "brand": "brand_slug",
+        "state": "state",
+        "written": lambda each: each["created_at"][:10],
+        "title": "title",
+        "address": "published_url",
     },
     nothing="no article matches; check the brand and the words, or find keywords without an article with brandctl keywords list --search",
     colours={"published": "green", "waiting": "yellow", "rejected": "red", "taken_down": "red"},
 )
 
 
-@app.callback()
-def content() -> None:
-    """Keeps every command a sub-command, however many there are."""
-
-
-@app.command(name="list")
+@app.command("list")
 def list_articles(
+    orchestrator: Orchestrator,
     brand: OfBrand = None,
-    search: Annotated[
-        str | None,
-        typer.Option(
-            help="Only articles with all of these words, or beginnings of words, in title or keyword.",
-            show_default="all",
-        ),
-    ] = None,
+    search: str | None = None,
     after: AfterId = None,
     limit: Limit = 50,
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+) -> Result:
     """Lists articles of all cycles, latest first, including waiting drafts and pages that were taken down.
 
     For example:
 
         brandctl content list --brand acme --search "cold brew"
+
+    Options:
+        search: Only articles with all of these words, or beginnings of words, in title or keyword. [default: all]
     """
-    with ArticlesClient.at(orchestrator_url, key_file) as articles:
-        answer = articles.page(
-            brand=brand, q=search, after=None if after is None else str(after), limit=limit
-        )
-    _ARTICLES.show(answer["items"], answer, as_json=as_json, more=answer["next"])
+    return _ARTICLES.of(orchestrator.search_for_articles(brand=brand, q=search, after=after, limit=limit))
 
 
 @app.command()
-def score(
-    content_id: ContentId,
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+def score(orchestrator: Orchestrator, content_id: ArticleId) -> Result:
     """Shows the quality measures of an article with their bounds, and why the article waits, if it does.
 
     For example:
 
         brandctl content score 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --json | jq '.measures[] | select(.holds | not)'
     """
-    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
-        found, answer = orchestrator.score(content_id)
-    if as_json:
-        print_json(answer)
-    elif found.measures:
-        show_table(
-            ("measure", "value", "bound", "holds"),
-            [(each.name, each.shown, each.bound, "yes" if each.holds else "no") for each in found.measures],
-        )
-    note(f"“{found.title}” ({found.keyword}): {_state(found)}")
+    found = orchestrator.get_article_score(content_id)
+    rows = [
+        (each["name"], each["shown"], _bound(each), "yes" if each["holds"] else "no")
+        for each in found["measures"]
+    ]
+    about = f"“{found['title']}” ({found['keyword']}): {_state(found)}"
+    return Result(found, table(("measure", "value", "bound", "holds"), rows) if rows else None, remark=about)
 
 
 @app.command()
-def targets(
-    content_id: ContentId,
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+def targets(orchestrator: Orchestrator, content_id: ArticleId) -> Result:
     """Shows the publications of an article: at its home and at each further target.
 
     For example:
 
         brandctl content targets 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --json | jq '.items[] | select(.state == "failed")'
     """
-    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
-        _show_places(orchestrator.placements(content_id), as_json=as_json)
+    return _places(orchestrator.list_placements(content_id))
 
 
 @app.command()
 def publish(
-    content_id: ContentId,
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="A target of its brand.")],
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Overwrite changes that were made at the target.")
-    ] = False,
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+    orchestrator: Orchestrator, content_id: ArticleId, target: str, overwrite: bool = False
+) -> Result:
     """Publishes an article again at one target: one that failed, or one that the brand added later.
 
     Other targets stay as they are, and so does an up-to-date publication. An article that was taken down is removed at the target.
@@ -141,25 +104,31 @@ def publish(
     For example:
 
         brandctl content publish 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f company-blog --overwrite
+
+    Options:
+        target: A target of its brand.
+        overwrite: Overwrite changes that were made at the target.
     """
-    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
-        _show_places(orchestrator.place(content_id, target, overwrite=overwrite), as_json=as_json)
+    return _places(orchestrator.request_placement(content_id, target, overwrite=overwrite))
 
 
-def _show_places(places: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        print_json(places)
-        return
-    home = (places["home"], "published" if places["published_url"] else "", places["published_url"] or "", "")
+def _places(places: "answers.PlacementList") -> Result:
+    url = places["published_url"]
+    home = (places["home"], "published" if url else "", url or "", "")
     others = [
         (each["target"], each["state"], each["url"] or "", each["reason"] or "") for each in places["items"]
     ]
-    show_table(("target", "state", "address", "reason"), [home, *others])
+    return Result(places, table(("target", "state", "address", "reason"), [home, *others]))
 
 
-def _state(found: QualityScore) -> str:
-    if found.held_for:
-        return f"needs a review: {'; '.join(found.held_for)}"
-    if not found.measures:
+def _bound(measure: "answers.MeasureView") -> str:
+    bounds = (("at least", measure["least"]), ("at most", measure["most"]))
+    return ", ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
+
+
+def _state(found: "answers.ScoreView") -> str:
+    if found["held_for"]:
+        return f"needs a review: {'; '.join(found['held_for'])}"
+    if not found["measures"]:
         return "written before articles were measured"
-    return f"published at {found.published_url}" if found.published_url else "on its way to its page"
+    return f"published at {found['published_url']}" if found["published_url"] else "on its way to its page"

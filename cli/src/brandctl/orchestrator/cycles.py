@@ -1,25 +1,27 @@
 """`brandctl cycles`: progress of cycles and their keywords; pause, resume and cancel."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Final
 from uuid import UUID
 
 import typer
 
-from brandctl.asking import MAX_PAGE, AsJson, KeyFile
-from brandctl.listing import AfterId, Listing, OfBrand
-from brandctl.orchestrator.client import CycleProgress, KeywordProgress, OrchestratorClient, OrchestratorUrl
-from brandctl.orchestrator.watching import told, what_to_look_at
+from brandctl.commands import Group, Result, table
+from brandctl.listing import Listing
+from brandctl.options import AfterId, OfBrand
+from brandctl.orchestrator.cycle_progress import told, what_to_look_at
 from brandctl.short_ids import parse_id
-from brandctl.tables import show_table
-from brandctl.terminal import note, print_json
+from brandctl.times import to_minute
+from client.pages import read_up_to
+from client.services.orchestrator import Orchestrator
 
-app = typer.Typer(
-    name="cycles",
-    no_args_is_help=True,
-    help=f"""Shows the progress of cycles and their keywords; pauses, resumes and cancels cycles.
+if TYPE_CHECKING:
+    from client.services.orchestrator import answers
 
-{OrchestratorClient.help()}
+app = Group(
+    "cycles",
+    """Shows the progress of cycles and their keywords; pauses, resumes and cancels cycles.
 
 For example:
 
@@ -27,6 +29,7 @@ For example:
     brandctl cycles show 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --state failed
     brandctl cycles cancel 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
 """,
+    Orchestrator,
 )
 
 _COLOURS: Final = {
@@ -38,19 +41,19 @@ _COLOURS: Final = {
     "failed": "red",
     "cancelled": "red",
 }
-_CYCLES: Final = Listing[CycleProgress](
+_CYCLES: Final = Listing(
     {
-        "id": lambda cycle: str(cycle.cycle_id),
-        "brand": lambda cycle: cycle.brand_slug,
-        "state": lambda cycle: cycle.state,
-        "%": lambda cycle: str(cycle.percent),
-        "pending": lambda cycle: str(cycle.pending),
-        "processing": lambda cycle: str(cycle.processing),
-        "waiting": lambda cycle: str(cycle.waiting),
-        "completed": lambda cycle: str(cycle.completed),
-        "failed": lambda cycle: str(cycle.failed),
-        "of": lambda cycle: str(cycle.total),
-        "begun": lambda cycle: f"{cycle.created_at:%Y-%m-%d %H:%M}",
+        "id": "cycle_id",
+        "brand": "brand_slug",
+        "state": "state",
+        "%": "percent",
+        "pending": "pending",
+        "processing": "processing",
+        "waiting": "waiting",
+        "completed": "completed",
+        "failed": "failed",
+        "of": "total",
+        "begun": lambda cycle: to_minute(cycle["created_at"]),
     },
     nothing="no such cycle; submit keywords with brandctl submit",
     colours=_COLOURS,
@@ -59,129 +62,95 @@ _CYCLES: Final = Listing[CycleProgress](
 CycleId = Annotated[UUID, typer.Argument(metavar="CYCLE", parser=parse_id, help="Id of a cycle.")]
 
 
-@app.command(name="list")
+@app.command("list")
 def list_cycles(
+    orchestrator: Orchestrator,
     brand: OfBrand = None,
-    state: Annotated[
-        str | None,
-        typer.Option(
-            help="running, paused, waiting, completed, failed or cancelled.", show_default="in any state"
-        ),
-    ] = None,
+    state: str | None = None,
     after: AfterId = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many.")] = 50,
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+    limit: Annotated[int, typer.Option(min=1, max=1000)] = 50,
+) -> Result:
     """Lists cycles, latest first.
 
     For example:
 
         brandctl cycles list --brand acme
+
+    Options:
+        state: running, paused, waiting, completed, failed or cancelled. [default: in any state]
+        limit: At most so many.
     """
-    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
-        found, answer = orchestrator.cycles(brand=brand, state=state, after=after, limit=limit)
-    _CYCLES.show(found, answer, as_json=as_json, more=answer.get("next"))
-    _note_what_waits(found)
+    found = read_up_to(limit, orchestrator.list_cycles, brand=brand, state=state, after=after)
+    listed = _CYCLES.of(found)
+    return replace(listed, remark=_what_waits(found["items"]))
 
 
 @app.command()
 def show(
+    orchestrator: Orchestrator,
     cycle_id: CycleId,
-    state: Annotated[
-        str | None,
-        typer.Option(help="Only keywords in this state, such as failed.", show_default="in any state"),
-    ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="The most keywords to show.")] = 200,
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+    state: str | None = None,
+    limit: Annotated[int, typer.Option(min=1)] = 200,
+) -> Result:
     """Shows the progress of a cycle, and its keywords with their results.
 
     For example:
 
         brandctl cycles show 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --state failed --json | jq -r '.keywords[].keyword'
+
+    Options:
+        state: Only keywords in this state, such as failed. [default: in any state]
+        limit: The most keywords to show.
     """
-    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
-        progress, answer = orchestrator.progress(cycle_id)
-        keywords, told_keywords, more = _keywords(orchestrator, cycle_id, state, limit)
-    if as_json:
-        print_json({**answer, "keywords": told_keywords, "next": more})
-    elif keywords:
-        show_table(
-            ("keyword", "state", "result"),
-            [(each.keyword, each.state, _result(each)) for each in keywords],
-            colours=_COLOURS,
-        )
-    note(_how_far(progress))
-    _note_what_waits([progress])
-    if more is not None:
-        note(f"There are more keywords: --limit shows more than {limit}.")
+    progress = orchestrator.get_cycle(cycle_id)
+    keywords = read_up_to(limit, orchestrator.list_cycle_keywords, cycle_id, state=state)
+    rows = [(each["keyword"], each["state"], _result(each)) for each in keywords["items"]]
+    remarks = [_how_far(progress), *_what_waits([progress])]
+    if keywords["next"] is not None:
+        remarks.append(f"There are more keywords: --limit shows more than {limit}.")
+    answer = {**progress, "keywords": keywords["items"], "next": keywords["next"]}
+    return Result(
+        answer, table(("keyword", "state", "result"), rows, _COLOURS) if rows else None, remark=remarks
+    )
 
 
-def _controlling(action: str, what_it_does: str) -> None:
-    """Adds a command that sends this action and prints the cycle's progress."""
-
-    @app.command(name=action, help=what_it_does)
-    def command(
-        cycle_id: CycleId,
-        as_json: AsJson = False,
-        orchestrator_url: OrchestratorUrl = None,
-        key_file: KeyFile = None,
-    ) -> None:
-        with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
-            progress, answer = orchestrator.control(cycle_id, action)
-        if as_json:
-            print_json(answer)
-        note(_how_far(progress))
+@app.command()
+def pause(orchestrator: Orchestrator, cycle_id: CycleId) -> Result:
+    """Pauses a cycle: work under way continues to its end, other keywords wait until it is resumed."""
+    return _controlled(orchestrator.pause_cycle(cycle_id))
 
 
-_controlling(
-    "pause",
-    "Pauses a cycle: work under way continues to its end, other keywords wait until it is resumed.",
-)
-_controlling("resume", "Resumes a paused cycle.")
-_controlling(
-    "cancel",
-    "Cancels the keywords that are not being written yet, for good. Others continue to their end.",
-)
+@app.command()
+def resume(orchestrator: Orchestrator, cycle_id: CycleId) -> Result:
+    """Resumes a paused cycle."""
+    return _controlled(orchestrator.resume_cycle(cycle_id))
 
 
-def _how_far(progress: CycleProgress) -> str:
-    return f"{progress.brand_slug}, {progress.state}: {told(progress)}; {progress.not_sent} not sent yet"
+@app.command()
+def cancel(orchestrator: Orchestrator, cycle_id: CycleId) -> Result:
+    """Cancels the keywords that are not being written yet, for good. Others continue to their end."""
+    return _controlled(orchestrator.cancel_cycle(cycle_id))
 
 
-def _note_what_waits(cycles: Sequence[CycleProgress]) -> None:
-    """Prints why cycles wait, and the commands that show it."""
+def _controlled(cycle: "answers.CycleSummary") -> Result:
+    return Result(cycle, remark=_how_far(cycle))
+
+
+def _how_far(cycle: "answers.CycleSummary") -> str:
+    return f"{cycle['brand_slug']}, {cycle['state']}: {told(cycle)}; {cycle['not_sent']} not sent yet"
+
+
+def _what_waits(cycles: Sequence["answers.CycleSummary"]) -> list[str]:
+    """Returns why cycles wait, and the commands that show it."""
     held = {
-        f"{each.brand_slug}, held up: {each.held_up.reason}"
+        f"{each['brand_slug']}, held up: {held_up['reason']}"
         for each in cycles
-        if each.held_up and each.held_up.drafts is None
+        if (held_up := each.get("held_up")) and held_up["drafts"] is None
     }
-    for line in [*dict.fromkeys(line for each in cycles for line in what_to_look_at(each)), *sorted(held)]:
-        note(line)
+    return [*dict.fromkeys(line for each in cycles for line in what_to_look_at(each)), *sorted(held)]
 
 
-def _keywords(
-    orchestrator: OrchestratorClient, cycle_id: UUID, state: str | None, limit: int
-) -> tuple[list[KeywordProgress], list[Any], int | None]:
-    """Returns up to `limit` keywords, their raw answers, and the cursor of the rest."""
-    found: list[KeywordProgress] = []
-    answered: list[Any] = []
-    after: int | None = 0
-    while after is not None and len(found) < limit:
-        page, answer = orchestrator.keywords(
-            cycle_id, state=state, after=after, limit=min(limit - len(found), MAX_PAGE)
-        )
-        found += page.items
-        answered += answer["items"]
-        after = page.next
-    return found, answered, after
-
-
-def _result(keyword: KeywordProgress) -> str:
+def _result(keyword: "answers.KeywordView") -> str:
     # If another keyword has the article, the reason says which, and where the article is.
-    own = None if keyword.has_standing_article else keyword.published_url
-    return own or keyword.reason or keyword.waits or ""
+    own = None if keyword["has_standing_article"] else keyword["published_url"]
+    return own or keyword["reason"] or keyword["waits"] or ""

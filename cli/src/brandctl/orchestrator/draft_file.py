@@ -40,7 +40,7 @@ class DraftFile:
     body: str
 
     @classmethod
-    def of(cls, version: dict[str, Any]) -> Self:
+    def of(cls, version: Mapping[str, Any]) -> Self:
         """Makes the draft from the orchestrator's answer about a version."""
         fields = {name: "" if version[name] is None else version[name] for name in LABELS}
         return cls(int(version["version"]), fields, version["body_markdown"].rstrip("\n"))

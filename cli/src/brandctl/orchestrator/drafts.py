@@ -1,32 +1,33 @@
 """`brandctl drafts`: drafts that wait for a person, and the decisions about them."""
 
 import shlex
-from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Final
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Annotated, Any, Final
 from uuid import UUID
 
 import typer
 
-from brandctl.asking import AsJson, KeyFile, ServiceClient, ServiceError
-from brandctl.confirming import Yes, confirm
+from brandctl.commands import Group, Result
+from brandctl.confirming import confirm
 from brandctl.decisions import decide_each
 from brandctl.errors import CommandError, UsageError
-from brandctl.listing import MOST_OF_A_PAGE, AfterId, Limit, Listing, OfBrand
+from brandctl.listing import Listing
+from brandctl.options import AfterId, Comment, ContentId, Limit, OfBrand, Reason, Version, Yes
 from brandctl.orchestrator import brand_times
-from brandctl.orchestrator.client import OrchestratorClient, OrchestratorUrl
 from brandctl.orchestrator.draft_file import DraftFile, DraftFileError, edited
 from brandctl.short_ids import parse_id
-from brandctl.terminal import note, out, print_json, printable
+from brandctl.terminal import note, printable, write
+from brandctl.times import in_utc
+from client.errors import ClientError
+from client.pages import MAX_PAGE, items_of
+from client.services.orchestrator import DraftState, Orchestrator
 
-app = typer.Typer(
-    name="drafts",
-    no_args_is_help=True,
-    help=f"""Lists drafts that wait for a person; approves, edits, returns, rejects and removes them.
+if TYPE_CHECKING:
+    from client.services.orchestrator import answers
 
-{OrchestratorClient.help()}
+app = Group(
+    "drafts",
+    """Lists drafts that wait for a person; approves, edits, returns, rejects and removes them.
 
 For example:
 
@@ -34,28 +35,24 @@ For example:
     brandctl drafts show 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
     brandctl drafts approve 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --version 2
 """,
+    Orchestrator,
 )
-
-
-def _at(planned: dict[str, Any]) -> str:
-    moment = datetime.fromisoformat(planned["publish_at"])
-    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _why(draft: dict[str, Any]) -> str:
     if planned := draft.get("scheduled"):
-        return f"published on {_at(planned)}"
+        return f"published on {in_utc(planned['publish_at'])}"
     return "; ".join(draft["held_for"])
 
 
-_DRAFTS: Final = Listing[dict[str, Any]](
+_DRAFTS: Final = Listing(
     {
-        "id": lambda draft: draft["content_id"],
-        "brand": lambda draft: draft["brand_slug"],
-        "version": lambda draft: str(draft["version"]),
-        "state": lambda draft: draft["state"],
-        "words": lambda draft: str(draft["word_count"]),
-        "title": lambda draft: draft["title"],
+        "id": "content_id",
+        "brand": "brand_slug",
+        "version": "version",
+        "state": "state",
+        "words": "word_count",
+        "title": "title",
         "why": _why,
     },
     nothing="nothing waits",
@@ -68,169 +65,89 @@ _DRAFTS: Final = Listing[dict[str, Any]](
     },
 )
 
-ContentId = Annotated[
-    UUID, typer.Argument(metavar="ID", parser=parse_id, help="`content_id`, as in `list` and cycles.")
-]
-Version = Annotated[
-    int | None, typer.Option(min=1, help="The version that you reviewed.", show_default="the newest")
-]
 
-
-class DraftStateChoice(StrEnum):
-    WAITING = "waiting"
-    SCHEDULED = "scheduled"
-    RETURNED = "returned"
-    CORRECTION = "correction"
-    REJECTED = "rejected"
-    APPROVED = "approved"
-    TAKEN_DOWN = "taken_down"
-
-
-class DraftsClient(ServiceClient):
-    """A client of the orchestrator; use it as a context manager. Every method may raise `ServiceError`."""
-
-    service = "orchestrator"
-
-    def page(self, **query: str | int | UUID | None) -> dict[str, Any]:
-        return self._ask("GET", "/v1/drafts", params=query)
-
-    def draft(self, content_id: UUID) -> dict[str, Any]:
-        return self._ask("GET", f"/v1/drafts/{content_id}")
-
-    def version(self, content_id: UUID, version: int) -> dict[str, Any]:
-        return self._ask("GET", f"/v1/content/{content_id}/versions/{version}")
-
-    def difference(self, content_id: UUID, first: int, second: int) -> dict[str, Any]:
-        return self._ask("GET", f"/v1/content/{content_id}/diff", params={"from": first, "to": second})
-
-    def decide(self, content_id: UUID, what: str, **body: Any) -> dict[str, Any]:
-        return self._ask("POST", f"/v1/drafts/{content_id}/{what}", json=body)
-
-    def mark_reviewed(self, content_id: UUID) -> dict[str, Any]:
-        return self._ask("POST", f"/v1/drafts/{content_id}/looked")
-
-    def looked(self, brand: str) -> dict[str, Any]:
-        return self._ask("POST", f"/v1/brands/{quote(brand, safe='')}/looked")
-
-
-@app.command(name="list")
+@app.command("list")
 def list_drafts(
+    orchestrator: Orchestrator,
     brand: OfBrand = None,
-    state: Annotated[
-        DraftStateChoice | None,
-        typer.Option(help="Only this state.", show_default="all that need a decision or a rewrite"),
-    ] = None,
+    state: DraftState | None = None,
     after: AfterId = None,
     limit: Limit = 50,
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+) -> Result:
     """Lists drafts that wait for a person, are being rewritten, or correct a published article.
 
     For example:
 
         brandctl drafts list --brand acme --json | jq -r '.items[].content_id'
+
+    Options:
+        state: Only this state. [default: all that need a decision or a rewrite]
     """
-    with DraftsClient.at(orchestrator_url, key_file) as drafts:
-        answer = drafts.page(brand=brand, state=state, after=after, limit=limit)
-    _DRAFTS.show(answer["items"], answer, as_json=as_json, more=answer["next"])
+    return _DRAFTS.of(orchestrator.list_drafts(brand=brand, state=state, after=after, limit=limit))
 
 
 @app.command()
-def show(
-    content_id: ContentId,
-    version: Version = None,
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+def show(orchestrator: Orchestrator, content_id: ContentId, version: Version = None) -> Result:
     """Shows a version of a draft, its quality measures, and the last decision.
 
     For example:
 
         brandctl drafts show 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f | less
     """
-    with DraftsClient.at(orchestrator_url, key_file) as drafts:
-        draft = drafts.draft(content_id)
-        found = drafts.version(content_id, version or draft["version"])
-    if as_json:
-        print_json(draft | {"shown": found})
-        return
-    out().file.write(printable(str(DraftFile.of(found)), keep_lines=True))
-    for each in found["measures"]:
-        if not each["holds"]:
-            note(f"measured: {each['problem']}")
-    note(_told(draft))
+    draft = orchestrator.get_draft(content_id)
+    found = orchestrator.get_article_version(content_id, version or draft["version"])
+    problems = [f"measured: {each['problem']}" for each in found["measures"] if not each["holds"]]
+    return Result(
+        {**draft, "shown": found},
+        lambda: write(str(DraftFile.of(found))),
+        note=[*problems, _told(draft)],
+    )
 
 
 @app.command()
 def diff(
+    orchestrator: Orchestrator,
     content_id: ContentId,
-    first: Annotated[
-        int | None, typer.Option("--from", min=1, help="Version to compare.", show_default="the one before")
-    ] = None,
-    second: Annotated[
-        int | None, typer.Option("--to", min=1, help="Version to compare it with.", show_default="the newest")
-    ] = None,
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+    from_: Annotated[int | None, typer.Option("--from", min=1)] = None,
+    to: Annotated[int | None, typer.Option(min=1)] = None,
+) -> Result:
     """Shows the differences between two versions.
 
     For example:
 
         brandctl drafts diff 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --from 1 --to 3
+
+    Options:
+        from_: Version to compare. [default: the one before]
+        to: Version to compare it with. [default: the newest]
     """
-    with DraftsClient.at(orchestrator_url, key_file) as drafts:
-        newest = second or int(drafts.draft(content_id)["version"])
-        answer = drafts.difference(content_id, first or max(newest - 1, 1), newest)
-    if as_json:
-        print_json(answer)
-        return
-    out().file.write(printable(answer["diff"], keep_lines=True))
-    if not answer["diff"]:
-        note(f"nothing differs between versions {answer['first']} and {answer['second']}")
-    if answer["is_cut"]:
-        note("the rest is too long to compare")
+    newest = to or orchestrator.get_draft(content_id)["version"]
+    found = orchestrator.compare_article_versions(content_id, from_=from_ or max(newest - 1, 1), to=newest)
+    remarks = []
+    if not found["diff"]:
+        remarks.append(f"nothing differs between versions {found['first']} and {found['second']}")
+    if found["is_cut"]:
+        remarks.append("the rest is too long to compare")
+    return Result(found, lambda: write(found["diff"]), note=remarks)
 
 
 @app.command()
 def approve(
-    content_ids: Annotated[
-        list[UUID] | None,
-        typer.Argument(
-            metavar="[ID]...", parser=parse_id, help="`content_id`, as `list` and cycles show it."
-        ),
-    ] = None,
-    brand: Annotated[
-        str | None, typer.Option("--brand", help="With --all: slug of the brand whose drafts these are.")
-    ] = None,
-    everything: Annotated[
-        bool,
-        typer.Option(
-            "--all", help="All waiting drafts of the brand, in the versions that the command lists first."
-        ),
-    ] = False,
+    orchestrator: Orchestrator,
+    as_json: bool,
+    content_ids: Annotated[list[UUID] | None, typer.Argument(metavar="[ID]...", parser=parse_id)] = None,
+    brand: str | None = None,
+    all_: bool = False,
     yes: Yes = False,
     version: Version = None,
-    despite_newer: Annotated[
-        bool,
-        typer.Option(
-            "--despite-newer", help="Approve even if there is a newer version, or during a rewrite."
-        ),
-    ] = False,
+    despite_newer: bool = False,
     at: Annotated[
         str | None,
         typer.Option(
             help=f"Not before this time, {brand_times.HELP}; a second approval moves it.", show_default="now"
         ),
     ] = None,
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+) -> Result:
     """Approves exactly these versions, to be published now or at a time.
 
     If some of several drafts cannot be approved, the command names them, approves the others, and exits with code 1.
@@ -240,179 +157,143 @@ def approve(
         brandctl drafts approve 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --version 2
         brandctl drafts approve 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --at "2027-03-01 09:00"
         brandctl drafts approve --all --brand acme
+
+    Options:
+        content_ids: `content_id`, as `list` and cycles show it.
+        brand: With --all: slug of the brand whose drafts these are.
+        all_: All waiting drafts of the brand, in the versions that the command lists first.
+        despite_newer: Approve even if there is a newer version, or during a rewrite.
     """
-    if bool(content_ids) == everything or everything is not (brand is not None):
+    if bool(content_ids) == all_ or all_ is not (brand is not None):
         raise UsageError("give the ids of drafts, or --all with --brand BRAND")
-    if version is not None and (everything or len(content_ids or ()) > 1):
+    if version is not None and (all_ or len(content_ids or ()) > 1):
         raise UsageError("--version goes with one draft only; without it, the newest versions are approved")
-    with DraftsClient.at(orchestrator_url, key_file) as drafts:
-        wanted = _waiting(drafts, brand, yes=yes) if brand else dict.fromkeys(content_ids or (), version)
+    wanted = _waiting(orchestrator, brand, yes=yes) if brand else dict.fromkeys(content_ids or (), version)
 
-        def decide(content_id: UUID) -> dict[str, Any]:
-            draft = drafts.draft(content_id)
-            seen = wanted[content_id] or draft["version"]
-            when = {}
-            if at is not None:
-                time = brand_times.read_time(at, lambda: draft["brand_slug"], orchestrator_url, key_file)
-                when = {"publish_at": time}
-            return drafts.decide(content_id, "approve", version=seen, despite_newer=despite_newer, **when)
+    def decide(content_id: UUID) -> "answers.DraftView":
+        draft = orchestrator.get_draft(content_id)
+        when: dict[str, Any] = {}
+        if at is not None:
+            zone = lambda: brand_times.zone_of(orchestrator, draft["brand_slug"])  # noqa: E731
+            when = {"publish_at": brand_times.read_time(at, zone)}
+        seen = wanted[content_id] or draft["version"]
+        return orchestrator.approve_draft(content_id, version=seen, despite_newer=despite_newer, **when)
 
-        decide_each(wanted, decide, _told, as_json=as_json)
+    return decide_each(wanted, decide, _told, as_json=as_json)
 
 
 @app.command()
-def unschedule(
-    content_id: ContentId,
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+def unschedule(orchestrator: Orchestrator, content_id: ContentId) -> Result:
     """Cancels the time of a draft: the draft waits again.
 
     For example:
 
         brandctl drafts unschedule 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
     """
-    with DraftsClient.at(orchestrator_url, key_file) as drafts:
-        _decided(drafts.decide(content_id, "unschedule"), as_json=as_json)
+    return _decided(orchestrator.unschedule_draft(content_id))
 
 
-@app.command(name="return")
+@app.command("return")
 def send_back(
-    content_id: ContentId,
-    comment: Annotated[str, typer.Option("--comment", "-m", help="What the model should change.")],
-    version: Version = None,
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+    orchestrator: Orchestrator, content_id: ContentId, comment: Comment, version: Version = None
+) -> Result:
     """Returns a draft to the model, which rewrites it by the comment. Digests cannot be returned: edit or reject them.
 
     For example:
 
         brandctl drafts return 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f -m "Say how long it keeps."
+
+    Options:
+        comment: What the model should change.
     """
-    with DraftsClient.at(orchestrator_url, key_file) as drafts:
-        seen = version or drafts.draft(content_id)["version"]
-        _decided(drafts.decide(content_id, "return", version=seen, comment=comment), as_json=as_json)
+    seen = version or orchestrator.get_draft(content_id)["version"]
+    return _decided(orchestrator.return_draft(content_id, version=seen, comment=comment))
 
 
 @app.command()
 def reject(
-    content_id: ContentId,
-    reason: Annotated[str, typer.Option("--reason", "-m", help="Reason, stored and shown with its keyword.")],
-    version: Version = None,
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+    orchestrator: Orchestrator, content_id: ContentId, reason: Reason, version: Version = None
+) -> Result:
     """Rejects a draft for good and ends its keyword; for an approved article, drops only the waiting correction.
 
     For example:
 
         brandctl drafts reject 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --reason "We do not sell that any more."
     """
-    with DraftsClient.at(orchestrator_url, key_file) as drafts:
-        seen = version or drafts.draft(content_id)["version"]
-        _decided(drafts.decide(content_id, "reject", version=seen, reason=reason), as_json=as_json)
+    seen = version or orchestrator.get_draft(content_id)["version"]
+    return _decided(orchestrator.reject_draft(content_id, version=seen, reason=reason))
 
 
 @app.command()
-def take_down(
-    content_id: ContentId,
-    reason: Annotated[
-        str, typer.Option("--reason", "-m", help="Reason, stored and shown with its keyword and posts.")
-    ],
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+def take_down(orchestrator: Orchestrator, content_id: ContentId, reason: Reason) -> Result:
     """Takes a page down: its address answers 410, and feeds and site map omit it. `approve` brings it back.
 
     For example:
 
         brandctl drafts take-down 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --reason "The recipe is wrong."
+
+    Options:
+        reason: Reason, stored and shown with its keyword and posts.
     """
-    with DraftsClient.at(orchestrator_url, key_file) as drafts:
-        _decided(drafts.decide(content_id, "take-down", reason=reason), as_json=as_json)
+    return _decided(orchestrator.take_down_article(content_id, reason=reason))
 
 
 @app.command()
-def delete(
-    content_id: ContentId,
-    reason: Annotated[
-        str,
-        typer.Option("--reason", "-m", help="Reason, stored with name and time, and shown with its keyword."),
-    ],
-    yes: Yes = False,
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+def delete(orchestrator: Orchestrator, content_id: ContentId, reason: Reason, yes: Yes = False) -> Result:
     """Deletes an article for good: text, versions, decisions and research; its page answers 410. Needs the scope admin.
 
     For example:
 
         brandctl drafts delete 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --reason "It was about a person."
+
+    Options:
+        reason: Reason, stored with name and time, and shown with its keyword.
     """
-    with DraftsClient.at(orchestrator_url, key_file) as drafts:
-        if not yes:
-            draft = drafts.draft(content_id)
-            confirm(f"Delete “{draft['title']}” of {draft['brand_slug']}, with all its versions, for good?")
-        gone = drafts.decide(content_id, "delete", reason=reason)
-    if as_json:
-        print_json(gone)
-        return
-    note(f"{gone['address']} of {gone['brand_slug']} was deleted by {gone['deleted_by']}: {gone['reason']}")
+    if not yes:
+        draft = orchestrator.get_draft(content_id)
+        confirm(f"Delete “{draft['title']}” of {draft['brand_slug']}, with all its versions, for good?")
+    gone = orchestrator.delete_article(content_id, reason=reason)
+    told = [
+        f"{gone['address']} of {gone['brand_slug']} was deleted by {gone['deleted_by']}: {gone['reason']}"
+    ]
     if gone["published_url"]:
-        note(f"  {gone['published_url']} answers 410 from now on")
+        told.append(f"  {gone['published_url']} answers 410 from now on")
+    return Result(gone, note=told)
 
 
 @app.command()
 def looked(
-    brand: Annotated[
-        str | None, typer.Argument(metavar="[BRAND]", help="Slug of a brand: all its waiting drafts.")
-    ] = None,
-    draft: Annotated[UUID | None, typer.Option(metavar="ID", help="This draft alone.")] = None,
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+    orchestrator: Orchestrator,
+    brand: Annotated[str | None, typer.Argument()] = None,
+    draft: Annotated[UUID | None, typer.Option(metavar="ID")] = None,
+) -> Result:
     """Marks waiting drafts as reviewed without a decision: the brand continues.
 
     For example:
 
         brandctl drafts looked acme
         brandctl drafts looked --draft 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
+
+    Options:
+        brand: Slug of a brand: all its waiting drafts.
+        draft: This draft alone.
     """
-    with DraftsClient.at(orchestrator_url, key_file) as drafts:
-        if brand is not None and draft is None:
-            answer, seen = drafts.looked(brand), f"what waits of {printable(brand)}"
-        elif draft is not None and brand is None:
-            answer = drafts.mark_reviewed(draft)
-            seen = f"“{printable(answer['title'])}” of {printable(answer['brand_slug'])}"
-        else:
-            raise UsageError("give either a brand, or a draft with --draft")
-    if as_json:
-        print_json(answer)
-    else:
-        note(f"{seen} has been seen")
+    if brand is not None and draft is None:
+        marked = orchestrator.mark_brand_reviewed(brand)
+        return Result(marked, note=f"what waits of {printable(brand)} has been seen")
+    if draft is None or brand is not None:
+        raise UsageError("give either a brand, or a draft with --draft")
+    seen = orchestrator.mark_reviewed(draft)
+    return Result(seen, note=f"“{printable(seen['title'])}” of {printable(seen['brand_slug'])} has been seen")
 
 
 @app.command()
 def edit(
+    orchestrator: Orchestrator,
     content_id: ContentId,
-    file: Annotated[
-        Path | None,
-        typer.Option(
-            exists=True, dir_okay=False, help="Send this file of an earlier edit, without an editor."
-        ),
-    ] = None,
-    comment: Annotated[str, typer.Option("--comment", "-m", help="Reason, stored with the version.")] = "",
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+    file: Annotated[Path | None, typer.Option(exists=True, dir_okay=False)] = None,
+    comment: Comment = "",
+) -> Result | None:
     """Opens the newest version in $VISUAL or $EDITOR and stores the result as the next version, which waits for approval.
 
     An unchanged text is not sent. If the service refuses the text, it stays in a file that the command names.
@@ -420,38 +301,34 @@ def edit(
     For example:
 
         brandctl drafts edit 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
+
+    Options:
+        file: Send this file of an earlier edit, without an editor.
+        comment: Reason, stored with the version.
     """
-    with DraftsClient.at(orchestrator_url, key_file) as drafts:
-        kept = file
+    kept = file
+    if kept is None:
+        newest = orchestrator.get_draft(content_id)["version"]
+        kept = edited(str(DraftFile.of(orchestrator.get_article_version(content_id, newest))))
         if kept is None:
-            newest = drafts.draft(content_id)["version"]
-            kept = edited(str(DraftFile.of(drafts.version(content_id, newest))))
-            if kept is None:
-                note("nothing changed; nothing was sent")
-                return
-        try:
-            changed = DraftFile.parse(kept.read_text(encoding="utf-8"))
-            answer = drafts.decide(content_id, "edit", **changed.as_request(comment))
-        except (DraftFileError, ServiceError, UnicodeDecodeError) as error:
-            raise ServiceError(
-                f"{error}\nYour text is kept in {kept}; mend it and send it with:"
-                f" brandctl drafts edit {content_id} --file {shlex.quote(str(kept))}"
-            ) from error
+            note("nothing changed; nothing was sent")
+            return None
+    try:
+        changed = DraftFile.parse(kept.read_text(encoding="utf-8"))
+        answer = orchestrator.edit_draft(content_id, **changed.as_request(comment))
+    except (DraftFileError, ClientError, UnicodeDecodeError) as error:
+        raise CommandError(
+            f"{error}\nYour text is kept in {kept}; mend it and send it with:"
+            f" brandctl drafts edit {content_id} --file {shlex.quote(str(kept))}"
+        ) from error
     if file is None:
         kept.unlink()
-    _decided(answer, as_json=as_json)
+    return _decided(answer)
 
 
-def _waiting(drafts: DraftsClient, brand: str, *, yes: bool) -> dict[UUID, int | None]:
+def _waiting(orchestrator: Orchestrator, brand: str, *, yes: bool) -> dict[UUID, int | None]:
     """Lists a brand's waiting drafts and asks for confirmation; returns id → version."""
-    found: list[dict[str, Any]] = []
-    after: str | None = None
-    while True:
-        page = drafts.page(brand=brand, state=DraftStateChoice.WAITING, after=after, limit=MOST_OF_A_PAGE)
-        found += page["items"]
-        after = page["next"]
-        if after is None:
-            break
+    found = list(items_of(orchestrator.list_drafts, brand=brand, state="waiting", limit=MAX_PAGE))
     if not found:
         raise CommandError(f"no draft of {brand} waits")
     if not yes:
@@ -461,21 +338,18 @@ def _waiting(drafts: DraftsClient, brand: str, *, yes: bool) -> dict[UUID, int |
     return {UUID(draft["content_id"]): draft["version"] for draft in found}
 
 
-def _decided(draft: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        print_json(draft)
-    else:
-        note(_told(draft))
+def _decided(draft: "answers.DraftView") -> Result:
+    return Result(draft, note=_told(draft))
 
 
-def _told(draft: dict[str, Any]) -> str:
+def _told(draft: "answers.DraftView") -> str:
     parts = [
         f"“{draft['title']}” ({draft['keyword']}), version {draft['version']}: {draft['state'].replace('_', ' ')}"
     ]
     if draft["held_for"] and draft["state"] in {"waiting", "returned"}:
         parts.append(f"waits because {'; '.join(draft['held_for'])}")
     if planned := draft.get("scheduled"):
-        parts.append(f"version {planned['version']} is published on {_at(planned)}")
+        parts.append(f"version {planned['version']} is published on {in_utc(planned['publish_at'])}")
     if draft["state"] == "correction":
         parts.append(f"version {draft['stands']} stands until it is approved")
     if decided := draft["decision"]:

@@ -4,11 +4,22 @@ import csv
 import io
 import sys
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple, get_args
+
+import typer
 
 from brandctl.errors import UsageError
+from client.services.orchestrator import Priority
+
+ListFile = Annotated[
+    str | None,
+    typer.Option(
+        help="A list: one keyword a line, or a table (.csv) with the columns `keyword` and, if they differ, `priority` and `distinct` (yes or no)."
+        " - is standard input."
+    ),
+]
+AsCsv = Annotated[bool, typer.Option("--csv", help="The list is a table, even without the suffix .csv.")]
 
 _SEPARATORS: Final = ",;\t"
 _COLUMNS: Final = {"keyword", "priority", "distinct"}
@@ -21,12 +32,6 @@ class ListedKeyword(NamedTuple):
     keyword: str
     priority: str | None = None
     is_distinct: bool | None = None
-
-
-class PriorityChoice(StrEnum):
-    HIGH = "high"
-    NORMAL = "normal"
-    LOW = "low"
 
 
 def read_file(file: str) -> bytes:
@@ -97,9 +102,9 @@ def _cells(file: str, line: int, columns: Sequence[str], row: Sequence[str]) -> 
         )
     cells = dict(zip(columns, (cell.strip() for cell in row), strict=True))
     priority = cells.get("priority", "")
-    if priority and priority.casefold() not in set(PriorityChoice):
+    if priority and priority.casefold() not in get_args(Priority):
         raise UsageError(
-            f"{file}, line {line}: the priority '{priority}' is unknown; write {', '.join(PriorityChoice)}, or leave the cell empty"
+            f"{file}, line {line}: the priority '{priority}' is unknown; write {', '.join(get_args(Priority))}, or leave the cell empty"
         )
     if (distinct := cells.get("distinct", "")).casefold() not in _YES_OR_NO:
         raise UsageError(

@@ -1,23 +1,25 @@
 """`brandctl subjects`: keywords that share a subject, and people's joins and splits."""
 
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from brandctl.asking import AsJson, KeyFile
-from brandctl.listing import Limit, Listing
-from brandctl.orchestrator.client import OrchestratorClient, OrchestratorUrl, Subject
-from brandctl.terminal import note, print_json, printable
+from brandctl.commands import Group, Result
+from brandctl.listing import Listing
+from brandctl.options import Brand, Limit
+from brandctl.terminal import printable
+from client.pages import items_of
+from client.services.orchestrator import Orchestrator
 
-app = typer.Typer(
-    name="subjects",
-    no_args_is_help=True,
-    help=f"""Lists, joins and splits subjects: keywords that mean the same; a brand has one article for each subject.
+if TYPE_CHECKING:
+    from client.services.orchestrator import answers
+
+app = Group(
+    "subjects",
+    """Lists, joins and splits subjects: keywords that mean the same; a brand has one article for each subject.
 
 Keywords with the same words share a subject. If that is wrong, split one off; if two others mean the same, join
 them. Both decisions hold under all later rules.
-
-{OrchestratorClient.help()}
 
 For example:
 
@@ -26,85 +28,69 @@ For example:
     brandctl subjects join acme "moka pot" "stovetop espresso"
     brandctl subjects split acme "blues guitars"
 """,
+    Orchestrator,
 )
 
-Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Slug of the brand.")]
 Keyword = Annotated[str, typer.Argument(metavar="KEYWORD", help="As it is spelled.")]
-_SUBJECTS: Final = Listing[Subject](
+_SUBJECTS: Final = Listing(
     {
-        "keywords": lambda subject: ", ".join(subject.keywords),
-        "articles": lambda subject: str(subject.articles),
-        "in hand": lambda subject: "yes" if subject.in_hand else "",
-        "key": lambda subject: subject.key,
+        "keywords": lambda subject: ", ".join(subject["keywords"]),
+        "articles": "articles",
+        "in hand": lambda subject: "yes" if subject["in_hand"] else "",
+        "key": "key",
     },
     nothing="the brand has no article and no work in hand",
 )
-_DECISIONS: Final = Listing[dict[str, Any]](
+_DECISIONS: Final = Listing(
     {
         "decided": lambda each: (
             f"{each['kind']} {each['keyword']}" + (f" = {each['other']}" if each["other"] else "")
         ),
-        "by": lambda each: each["decided_by"],
+        "by": "decided_by",
         "at": lambda each: each["decided_at"][:16],
     },
     nothing="there are no joins and no splits",
 )
 
 
-@app.command(name="list")
+@app.command("list")
 def list_subjects(
+    orchestrator: Orchestrator,
     brand: Brand,
-    keyword: Annotated[
-        str | None, typer.Option(help="Only the subject of this keyword.", show_default="all")
-    ] = None,
-    decisions: Annotated[bool, typer.Option("--decisions", help="List joins and splits instead.")] = False,
-    after: Annotated[str | None, typer.Option(help="The last key of the previous page.")] = None,
+    keyword: str | None = None,
+    decisions: bool = False,
+    after: str | None = None,
     limit: Limit = 50,
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
-    """Lists the subjects of a brand with their keywords, or the joins and splits."""
-    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
-        if decisions:
-            decided = list(orchestrator.subject_decisions(brand))
-            _DECISIONS.show(decided, {"items": decided}, as_json=as_json)
-            return
-        found, answer = orchestrator.subjects(brand, keyword=keyword, after=after, limit=limit)
-    _SUBJECTS.show(found, answer, as_json=as_json, more=answer.get("next"))
+) -> Result:
+    """Lists the subjects of a brand with their keywords, or the joins and splits.
+
+    Options:
+        keyword: Only the subject of this keyword. [default: all]
+        decisions: List joins and splits instead.
+        after: The last key of the previous page.
+    """
+    if decisions:
+        return _DECISIONS.of({"items": list(items_of(orchestrator.list_subject_decisions, brand))})
+    return _SUBJECTS.of(orchestrator.list_subjects(brand, keyword=keyword, after=after, limit=limit))
 
 
 @app.command()
-def join(
-    brand: Brand,
-    keyword: Keyword,
-    other: Annotated[str, typer.Argument(metavar="OTHER", help="A keyword of the other subject.")],
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
-    """Joins the subjects of two keywords; existing articles stay. Repeating the command changes nothing."""
-    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
-        answer = orchestrator.decide_subject(brand, {"kind": "join", "keyword": keyword, "other": other})
-    _show(answer, f"{answer.get('keyword')} and {answer.get('other')} are one subject", as_json=as_json)
+def join(orchestrator: Orchestrator, brand: Brand, keyword: Keyword, other: str) -> Result:
+    """Joins the subjects of two keywords; existing articles stay. Repeating the command changes nothing.
+
+    Options:
+        other: A keyword of the other subject.
+    """
+    answer = orchestrator.create_subject_decision(brand, kind="join", keyword=keyword, other=other)
+    return _decided(answer, f"{answer['keyword']} and {answer['other']} are one subject")
 
 
 @app.command()
-def split(
-    brand: Brand,
-    keyword: Keyword,
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+def split(orchestrator: Orchestrator, brand: Brand, keyword: Keyword) -> Result:
     """Gives a keyword a subject of its own, or undoes its join. Repeating the command changes nothing."""
-    with OrchestratorClient.at(orchestrator_url, key_file) as orchestrator:
-        answer = orchestrator.decide_subject(brand, {"kind": "split", "keyword": keyword})
-    _show(answer, f"{answer.get('keyword')} is a subject of its own", as_json=as_json)
+    answer = orchestrator.create_subject_decision(brand, kind="split", keyword=keyword)
+    return _decided(answer, f"{answer['keyword']} is a subject of its own")
 
 
-def _show(answer: dict[str, Any], told: str, *, as_json: bool) -> None:
-    if as_json:
-        print_json(answer)
-    else:
-        note(printable(told) + ("" if answer.get("changed") else "; it was so already"))
+def _decided(answer: "answers.SubjectDecisionResult", told: str) -> Result:
+    return Result(answer, note=printable(told) + ("" if answer["changed"] else "; it was so already"))

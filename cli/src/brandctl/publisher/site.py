@@ -3,26 +3,28 @@
 import re
 import shutil
 import sys
-from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Annotated, Any, Final
+from typing import IO, TYPE_CHECKING, Annotated, Final, Literal
 from zipfile import BadZipFile, ZipFile
 
 import typer
 
-from brandctl.asking import AsJson, KeyFile
+from brandctl.commands import Group, Result, table
 from brandctl.errors import CommandError, UsageError
-from brandctl.publisher.client import PublisherUrl, SitesClient
-from brandctl.tables import show_table
-from brandctl.terminal import note, out, print_json, printable
+from brandctl.options import Brand
+from brandctl.settings import given_settings
+from brandctl.terminal import write
+from brandctl.times import to_second
+from client.errors import UnreachableError
+from client.services.publisher import Publisher, Typefaces
 
-app = typer.Typer(
-    name="site",
-    no_args_is_help=True,
-    help=f"""Sets a brand's site, its look and its address; exports it and counts its views.
+if TYPE_CHECKING:
+    from client.services.publisher import answers
 
-{SitesClient.help()}
+app = Group(
+    "site",
+    """Sets a brand's site, its look and its address; exports it and counts its views.
 
 For example:
 
@@ -30,115 +32,78 @@ For example:
     brandctl site set acme --address https://blog.acme.example
     brandctl site set acme --clear address
 """,
+    Publisher,
 )
 
 _FILE: Final = re.compile(r"[a-z0-9-]+(?:/[a-z0-9_-][a-z0-9._-]*)+")
 """File names that are accepted, so that no answer can write outside the folder."""
-
-Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Its slug.")]
-
-
-class TypefacesChoice(StrEnum):
-    SERIF = "serif"
-    SANS = "sans"
-    MIXED = "mixed"
+SiteSetting = Literal["accent", "typefaces", "tags", "author", "address"]
 
 
-class SiteSetting(StrEnum):
-    """Settings that can be cleared."""
-
-    ACCENT = "accent"
-    TYPEFACES = "typefaces"
-    TAGS = "tags"
-    AUTHOR = "author"
-    ADDRESS = "address"
-
-
-@app.command(name="show")
-def show(
-    brand: Brand, as_json: AsJson = False, publisher_url: PublisherUrl = None, key_file: KeyFile = None
-) -> None:
+@app.command()
+def show(publisher: Publisher, brand: Brand) -> Result:
     """Shows the settings of a site, and its address."""
-    with SitesClient.at(publisher_url, key_file) as sites:
-        _show(sites.site(brand), as_json=as_json)
+    return _shown(publisher.get_site_settings(brand))
 
 
-@app.command(name="set")
-def decide(
+@app.command("set")
+def set_site(
+    publisher: Publisher,
     brand: Brand,
-    accent: Annotated[
-        str | None, typer.Option(metavar="#RRGGBB", help="Colour of links, tags and covers.")
-    ] = None,
-    typefaces: Annotated[
-        TypefacesChoice | None, typer.Option(help="serif, sans or mixed (headings without serifs).")
-    ] = None,
-    tag: Annotated[
-        list[str] | None,
-        typer.Option(help="A subject with a page for its articles; repeat for all."),
-    ] = None,
-    author: Annotated[str | None, typer.Option(help="Name above articles, with a page of its own.")] = None,
-    about: Annotated[str | None, typer.Option(help="Some sentences about the author.")] = None,
-    address: Annotated[
-        str | None, typer.Option(help="The site's own origin, such as https://blog.acme.example.")
-    ] = None,
-    clear: Annotated[
-        list[SiteSetting] | None, typer.Option(help="A setting to reset to its default; repeat for more.")
-    ] = None,
-    as_json: AsJson = False,
-    publisher_url: PublisherUrl = None,
-    key_file: KeyFile = None,
-) -> None:
-    """Changes the given settings of a site; given tags replace all previous tags."""
-    given: dict[str, Any] = {
+    accent: Annotated[str | None, typer.Option(metavar="#RRGGBB")] = None,
+    typefaces: Typefaces | None = None,
+    tag: list[str] | None = None,
+    author: str | None = None,
+    about: str | None = None,
+    address: str | None = None,
+    clear: list[SiteSetting] | None = None,
+) -> Result:
+    """Changes the given settings of a site; given tags replace all previous tags.
+
+    Options:
+        accent: Colour of links, tags and covers.
+        typefaces: serif, sans or mixed (headings without serifs).
+        tag: A subject with a page for its articles; repeat for all.
+        author: Name above articles, with a page of its own.
+        about: Some sentences about the author.
+        address: The site's own origin, such as https://blog.acme.example.
+        clear: A setting to reset to its default; repeat for more.
+    """
+    if about is not None and author is None:
+        raise UsageError("--about needs --author: give the author's name, too")
+    settings = {
         "accent": accent,
         "typefaces": typefaces,
         "tags": tag or None,
+        "author": None if author is None else {"name": author, "about": about or ""},
         "address": address,
     }
-    changes = {name: value for name, value in given.items() if value is not None}
-    if author is not None:
-        changes["author"] = {"name": author, "about": about or ""}
-    elif about is not None:
-        raise UsageError("--about needs --author: give the author's name, too")
-    for setting in clear or ():
-        if setting.value in changes:
-            raise UsageError(f"--clear {setting}: the same command sets it; give only one of the two")
-        changes[setting.value] = None
-    if not changes:
-        raise UsageError("no setting is given; brandctl site set --help lists them")
-    with SitesClient.at(publisher_url, key_file) as sites:
-        _show(sites.decide(brand, changes), as_json=as_json)
+    changes = given_settings(settings, clear or (), "site set")
+    changes |= dict.fromkeys(clear or ())
+    return _shown(publisher.update_site_settings(brand, **changes))
 
 
-@app.command(name="export")
+@app.command()
 def export(
+    publisher: Publisher,
     brand: Brand,
-    to: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FOLDER", help="A new or empty folder, or the name of an archive such as site.zip."
-        ),
-    ],
-    address: Annotated[
-        str | None,
-        typer.Option(
-            help="Future address of the files, such as https://example.org/news, for canonical addresses, feeds and the site map.",
-            show_default="the site's present address",
-        ),
-    ] = None,
-    as_json: AsJson = False,
-    publisher_url: PublisherUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+    to: Annotated[Path, typer.Argument(metavar="FOLDER")],
+    address: str | None = None,
+) -> Result:
     """Exports the whole site as files that link to each other, to open from a folder or to put on any host.
 
     Pages, lists, tags, feeds, site map and covers are included; the search is not, since it needs the publisher.
+
+    Options:
+        to: A new or empty folder, or the name of an archive such as site.zip.
+        address: Future address of the files, such as https://example.org/news, for canonical addresses, feeds and the
+            site map. [default: the site's present address]
     """
     is_archive = to.suffix == ".zip"
     if not is_archive and to.exists() and not (to.is_dir() and not any(to.iterdir())):
         raise UsageError(f"{to} exists and is not an empty folder: give another one, or empty it")
-    with SitesClient.at(publisher_url, key_file) as sites, TemporaryFile() as archive:
-        sites.export(brand, archive, address)
+    with TemporaryFile() as archive:
+        _download(publisher, brand, archive, address)
         with _opened(archive) as files:
             names = [name for name in files.namelist() if _FILE.fullmatch(name)]
             if not is_archive:
@@ -147,10 +112,18 @@ def export(
             archive.seek(0)
             with to.open("wb") as kept:
                 shutil.copyfileobj(archive, kept)
-    if as_json:
-        print_json({"brand": brand, "files": len(names), "to": str(to)})
-    else:
-        note(f"{brand}: {len(names)} files in {to}" + ("" if is_archive else "; open its index.html"))
+    told = f"{brand}: {len(names)} files in {to}" + ("" if is_archive else "; open its index.html")
+    return Result({"brand": brand, "files": len(names), "to": str(to)}, note=told)
+
+
+def _download(publisher: Publisher, brand: str, archive: IO[bytes], address: str | None) -> None:
+    # The publisher draws missing pictures for it, which takes time.
+    try:
+        with publisher.export_site(brand, address=address) as parts:
+            for part in parts:
+                archive.write(part)
+    except UnreachableError as error:
+        raise CommandError(f"the site of {brand} was not exported completely: {error}") from error
 
 
 def _opened(archive: IO[bytes]) -> ZipFile:
@@ -169,64 +142,47 @@ def _unpack(files: ZipFile, names: list[str], to: Path) -> None:
             shutil.copyfileobj(file, kept)
 
 
-@app.command(name="newsletter")
+@app.command()
 def newsletter(
+    publisher: Publisher,
     brand: Brand,
-    article: Annotated[
-        str, typer.Argument(metavar="ARTICLE", help="The last part of the article's address.")
-    ],
-    to: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", dir_okay=False, writable=True, help="File to write; else standard output."
-        ),
-    ] = None,
-    publisher_url: PublisherUrl = None,
-    key_file: KeyFile = None,
+    article: str,
+    to: Annotated[Path | None, typer.Option(metavar="FILE", dir_okay=False, writable=True)] = None,
 ) -> None:
-    """Writes an article as HTML for mail programs: inline styles, absolute addresses, no tracking."""
+    """Writes an article as HTML for mail programs: inline styles, absolute addresses, no tracking.
+
+    Options:
+        article: The last part of the article's address.
+        to: File to write; else standard output.
+    """
     if to is None and sys.stdout.isatty():
         raise UsageError("give --to FILE, or redirect the output to a file")
-    with SitesClient.at(publisher_url, key_file) as sites:
-        document = sites.newsletter(brand, article)
+    document = publisher.get_newsletter(brand, article)
     if to is None:
         sys.stdout.write(document)
     else:
         to.write_text(document)
 
 
-@app.command(name="views")
+@app.command()
 def views(
-    brand: Brand,
-    days: Annotated[int, typer.Option(min=1, max=400, help="Number of days, including today.")] = 30,
-    as_json: AsJson = False,
-    publisher_url: PublisherUrl = None,
-    key_file: KeyFile = None,
-) -> None:
-    """Lists the views of a site's pages, most first. Robots and answers from caches do not count."""
-    with SitesClient.at(publisher_url, key_file) as sites:
-        told = sites.views(brand, days)
-    if as_json:
-        print_json(told)
-        return
-    show_table(
-        ("views", "article", "address"),
-        [(str(page["views"]), page["title"], page["url"]) for page in told["pages"]],
-    )
-    note(f"{told['total']} views from {told['first']} to {told['last']}")
+    publisher: Publisher, brand: Brand, days: Annotated[int, typer.Option(min=1, max=400)] = 30
+) -> Result:
+    """Lists the views of a site's pages, most first. Robots and answers from caches do not count.
+
+    Options:
+        days: Number of days, including today.
+    """
+    found = publisher.get_views(brand, days=days)
+    rows = [(str(page["views"]), page["title"], page["url"]) for page in found["pages"]]
+    total = f"{found['total']} views from {found['first']} to {found['last']}"
+    return Result(found, table(("views", "article", "address"), rows), note=total)
 
 
-@app.command(name="indexnow")
+@app.command()
 def indexnow(
-    brand: Brand,
-    on: Annotated[
-        bool | None,
-        typer.Option("--on/--off", help="Turn it on or off; off and on again gives it another key."),
-    ] = None,
-    as_json: AsJson = False,
-    publisher_url: PublisherUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+    publisher: Publisher, brand: Brand, on: Annotated[bool | None, typer.Option("--on/--off")] = None
+) -> Result:
     """Shows or sets whether search engines are notified of changed addresses (IndexNow), and the latest results.
 
     This needs a site with a public address, and `brandctl accounts connect indexnow`.
@@ -235,77 +191,61 @@ def indexnow(
 
         brandctl accounts connect indexnow --all-brands
         brandctl site indexnow acme --on
+
+    Options:
+        on: Turn it on or off; off and on again gives it another key.
     """
-    with SitesClient.at(publisher_url, key_file) as sites:
-        if on is not None:
-            sites.turn_indexnow(brand, on=on)
-        found = sites.indexnow(brand)
-    if as_json:
-        print_json(found)
-        return
+    if on:
+        publisher.enable_indexnow(brand)
+    elif on is False:
+        publisher.disable_indexnow(brand)
+    found = publisher.get_indexnow(brand)
     if not found["is_on"]:
-        note(f"{brand}: search engines are not notified")
-        return
+        return Result(found, note=f"{brand}: search engines are not notified")
     rows = [
         ("key", found["key_url"] or "-"),
         ("waiting", str(found["waiting"])),
-        ("told", (found["told_at"] or "never")[:19].replace("T", " ")),
+        ("told", to_second(found["told_at"]) or "never"),
         ("problem", found["problem"] or "-"),
     ]
-    show_table(("", ""), rows)
+    return Result(found, table(("", ""), rows))
 
 
-@app.command(name="logo")
+@app.command()
 def logo(
+    publisher: Publisher,
     brand: Brand,
-    file: Annotated[
-        Path | None,
-        typer.Option(
-            "--set", metavar="FILE", dir_okay=False, exists=True, help="PNG, JPEG or WebP, 1 MB at most."
-        ),
-    ] = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Have none.")] = False,
-    as_json: AsJson = False,
-    publisher_url: PublisherUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+    file: Annotated[Path | None, typer.Option("--set", metavar="FILE", dir_okay=False, exists=True)] = None,
+    remove: bool = False,
+) -> Result:
     """Shows or sets the logo of the site's pages and covers. A new logo redraws the covers.
 
     For example:
 
         brandctl site logo acme --set logo.png
+
+    Options:
+        file: PNG, JPEG or WebP, 1 MB at most.
+        remove: Have none.
     """
     if file is not None and remove:
         raise UsageError("--set and --remove: give only one of the two")
-    with SitesClient.at(publisher_url, key_file) as sites:
-        if remove:
-            sites.remove_logo(brand)
-            found = None
-        else:
-            found = sites.logo(brand) if file is None else sites.set_logo(brand, file.read_bytes())
-    if as_json:
-        print_json(found or {})
-    elif found is None:
-        note(f"{brand} has no logo any more")
-    else:
-        out().file.write(printable(found["url"]) + "\n")
-        note(f"{found['width']} by {found['height']} pixels")
+    if remove:
+        publisher.delete_logo(brand)
+        return Result({}, note=f"{brand} has no logo any more")
+    found = publisher.get_logo(brand) if file is None else publisher.set_logo(brand, file.read_bytes())
+    size = f"{found['width']} by {found['height']} pixels"
+    return Result(found, lambda: write(f"{found['url']}\n"), note=size)
 
 
-@app.command(name="reset")
-def reset(
-    brand: Brand, as_json: AsJson = False, publisher_url: PublisherUrl = None, key_file: KeyFile = None
-) -> None:
+@app.command()
+def reset(publisher: Publisher, brand: Brand) -> Result:
     """Resets a site to the defaults. Its own address stops working; pages and logo stay."""
-    with SitesClient.at(publisher_url, key_file) as sites:
-        sites.reset(brand)
-        _show(sites.site(brand), as_json=as_json)
+    publisher.reset_site_settings(brand)
+    return _shown(publisher.get_site_settings(brand))
 
 
-def _show(site: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        print_json(site)
-        return
+def _shown(site: "answers.SiteView") -> Result:
     author = site["author"]
     rows = [
         ("accent", site["accent"] or "as it comes"),
@@ -314,5 +254,4 @@ def _show(site: dict[str, Any], *, as_json: bool) -> None:
         ("author", f"{author['name']}: {author['about']}".rstrip(": ") if author else "-"),
         ("address", site["address"] or "-"),
     ]
-    show_table(("setting", "value"), rows)
-    note(f"the site is at {site['url']}")
+    return Result(site, table(("setting", "value"), rows), note=f"the site is at {site['url']}")

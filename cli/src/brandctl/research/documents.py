@@ -1,27 +1,27 @@
 """`brandctl documents`: the folder's files and the brands' documents that research reads or has set aside."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
 
 import typer
 
-from brandctl.asking import AsJson, KeyFile, ServiceError
-from brandctl.errors import CommandError
+from brandctl.commands import Group, Result
+from brandctl.errors import FAILURES, CommandError
 from brandctl.listing import Listing
-from brandctl.research.client import DocumentAnswer, ResearchClient, ResearchUrl
-from brandctl.terminal import note, print_json
+from brandctl.terminal import note
+from client.errors import ClientError
+from client.pages import MAX_PAGE, pages_of
+from client.services.research import Research
 
-app = typer.Typer(
-    name="documents",
-    no_args_is_help=True,
-    help=f"""Lists, uploads and removes the documents that research reads: its folder's files and, with --brand, a brand's own.
+app = Group(
+    "documents",
+    """Lists, uploads and removes the documents that research reads: its folder's files and, with --brand, a brand's own.
 
 A document is set aside when reading it took too much time or memory, or ended the process that read it. It is not read
 again until it changes or is released.
-
-{ResearchClient.help()}
 
 For example:
 
@@ -31,44 +31,38 @@ For example:
     brandctl documents list --set-aside
     brandctl documents release --all
 """,
+    Research,
 )
 
 _Thing = TypeVar("_Thing")
-
-
-def _rights(document: DocumentAnswer) -> str:
-    """The owner of a document, and its licence."""
-    return ", ".join(filter(None, ("own" if document.own else "", document.licence or "")))
-
-
-_FILES: Final = Listing[DocumentAnswer](
+_OF_BOTH: Final = ("id", "size", "state", "problem", "title", "passages")
+_FILES: Final = Listing(
     {
-        "id": lambda document: str(document.id),
-        "state": lambda document: document.state,
-        "path": lambda document: document.path,
-        "size": lambda document: str(document.size),
-        "passages": lambda document: str(document.passages),
-        "since": lambda document: document.since.astimezone().strftime("%Y-%m-%d %H:%M:%S"),
-        "title or problem": lambda document: document.problem or document.title,
+        "id": "id",
+        "state": "state",
+        "path": "path",
+        "size": "size",
+        "passages": "passages",
+        "since": lambda document: (
+            f"{datetime.fromisoformat(document['since']).astimezone():%Y-%m-%d %H:%M:%S}"
+        ),
+        "title or problem": lambda document: document["problem"] or document["title"],
     },
     nothing="Research has read no document.",
     colours={"read": "green", "skipped": "yellow", "set_aside": "red", "waiting": "cyan"},
 )
+
+
+def _rights(document: dict[str, Any]) -> str:
+    """The owner of a document, and its licence."""
+    return ", ".join(filter(None, ("own" if document["own"] else "", document["licence"] or "")))
+
+
 _OF_BRAND: Final = replace(_FILES, columns={**_FILES.columns, "rights": _rights})
 
-_READABLE: Final = {
-    ".adoc",
-    ".asciidoc",
-    ".htm",
-    ".html",
-    ".markdown",
-    ".md",
-    ".pdf",
-    ".rest",
-    ".rst",
-    ".txt",
-    ".xhtml",
-}
+_READABLE: Final = frozenset(
+    ".adoc .asciidoc .htm .html .markdown .md .pdf .rest .rst .txt .xhtml".split()  # noqa: SIM905  (one line)
+)
 """Suffixes of files that research can read."""
 
 Brand = Annotated[str, typer.Option(help="Slug of the brand whose documents these are.")]
@@ -78,32 +72,29 @@ BrandOrFolder = Annotated[
 ]
 
 
+def documents_of(research: Research, brand: str) -> Iterator[dict[str, Any]]:
+    """Yields a brand's documents, named as files of the folder are."""
+    return _documents(pages_of(research.list_documents, brand, limit=MAX_PAGE))
+
+
+def _documents(pages: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    for page in pages:
+        for each in page["items"]:
+            rights = {name: each[name] for name in ("licence", "own") if name in each}
+            path, since = each.get("path", each.get("name")), each.get("since", each.get("uploaded_at"))
+            yield {name: each[name] for name in _OF_BOTH} | {"path": path, "since": since} | rights
+
+
 @app.command()
 def add(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE...",
-            help="PDF, HTML, Markdown, reStructuredText, AsciiDoc or text files, or a folder with such files.",
-        ),
-    ],
+    research: Research,
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...")],
     brand: Brand,
-    own: Annotated[
-        bool | None, typer.Option("--own/--not-own", help="The brand wrote it itself.", show_default="no")
-    ] = None,
-    licence: Annotated[
-        str | None, typer.Option(help="Licence of the document.", show_default="as it says itself")
-    ] = None,
-    title: Annotated[
-        str | None, typer.Option(help="Title that articles give it.", show_default="as it says itself")
-    ] = None,
-    url: Annotated[
-        str | None, typer.Option(help="Address for readers of articles.", show_default="as it says itself")
-    ] = None,
-    as_json: AsJson = False,
-    research_url: ResearchUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+    own: Annotated[bool | None, typer.Option("--own/--not-own")] = None,
+    licence: str | None = None,
+    title: str | None = None,
+    url: str | None = None,
+) -> Result:
     """Uploads documents that research searches for this brand only. The same bytes twice are one document.
 
     For example:
@@ -111,25 +102,32 @@ def add(
         brandctl documents add guide.pdf prices.html --brand acme --own
         brandctl documents add handbook/ --brand acme --own
         brandctl documents add study.pdf --brand acme --licence "CC BY 4.0" --url https://example.org/study
+
+    Options:
+        files: PDF, HTML, Markdown, reStructuredText, AsciiDoc or text files, or a folder with such files.
+        own: The brand wrote it itself. [default: no]
+        licence: Licence of the document. [default: as it says itself]
+        title: Title that articles give it. [default: as it says itself]
+        url: Address for readers of articles. [default: as it says itself]
     """
     files = [file for each in files for file in _files_of(each)]
     if len(files) > 1 and (title or url):
         raise typer.BadParameter("give it with one file at a time", param_hint="--title and --url")
-    about: dict[str, Any] = {"own": own, "licence": licence, "title": title, "url": url}
-    with ResearchClient.at(research_url, key_file) as research:
 
-        def upload(file: Path) -> tuple[int, str]:
-            try:
-                content = file.read_bytes()
-            except OSError as error:
-                raise CommandError(f"{file} cannot be read: {error.strerror}") from error
-            try:
-                kept = research.add(brand, file.name, content, about)
-            except ServiceError as error:
-                raise ServiceError(f"{file}: {error}") from error
-            return kept.id, f"{file} is document {kept.id} of {brand}"
+    def upload(file: Path) -> tuple[int, str]:
+        try:
+            content = file.read_bytes()
+        except OSError as error:
+            raise CommandError(f"{file} cannot be read: {error.strerror}") from error
+        try:
+            kept = research.add_document(
+                brand, content, name=file.name, own=own, licence=licence, title=title, url=url
+            )
+        except ClientError as error:
+            raise CommandError(f"{file}: {error}") from error
+        return kept["id"], f"{file} is document {kept['id']} of {brand}"
 
-        _each(files, upload, as_json=as_json)
+    return _each(files, upload)
 
 
 def _files_of(path: Path) -> list[Path]:
@@ -157,106 +155,106 @@ def _files_of(path: Path) -> list[Path]:
 
 @app.command()
 def remove(
-    documents: Annotated[list[int], typer.Argument(metavar="ID...", help="Ids from `list --brand`.")],
-    brand: Brand,
-    as_json: AsJson = False,
-    research_url: ResearchUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+    research: Research, documents: Annotated[list[int], typer.Argument(metavar="ID...")], brand: Brand
+) -> Result:
     """Removes documents of a brand from research. Articles that quote them stay.
 
     For example:
 
         brandctl documents remove 17 --brand acme
+
+    Options:
+        documents: Ids from `list --brand`.
     """
-    with ResearchClient.at(research_url, key_file) as research:
 
-        def forget(document: int) -> tuple[int, str]:
-            research.remove(brand, document)
-            return document, f"{document} removed"
+    def forget(document: int) -> tuple[int, str]:
+        research.remove_document(brand, document)
+        return document, f"{document} removed"
 
-        _each(dict.fromkeys(documents), forget, as_json=as_json)
+    return _each(dict.fromkeys(documents), forget)
 
 
 @app.command("list")
 def list_documents(
+    research: Research,
     brand: BrandOrFolder = None,
-    set_aside: Annotated[bool, typer.Option("--set-aside", help="Only those that are set aside.")] = False,
-    skipped: Annotated[bool, typer.Option("--skipped", help="Only those without text to search.")] = False,
-    as_json: AsJson = False,
-    research_url: ResearchUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+    set_aside: bool = False,
+    skipped: bool = False,
+) -> Result:
     """Lists the folder's files by path, or a brand's documents by upload, with their problems; exit code 1 if none.
 
     For example:
 
         brandctl documents list --set-aside
         brandctl documents list --brand acme --json | jq -r '.items[].path'
+
+    Options:
+        set_aside: Only those that are set aside.
+        skipped: Only those without text to search.
     """
     if set_aside and skipped:
         raise typer.BadParameter("give only one of them", param_hint="--set-aside and --skipped")
     state = "set_aside" if set_aside else "skipped" if skipped else None
-    with ResearchClient.at(research_url, key_file) as research:
-        found = list(research.documents(brand, state))
-    if research.waiting > 0:
-        note(f"Research is still reading: {research.waiting} files are left.")
-    listing, unsaid = (_FILES, {"licence", "own"}) if brand is None else (_OF_BRAND, set())
-    told = {"items": [document.model_dump(mode="json", exclude=unsaid) for document in found]}
-    if found or as_json:
-        listing.show(found, told, as_json=as_json)
-    if not found:
-        nothing = listing.nothing if brand is None else f"{brand} has no document."
-        raise CommandError(f"No document is {state.replace('_', ' ')}." if state else nothing)
+    read = (research.list_corpus_documents,) if brand is None else (research.list_documents, brand)
+    pages = list(pages_of(*read, limit=MAX_PAGE, state=state))
+    found = list(_documents(pages))
+    if (waiting := pages[-1]["counts"].get("waiting", 0)) > 0:
+        note(f"Research is still reading: {waiting} files are left.")
+    listing = _FILES if brand is None else _OF_BRAND
+    if found:
+        return listing.of({"items": found})
+    nothing = listing.nothing if brand is None else f"{brand} has no document."
+    return Result({"items": []}, error=f"No document is {state.replace('_', ' ')}." if state else nothing)
 
 
 @app.command()
 def release(
-    documents: Annotated[list[int] | None, typer.Argument(metavar="[ID]...", help="Ids of `list`.")] = None,
+    research: Research,
+    documents: Annotated[list[int] | None, typer.Argument(metavar="[ID]...")] = None,
     brand: BrandOrFolder = None,
-    everything: Annotated[bool, typer.Option("--all", help="All that are set aside.")] = False,
-    as_json: AsJson = False,
-    research_url: ResearchUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+    all_: bool = False,
+) -> Result:
     """Makes research read documents again that it set aside or skipped. Do it once the cause is gone.
 
     For example:
 
         brandctl documents release 42
         brandctl documents release --brand acme --all
+
+    Options:
+        documents: Ids of `list`.
+        all_: All that are set aside.
     """
-    if everything == bool(documents):
+    if all_ == bool(documents):
         raise typer.BadParameter("give ids, or --all", param_hint="ID")
-    with ResearchClient.at(research_url, key_file) as research:
-        wanted = (
-            [each.id for each in research.documents(brand, "set_aside")] if everything else documents or []
-        )
-
-        def let_go(document: int) -> tuple[int, str]:
-            research.release(brand, document)
-            return document, f"{document} released: research reads it now"
-
-        if wanted:
-            _each(dict.fromkeys(wanted), let_go, as_json=as_json)
-    if not wanted:
+    if all_:
+        read = (research.list_corpus_documents,) if brand is None else (research.list_documents, brand)
+        found = _documents(pages_of(*read, limit=MAX_PAGE, state="set_aside"))
+        documents = [each["id"] for each in found]
+    if not documents:
         raise CommandError("No document is set aside.")
 
+    def let_go(document: int) -> tuple[int, str]:
+        if brand is None:
+            research.release_corpus_document(document)
+        else:
+            research.release_document(brand, document)
+        return document, f"{document} released: research reads it now"
 
-def _each(things: Iterable[_Thing], do: Callable[[_Thing], tuple[int, str]], *, as_json: bool) -> None:
-    """Calls `do` for each and prints the result; exits with code 1 at the end if one was refused."""
+    return _each(dict.fromkeys(documents), let_go)
+
+
+def _each(things: Iterable[_Thing], do: Callable[[_Thing], tuple[int, str]]) -> Result:
+    """Calls `do` for each and prints its remark; the command fails at the end if one was refused."""
     done: list[int] = []
-    refused: dict[str, str] = {}
+    refused: list[dict[str, str]] = []
     for each in things:
         try:
             document, told = do(each)
-        except CommandError as error:
-            told = refused[str(each)] = str(error)
+        except FAILURES as error:
+            told = str(error)
+            refused.append({"asked": str(each), "detail": told})
         else:
             done.append(document)
         note(told)
-    if as_json:
-        rows = [{"asked": asked, "detail": detail} for asked, detail in refused.items()]
-        print_json({"done": done, "refused": rows})
-    if refused:
-        raise typer.Exit(1)
+    return Result({"done": done, "refused": refused}, fails=bool(refused))

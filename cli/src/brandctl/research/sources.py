@@ -1,22 +1,21 @@
 """`brandctl sources`: the places that research searches for a brand."""
 
-from enum import StrEnum
-from typing import Annotated, Any, Final
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
 
 import typer
 
-from brandctl.asking import AsJson, KeyFile
-from brandctl.research.client import ResearchClient, ResearchUrl
-from brandctl.terminal import out, print_json, printable
+from brandctl.commands import Group, Result
+from brandctl.options import Brand
+from brandctl.settings import given
+from brandctl.terminal import out, printable
+from client.services.research import Research
 
-app = typer.Typer(
-    name="sources",
-    no_args_is_help=True,
-    help=f"""Sets the places that research searches for a brand: the folder of documents, addresses, feeds, the web.
+app = Group(
+    "sources",
+    """Sets the places that research searches for a brand: the folder of documents, addresses, feeds, the web.
 
 Without settings, a brand has only the folder. Requests to the web go through the gateway.
-
-{ResearchClient.help()}
 
 For example:
 
@@ -24,133 +23,105 @@ For example:
     brandctl sources set daily-grind --no-folder --url https://example.org/guide
     brandctl sources show daily-grind
 """,
+    Research,
 )
 
 _LISTS: Final = ("urls", "feeds", "blocked_hosts", "preferred_hosts", "own_hosts")
 
-Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Slug of the brand.")]
-
-
-class FreshnessChoice(StrEnum):
-    """The greatest age of pages."""
-
-    DAY = "day"
-    WEEK = "week"
-    MONTH = "month"
-    YEAR = "year"
-    ANY = "any"
-
 
 @app.command()
-def show(
-    brand: Brand, as_json: AsJson = False, research_url: ResearchUrl = None, key_file: KeyFile = None
-) -> None:
+def show(research: Research, brand: Brand) -> Result:
     """Shows the places that research searches for a brand.
 
     For example:
 
         brandctl sources show daily-grind
     """
-    with ResearchClient.at(research_url, key_file) as research:
-        _show(research.sources(brand), as_json=as_json)
+    return _shown(research.get_sources(brand))
 
 
-@app.command(name="set")
+@app.command("set")
 def set_sources(
+    research: Research,
     brand: Brand,
-    folder: Annotated[
-        bool | None, typer.Option("--folder/--no-folder", help="Search the folder of documents.")
-    ] = None,
-    web: Annotated[
-        bool | None, typer.Option("--web/--no-web", help="Search the web; each search may cost money.")
-    ] = None,
-    language: Annotated[
-        str | None, typer.Option(help="Language of the pages, such as en or pt-BR; “any” for all.")
-    ] = None,
-    freshness: Annotated[FreshnessChoice | None, typer.Option(help="The greatest age of the pages.")] = None,
-    queries: Annotated[int | None, typer.Option(min=1, max=3, help="Searches for one keyword.")] = None,
-    propose: Annotated[
-        bool | None,
-        typer.Option(
-            "--propose/--no-propose",
-            help="A model proposes all searches but the first, with one call for each keyword.",
-        ),
-    ] = None,
-    url: Annotated[
-        list[str] | None, typer.Option(help="A page to read for every keyword; repeat for more.")
-    ] = None,
-    feed: Annotated[list[str] | None, typer.Option(help="A feed; repeat for more.")] = None,
-    block: Annotated[
-        list[str] | None, typer.Option(help="A host to skip, with its subdomains; repeat for more.")
-    ] = None,
-    prefer: Annotated[
-        list[str] | None, typer.Option(help="A host whose pages come first; repeat for more.")
-    ] = None,
-    own: Annotated[
-        list[str] | None,
-        typer.Option(help="The brand's own host: digests may print its paragraphs; repeat for more."),
-    ] = None,
+    folder: Annotated[bool | None, typer.Option("--folder/--no-folder")] = None,
+    web: Annotated[bool | None, typer.Option("--web/--no-web")] = None,
+    language: str | None = None,
+    freshness: Literal["day", "week", "month", "year", "any"] | None = None,
+    queries: Annotated[int | None, typer.Option(min=1, max=3)] = None,
+    propose: Annotated[bool | None, typer.Option("--propose/--no-propose")] = None,
+    url: list[str] | None = None,
+    feed: list[str] | None = None,
+    block: list[str] | None = None,
+    prefer: list[str] | None = None,
+    own: list[str] | None = None,
     clear: Annotated[
         list[str] | None, typer.Option(help=f"A list to empty: {', '.join(_LISTS)}; repeat for more.")
     ] = None,
-    as_json: AsJson = False,
-    research_url: ResearchUrl = None,
-    key_file: KeyFile = None,
-) -> None:
+) -> Result:
     """Changes the given settings of research for a brand. A given list replaces the previous one.
 
     For example:
 
         brandctl sources set daily-grind --web --language en --prefer example.org
         brandctl sources set daily-grind --no-web --clear urls
+
+    Options:
+        folder: Search the folder of documents.
+        web: Search the web; each search may cost money.
+        language: Language of the pages, such as en or pt-BR; “any” for all.
+        freshness: The greatest age of the pages.
+        queries: Searches for one keyword.
+        propose: A model proposes all searches but the first, with one call for each keyword.
+        url: A page to read for every keyword; repeat for more.
+        feed: A feed; repeat for more.
+        block: A host to skip, with its subdomains; repeat for more.
+        prefer: A host whose pages come first; repeat for more.
+        own: The brand's own host: digests may print its paragraphs; repeat for more.
     """
     lists = {"urls": url, "feeds": feed, "blocked_hosts": block, "preferred_hosts": prefer, "own_hosts": own}
-    given: dict[str, Any] = {name: values for name, values in lists.items() if values}
+    changes: dict[str, Any] = {name: values for name, values in lists.items() if values}
     for name in clear or []:
-        if name not in _LISTS or name in given:
+        if name not in _LISTS or name in changes:
             raise typer.BadParameter(
                 f"{name}: must be one of {', '.join(_LISTS)}, and not be set by the same command",
                 param_hint="--clear",
             )
-        given[name] = []
+        changes[name] = []
     if folder is not None:
-        given["folder"] = folder
-    how = {"language": language, "freshness": freshness and freshness.value, "queries": queries}
-    how |= {"proposals": propose}
-    how = {name: value for name, value in how.items() if value is not None}
+        changes["folder"] = folder
+    how = given(language=language, freshness=freshness, queries=queries, proposals=propose)
     if how and web is False:
         raise typer.BadParameter(
             "--no-web goes with none of --language, --freshness, --queries and --propose"
         )
-    if not given and not how and web is None:
+    if not changes and not how and web is None:
         raise typer.BadParameter("no setting is given; `brandctl sources set --help` lists them")
-    with ResearchClient.at(research_url, key_file) as research:
-        before = research.sources(brand)
-        searching = before.get("web")
-        if web is False:
-            given["web"] = None
-        elif web or how:
-            given["web"] = (searching or {}) | {
-                name: None if value == "any" else value for name, value in how.items()
-            }
-        _show(research.set_sources(brand, before | given), as_json=as_json)
+    before = research.get_sources(brand)
+    if web is False:
+        changes["web"] = None
+    elif web or how:
+        chosen = {name: None if value == "any" else value for name, value in how.items()}
+        changes["web"] = {**(before.get("web") or {}), **chosen}
+    return _shown(research.set_sources(brand, extra={**before, **changes}))
 
 
-def _show(sources: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        print_json(sources)
-        return
+def _shown(sources: Mapping[str, Any]) -> Result:
     searching = sources.get("web")
     lines = [
         ("folder", "searched" if sources.get("folder") else "not searched"),
         ("web", "not searched" if searching is None else _how(searching)),
         *((name, value) for name in _LISTS for value in sources.get(name, []) or ["none"]),
     ]
-    told = ""
-    for name, value in lines:
-        label = name.replace("_", " ")
-        out().file.write(f"{'' if label == told else label:<16}{printable(str(value))}\n")
-        told = label
+
+    def show_lines() -> None:
+        told = ""
+        for name, value in lines:
+            label = name.replace("_", " ")
+            out().file.write(f"{'' if label == told else label:<16}{printable(str(value))}\n")
+            told = label
+
+    return Result(sources, show_lines)
 
 
 def _how(searching: dict[str, Any]) -> str:

@@ -1,55 +1,41 @@
 """Posts that failed because their account was not connected, and how to retry them once it is connected again."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, Final
 
-from brandctl.errors import CommandError
-from brandctl.social.client import PostsClient
+from brandctl.errors import FAILURES
 from brandctl.terminal import note
+from client.pages import MAX_PAGE, items_of
+from client.services.social import Social
 from integrations.sites import SITES
 
-_PAGE: Final = 200
 _SHOWN: Final = 5
 _REASONS: Final = frozenset({"needs_reconnecting", "not_connected", "channel_not_connected"})
 """Reasons of failures that a new connection mends."""
 
 
-def parked(posts: PostsClient, account: str, kind: str) -> Iterator[dict[str, Any]]:
-    """Yields posts that failed because an account accepted none or was missing. Raises ServiceError."""
-    after: int | None = None
-    while True:
-        page = posts.page(state="failed", after=after, limit=_PAGE)
-        for post in page["items"]:
-            named = post["account"] or post["channel"].casefold()
-            if post["reason"] in _REASONS and named in {
-                account,
-                kind if post["account"] is None else account,
-            }:
-                yield post
-        after = page["next"]
-        if after is None:
-            return
+def parked(social: Social, account: str, kind: str) -> Iterator[dict[str, Any]]:
+    """Yields posts that failed because an account accepted none or was missing. Raises ClientError."""
+    for post in items_of(social.list_posts, state="failed", limit=MAX_PAGE):
+        named = post["account"] or post["channel"].casefold()
+        if post["reason"] in _REASONS and named in {account, kind if post["account"] is None else account}:
+            yield post
 
 
-def tell_parked(
-    account: Mapping[str, Any], social_url: str | None, key_file: Path | None, *, was_refused: bool
-) -> None:
+def tell_parked(account: Mapping[str, Any], social: Social, *, was_refused: bool) -> None:
     """Prints the failed posts of an account that works again, and the command that retries them.
 
     Args:
         account: the gateway's answer about it.
-        social_url: the address of social, if given.
-        key_file: the file with the key for social, if given.
+        social: where the posts are.
         was_refused: whether the account accepted nothing before; then the command is printed even if social cannot be reached.
     """
     name, kind = account["name"], account["kind"]
     retry = f"brandctl posts retry --account {name}"
     try:
-        with PostsClient.at(social_url, key_file) as posts:
-            found = list(parked(posts, name, kind))
-            doubtful = [each for each in posts.page(state="in_doubt")["items"] if each["account"] == name]
-    except CommandError:
+        found = list(parked(social, name, kind))
+        doubtful = [each for each in social.list_posts(state="in_doubt")["items"] if each["account"] == name]
+    except FAILURES:
         if was_refused:
             note(f"Retry posts that failed meanwhile: {retry}")
     else:

@@ -12,7 +12,6 @@ import typer
 from rich.console import Console
 
 from brandctl.access import find_jaeger
-from brandctl.asking import AsJson
 from brandctl.errors import CommandError
 from brandctl.short_ids import parse_reference
 from brandctl.terminal import print_json, say
@@ -80,7 +79,8 @@ def trace(
         ),
     ] = None,
     hours: Annotated[float, typer.Option(min=0.1, help="How far to look back if the id has no time.")] = 48,
-    as_json: AsJson = False,
+    *,
+    as_json: bool,
 ) -> None:
     """Shows the chain of a request as a tree with durations, and links to it in Jaeger.
 

@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import TracebackType
@@ -11,8 +11,6 @@ from typing import Any, Final, Self, TypeVar
 from urllib.parse import urlencode
 
 import httpx
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic.alias_generators import to_camel
 
 from brandctl.errors import CommandError
 
@@ -20,6 +18,9 @@ MAX_TRACES: Final = 2_000
 """The most traces of a search: twice the keywords of a request. Jaeger refuses limits above its storage."""
 _HEXADECIMAL: Final = re.compile(r"[0-9a-fA-F]{16}|[0-9a-fA-F]{32}")
 _FAILED: Final = {2, "2", "STATUS_CODE_ERROR"}
+
+
+_FoundT = TypeVar("_FoundT")
 
 
 class JaegerError(CommandError):
@@ -54,72 +55,21 @@ class TraceFilter:
     until: datetime
 
 
-class _Json(BaseModel):
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore")
-
-
-class _Attribute(_Json):
-    key: str
-    value: dict[str, Any] = {}
-
-
-class _Status(_Json):
-    code: int | str = 0
-
-
-class _Span(_Json):
-    trace_id: str
-    span_id: str
-    parent_span_id: str = ""
-    name: str = ""
-    start_time_unix_nano: int = 0
-    end_time_unix_nano: int = 0
-    attributes: list[_Attribute] = []
-    status: _Status = _Status()
-
-
-class _ScopeSpans(_Json):
-    spans: list[_Span] = []
-
-
-class _Resource(_Json):
-    attributes: list[_Attribute] = []
-
-
-class _ResourceSpans(_Json):
-    resource: _Resource = _Resource()
-    scope_spans: list[_ScopeSpans] = []
-
-
-class _Traces(_Json):
-    resource_spans: list[_ResourceSpans] = []
-
-
-class _TraceAnswer(_Json):
-    result: _Traces = Field(default_factory=_Traces)
-
-
-class TraceSummary(_Json):
+@dataclass(frozen=True, slots=True)
+class TraceSummary:
     """A trace without its spans. Times are nanoseconds since 1970."""
 
     trace_id: str
-    root_operation_name: str = ""
-    min_start_time_unix_nano: int = 0
-    max_end_time_unix_nano: int = 0
-    span_count: int = 0
-    error_span_count: int = 0
+    root_operation_name: str
+    min_start_time_unix_nano: int
+    max_end_time_unix_nano: int
+    span_count: int
+    error_span_count: int
 
     @property
     def duration(self) -> int:
         """The duration in nanoseconds."""
         return self.max_end_time_unix_nano - self.min_start_time_unix_nano
-
-
-class _TraceSummaryList(_Json):
-    summaries: list[TraceSummary] = []
-
-
-_AnswerT = TypeVar("_AnswerT", _TraceAnswer, _TraceSummaryList)
 
 
 class JaegerClient:
@@ -144,28 +94,30 @@ class JaegerClient:
 
     def summaries(self, search: TraceFilter) -> list[TraceSummary]:
         """Returns the traces of a search, at most `MAX_TRACES`."""
-        return self._ask("/trace-summaries", _query(search), _TraceSummaryList).summaries
+        return self._ask("/trace-summaries", _query(search), _summaries)
 
     def spans(self, search: TraceFilter) -> list[Span]:
         """Returns all spans of a search's traces, in order of time."""
-        return _in_order(self._ask("/traces", _query(search), _TraceAnswer))
+        return self._ask("/traces", _query(search), _in_order)
 
     def spans_of(self, trace_id: str) -> list[Span]:
         """Returns all spans of a trace, in order of time; none if Jaeger does not have it."""
-        return _in_order(self._ask(f"/traces/{trace_id}", {}, _TraceAnswer))
+        return self._ask(f"/traces/{trace_id}", {}, _in_order)
 
-    def _ask(self, path: str, query: Mapping[str, str | int], shape: type[_AnswerT]) -> _AnswerT:
+    def _ask(
+        self, path: str, query: Mapping[str, str | int], read: Callable[[dict[str, Any]], list[_FoundT]]
+    ) -> list[_FoundT]:
         try:
             response = self._http.get(f"{self._url}/api/v3{path}", params=query)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise JaegerError(f"{self._url} does not answer: {error}") from error
         if response.status_code == httpx.codes.NOT_FOUND and _says_there_are_none(response):
-            return shape()
+            return []
         if not response.is_success:
             raise JaegerError(f"{self._url} refused ({response.status_code}): {response.text[:300]}")
         try:
-            return shape.model_validate_json(response.content)
-        except ValidationError as error:
+            return read(response.json())
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise JaegerError(
                 f"{self._url} does not answer like Jaeger 2.19 or later: check the address"
             ) from error
@@ -213,29 +165,44 @@ def _says_there_are_none(response: httpx.Response) -> bool:
         return False
 
 
-def _in_order(answer: _TraceAnswer) -> list[Span]:
+def _summaries(answer: dict[str, Any]) -> list[TraceSummary]:
+    return [
+        TraceSummary(
+            each["traceId"],
+            str(each.get("rootOperationName", "")),
+            int(each.get("minStartTimeUnixNano", 0)),
+            int(each.get("maxEndTimeUnixNano", 0)),
+            int(each.get("spanCount", 0)),
+            int(each.get("errorSpanCount", 0)),
+        )
+        for each in answer.get("summaries", ())
+    ]
+
+
+def _in_order(answer: dict[str, Any]) -> list[Span]:
     found = {span.span_id: span for span in _spans(answer)}
     return sorted(found.values(), key=lambda span: span.began)
 
 
-def _spans(answer: _TraceAnswer) -> Iterator[Span]:
-    for group in answer.result.resource_spans:
-        service = _texts(group.resource.attributes).get("service.name", "?")
-        for scope in group.scope_spans:
-            yield from (_span(service, span) for span in scope.spans)
+def _spans(answer: dict[str, Any]) -> Iterator[Span]:
+    for group in answer.get("result", {}).get("resourceSpans", ()):
+        service = _texts(group.get("resource", {})).get("service.name", "?")
+        for scope in group.get("scopeSpans", ()):
+            yield from (_span(service, span) for span in scope.get("spans", ()))
 
 
-def _span(service: str, span: _Span) -> Span:
-    attributes = _texts(span.attributes)
-    failed = span.status.code in _FAILED
+def _span(service: str, span: dict[str, Any]) -> Span:
+    attributes = _texts(span)
+    parent = _hexadecimal(span.get("parentSpanId", ""))
+    failed = span.get("status", {}).get("code", 0) in _FAILED
     return Span(
-        trace_id=_hexadecimal(span.trace_id),
-        span_id=_hexadecimal(span.span_id),
-        parent_id=_hexadecimal(span.parent_span_id).strip("0") and _hexadecimal(span.parent_span_id),
+        trace_id=_hexadecimal(span["traceId"]),
+        span_id=_hexadecimal(span["spanId"]),
+        parent_id=parent.strip("0") and parent,
         service=service,
-        name=span.name,
-        began=span.start_time_unix_nano,
-        ended=span.end_time_unix_nano,
+        name=str(span.get("name", "")),
+        began=int(span.get("startTimeUnixNano", 0)),
+        ended=int(span.get("endTimeUnixNano", 0)),
         error=attributes.get("error.type", "") if failed else None,
         attributes=attributes,
     )
@@ -251,11 +218,12 @@ def _hexadecimal(identity: str) -> str:
         return identity
 
 
-def _texts(attributes: Sequence[_Attribute]) -> dict[str, str]:
+def _texts(holder: dict[str, Any]) -> dict[str, str]:
+    """The attributes of a span or a resource that have text values."""
     return {
-        attribute.key: value
-        for attribute in attributes
-        if isinstance(value := attribute.value.get("stringValue"), str)
+        each["key"]: value
+        for each in holder.get("attributes", ())
+        if isinstance(value := each.get("value", {}).get("stringValue"), str)
     }
 
 

@@ -1,0 +1,286 @@
+"""What the generated methods call: sends a request, and returns the answer or raises an error of `client.errors`.
+
+A service is a context manager; without one, `close()` ends its connections. It connects at the first call.
+"""
+
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self, TypeAlias
+from urllib.parse import quote, urlsplit
+
+from client.errors import AddressError, RefusedError, StrangeAnswerError, UnchangedError, UnreachableError
+
+if TYPE_CHECKING:
+    import httpx
+
+_TIMEOUT_SECONDS: Final = 30
+_UNCHANGED: Final = 304
+_NO_CONTENT: Final = 204
+
+
+class Address(NamedTuple):
+    """Where a service is, and the key for it: an API key, which begins with `be_`, or else a service key."""
+
+    url: str
+    key: str
+
+
+class Unset:
+    """The type of `UNSET`."""
+
+
+UNSET: Final = Unset()
+"""Stands for a field that is left out of a request; None is sent as null."""
+Content: TypeAlias = str | bytes | Iterable[bytes] | AsyncIterable[bytes]
+"""A body that is no JSON; parts are sent as they come."""
+
+
+class _Answer(dict[str, Any]):
+    etag: str | None = None
+
+
+def etag_of(answer: Mapping[str, Any]) -> str | None:
+    """Returns the entity tag of an answer, for `if_match` and `if_none_match`; None if the service sent none."""
+    return answer.etag if isinstance(answer, _Answer) else None
+
+
+def path_part(value: object) -> str:
+    return quote(str(value), safe="")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request to a service, relative to its address. Parameters and headers that are None are left out."""
+
+    method: str
+    path: str
+    query: Mapping[str, Any]
+    headers: Mapping[str, str | None]
+    json: Mapping[str, Any] | None = None
+    """The body; its fields that are `UNSET` are left out."""
+    content: Content | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Returns the arguments of httpx beside method and address."""
+        given: dict[str, Any] = {
+            "params": {name: _text(value) for name, value in self.query.items() if value is not None},
+            "headers": {name: value for name, value in self.headers.items() if value is not None},
+        }
+        if self.content is not None:
+            given["content"] = self.content
+        elif self.json is not None:
+            given["json"] = {name: _json(value) for name, value in self.json.items() if value is not UNSET}
+        return given
+
+
+def _text(value: Any) -> Any:
+    """A value of a query; times and ids become text."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str | int | float):
+        return value
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    return [_text(each) for each in value] if isinstance(value, Sequence) else str(value)
+
+
+def _json(value: Any) -> Any:
+    """A value of a body; ids become text."""
+    if isinstance(value, Mapping):
+        return {name: _json(each) for name, each in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_json(each) for each in value]
+    if value is None or isinstance(value, str | int | float):
+        return value
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+class _Caller:
+    """What synchronous and asynchronous services share."""
+
+    service: ClassVar[str]
+
+    def __init__(self, address: Address | Callable[[], Address]) -> None:
+        """`address` may be a function that finds it at the first call."""
+        self._given = address
+        self._url = ""
+
+    def _find(self) -> Address:
+        return self._given() if callable(self._given) else self._given
+
+    def _options(self, address: Address) -> dict[str, Any]:
+        """Returns the arguments of httpx's clients."""
+        url, key = address
+        self._url = url.rstrip("/")
+        # A company's proxy cannot reach this machine's own addresses.
+        local = urlsplit(self._url).hostname in {"127.0.0.1", "::1", "localhost"}
+        name, value = ("Authorization", f"Bearer {key}") if key.startswith("be_") else ("X-Service-Key", key)
+        return {"headers": {name: value}, "timeout": _TIMEOUT_SECONDS, "trust_env": not local}
+
+    def _malformed(self, error: Exception) -> AddressError:
+        return AddressError(f"the address of the {self.service} service or its key is malformed: {error}")
+
+    def _unreachable(self, error: Exception) -> UnreachableError:
+        return UnreachableError(f"the {self.service} service at {self._url} cannot be reached: {error}")
+
+    def _check(self, response: "httpx.Response") -> None:
+        """Raises the error of a response without success, whose body has been read."""
+        if response.status_code == _UNCHANGED:
+            raise UnchangedError(f"{response.url.path} has not changed")
+        if response.is_success:
+            return
+        try:
+            problem = response.json()
+            detail = str(problem["detail"])
+        except (ValueError, KeyError, TypeError):
+            problem, detail = {}, response.text[:500] or response.reason_phrase
+        raise RefusedError(f"{detail} (HTTP {response.status_code})", response.status_code, problem)
+
+    def _object(self, response: "httpx.Response", fields: Sequence[str]) -> Any:
+        """Returns the JSON object of a response; one without any of the fields is another server's."""
+        if response.status_code == _NO_CONTENT:
+            return {}
+        try:
+            answer = response.json()
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict) or (fields and answer.keys().isdisjoint(fields)):
+            raise self._strange()
+        listed = answer.get("items", [])
+        if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
+            raise self._strange()
+        found = _Answer(answer)
+        found.etag = response.headers.get("etag")
+        return found
+
+    def _strange(self) -> StrangeAnswerError:
+        return StrangeAnswerError(
+            f"{self._url} does not answer like the {self.service} service: check the address"
+        )
+
+
+class Service(_Caller):
+    """The base of generated synchronous services."""
+
+    _http: "httpx.Client | None" = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._http is not None:
+            self._http.close()
+
+    def connect(self) -> "httpx.Client":
+        """Connects now; a service does so at its first call."""
+        import httpx  # noqa: PLC0415  (takes longer to load than all else of a command)
+
+        if self._http is None:
+            address = self._find()
+            try:
+                self._http = httpx.Client(**self._options(address))
+            except (ValueError, httpx.InvalidURL) as error:
+                raise self._malformed(error) from error
+        return self._http
+
+    def _send(self, request: Request) -> "httpx.Response":
+        import httpx  # noqa: PLC0415
+
+        http = self.connect()
+        try:
+            response = http.request(request.method, f"{self._url}{request.path}", **request.arguments())
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise self._unreachable(error) from error
+        self._check(response)
+        return response
+
+    def _json(self, request: Request, fields: Sequence[str] = ()) -> Any:
+        return self._object(self._send(request), fields)
+
+    def _done(self, request: Request) -> None:
+        self._send(request)
+
+    def _text(self, request: Request) -> str:
+        return self._send(request).text
+
+    @contextmanager
+    def _stream(self, request: Request) -> Iterator[Iterator[bytes]]:
+        import httpx  # noqa: PLC0415
+
+        http = self.connect()
+        try:
+            with http.stream(request.method, f"{self._url}{request.path}", **request.arguments()) as response:
+                if not response.is_success:
+                    response.read()
+                self._check(response)
+                yield response.iter_bytes()
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise self._unreachable(error) from error
+
+
+class AsyncService(_Caller):
+    """The base of generated asynchronous services."""
+
+    _http: "httpx.AsyncClient | None" = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        if self._http is not None:
+            await self._http.aclose()
+
+    def connect(self) -> "httpx.AsyncClient":
+        """As `Service.connect`."""
+        import httpx  # noqa: PLC0415
+
+        if self._http is None:
+            address = self._find()
+            try:
+                self._http = httpx.AsyncClient(**self._options(address))
+            except (ValueError, httpx.InvalidURL) as error:
+                raise self._malformed(error) from error
+        return self._http
+
+    async def _send(self, request: Request) -> "httpx.Response":
+        import httpx  # noqa: PLC0415
+
+        http = self.connect()
+        try:
+            response = await http.request(request.method, f"{self._url}{request.path}", **request.arguments())
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise self._unreachable(error) from error
+        self._check(response)
+        return response
+
+    async def _json(self, request: Request, fields: Sequence[str] = ()) -> Any:
+        return self._object(await self._send(request), fields)
+
+    async def _done(self, request: Request) -> None:
+        await self._send(request)
+
+    async def _text(self, request: Request) -> str:
+        return (await self._send(request)).text
+
+    @asynccontextmanager
+    async def _stream(self, request: Request) -> AsyncIterator[AsyncIterator[bytes]]:
+        import httpx  # noqa: PLC0415
+
+        http = self.connect()
+        try:
+            async with http.stream(
+                request.method, f"{self._url}{request.path}", **request.arguments()
+            ) as response:
+                if not response.is_success:
+                    await response.aread()
+                self._check(response)
+                yield response.aiter_bytes()
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise self._unreachable(error) from error
