@@ -42,7 +42,7 @@ article.LABELS["category"] = "Category"
 
 from brandctl.orchestrator.draft_file import DraftFile
 from orchestrator.article_workflow import models, store, versions
-from orchestrator.review import deciding, differences
+from orchestrator.review import differences, editing
 from orchestrator.review.models import EditDraftBody, VersionView
 from publisher.domain import Article
 from writing import Article as WrittenArticle
@@ -55,7 +55,7 @@ text = versions.text_of(written, (), ()).model_copy(update={"category": "Drinks"
 assert "Category: Drinks\\n" in differences.document(text)
 draft = DraftFile.of({**text.model_dump(mode="json"), "version": 1})
 assert DraftFile.parse(str(draft)).as_request("")["category"] == "Drinks"
-assert deciding._changed(text, EditDraftBody(version=1, category="Leaves")).category == "Leaves"
+assert editing.changed_text(text, EditDraftBody(version=1, category="Leaves")).category == "Leaves"
 """
 
 
