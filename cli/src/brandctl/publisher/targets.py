@@ -10,6 +10,7 @@ from brandctl.listing import Listing
 from brandctl.options import AfterNumber, Brand, Limit
 from brandctl.settings import given_settings
 from client.services.publisher import Publisher
+from integrations.sites import SiteName
 
 if TYPE_CHECKING:
     from client.services.publisher import answers
@@ -33,7 +34,6 @@ Target = Annotated[
     str,
     typer.Argument(metavar="TARGET", help="The brand's name of the target: files, an account, or its kind."),
 ]
-TargetKind = Literal["wordpress", "ghost", "devto", "files", "webhook"]
 Profile = Literal["hugo", "astro", "jekyll", "eleventy"]
 TargetSetting = Literal[
     "kind", "account", "categories", "tags", "author", "cover", "address", "folder", "profile", "git"
@@ -96,7 +96,7 @@ def set_target(
     publisher: Publisher,
     brand: Brand,
     target: Target,
-    kind: TargetKind | None = None,
+    kind: SiteName | None = None,
     account: str | None = None,
     category: list[str] | None = None,
     tag: list[str] | None = None,
