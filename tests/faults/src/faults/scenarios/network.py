@@ -25,8 +25,8 @@ from messaging.broker.publisher import CONFIRM_SECONDS
 
 _HOLE_SECONDS: Final = 90.0
 """Longer than every bound of ours: 4 to 16 s for a confirm, 30 s for a statement, three missed heartbeats of 20 s."""
-_SLACK_SECONDS: Final = 5.0
-"""For two cores that are busy."""
+_SLACK_SECONDS: Final = 15.0
+"""For two cores that are busy with much else."""
 _STORM_SECONDS: Final = 12
 
 
