@@ -160,6 +160,8 @@ async def fill_publisher(walk: Walk, database: Database) -> None:
             "meta_description": "About tea.",
             "body_markdown": "Steep it.",
             "word_count": 2,
+            "key_points": [],
+            "label": None,
             "sources": [],
             "updated_at": NOW.isoformat(),
         }
