@@ -28,7 +28,6 @@ _COPIED: Final = {
     "compose.observability.yaml": (r"^  monitor: \*traced\n",),
     ".env.example": (r"^MONITOR_(?:DATABASE|RUNTIME|BROKER)_PASSWORD=\n", r"^# MONITOR_REPLICAS=2\n"),
     "pyproject.toml": (r'^    "brand-engine-monitor",\n', r"^brand-engine-monitor = .*\n"),
-    "cli/src/brandctl/audit_log.py": (r'^    MONITOR = "monitor"\n',),
     "deploy/observability/prometheus/prometheus.yml": (r"^  - job_name: monitor\n.*\n",),
     "deploy/observability/prometheus/alerts.yml": (r'^ +or absent\(up\{job="monitor"\}\)\n',),
     "deploy/observability/prometheus/alerts.test.yml": (

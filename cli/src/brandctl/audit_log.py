@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from datetime import datetime
 from importlib import import_module
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -13,12 +13,10 @@ from brandctl.commands import KeyFile, Result, connect
 from brandctl.listing import Listing
 from brandctl.options import OfBrand
 from client.pages import read_up_to
+from client.services import ServiceName
 
 _SHOWN: Final = 60
 """Characters of a value in the table; `--json` has the whole value."""
-
-
-AuditedService = Literal["orchestrator", "research", "publisher", "social", "monitor", "gateway"]
 
 
 def _changed(entry: dict[str, Any]) -> str:
@@ -58,7 +56,7 @@ _ENTRIES: Final = Listing(
 
 
 def audit_log(
-    of: AuditedService = "orchestrator",
+    of: ServiceName = "orchestrator",
     brand: OfBrand = None,
     caller: str | None = None,
     operation: str | None = None,

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-SERVICES: Final = ("gateway", "monitor", "orchestrator", "publisher", "research", "social")
+SERVICES: Final[tuple[str, ...]] = importlib.import_module("envelope.brand.services").DEPLOYED
+"""Those of the registry. Read as the services are, without an import: a program that calls them needs neither."""
 GENERATED: Final = Path(__file__).parent / "services"
 _SETTINGS: Final = {
     "database_url": "postgresql://nobody@127.0.0.1:1/none",
@@ -23,6 +24,12 @@ _SETTINGS: Final = {
     "service_key": "of-no-service-0123456789",
 }
 """Settings for a service that is put together but never started: nothing is connected."""
+_PACKAGE: Final = f'''"""A package per service; made by client.generator."""
+
+from typing import Literal
+
+ServiceName = Literal[{", ".join(f'"{name}"' for name in SERVICES)}]
+'''
 _JSON: Final = "application/json"
 _PLAIN: Final = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 _CLASSES: Final = (("", "Service", "def", ""), ("Async", "AsyncService", "async def", "await "))
@@ -286,7 +293,7 @@ def generate(target: Path = GENERATED) -> None:
     with tempfile.TemporaryDirectory() as empty, tempfile.TemporaryDirectory(dir=target.parent) as draft:
         made = Path(draft) / "services"
         made.mkdir()
-        (made / "__init__.py").write_text('"""A package per service; made by client.generator."""\n')
+        (made / "__init__.py").write_text(_PACKAGE)
         for service in SERVICES:
             (made / service).mkdir()
             for name, text in modules_of(service, document_of(service, Path(empty))).items():
