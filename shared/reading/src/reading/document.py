@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import date
 
+from documents.sections import IndexTerm, Section, TocLink
+
 
 @dataclass(frozen=True, slots=True)
 class DocumentPassage:
@@ -33,3 +35,9 @@ class ExtractedDocument:
     """The directives of its robots meta tags."""
     own: bool = False
     """True for the brand's own text, as the brand declares; documents cannot claim it."""
+    sections: Section | None = None
+    """The page as a tree; its root has level 0 and the page's title."""
+    toc: tuple[TocLink, ...] = ()
+    """The tables of contents of the page, in order."""
+    index_terms: tuple[IndexTerm, ...] = ()
+    """The entries of the page, if it is an index."""

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import date
 
+from documents.sections import Section
+
 MAX_TITLE = 60
 MAX_META_DESCRIPTION = 155
 MIN_WORDS = 250
@@ -52,6 +54,12 @@ class ArticleSource:
     """The date of its last change or publication, as the document itself says."""
     quotable: bool = True
     """True if the article may print whole paragraphs of it."""
+    section: Section | None = None
+    """The section, or page, about the keyword, with those below it; None if the source has passages alone."""
+    about: float = 0.0
+    """How much the title of the section is the keyword (0..1), by `reading.ranking.aboutness`."""
+    titles_above: tuple[str, ...] = ()
+    """The titles above the section, the page's first; empty for a page."""
 
 
 @dataclass(frozen=True, slots=True)

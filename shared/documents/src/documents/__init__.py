@@ -1,0 +1,1 @@
+"""The structure of a document: sections with their blocks."""

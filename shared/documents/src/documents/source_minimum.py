@@ -1,0 +1,16 @@
+"""How many sources an article needs. Research and the writers both ask here. Pure."""
+
+from typing import Final
+
+MIN_SHOWN_WORDS: Final = 150
+"""The fewest words of an article that quotes one page of the brand's own, or of one that may be quoted at length."""
+
+
+def sources_needed(*, quotable: bool, min_sources: int) -> int:
+    """Returns the least number of independent sources.
+
+    Args:
+        quotable: whether all sources may be quoted at length: the brand's own, or under a licence that allows it.
+        min_sources: what the brand asks for where a source is somebody else's.
+    """
+    return 1 if quotable else min_sources
