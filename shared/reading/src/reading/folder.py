@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from reading.formats import SUFFIXES, UnreadableFileError, max_bytes
 from reading.licences import licence_name
+from reading.works import is_work_file
 
 MAX_PATH_BYTES = 1_000
 _LICENCE_STEMS = frozenset({"license", "licence", "copying"})
@@ -26,10 +27,11 @@ class FolderUnavailableError(Exception):
     """The folder itself is unreadable, so the state of its files is unknown."""
 
 
-def scan(folder: Path) -> Iterator[FileStat]:
+def scan(folder: Path, *, with_works: bool = False) -> Iterator[FileStat]:
     """Yield every file with a known document suffix below the folder, in path order.
 
-    Skips hidden files and folders, and links that lead out of the folder.
+    Skips hidden files and folders, and links that lead out of the folder. `with_works`: also the files that
+    `reading.works` reads.
 
     Raises:
         FolderUnavailableError: the folder is missing or may not be listed.
@@ -44,27 +46,32 @@ def scan(folder: Path) -> Iterator[FileStat]:
     for parent, folders, files in os.walk(root, followlinks=False):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
+            if not (_is_document(name) or (with_works and is_work_file(name))):
+                continue
             state = _state(root, os.path.join(parent, name))  # noqa: PTH118 - os.walk speaks in strings
             if state is not None:
                 yield state
 
 
+def _is_document(name: str) -> bool:
+    path = PurePosixPath(name)
+    return (
+        not name.startswith(".")
+        and path.suffix.lower() in SUFFIXES
+        and path.stem.lower() not in _LICENCE_STEMS
+    )
+
+
 def _state(root: str, file: str) -> FileStat | None:
-    path = PurePosixPath(os.path.relpath(file, root))
-    if (
-        path.name.startswith(".")
-        or path.suffix.lower() not in SUFFIXES
-        or path.stem.lower() in _LICENCE_STEMS
-    ):
-        return None
+    path = os.path.relpath(file, root)
     try:
-        if len(str(path).encode()) > MAX_PATH_BYTES or not _is_inside(root, file):
+        if len(path.encode()) > MAX_PATH_BYTES or not _is_inside(root, file):
             return None
         facts = os.stat(file)  # noqa: PTH116
     except (OSError, UnicodeEncodeError):
         # Deleted meanwhile, a dangling link, or a name that is not text: skip it.
         return None
-    return FileStat(str(path), facts.st_size, facts.st_mtime_ns) if stat.S_ISREG(facts.st_mode) else None
+    return FileStat(path, facts.st_size, facts.st_mtime_ns) if stat.S_ISREG(facts.st_mode) else None
 
 
 def _is_inside(root: str, file: str) -> bool:

@@ -1,12 +1,22 @@
 """Tables of indexed files: the state in which each was read, its document and its passages."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Final
 
 from chassis import Connection
+from reading.collection import abbreviations_of, text_fingerprint
 from reading.document import ExtractedDocument
 from reading.folder import FileStat
-from research.index.paragraphs import fingerprints
+from reading.works import Work, is_work_file
+from research.index.paragraphs import paragraphs_of
+from research.index.sections import save_sections, section_texts
+
+EXTRACTION: Final = 1
+"""Raise it when more or other things are taken from a file: all documents are then read again, and served meanwhile."""
+MAX_LINKS: Final = 20_000
+"""Entries of the tables of contents and of the index of one document; a book's index has some thousands."""
 
 
 def corpus_of_brand(slug: str) -> str:
@@ -16,7 +26,7 @@ def corpus_of_brand(slug: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class IndexedFile:
-    """The result of reading a file: its document, or the problem.
+    """The result of reading a file: its document or the work that it describes, or the problem.
 
     `set_aside`: research stopped reading it. `unchanged`: it was not read, as its content is the known one.
     `content_hash` is SHA-256.
@@ -28,18 +38,30 @@ class IndexedFile:
     set_aside: bool = False
     content_hash: bytes | None = None
     unchanged: bool = False
+    work: Work | None = None
 
 
-async def known_files(connection: Connection, corpus: str) -> dict[str, FileStat]:
-    rows = await connection.fetch("select path, size, modified_ns from documents where corpus = $1", corpus)
-    return {row["path"]: FileStat(row["path"], row["size"], row["modified_ns"]) for row in rows}
+async def known_files(connection: Connection, corpus: str) -> dict[str, FileStat | None]:
+    """Return the files of a corpus as they were read; None for those from which a former release took less."""
+    rows = await connection.fetch(
+        "select path, size, modified_ns, extraction >= $2 as is_current from documents where corpus = $1",
+        corpus,
+        EXTRACTION,
+    )
+    return {
+        row["path"]: FileStat(row["path"], row["size"], row["modified_ns"]) if row["is_current"] else None
+        for row in rows
+    }
 
 
 async def content_hashes(connection: Connection, corpus: str, paths: Sequence[str]) -> dict[str, bytes]:
+    """Return the hashes of those files that need not be read again while their content is the same."""
     rows = await connection.fetch(
-        "select path, content_hash from documents where corpus = $1 and path = any($2) and content_hash is not null",
+        "select path, content_hash from documents"
+        " where corpus = $1 and path = any($2) and content_hash is not null and extraction >= $3",
         corpus,
         paths,
+        EXTRACTION,
     )
     return {row["path"]: row["content_hash"] for row in rows}
 
@@ -51,12 +73,14 @@ async def save_files(connection: Connection, corpus: str, files: Sequence[Indexe
     rows = await connection.fetch(
         "insert into documents"
         " (corpus, path, size, modified_ns, title, url, licence, published_on, quality, passage_count, problem,"
-        " set_aside_at, content_hash, paragraphs, author, own) select $1, path, size, modified_ns, title, url, licence, published_on,"
-        " quality, passages, problem, case when set_aside then now() end, content_hash, paragraphs::bigint[], author, own"
+        " set_aside_at, content_hash, paragraphs, author, own, toc, index_terms, abbreviations, text_hash, extraction)"
+        " select $1, path, size, modified_ns, title, url, licence, published_on, quality, passages, problem,"
+        " case when set_aside then now() end, content_hash, paragraphs::bigint[], author, own, toc::json, index_terms::json,"
+        " abbreviations::json, text_hash, $21"
         " from unnest($2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::date[], $9::real[],"
-        " $10::integer[], $11::text[], $12::boolean[], $13::bytea[], $14::text[], $15::text[], $16::boolean[]) as f (path, size,"
-        " modified_ns, title, url, licence, published_on, quality, passages, problem, set_aside, content_hash, paragraphs,"
-        " author, own)"
+        " $10::integer[], $11::text[], $12::boolean[], $13::bytea[], $14::text[], $15::text[], $16::boolean[], $17::text[],"
+        " $18::text[], $19::text[], $20::text[]) as f (path, size, modified_ns, title, url, licence, published_on, quality,"
+        " passages, problem, set_aside, content_hash, paragraphs, author, own, toc, index_terms, abbreviations, text_hash)"
         " returning document_id, path",
         corpus,
         [file.state.path for file in files],
@@ -72,12 +96,14 @@ async def save_files(connection: Connection, corpus: str, files: Sequence[Indexe
         [file.set_aside for file in files],
         [file.content_hash for file in files],
         # unnest() would take an array of arrays apart.
-        [
-            "{" + ",".join(map(str, fingerprints(each.text for each in document.passages))) + "}"
-            for document in documents
-        ],
+        ["{" + ",".join(map(str, paragraphs_of(document))) + "}" for document in documents],
         [document.author for document in documents],
         [document.own for document in documents],
+        [_json([[link.title, link.target, link.depth] for link in each.toc[:MAX_LINKS]]) for each in documents],
+        [_json([[term.term, term.target] for term in each.index_terms[:MAX_LINKS]]) for each in documents],
+        [_json(abbreviations_of(section_texts(each.sections))) for each in documents],
+        [each.sections and text_fingerprint(each.sections) for each in documents],
+        EXTRACTION,
     )
     ids: dict[str, int] = {row["path"]: row["document_id"] for row in rows}
     await connection.copy_records_to_table(
@@ -89,6 +115,23 @@ async def save_files(connection: Connection, corpus: str, files: Sequence[Indexe
             for position, passage in enumerate(document.passages)
         ],
     )
+    await save_sections(
+        connection,
+        {ids[file.state.path]: document for file, document in zip(files, documents, strict=True)},
+    )
+    await connection.executemany(
+        "insert into works (document_id, work) values ($1, $2)",
+        [
+            (ids[file.state.path], file.work and json.dumps(asdict(file.work)))
+            for file in files
+            if is_work_file(file.state.path)
+        ],
+    )
+
+
+def _json(value: Sequence[object] | Mapping[str, object]) -> str | None:
+    """Return the value as JSON; None if it is empty."""
+    return json.dumps(value, ensure_ascii=False) if value else None
 
 
 async def update_file_stats(connection: Connection, corpus: str, files: Sequence[FileStat]) -> None:

@@ -1,0 +1,108 @@
+"""Tables of sections: the tree of each document in reading order, and the names by which its sections are found."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from chassis import Connection
+from documents.json_form import encode_blocks
+from documents.sections import Section
+from reading.document import ExtractedDocument
+from research.index.section_stems import stems_for_search
+
+MAX_SECTIONS: Final = 20_000
+"""Of one document; the rest of a longer one is not indexed."""
+MAX_NAMES: Final = 40
+"""Other names of one section."""
+MAX_NAME: Final = 300
+"""Characters."""
+MAX_ABOVE: Final = 12
+"""Titles above a section, from the page down."""
+
+
+@dataclass(slots=True)
+class SectionRow:
+    """A row of `sections`. `last` and `words` grow as the sections below it are added."""
+
+    position: int
+    parent: int | None
+    section: Section
+    above: tuple[str, ...]
+    last: int
+    words: int
+    names: list[str] = field(default_factory=list)
+
+
+def section_rows(root: Section) -> list[SectionRow]:
+    """Return a page's sections in reading order."""
+    rows: list[SectionRow] = []
+    # Iterative, as a document may be nested thousands of levels deep.
+    pending: list[tuple[int | None, tuple[str, ...], Section]] = [(None, (), root)]
+    while pending and len(rows) < MAX_SECTIONS:
+        parent, above, section = pending.pop()
+        at = len(rows)
+        names = [each[:MAX_NAME] for each in section.names[:MAX_NAMES]]
+        rows.append(SectionRow(at, parent, section, above, at, section.own_words, names))
+        below = (*above, section.title[:MAX_NAME])[:MAX_ABOVE]
+        pending += [(at, below, child) for child in reversed(section.children)]
+    for row in reversed(rows):
+        if row.parent is not None:
+            rows[row.parent].last = max(rows[row.parent].last, row.last)
+            rows[row.parent].words += row.words
+    return rows
+
+
+async def save_sections(connection: Connection, documents: Mapping[int, ExtractedDocument]) -> None:
+    """Store the sections of new documents, by the ids of their rows. Run it in a transaction."""
+    rows = [
+        (document_id, row)
+        for document_id, document in documents.items()
+        if document.sections is not None
+        for row in section_rows(document.sections)
+    ]
+    await connection.copy_records_to_table(
+        "sections",
+        columns=[
+            *("document_id", "position", "last", "level", "title", "anchor", "above", "names"),
+            *("own_words", "words", "blocks"),
+        ],
+        records=[
+            (
+                document_id,
+                row.position,
+                row.last,
+                row.section.level,
+                row.section.title[:MAX_NAME],
+                row.section.anchor,
+                row.above,
+                row.names,
+                row.section.own_words,
+                row.words,
+                json.dumps(encode_blocks(row.section.blocks), ensure_ascii=False),
+            )
+            for document_id, row in rows
+        ],
+    )
+    await connection.copy_records_to_table(
+        "section_names",
+        columns=["document_id", "position", "kind", "name", "stems"],
+        records=[
+            (document_id, row.position, kind, name, stems_for_search(name))
+            for document_id, row in rows
+            for kind, name in _names(row)
+        ],
+    )
+
+
+def section_texts(root: Section | None) -> Iterator[str]:
+    """Yield the words of each section of a page, in reading order."""
+    if root is not None:
+        for _, section in root.walk():
+            yield section.text
+
+
+def _names(row: SectionRow) -> Iterator[tuple[str, str]]:
+    yield "title", row.section.title[:MAX_NAME]
+    for name in dict.fromkeys(row.names):
+        yield "name", name
