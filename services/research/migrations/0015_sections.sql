@@ -48,6 +48,17 @@ comment on column section_names.stems is 'documents.words.telling_stems without 
 comment on column section_names.kind is 'term: of an index that leads here; name: what the page itself calls it besides';
 create index section_names_by_stems on section_names (stems);
 create index section_names_with_stems on section_names using gin (stems) with (fastupdate = off);
+create index section_names_of_indexes on section_names (document_id) where kind = 'term';
+
+select set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);
+
+create or replace function describe_index_to_planner() returns void
+    language plpgsql security definer set search_path from current
+as $$
+begin
+    analyze documents, passages, sections, section_names;
+end
+$$;
 
 -- What is true of a corpus as a whole, counted when its index has changed.
 create table collections (
@@ -76,7 +87,7 @@ comment on column sources.work is 'the handbook, site or book that it is part of
 alter table sources add column section json;
 comment on column sources.section is 'the section about the keyword, as documents.json_form has it; null: passages alone';
 alter table sources add column about real not null default 0;
-alter table sources add column titles_above text[] not null default '{}';
+alter table sources add column titles_above json not null default '[]';
 
 -- What was found before is looked for again, by sections.
 update research set expires_at = now() where expires_at > now();

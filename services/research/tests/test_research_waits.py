@@ -206,9 +206,11 @@ async def test_what_is_free_does_when_it_is_enough_and_says_what_was_left_out(
     async with research_database.connection() as connection:
         research = await store.get_research(connection, UUID(first["research_id"]))
     assert research is not None
-    assert len(research.sources) == 3
-    assert research.left_out.startswith("2 of 2 searches of the web: the gateway says spending.stopped: ")
-    assert "holidays" in research.left_out
+    assert len(json.loads(research.sources)) == 3
+    assert research.facts.left_out.startswith(
+        "2 of 2 searches of the web: the gateway says spending.stopped: "
+    )
+    assert "holidays" in research.facts.left_out
     assert (world.brave.requests, await told(research_database)) == ([], [])
 
     # The next one looks for more, and is not given this.
@@ -218,5 +220,5 @@ async def test_what_is_free_does_when_it_is_enough_and_says_what_was_left_out(
     async with research_database.connection() as connection:
         research = await store.get_research(connection, UUID(second["research_id"]))
     assert research is not None
-    assert research.left_out == ""
+    assert research.facts.left_out == ""
     assert len(world.brave.requests) == 2

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from datetime import date, datetime
 from http import HTTPStatus
-from typing import Annotated, assert_never
+from typing import Annotated, Any, assert_never
 from uuid import UUID
 
 from fastapi import APIRouter, FastAPI, Path, Query, Response
-from pydantic import ConfigDict, TypeAdapter
+from pydantic import ConfigDict, Field
 
 from chassis.database.pool import kept_plans
 from chassis.http.api import (
@@ -44,6 +44,26 @@ class PassageView(View):
     flags: list[str]
 
 
+class SectionView(View):
+    """A heading with the blocks up to the next one, and the sections below it."""
+
+    title: str
+    level: int
+    """0: the page itself; 1 to 6: headings; 8: an entry of an API or of a list of settings; 9: a term."""
+    anchor: str
+    names: list[str]
+    blocks: list[dict[str, Any]]
+    """Each has one key that names its kind: `p`, `ul`, `ol`, `code`, `table`, `dl`, `note`, `label` or `gap`."""
+    children: list["SectionView"]
+
+
+class RelatedView(View):
+    """Another section about the keyword."""
+
+    title: str
+    url: str | None
+
+
 class SourceView(View):
     n: int
     title: str
@@ -56,6 +76,14 @@ class SourceView(View):
     """As the source states it; null if it does not."""
     quotable: bool = True
     """Whether articles may print whole paragraphs: files of the corpus, the brand's own texts, free licences."""
+    work: str | None = None
+    """The handbook, site or book that it is part of, as `sources.toml` states it."""
+    about: float = 0
+    """How much the title of the section is the keyword, from 0 to 1."""
+    titles_above: list[str] = Field(default_factory=list)
+    """The titles above the section, the page's first."""
+    section: SectionView | None = None
+    """The section about the keyword, up to 2,500 words; null if only passages treat it."""
     passages: list[PassageView]
 
 
@@ -71,6 +99,8 @@ class ResearchView(View):
     expires_at: datetime
     left_out: str
     """Web searches that were skipped for want of budget; empty if none was."""
+    see_also: list[RelatedView] = Field(default_factory=list)
+    """Other sections about the keyword, up to ten."""
     sources: list[SourceView]
 
 
@@ -115,8 +145,6 @@ MAX_ID = 2**63 - 1
 NOTHING_TO_RELEASE = refusal(
     HTTPStatus.CONFLICT, "The document is read and searchable: there is nothing to release."
 )
-_STORED = TypeAdapter(store.StoredResearch)
-_STORED_LIST = TypeAdapter(dict[str, list[store.StoredResearch]])
 
 
 def create_api(
@@ -225,7 +253,7 @@ def _routes(database: Database) -> APIRouter:
     )
     async def get_research(caller: MayRead, research_id: str, if_none_match: IfNoneMatch = None) -> Response:
         research = await _find(database, research_id, caller)
-        return conditional(_STORED.dump_json(research), if_none_match)
+        return conditional(research.as_json(), if_none_match)
 
     @routes.get("", response_model=ResearchList)
     async def get_researches(
@@ -241,7 +269,8 @@ def _routes(database: Database) -> APIRouter:
         with kept_plans():
             async with database.connection() as connection:
                 found = await store.get_researches(connection, research_id, caller.brands)
-        return Response(_STORED_LIST.dump_json({"items": found}), media_type="application/json")
+        items = b",".join(each.as_json() for each in found)
+        return Response(b'{"items":[' + items + b"]}", media_type="application/json")
 
     return routes
 

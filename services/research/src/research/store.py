@@ -4,11 +4,14 @@ import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final, NewType
+from typing import Final, NewType
 from uuid import UUID, uuid4
 
+from pydantic import TypeAdapter
+
 from chassis import Connection
-from reading.ranking.sources import ResearchSource, normalise_keyword
+from documents.json_form import encode_section
+from reading.ranking.sources import RelatedSection, ResearchSource, normalise_keyword
 from research.domain import CACHE_PERIOD
 
 ResearchId = NewType("ResearchId", UUID)
@@ -22,7 +25,7 @@ KEEP_UNENDED: Final = timedelta(days=90)
 
 
 @dataclass(frozen=True, slots=True)
-class StoredResearch:
+class ResearchFacts:
     research_id: ResearchId
     brand_slug: str
     keyword: str
@@ -32,8 +35,23 @@ class StoredResearch:
     expires_at: datetime
     left_out: str
     """The searches that were skipped, and why; empty if none was."""
-    sources: tuple[dict[str, Any], ...]
-    """In the shape of the API: n, title, url, path, licence, published_on, author, passages [{heading, text, score, flags}]."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResearch:
+    """A stored result. What it found is JSON in the shape of the API, which nothing here looks into."""
+
+    facts: ResearchFacts
+    see_also: str
+    sources: str
+
+    def as_json(self) -> bytes:
+        """Return the answer of the API."""
+        found = f',"see_also":{self.see_also},"sources":{self.sources}}}'
+        return _FACTS.dump_json(self.facts)[:-1] + found.encode()
+
+
+_FACTS: Final = TypeAdapter(ResearchFacts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +81,7 @@ class NewResearch:
     sources: Sequence[ResearchSource]
     cached: timedelta = CACHE_PERIOD
     left_out: str = ""
+    see_also: Sequence[RelatedSection] = ()
 
 
 async def fresh_researches(
@@ -136,18 +155,23 @@ async def _insert(connection: Connection, researches: Sequence[tuple[ResearchId,
         """
         with new as (
             insert into research
-                (research_id, brand_slug, keyword, cache_key, provider, looked_in, priority, expires_at, left_out)
-            select research_id, brand_slug, keyword, cache_key, provider, looked_in, priority, now() + cached, left_out
+                (research_id, brand_slug, keyword, cache_key, provider, looked_in, priority, expires_at, left_out, see_also)
+            select research_id, brand_slug, keyword, cache_key, provider, looked_in, priority, now() + cached, left_out,
+                   see_also
             from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-                        $8::interval[], $9::text[])
-                     as found (research_id, brand_slug, keyword, cache_key, provider, looked_in, priority, cached, left_out)
+                        $8::interval[], $9::text[], $23::json[])
+                     as found (research_id, brand_slug, keyword, cache_key, provider, looked_in, priority, cached, left_out,
+                               see_also)
         )
         insert into sources
-            (research_id, n, title, url, path, licence, published_on, author, passages, quotable)
-        select research_id, n, title, url, path, licence, published_on, author, passages::jsonb, quotable
+            (research_id, n, title, url, path, licence, published_on, author, passages, quotable, work, section, about,
+             titles_above)
+        select research_id, n, title, url, path, licence, published_on, author, passages::jsonb, quotable, work, section,
+               about, titles_above
         from unnest($10::uuid[], $11::integer[], $12::text[], $13::text[], $14::text[], $15::text[], $16::date[],
-                    $17::text[], $18::text[], $19::boolean[])
-                 as found (research_id, n, title, url, path, licence, published_on, author, passages, quotable)
+                    $17::text[], $18::text[], $19::boolean[], $20::text[], $21::json[], $22::real[], $24::json[])
+                 as found (research_id, n, title, url, path, licence, published_on, author, passages, quotable, work,
+                           section, about, titles_above)
         """,
         [research_id for research_id, _ in researches],
         [each.brand_slug for each in keys],
@@ -168,6 +192,14 @@ async def _insert(connection: Connection, researches: Sequence[tuple[ResearchId,
         [source.author for *_, source in sources],
         [_passages(source) for *_, source in sources],
         [source.quotable for *_, source in sources],
+        [source.work for *_, source in sources],
+        [_section(source) for *_, source in sources],
+        [source.about for *_, source in sources],
+        [
+            json.dumps([{"title": related.title, "url": related.url} for related in each.see_also])
+            for _, each in researches
+        ],
+        [json.dumps(source.titles_above) for *_, source in sources],
     )
 
 
@@ -179,6 +211,10 @@ def _passages(source: ResearchSource) -> str:
             for each in source.passages
         ]
     )
+
+
+def _section(source: ResearchSource) -> str | None:
+    return None if source.section is None else json.dumps(encode_section(source.section), ensure_ascii=False)
 
 
 async def get_research(
@@ -193,11 +229,12 @@ async def get_researches(
     """Load the existing ones, unordered; `brands` limits them to these brands, None to all."""
     rows = await connection.fetch(
         """
-        select *, (select json_agg(json_build_object('n', n, 'title', title, 'url', url, 'path', path,
-                                                     'licence', licence, 'published_on', published_on,
-                                                     'author', author, 'quotable', quotable,
-                                                     'passages', passages) order by n)
-                   from sources where sources.research_id = research.research_id)::text as sources
+        select *, see_also::text as see_also,
+               (select json_agg(json_build_object(
+                    'n', n, 'title', title, 'url', url, 'path', path, 'licence', licence, 'published_on', published_on,
+                    'author', author, 'quotable', quotable, 'work', work, 'about', about, 'titles_above', titles_above,
+                    'section', section, 'passages', passages) order by n)
+                from sources where sources.research_id = research.research_id)::text as sources
         from research where research_id = any ($1::uuid[]) and ($2::text[] is null or brand_slug = any ($2))
         """,
         list(research_ids),
@@ -205,18 +242,26 @@ async def get_researches(
     )
     return [
         StoredResearch(
-            research_id=ResearchId(row["research_id"]),
-            brand_slug=row["brand_slug"],
-            keyword=row["keyword"],
-            priority=row["priority"],
-            provider=row["provider"],
-            created_at=row["created_at"],
-            expires_at=row["expires_at"],
-            left_out=row["left_out"],
-            sources=tuple(json.loads(row["sources"] or "[]")),
+            ResearchFacts(
+                research_id=ResearchId(row["research_id"]),
+                brand_slug=row["brand_slug"],
+                keyword=row["keyword"],
+                priority=row["priority"],
+                provider=row["provider"],
+                created_at=row["created_at"],
+                expires_at=row["expires_at"],
+                left_out=row["left_out"],
+            ),
+            see_also=row["see_also"],
+            sources=row["sources"] or "[]",
         )
         for row in rows
     ]
+
+
+async def expire_researches(connection: Connection) -> None:
+    """Expire all cached research: what it says about rights may no longer hold."""
+    await connection.execute("update research set expires_at = now() where expires_at > now()")
 
 
 async def record_wait(

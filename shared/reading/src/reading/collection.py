@@ -37,19 +37,38 @@ def site_names(headings: Iterable[Collection[str]]) -> frozenset[str]:
     """Returns the headings, in lower case, that stand on at least four and 8% of the pages; one collection per page."""
     pages = [{each.casefold() for each in page} for page in headings]
     counts = Counter(each for page in pages for each in page)
-    least = max(MIN_SITE_PAGES, SITE_SHARE * len(pages))
-    return frozenset(each for each, count in counts.items() if count >= least)
+    return frozenset(each for each, count in counts.items() if count >= least_pages_of_site_name(len(pages)))
 
 
-def parents_of(tables_of_contents: Mapping[str, Sequence[TocLink]]) -> dict[str, str]:
-    """Returns the page above each page: of the tables of contents that link a page, the shortest stands on its parent."""
-    parents: dict[str, tuple[int, str]] = {}
-    for path, links in tables_of_contents.items():
+def least_pages_of_site_name(pages: int) -> float:
+    """Returns how many of so many pages have a heading that names the site."""
+    return max(MIN_SITE_PAGES, SITE_SHARE * pages)
+
+
+class ParentPages:
+    """The page above each page: of the tables of contents that link a page, the shortest stands on its parent."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[int, str]] = {}
+
+    def add(self, path: str, links: Sequence[TocLink]) -> None:
+        """Adds the tables of contents of a page."""
         pages = dict.fromkeys(link.target.partition("#")[0] for link in links)
         for page in pages:
             if page and page != path:
-                parents[page] = min(parents.get(page, (len(pages), path)), (len(pages), path))
-    return {page: parent for page, (_, parent) in parents.items()}
+                self._found[page] = min(self._found.get(page, (len(pages), path)), (len(pages), path))
+
+    @property
+    def parents(self) -> dict[str, str]:
+        return {page: parent for page, (_, parent) in self._found.items()}
+
+
+def parents_of(tables_of_contents: Mapping[str, Sequence[TocLink]]) -> dict[str, str]:
+    """Returns the page above each page; see `ParentPages`."""
+    found = ParentPages()
+    for path, links in tables_of_contents.items():
+        found.add(path, links)
+    return found.parents
 
 
 def pages_above(path: str, parents: Mapping[str, str]) -> tuple[str, ...]:

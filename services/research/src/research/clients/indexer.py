@@ -17,7 +17,10 @@ from messaging import Database
 from reading.folder import FileStat
 from reading.formats import UnreadableFileError
 from reading.pool import HostileDocumentError, ReaderPool
+from reading.works import is_work_file, parse_work
+from research import store
 from research.index import lookup, progress, reads
+from research.index.collection_facts import update_collection_facts
 from research.index.exclusions import (
     exclude_paragraphs,
     find_documents_to_trim,
@@ -104,6 +107,8 @@ class Indexer:
             await reads.cancel_reads(connection, self._reader)
             starts = await reads.unfinished_reads(connection, self._corpus)
         changed = [state for state in found if known.get(state.path) != state]
+        # Rights are known before the documents that they are about.
+        changed.sort(key=lambda state: not is_work_file(state.path))
         gone = sorted(known.keys() - {state.path for state in found})
         async with self._database.transaction() as tx:
             await forget_other_folders(tx.connection, self._corpus)
@@ -127,11 +132,14 @@ class Indexer:
             # A previous process may have ended before it finished this.
             if changed or gone or not self._has_indexed:
                 await self._exclude_repeats(readers)
+                await update_collection_facts(self._database, self._corpus)
                 self._has_indexed = True
                 async with self._database.connection() as connection:
                     await lookup.update_planner_statistics(connection)
             async with self._database.transaction() as tx:
                 await progress.complete(tx.connection, self._corpus)
+                if any(map(is_work_file, [*gone, *(state.path for state in changed)])):
+                    await store.expire_researches(tx.connection)
             settled()
         if changed or gone:
             log.info(
@@ -193,6 +201,8 @@ class Indexer:
                 content_hash = hashlib.sha256(content).digest()
                 if content_hash == known:
                     return IndexedFile(state, None, content_hash=content_hash, unchanged=True)
+                if is_work_file(state.path):
+                    return IndexedFile(state, None, content_hash=content_hash, work=parse_work(content))
                 return IndexedFile(state, await readers.read(state.path, content), content_hash=content_hash)
         except UnreadableFileError as error:
             log.warning("corpus_file_skipped", corpus=self._corpus, path=state.path, problem=str(error))

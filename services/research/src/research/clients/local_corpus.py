@@ -4,34 +4,53 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from chassis import Connection
 from chassis.coalescing import RequestCoalescer
 from chassis.polling import Alarm
+from documents.source_minimum import MIN_SHOWN_WORDS
 from envelope.brand.settings import MIN_SOURCES
 from messaging import Database
 from reading import folder as document_folder
 from reading.folder import FileStat, FolderUnavailableError
-from reading.licences import is_free
 from reading.pool import ReaderPool
+from reading.ranking.aboutness import SpineCandidate
 from reading.ranking.passages import SearchHits, find_abbreviation
 from reading.ranking.relevance import KeywordQuery
 from reading.ranking.source_selection import select_sources
-from reading.ranking.sources import CandidatePassage, Findings, InsufficientSources, ResearchResult
+from reading.ranking.sources import (
+    CandidatePassage,
+    Findings,
+    InsufficientSources,
+    NearestSection,
+    RelatedSection,
+    ResearchResult,
+    ResearchSource,
+)
 from research.clients.indexer import Indexer
 from research.clients.page_hits import add_page_hits
 from research.clients.provider import ProviderUnavailableError, UploadsUnreadError
+from research.clients.rights import CorpusRights, DocumentRights
+from research.clients.spines import search_sections
 from research.domain import WebPage
 from research.index import lookup, progress
 from research.index.files import IndexedFile, corpus_of_brand
 from research.index.progress import IndexProgress
+from research.index.section_lookup import SectionPlace
 from research.synonyms import Synonyms
 
 # How long a request waits for the first reading of a corpus before it searches the files read so far: longer than some
 # hundreds of pages take, far shorter than the deadline of the waiting handler.
 PATIENCE_SECONDS = 20.0
 
+
+# Sections that are offered to a writer, with all below them.
+MAX_SPINES = 4
+# While documents are unread, a page answers a keyword alone if its title is the keyword and it has so many words.
+SURELY_ABOUT = 0.9
+PLENTY_OF_WORDS = 2 * MIN_SHOWN_WORDS
 
 # Keywords that one query to the database parses; more than handlers run at a time.
 AT_ONCE = 50
@@ -49,7 +68,7 @@ class FolderFileSource:
 
     async def scan(self) -> list[FileStat]:
         """Raises FolderUnavailableError: the folder cannot be read."""
-        return await asyncio.to_thread(lambda: list(document_folder.scan(self._folder)))
+        return await asyncio.to_thread(lambda: list(document_folder.scan(self._folder, with_works=True)))
 
     async def read(self, path: str) -> bytes:
         """Raises UnreadableFileError: see `reading.folder.read`."""
@@ -84,8 +103,7 @@ class LocalCorpus:
         self._settled = asyncio.Event()
         self.alarm = Alarm()
         self._failure: str | None = None
-        self._licence: str | None = None
-        self._licence_is_known = False
+        self._rights = CorpusRights(database, folder, self._corpus)
         self._is_complete = False
         self._synonyms: Synonyms | None = None
         self._queries = RequestCoalescer(self._parse_keywords, limit=AT_ONCE)
@@ -98,8 +116,8 @@ class LocalCorpus:
             FolderUnavailableError: the folder is unreadable; requests fail with this reason until a later call succeeds.
         """
         try:
-            await self._read_licence()
             await self._indexer.refresh(self._mark_settled)
+            await self._rights.load()
         except FolderUnavailableError as error:
             self._failure = str(error)
             self._settled.set()
@@ -108,10 +126,6 @@ class LocalCorpus:
     def _mark_settled(self) -> None:
         self._failure = None
         self._settled.set()
-
-    async def _read_licence(self) -> None:
-        self._licence = await asyncio.to_thread(document_folder.licence, self._folder)
-        self._licence_is_known = True
 
     async def can_search(self, keyword: str) -> bool:
         """Return whether the keyword has any searchable word; stop words alone have none."""
@@ -128,7 +142,7 @@ class LocalCorpus:
     ) -> Findings:
         """Search the folder, the brand's uploads and these pages. Too few sources are an answer, not an error.
 
-        During the first reading of the folder it searches the files read so far; too few sources are an error then.
+        While documents are unread it answers only from a page that is plenty for an article.
 
         Args:
             keyword: the keyword, in any spelling.
@@ -138,40 +152,47 @@ class LocalCorpus:
             looked_in: name of the searched places, to begin a refusal with.
 
         Raises:
-            ProviderUnavailableError: the folder is unreadable, or its first reading has not found enough yet.
-            UploadsUnreadError: there are too few sources, and the brand has unread uploads.
+            ProviderUnavailableError: the folder is unreadable, or its first reading has not found plenty yet.
+            UploadsUnreadError: the same of the brand's uploads.
         """
         now = await self._await_first_reading() if folder else IndexProgress(complete=True)
-        if not self._licence_is_known:
-            await self._read_licence()
+        await self._rights.load_once()
         corpora = [self._corpus, corpus_of_brand(brand)] if folder else [corpus_of_brand(brand)]
         unread = await self._unread_counts.get(brand)
+        async with self._database.connection() as connection:
+            sections = await search_sections(connection, corpora, keyword, pages)
+        if sections.keyword.is_generic:
+            return InsufficientSources(
+                f"“{keyword}” names a part that any document may have, not a subject: say of what, as in"
+                f" “{keyword} of …”."
+            )
         hits = await self._look_up(corpora, pages, keyword)
+        select = partial(
+            select_sources,
+            hits.query,
+            hits.candidates,
+            min_sources=MIN_SOURCES,
+            spines=[self._spine(each) for each in sections.spines[:MAX_SPINES]],
+            nearest=sections.nearest and self._nearest(sections.nearest),
+            looked_in=looked_in,
+        )
         # In threads: the passages of a hostile document may take tenths of a second to rank.
-        found = await asyncio.to_thread(_abbreviation_or_findings, keyword, hits, looked_in)
+        found = await asyncio.to_thread(_abbreviation_or_findings, keyword, hits, select)
         if isinstance(found, str):
             named_by = await self._look_up(corpora, pages, found)
-            findings = await asyncio.to_thread(
-                select_sources,
-                hits.query,
-                hits.candidates,
-                named_by,
-                min_sources=MIN_SOURCES,
-                looked_in=looked_in,
+            found = await asyncio.to_thread(select, named_by)
+        if isinstance(found, ResearchResult):
+            found = replace(found, see_also=tuple(map(self._related, sections.related)))
+        if now.complete and not unread:
+            return found
+        # Unread documents may hold what an article lacks; a writer that gets too little refuses for good.
+        if isinstance(found, ResearchResult) and _is_plenty(found):
+            return replace(found, is_preliminary=True)
+        if not now.complete:
+            raise ProviderUnavailableError(
+                f"research is still reading the corpus ({now.done} of {now.to_read} files)"
             )
-        else:
-            findings = found
-        match findings:
-            case InsufficientSources() if not now.complete:
-                raise ProviderUnavailableError(
-                    f"research is still reading the corpus for the first time ({now.done} of {now.to_read} files)"
-                )
-            case InsufficientSources() if unread:
-                raise UploadsUnreadError(f"{unread} of the brand's documents are still unread")
-            case InsufficientSources():
-                return findings
-            case ResearchResult():
-                return replace(findings, is_preliminary=not now.complete or unread > 0)
+        raise UploadsUnreadError(f"{unread} of the brand's documents are still unread")
 
     async def _look_up(self, corpora: Sequence[str], pages: Sequence[WebPage], keyword: str) -> SearchHits:
         query = await self._queries.get(keyword)
@@ -190,12 +211,64 @@ class LocalCorpus:
             return dict.fromkeys(brands, 0) | dict(await self._unread(connection, brands))
 
     def _with_rights(self, candidate: CandidatePassage) -> CandidatePassage:
-        """Give files of the folder its licence; decide for uploads whether articles may quote them."""
-        if candidate.corpus != self._corpus:
-            return replace(candidate, quotable=candidate.own or is_free(candidate.licence))
-        if candidate.licence or not self._licence:
-            return candidate
-        return replace(candidate, licence=self._licence)
+        stated = DocumentRights(candidate.url, candidate.author, candidate.licence)
+        rights = self._rights.of_document(candidate.corpus, candidate.path or "", stated, own=candidate.own)
+        return replace(
+            candidate,
+            url=rights.url,
+            author=rights.author,
+            licence=rights.licence,
+            work=rights.work,
+            quotable=rights.quotable,
+        )
+
+    def _rights_in(self, place: SectionPlace) -> DocumentRights:
+        stated = DocumentRights(place.document["url"], place.document["author"], place.document["licence"])
+        return self._rights.of_document(place.corpus, place.path, stated, own=place.document["own"])
+
+    def _spine(self, candidate: SpineCandidate) -> ResearchSource:
+        place = candidate.key
+        if isinstance(place, SectionPlace):
+            rights = self._rights_in(place)
+            return ResearchSource(
+                title=place.document["page_title"],
+                url=_with_anchor(rights.url, place.anchor),
+                path=place.path,
+                licence=rights.licence,
+                passages=(),
+                published_on=place.document["published_on"],
+                author=rights.author,
+                quotable=rights.quotable,
+                work=rights.work,
+                section=candidate.section,
+                about=candidate.about,
+                titles_above=candidate.head.titles_above,
+            )
+        assert isinstance(place, WebPage)
+        page = place.document
+        return ResearchSource(
+            title=page.title,
+            url=_with_anchor(page.url, candidate.section.anchor),
+            path=None,
+            licence=page.licence,
+            passages=(),
+            published_on=page.published_on,
+            author=page.author,
+            quotable=place.quotable,
+            section=candidate.section,
+            about=candidate.about,
+            titles_above=candidate.head.titles_above,
+        )
+
+    def _nearest(self, rated: tuple[float, SectionPlace]) -> NearestSection:
+        about, place = rated
+        return NearestSection(
+            place.head.title, place.path, place.words, about, self._rights_in(place).quotable
+        )
+
+    def _related(self, place: SectionPlace) -> RelatedSection:
+        titles = [*place.head.titles_above[:1], place.head.title]
+        return RelatedSection(": ".join(titles), _with_anchor(self._rights_in(place).url, place.anchor))
 
     async def _await_first_reading(self) -> IndexProgress:
         """Wait up to `patience_seconds` for the first reading; return the progress at once if that is over.
@@ -223,13 +296,26 @@ class LocalCorpus:
         return now
 
 
-def _abbreviation_or_findings(keyword: str, hits: SearchHits, looked_in: str) -> str | Findings:
+def _abbreviation_or_findings(
+    keyword: str, hits: SearchHits, select: Callable[[], Findings]
+) -> str | Findings:
     """Return the keyword's abbreviation if the texts introduce one (a second search needs it), else the findings."""
     texts = (
         text
         for each in hits.candidates
         for text in (each.document_title, each.passage.heading or "", each.passage.text)
     )
-    return find_abbreviation(keyword, texts) or select_sources(
-        hits.query, hits.candidates, min_sources=MIN_SOURCES, looked_in=looked_in
+    return find_abbreviation(keyword, texts) or select()
+
+
+def _is_plenty(found: ResearchResult) -> bool:
+    """Return whether one page is so long and so much about the keyword that no writer needs another."""
+    return any(
+        each.suffices and each.about >= SURELY_ABOUT and each.section.words >= PLENTY_OF_WORDS
+        for each in found.sources
+        if each.section is not None
     )
+
+
+def _with_anchor(url: str | None, anchor: str) -> str | None:
+    return f"{url.partition('#')[0]}#{anchor}" if url and anchor else url

@@ -99,7 +99,10 @@ async def save_files(connection: Connection, corpus: str, files: Sequence[Indexe
         ["{" + ",".join(map(str, paragraphs_of(document))) + "}" for document in documents],
         [document.author for document in documents],
         [document.own for document in documents],
-        [_json([[link.title, link.target, link.depth] for link in each.toc[:MAX_LINKS]]) for each in documents],
+        [
+            _json([[link.title, link.target, link.depth] for link in each.toc[:MAX_LINKS]])
+            for each in documents
+        ],
         [_json([[term.term, term.target] for term in each.index_terms[:MAX_LINKS]]) for each in documents],
         [_json(abbreviations_of(section_texts(each.sections))) for each in documents],
         [each.sections and text_fingerprint(each.sections) for each in documents],
@@ -170,8 +173,10 @@ async def hide_document(connection: Connection, corpus: str, path: str) -> None:
     """Empty a document so that searches miss it from now on; the next scan deletes its row."""
     document_id: int | None = await connection.fetchval(
         "update documents set title = '', author = null, url = null, licence = null, published_on = null, quality = 0,"
-        " passage_count = 0, problem = 'removed', paragraphs = null where corpus = $1 and path = $2 returning document_id",
+        " passage_count = 0, problem = 'removed', paragraphs = null, toc = null, index_terms = null, abbreviations = null,"
+        " text_hash = null where corpus = $1 and path = $2 returning document_id",
         corpus,
         path,
     )
     await connection.execute("delete from passages where document_id = $1", document_id)
+    await connection.execute("delete from sections where document_id = $1", document_id)

@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 
 from chassis import Connection
+from research.index.files import EXTRACTION
 
 
 @dataclass(frozen=True, slots=True)
 class IndexProgress:
     """Changed files of the latest scan (`to_read`), and how many of them are read (`done`).
 
-    `complete`: the whole corpus was read at least once; files that are unread now are newer.
+    `complete`: the whole corpus was read at least once by this release; files that are unread now are newer.
     """
 
     to_read: int = 0
@@ -37,7 +38,9 @@ async def advance(connection: Connection, corpus: str, files: int) -> None:
 
 async def complete(connection: Connection, corpus: str) -> None:
     await connection.execute(
-        "update indexing set complete_at = coalesce(complete_at, now()) where corpus = $1", corpus
+        "update indexing set complete_at = coalesce(complete_at, now()), extraction = $2 where corpus = $1",
+        corpus,
+        EXTRACTION,
     )
 
 
@@ -48,8 +51,9 @@ async def forget(connection: Connection, corpus: str) -> None:
 async def get_progress(connection: Connection, corpus: str | None = None) -> IndexProgress:
     """Return the progress of a corpus; None means the folder."""
     row = await connection.fetchrow(
-        "select to_read, done, complete_at is not null as complete from indexing"
+        "select to_read, done, complete_at is not null and extraction >= $2 as complete from indexing"
         " where corpus = $1 or ($1::text is null and starts_with(corpus, '/'))",
         corpus,
+        EXTRACTION,
     )
     return IndexProgress(**row) if row else IndexProgress()

@@ -1,15 +1,16 @@
 """Tables of sections: the tree of each document in reading order, and the names by which its sections are found."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chassis import Connection
+from documents.blocks import Block, words_in
 from documents.json_form import encode_blocks
 from documents.sections import Section
 from reading.document import ExtractedDocument
-from research.index.section_stems import stems_for_search
+from research.index.section_names import stems_for_search
 
 MAX_SECTIONS: Final = 20_000
 """Of one document; the rest of a longer one is not indexed."""
@@ -19,6 +20,8 @@ MAX_NAME: Final = 300
 """Characters."""
 MAX_ABOVE: Final = 12
 """Titles above a section, from the page down."""
+MAX_WORDS: Final = 2_500
+"""Words of a section that is offered to writers, with those below it: several times what an article shows."""
 
 
 @dataclass(slots=True)
@@ -93,6 +96,30 @@ async def save_sections(connection: Connection, documents: Mapping[int, Extracte
             for kind, name in _names(row)
         ],
     )
+
+
+def shorten_section(section: Section, words: int = MAX_WORDS) -> Section:
+    """Return a section with its first so many words, in whole blocks."""
+    return _shortened(section, words)[0]
+
+
+def _shortened(section: Section, words: int) -> tuple[Section, int]:
+    """Return the section, and how many words are left for those after it."""
+    if section.words <= words:
+        return section, words - section.words
+    blocks: list[Block] = []
+    for block in section.blocks:
+        words -= words_in(block)
+        if words < 0:
+            return replace(section, blocks=tuple(blocks), children=()), 0
+        blocks.append(block)
+    children: list[Section] = []
+    for child in section.children:
+        shorter, words = _shortened(child, words)
+        children.append(shorter)
+        if words <= 0:
+            break
+    return replace(section, blocks=tuple(blocks), children=tuple(children)), words
 
 
 def section_texts(root: Section | None) -> Iterator[str]:

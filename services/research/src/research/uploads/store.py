@@ -10,8 +10,9 @@ from typing import Final
 import asyncpg
 
 from chassis import Connection
+from documents.sections import Section
 from reading.folder import FileStat
-from research.index.files import IndexedFile, corpus_of_brand, hide_document
+from research.index.files import EXTRACTION, IndexedFile, corpus_of_brand, hide_document
 
 MAX_DOCUMENTS: Final = 1_000
 MAX_BYTES: Final = 200_000_000
@@ -63,7 +64,9 @@ class Upload:
     uploaded_at: datetime
 
 
-_READ: Final = "(documents.size, documents.modified_ns) = (uploads.size, 0)"
+_READ: Final = (
+    f"((documents.size, documents.modified_ns) = (uploads.size, 0) and documents.extraction >= {EXTRACTION})"
+)
 _STATE: Final = (
     f"case when documents.document_id is null or not {_READ} then 'waiting' when set_aside_at is not null then 'set_aside'"
     " when problem is not null then 'skipped' else 'read' end"
@@ -295,8 +298,13 @@ def _with_metadata(
     document = replace(
         file.document,
         title=title or file.document.title,
+        sections=_titled(file.document.sections, title),
         url=url or file.document.url,
         licence=licence or file.document.licence,
         own=own,
     )
     return replace(file, document=document)
+
+
+def _titled(page: Section | None, title: str | None) -> Section | None:
+    return replace(page, title=title) if page is not None and title else page

@@ -46,7 +46,7 @@ _NO_OPENING: Final = re.compile(
     r"(?:this (?:section|chapter|page|document)|it|these|those|however|also|see|for (?:more|example)|in this|note|warning)\b",
     re.IGNORECASE,
 )
-_LIGHT: Final = frozenset(
+LIGHT_STEMS: Final = frozenset(
     stems_of(
         "using use introduction overview howto how to guide command commands function functions statement statements "
         "module modules option options section file files support basics tutorial reference directive directives "
@@ -281,7 +281,7 @@ def _likeness(
         return 0.0
     if keyword == other:
         return 1.0 if [*wanted] == [*title] else 0.95
-    light = _LIGHT | facts.product_words
+    light = LIGHT_STEMS | facts.product_words
     plain, plain_title = ([each for each in stems if each not in light] for stems in (wanted, title))
     if plain and Counter(plain) == Counter(plain_title):
         return 0.92 if plain == plain_title else 0.90

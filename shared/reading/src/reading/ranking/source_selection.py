@@ -3,8 +3,12 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from documents.blocks import Paragraph
+from documents.source_minimum import MIN_SHOWN_WORDS, sources_needed
+from reading.ranking.aboutness import MIN_ABOUT
 from reading.ranking.near_duplicates import Shingles, are_near_duplicates, shingles
 from reading.ranking.passages import (
     ScoredPassage,
@@ -19,6 +23,7 @@ from reading.ranking.sources import (
     CandidatePassage,
     Findings,
     InsufficientSources,
+    NearestSection,
     RankedPassage,
     ResearchResult,
     ResearchSource,
@@ -26,6 +31,8 @@ from reading.ranking.sources import (
 
 MAX_SOURCES = 8
 MAX_PASSAGES_PER_SOURCE = 6
+# Of a section, in one passage.
+MAX_PARAGRAPHS = 4
 # Of the web; with more, an article would repeat one site.
 MAX_SOURCES_PER_HOST = 2
 
@@ -53,12 +60,21 @@ def select_sources(
     named_by: SearchHits | None = None,
     *,
     min_sources: int,
+    spines: Sequence[ResearchSource] = (),
+    nearest: NearestSection | None = None,
     looked_in: str = "The corpus",
 ) -> Findings:
-    """Rank the candidates and refuse when fewer than `min_sources` documents treat the keyword.
+    """Rank the candidates and refuse when too few documents treat the keyword, by `documents.source_minimum`.
 
-    `named_by` holds the hits of the keyword's abbreviation. They count only if title or heading has the abbreviation,
-    because abbreviations are ambiguous. `looked_in` begins the sentence of a refusal.
+    Args:
+        query: the keyword.
+        candidates: passages with a word of it.
+        named_by: the hits of the keyword's abbreviation. They count only if title or heading has the abbreviation,
+            because abbreviations are ambiguous.
+        min_sources: the least number of documents, unless one may be quoted at length and is about the keyword.
+        spines: sources with a section about the keyword, best first; they come before all others.
+        nearest: the section whose title is most like the keyword, for a refusal.
+        looked_in: begins the sentence of a refusal.
     """
     if not query.terms:
         return InsufficientSources(
@@ -67,26 +83,85 @@ def select_sources(
     scored = add_synonym_matches(query, candidates, score_passages(query, candidates))
     if named_by is not None:
         scored = merge_scored(scored, score_abbreviation_hits(named_by))
-    sources = _best_sources(query, scored)
-    if len(sources) < min_sources:
-        return InsufficientSources(_shortage_detail(query, len(sources), looked_in, min_sources))
-    return ResearchResult(tuple(sources))
+    best = _best_sources(query, scored)
+    found = len(best) + _count_others(spines, best)
+    if found < sources_needed(quotable=any(each.suffices for each in spines), min_sources=min_sources):
+        return InsufficientSources(_shortage_detail(query, found, nearest, looked_in, min_sources))
+    return ResearchResult(tuple(_with_spines(spines, best)))
 
 
-def _shortage_detail(query: KeywordQuery, found: int, looked_in: str, min_sources: int) -> str:
-    unknown = [term for term in query.terms if term.frequency == 0]
-    if len(unknown) == len(query.lexemes):
+def _count_others(spines: Sequence[ResearchSource], best: Sequence[ResearchSource]) -> int:
+    """Count the documents of the sections that no passage stands for, without copies."""
+    known = {_place(each) for each in best}
+    others = {_place(each): each for each in spines if _place(each) not in known}
+    counted = [shingles(passage.text for passage in each.passages) for each in best] if others else []
+    independent = 0
+    for each in others.values():
+        words = shingles(passage.text for passage in _passages_of(each))
+        if not any(are_near_duplicates(words, known_words) for known_words in counted):
+            counted.append(words)
+            independent += 1
+    return independent
+
+
+def _with_spines(
+    spines: Sequence[ResearchSource], best: Sequence[ResearchSource]
+) -> Iterator[ResearchSource]:
+    """Yield the sections about the keyword, those that may be quoted first, then the other documents."""
+    passages = {_place(each): each.passages for each in best}
+    for spine in sorted(spines, key=lambda each: not each.quotable):
+        # A second section of a document speaks for itself.
+        yield replace(spine, passages=passages.pop(_place(spine), ()) or _passages_of(spine))
+    yield from [each for each in best if _place(each) in passages]
+
+
+def _passages_of(source: ResearchSource) -> tuple[RankedPassage, ...]:
+    """Return the paragraphs of a section as passages."""
+    passages: list[RankedPassage] = []
+    for _, section in source.section.walk() if source.section is not None else ():
+        texts = [each.text for each in section.blocks if isinstance(each, Paragraph) and not each.flags]
+        if texts and len(passages) < MAX_PASSAGES_PER_SOURCE:
+            passages.append(RankedPassage(section.title, "\n\n".join(texts[:MAX_PARAGRAPHS]), source.about))
+    return tuple(passages)
+
+
+def _place(source: ResearchSource) -> str:
+    return source.path or (source.url or "").partition("#")[0]
+
+
+def _shortage_detail(
+    query: KeywordQuery, found: int, nearest: NearestSection | None, looked_in: str, min_sources: int
+) -> str:
+    advice = "Add documents on the topic or choose another keyword."
+    on_it = nearest is not None and nearest.about >= MIN_ABOUT
+    if not any(term.frequency for term in query.terms):
         because = "none of its words occurs there"
-    elif found == 0:
-        because = "no document treats it, only single words of it occur"
-    else:
+    elif nearest is not None and on_it and nearest.quotable:
         because = (
+            f"the section on it, {_named(nearest)}, has only {nearest.words} words, and an article needs"
+            f" {MIN_SHOWN_WORDS} of one that may be quoted at length"
+        )
+        advice = "Extend it, add documents on the topic, or choose another keyword."
+    else:
+        treated = (
             f"only {found} {'document treats' if found == 1 else 'documents treat'} it (copies count once)"
         )
+        because = treated if found else "no document treats it, only single words of it occur"
+        if nearest is None:
+            because += ", and no page, section or index entry is called so"
+        elif on_it:
+            because += f"; {_named(nearest)} is about it, but may only be quoted in short extracts"
+            advice = "If it may be quoted at length, state its licence; else add documents or choose another keyword."
+        else:
+            because += f"; the nearest title is {_named(nearest)}"
     return (
-        f"{looked_in} has too little about “{query.keyword}”: {because}, and an article needs at least "
-        f"{min_sources} sources. Add documents on the topic or choose another keyword."
+        f"{looked_in} has too little about “{query.keyword}”: {because}. An article needs one page about it that may be"
+        f" quoted at length, or at least {min_sources} sources. {advice}"
     )
+
+
+def _named(nearest: NearestSection) -> str:
+    return f"“{nearest.title}” ({nearest.place})" if nearest.place else f"“{nearest.title}”"
 
 
 def _best_sources(query: KeywordQuery, scored: Sequence[ScoredPassage]) -> list[ResearchSource]:
@@ -159,6 +234,7 @@ def _source(passages: Sequence[ScoredPassage]) -> ResearchSource:
         published_on=first.published_on,
         author=first.author,
         quotable=first.quotable,
+        work=first.work,
     )
 
 

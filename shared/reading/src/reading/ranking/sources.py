@@ -5,7 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
+from documents.sections import Section
+from documents.source_minimum import MIN_SHOWN_WORDS
 from reading.document import DocumentPassage
+from reading.ranking.aboutness import MIN_ABOUT
 
 _SPACES = re.compile(r"\s+")
 DASHES = re.compile("[-/\u2010-\u2015\u2212]+")
@@ -32,6 +35,46 @@ class ResearchSource:
     author: str | None = None
     quotable: bool = True
     """Whether articles may print whole paragraphs: files of the corpus, the brand's own texts, free licences."""
+    work: str | None = None
+    """The handbook, site or book that it is part of, as the operator states it."""
+    section: Section | None = None
+    """The section about the keyword, with those below it; None if the source has passages alone."""
+    about: float = 0.0
+    """How much the title of the section is the keyword (0..1), by `reading.ranking.aboutness`."""
+    titles_above: tuple[str, ...] = ()
+    """The titles above the section, the page's first; empty for a page."""
+
+    @property
+    def suffices(self) -> bool:
+        """Whether an article can be made of this page alone: it is about the keyword, quotable and long enough."""
+        return (
+            self.section is not None
+            and self.quotable
+            and self.about >= MIN_ABOUT
+            and self.section.words >= MIN_SHOWN_WORDS
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NearestSection:
+    """The section whose title is most like a keyword; a refusal names it."""
+
+    title: str
+    place: str
+    """Path or address of its page."""
+    words: int
+    about: float
+    """See `ResearchSource`."""
+    quotable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedSection:
+    """Another section about the keyword, to which readers may be sent."""
+
+    title: str
+    """With the page's title before it: "Disks: Partitions"."""
+    url: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +85,7 @@ class ResearchResult:
     is_preliminary: bool = False
     left_out: str = ""
     """The searches that were skipped, and why; empty if none was."""
+    see_also: tuple[RelatedSection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +126,8 @@ class CandidatePassage:
     """See `ExtractedDocument`."""
     corpus: str = ""
     """The corpus name in the index; empty for a web page."""
+    work: str | None = None
+    """See `ResearchSource`."""
 
 
 def normalise_keyword(keyword: str) -> str:

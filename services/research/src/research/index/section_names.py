@@ -1,0 +1,33 @@
+"""The words by which sections are looked up: those of a title, name or index term that tell its subject. Pure."""
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from typing import Final
+
+from documents.words import telling_stems
+from reading.ranking.aboutness import LIGHT_STEMS, bare_title
+
+MAX_COMBINED: Final = 6
+"""Words of a keyword whose combinations are looked up; of a longer one, only words that stand side by side."""
+
+
+def stems_for_search(text: str) -> list[str]:
+    """Return the stems of a name, sorted, without function words and words like "using" or "guide"."""
+    stems = frozenset(telling_stems(bare_title(text)))
+    return sorted(stems - LIGHT_STEMS or stems)
+
+
+def names_within(stems: Sequence[str]) -> list[str]:
+    """Return the stems of all names that consist of words of a keyword, each as one text.
+
+    Args:
+        stems: of the keyword, as `stems_for_search` returns them, or in the keyword's order.
+    """
+    found: Iterable[Sequence[str]]
+    if len(stems) <= MAX_COMBINED:
+        found = (chosen for size in range(1, len(stems) + 1) for chosen in combinations(stems, size))
+    else:
+        found = (
+            stems[at : at + size] for size in range(1, len(stems) + 1) for at in range(len(stems) - size + 1)
+        )
+    return list(dict.fromkeys(" ".join(sorted(each)) for each in found))
