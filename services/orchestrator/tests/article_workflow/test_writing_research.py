@@ -10,6 +10,9 @@ import pytest
 from pydantic import SecretStr
 
 from chassis.http.client import UnavailableError
+from documents.blocks import Paragraph
+from documents.json_form import encode_section
+from documents.sections import Section
 from messaging import Dependency, RetryLater, Unprocessable, WaitFor
 from orchestrator.article_workflow import ResearchClient
 from orchestrator.article_workflow.research import MAX_BYTES, MAX_LINE
@@ -18,6 +21,7 @@ from writing import SourcePassage
 RESEARCH = UUID(int=5)
 BRAND = "daily-grind"
 KEY = "test-service-key-0123456789"
+NO_SECTION = b'{"sources": [{"n": 1, "title": "t", "passages": [], "section": {"title": "t"}}]}'
 
 
 def client(research: Any, timeout: float = 5.0) -> ResearchClient:
@@ -52,6 +56,17 @@ async def test_sources_are_read_with_the_key(research: Any) -> None:
     assert research.asked == (f"/v1/research/{RESEARCH}", KEY)
     assert (source.title, source.path, source.licence) == ("Steeping", "steeping.md", "CC0")
     assert source.passages == (SourcePassage(heading=None, text="Twelve hours.", score=1.5),)
+
+
+async def test_a_section_about_the_keyword_is_read_with_its_place(research: Any) -> None:
+    steeping = Section("Steeping", 2, "steeping", (Paragraph("Twelve hours \\u0000 in the fridge."),))
+    source = {"n": 1, "title": "Cold brew", "passages": []}
+    section = {"section": encode_section(steeping), "about": 0.92, "titles_above": ["Cold brew"]}
+    research.body = json.dumps({"sources": [source | section]}).encode()
+
+    (read,) = await client(research).fetch(RESEARCH, BRAND)
+
+    assert (read.section, read.about, read.titles_above) == (steeping, 0.92, ("Cold brew",))
 
 
 @pytest.mark.parametrize(
@@ -104,7 +119,14 @@ async def test_passing_failures_are_worth_another_attempt(
 
 @pytest.mark.parametrize(
     ("status", "body"),
-    [(400, b""), (302, b""), (200, b"no json"), (200, b'{"sources": 1}'), (200, b" " * (MAX_BYTES + 1))],
+    [
+        (400, b""),
+        (302, b""),
+        (200, b"no json"),
+        (200, b'{"sources": 1}'),
+        (200, NO_SECTION),
+        (200, b" " * (MAX_BYTES + 1)),
+    ],
 )
 async def test_lasting_failures_are_not(research: Any, status: int, body: bytes) -> None:
     research.status, research.body = status, body

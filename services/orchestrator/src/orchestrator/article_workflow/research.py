@@ -1,46 +1,59 @@
 """Reads research by id over its service's read-only HTTP API."""
 
+import re
 from dataclasses import dataclass
 from datetime import date
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, Field, SecretStr
+from pydantic import BaseModel, Field, PlainValidator, SecretStr
 
 from chassis.http.client import JsonAnswer, PassingError, Peer, ServiceClient, UnusableAnswerError
 from chassis.http.documents import Documents
 from chassis.links import public_link
+from documents.json_form import decode_section
+from documents.sections import Section
 from messaging import Dependency, RetryLater, Unprocessable
 from writing.article import ArticleSource, SourcePassage
 
 MAX_BYTES: Final = 8 * 1024 * 1024
 """Bytes; a larger answer of the research service is rejected."""
+MAX_TITLES: Final = 12
 MAX_LINE: Final = 300
 """Characters; longer titles and headings are cut."""
 
 
-def _without_nul(text: str) -> str:
-    return text.replace("\x00", "")
+_NUL: Final = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
 
 
-Text = Annotated[str, AfterValidator(_without_nul)]
+def _without_nul(body: bytes) -> bytes:
+    """Returns JSON without the one character that no database takes."""
+    return _NUL.sub(rb"\1", body) if b"\\u0000" in body else body
 
 
 class _Passage(BaseModel):
-    heading: Text | None = None
-    text: Text
+    heading: str | None = None
+    text: str
     score: float
+
+
+def _decode_section(value: Any) -> Section | None:
+    return None if value is None else decode_section(value)
 
 
 class _Source(BaseModel):
     n: int = Field(ge=1)
-    title: Text
-    url: Text | None = None
-    path: Text | None = None
-    licence: Text | None = None
+    title: str
+    url: str | None = None
+    path: str | None = None
+    licence: str | None = None
     published_on: date | None = None
     quotable: bool = True
     passages: tuple[_Passage, ...]
+    # An older research service sends none of these.
+    section: Annotated[Section | None, PlainValidator(_decode_section)] = None
+    about: float = 0.0
+    titles_above: tuple[str, ...] = ()
 
 
 class _Research(BaseModel):
@@ -101,11 +114,11 @@ class ResearchClient:
 
 
 def _read_one(_: UUID, answer: JsonAnswer) -> _StoredResearch:
-    return _found(_Research.model_validate_json(answer.body))
+    return _found(_Research.model_validate_json(_without_nul(answer.body)))
 
 
 def _read_list(body: bytes) -> dict[UUID, _StoredResearch]:
-    return {item.research_id: _found(item) for item in _List.model_validate_json(body).items}
+    return {item.research_id: _found(item) for item in _List.model_validate_json(_without_nul(body)).items}
 
 
 def _found(research: _Research) -> _StoredResearch:
@@ -129,4 +142,7 @@ def _source(source: _Source) -> ArticleSource:
             )
             for passage in source.passages
         ),
+        section=source.section,
+        about=source.about,
+        titles_above=tuple(title[:MAX_LINE] for title in source.titles_above[:MAX_TITLES]),
     )

@@ -156,17 +156,18 @@ class LocalCorpus:
             UploadsUnreadError: the same of the brand's uploads.
         """
         now = await self._await_first_reading() if folder else IndexProgress(complete=True)
-        await self._rights.load_once()
+        # While files are being read, what their operator states about them may have come just now.
+        await (self._rights.load_once() if now.complete else self._rights.load())
         corpora = [self._corpus, corpus_of_brand(brand)] if folder else [corpus_of_brand(brand)]
         unread = await self._unread_counts.get(brand)
         async with self._database.connection() as connection:
             sections = await search_sections(connection, corpora, keyword, pages)
-        if sections.keyword.is_generic:
+        hits = await self._look_up(corpora, pages, keyword)
+        if hits.query.terms and sections.keyword.is_generic:
             return InsufficientSources(
                 f"“{keyword}” names a part that any document may have, not a subject: say of what, as in"
                 f" “{keyword} of …”."
             )
-        hits = await self._look_up(corpora, pages, keyword)
         select = partial(
             select_sources,
             hits.query,
