@@ -14,6 +14,7 @@ _SUFFIXES: Final = tuple("ations ation ings ing ions ion ates ate ers er ied ies
 _MIN_STEM: Final = 3
 _STEMS: Final = 8192
 _TEXTS: Final = 2048
+_LONGEST_REMEMBERED: Final = 500
 
 
 def words_of(text: str) -> list[str]:
@@ -34,8 +35,12 @@ def stem(word: str) -> str:
     return word[:-1] if doubled else word
 
 
-@lru_cache(_TEXTS)
 def stems_of(text: str) -> tuple[str, ...]:
+    return (_stems_of if len(text) <= _LONGEST_REMEMBERED else _stems_of.__wrapped__)(text)
+
+
+@lru_cache(_TEXTS)
+def _stems_of(text: str) -> tuple[str, ...]:
     return tuple(map(stem, words_of(text)))
 
 

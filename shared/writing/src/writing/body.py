@@ -117,10 +117,16 @@ class VisibleText:
 
 def blocks_of(markdown: str) -> Iterator[MarkdownBlock]:
     """Yields the blocks in order. A paragraph may span lines; an item, a table row and a line of a listing are blocks each."""
-    fence, begun, at = "", None, 0
+    fence, begun, at, in_list = "", None, 0, False
     for line in markdown.splitlines(keepends=True):
         start, at = at, at + len(line)
         text = line.rstrip("\r\n")
+        if text.strip() and not text.startswith(" "):
+            in_list = _kind(text)[0] is MarkdownBlockKind.ITEM
+        elif in_list:
+            # The blocks of an item are indented.
+            start += len(text) - len(text.lstrip(" "))
+            text = text.lstrip(" ")
         if begun is not None and (fence or not text.strip() or _begins_another(text)):
             yield MarkdownBlock(MarkdownBlockKind.PARAGRAPH, markdown, *begun)
             begun = None

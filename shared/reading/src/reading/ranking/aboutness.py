@@ -19,6 +19,8 @@ MIN_ABOUT: Final = 0.6
 """The least aboutness of a spine: below it a section shares words with the keyword."""
 MIN_CANDIDATE: Final = 0.55
 """The least aboutness of a section that is worth loading."""
+MAX_LOADED: Final = 30
+"""Candidates whose text is worth reading: those with most aboutness."""
 MAX_CANDIDATES: Final = 6
 """Spines to try, best first."""
 _ABBREVIATED: Final = 0.97
@@ -217,7 +219,7 @@ def rank_candidates(
 ) -> list[SpineCandidate]:
     """Returns up to six candidates that may become an article, best first, with `about` and `score`.
 
-    `candidates` are loaded sections whose `aboutness` is at least MIN_CANDIDATE; the thirty with most of it are enough.
+    `candidates` are loaded sections whose `aboutness` is at least MIN_CANDIDATE; the MAX_LOADED with most of it are enough.
     """
     ranked = []
     for each in candidates:
@@ -228,6 +230,31 @@ def rank_candidates(
             ranked.append(replace(each, about=about, score=score))
     ranked.sort(key=lambda each: -each.score)
     return ranked[:MAX_CANDIDATES]
+
+
+def describe_absence(keyword: Keyword, mentions: Sequence[tuple[str, str]], looked_in: str) -> str:
+    """Returns the reason why nothing is about a keyword, for the requester.
+
+    Args:
+        keyword: of `parse_keyword`.
+        mentions: the title and path of pages that have its words, those with most of them first.
+        looked_in: begins a sentence, as "The folder" does.
+    """
+    if keyword.is_generic:
+        return (
+            f"“{keyword.text}” names a part that any page may have, and no subject. Choose a more specific keyword,"
+            " such as the title of a page."
+        )
+    if not mentions:
+        return (
+            f"{looked_in} has nothing about “{keyword.text}”: none of its words occurs there. Add documents on it, or"
+            " choose another keyword."
+        )
+    places = ", ".join(f"“{title}” ({path})" for title, path in mentions)
+    return (
+        f"{looked_in} has nothing about “{keyword.text}”: no page, section or index entry is named so, only its words"
+        f" occur, in {places}. Add a page on it, or choose a keyword that is the title of a page or section."
+    )
 
 
 def _score(keyword: Keyword, head: SectionHead, use: KeywordUse, about: float) -> float:
