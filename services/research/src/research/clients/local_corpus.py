@@ -16,7 +16,7 @@ from messaging import Database
 from reading import folder as document_folder
 from reading.folder import FileStat, FolderUnavailableError
 from reading.pool import ReaderPool
-from reading.ranking.aboutness import SpineCandidate
+from reading.ranking.aboutness import SpineCandidate, describe_absence
 from reading.ranking.passages import SearchHits, find_abbreviation
 from reading.ranking.relevance import KeywordQuery
 from reading.ranking.source_selection import select_sources
@@ -164,10 +164,7 @@ class LocalCorpus:
             sections = await search_sections(connection, corpora, keyword, pages)
         hits = await self._look_up(corpora, pages, keyword)
         if hits.query.terms and sections.keyword.is_generic:
-            return InsufficientSources(
-                f"“{keyword}” names a part that any document may have, not a subject: say of what, as in"
-                f" “{keyword} of …”."
-            )
+            return InsufficientSources(describe_absence(sections.keyword, (), looked_in))
         select = partial(
             select_sources,
             hits.query,

@@ -23,6 +23,34 @@ MAX_SHORTEST: Final = 60
 MAX_ROWS: Final = 300
 
 
+FIND: Final = """
+    with named as (
+        select same.* from unnest($2::text[]) as wanted, lateral (
+            select section_names.document_id, position
+            from section_names join documents using (document_id)
+            where stems = string_to_array(wanted, ' ') and corpus = any ($1) and not is_copy
+            limit $4
+        ) as same
+        union
+        select longer.* from unnest($3::text[]) as wanted, lateral (
+            select document_id, position from (
+                select section_names.document_id, position, stems
+                from section_names join documents using (document_id)
+                where stems @> string_to_array(wanted, ' ') and corpus = any ($1) and not is_copy
+                limit $5
+            ) as compared
+            order by cardinality(stems), document_id, position limit $6
+        ) as longer
+    )
+    select sections.document_id, position, last, level, sections.title, anchor, above, names, words,
+           array(select name from section_names as term
+                 where (term.document_id, term.position, kind) = (sections.document_id, sections.position, 'term')
+                 limit 20) as terms,
+           pages_above, corpus, path, documents.title as page_title, url, licence, published_on, author, own, left_out
+    from named join sections using (document_id, position) join documents using (document_id)
+"""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SectionPlace:
     """A section of the index: its place, and what its document states."""
@@ -58,42 +86,23 @@ async def find_sections(
     `forms` are the keyword and its abbreviation, or what it is short for. The number of rows read grows with the sections of such names alone, and
     is bounded.
     """
-    wanted = [stems_for_search(each) for each in forms]
-    rows = await connection.fetch(
-        """
-        with named as (
-            select same.* from unnest($2::text[]) as name, lateral (
-                select section_names.document_id, position
-                from section_names join documents using (document_id)
-                where stems = string_to_array(name, ' ') and corpus = any ($1) and not is_copy
-                limit $4
-            ) as same
-            union
-            select longer.* from unnest($3::text[]) as words, lateral (
-                select document_id, position from (
-                    select section_names.document_id, position, stems
-                    from section_names join documents using (document_id)
-                    where stems @> string_to_array(words, ' ') and corpus = any ($1) and not is_copy
-                    limit $5
-                ) as compared
-                order by cardinality(stems), document_id, position limit $6
-            ) as longer
-        )
-        select sections.document_id, position, last, level, sections.title, anchor, above, names, words,
-               array(select name from section_names as term
-                     where (term.document_id, term.position, kind) = (sections.document_id, sections.position, 'term')
-                     limit 20) as terms,
-               pages_above, corpus, path, documents.title as page_title, url, licence, published_on, author, own, left_out
-        from named join sections using (document_id, position) join documents using (document_id)
-        """,
+    rows = await connection.fetch(FIND, *lookup_arguments(corpora, forms, facts))
+    return [_place(row) for row in rows]
+
+
+def lookup_arguments(
+    corpora: Sequence[str], forms: Sequence[str], facts: CollectionFacts
+) -> Sequence[object]:
+    """Return the arguments of `FIND`."""
+    wanted = [stems for each in forms if (stems := stems_for_search(each))]
+    return (
         corpora,
         [name for stems in wanted for name in names_within(stems)],
-        [" ".join(sorted({*stems} - facts.product_words or {*stems})) for stems in wanted if stems],
+        [" ".join(sorted({*stems} - facts.product_words or {*stems})) for stems in wanted],
         MAX_OF_A_NAME,
         MAX_CONTAINING,
         MAX_SHORTEST,
     )
-    return [_place(row) for row in rows]
 
 
 def _place(row: asyncpg.Record) -> SectionPlace:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from documents.blocks import Paragraph
 from documents.source_minimum import MIN_SHOWN_WORDS, sources_needed
-from reading.ranking.aboutness import MIN_ABOUT
+from reading.ranking.aboutness import MIN_ABOUT, describe_absence, parse_keyword
 from reading.ranking.near_duplicates import Shingles, are_near_duplicates, shingles
 from reading.ranking.passages import (
     ScoredPassage,
@@ -31,6 +31,8 @@ from reading.ranking.sources import (
 
 MAX_SOURCES = 8
 MAX_PASSAGES_PER_SOURCE = 6
+# Documents that a refusal names.
+MAX_MENTIONS = 3
 # Of a section, in one passage.
 MAX_PARAGRAPHS = 4
 # Of the web; with more, an article would repeat one site.
@@ -86,8 +88,20 @@ def select_sources(
     best = _best_sources(query, scored)
     found = len(best) + _count_others(spines, best)
     if found < sources_needed(quotable=any(each.suffices for each in spines), min_sources=min_sources):
-        return InsufficientSources(_shortage_detail(query, found, nearest, looked_in, min_sources))
+        known = any(term.frequency for term in query.terms)
+        mentions = _mentions(scored, candidates) if known else []
+        return InsufficientSources(
+            _describe_shortage(query, found, mentions, nearest, looked_in, min_sources)
+        )
     return ResearchResult(tuple(_with_spines(spines, best)))
+
+
+def _mentions(
+    scored: Sequence[ScoredPassage], candidates: Sequence[CandidatePassage]
+) -> list[tuple[str, str]]:
+    """Return title and place of the documents that use the keyword's words most."""
+    ranked = [each.candidate for each in sorted(scored, key=lambda each: -each.score)] or candidates
+    return list(dict.fromkeys((each.document_title, _location(each)) for each in ranked))[:MAX_MENTIONS]
 
 
 def _count_others(spines: Sequence[ResearchSource], best: Sequence[ResearchSource]) -> int:
@@ -129,39 +143,35 @@ def _place(source: ResearchSource) -> str:
     return source.path or (source.url or "").partition("#")[0]
 
 
-def _shortage_detail(
-    query: KeywordQuery, found: int, nearest: NearestSection | None, looked_in: str, min_sources: int
+def _describe_shortage(
+    query: KeywordQuery,
+    found: int,
+    mentions: Sequence[tuple[str, str]],
+    nearest: NearestSection | None,
+    looked_in: str,
+    min_sources: int,
 ) -> str:
+    about = nearest if nearest is not None and nearest.about >= MIN_ABOUT else None
+    if not found and about is None:
+        return describe_absence(parse_keyword(query.keyword), mentions, looked_in)
+    treated = f"only {found} {'document treats' if found == 1 else 'documents treat'} it (copies count once)"
     advice = "Add documents on the topic or choose another keyword."
-    on_it = nearest is not None and nearest.about >= MIN_ABOUT
-    if not any(term.frequency for term in query.terms):
-        because = "none of its words occurs there"
-    elif nearest is not None and on_it and nearest.quotable:
-        because = (
-            f"the section on it, {_named(nearest)}, has only {nearest.words} words, and an article needs"
-            f" {MIN_SHOWN_WORDS} of one that may be quoted at length"
+    if about is None:
+        because = f"no page, section or index entry is named so, and {treated}: " + ", ".join(
+            f"“{title}” ({place})" for title, place in mentions
         )
-        advice = "Extend it, add documents on the topic, or choose another keyword."
+    elif about.quotable:
+        because = f"the page or section on it, “{about.title}” ({about.place}), has only {about.words} words"
+        advice = "Write more there, add documents on the topic, or choose another keyword."
     else:
-        treated = (
-            f"only {found} {'document treats' if found == 1 else 'documents treat'} it (copies count once)"
+        because = f"“{about.title}” ({about.place}) may only be quoted in short extracts, and {treated}"
+        advice = (
+            "If it may be quoted at length, state its licence; else add documents or choose another keyword."
         )
-        because = treated if found else "no document treats it, only single words of it occur"
-        if nearest is None:
-            because += ", and no page, section or index entry is called so"
-        elif on_it:
-            because += f"; {_named(nearest)} is about it, but may only be quoted in short extracts"
-            advice = "If it may be quoted at length, state its licence; else add documents or choose another keyword."
-        else:
-            because += f"; the nearest title is {_named(nearest)}"
     return (
-        f"{looked_in} has too little about “{query.keyword}”: {because}. An article needs one page about it that may be"
-        f" quoted at length, or at least {min_sources} sources. {advice}"
+        f"{looked_in} has too little about “{query.keyword}”: {because}. An article needs a page or section on it of"
+        f" {MIN_SHOWN_WORDS} words that may be quoted at length, or at least {min_sources} sources. {advice}"
     )
-
-
-def _named(nearest: NearestSection) -> str:
-    return f"“{nearest.title}” ({nearest.place})" if nearest.place else f"“{nearest.title}”"
 
 
 def _best_sources(query: KeywordQuery, scored: Sequence[ScoredPassage]) -> list[ResearchSource]:
