@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from documents.instructions import find_instruction
 from writing.article import ArticleSource
-from writing.model import injection
 from writing.model.answers import DraftSentence
 from writing.model.claims.checking import TOO_MUCH, Evidence, check
 from writing.model.claims.paraphrases import problems
@@ -90,7 +90,7 @@ class WritingMaterial:
         for place, n, source in sorted(offered, key=lambda each: (each[0], each[1])):
             passage = source.passages[place]
             name = f"s{n}p{place + 1}"
-            form = injection.find_instruction(f"{source.title}\n{passage.heading or ''}\n{passage.text}")
+            form = find_instruction(f"{source.title}\n{passage.heading or ''}\n{passage.text}")
             if form:
                 set_aside.append(f"{name} ({form})")
                 continue
@@ -164,7 +164,7 @@ def _unclean(text: str, forbidden: Sequence[str]) -> str | None:
         return "it has a web address, which is not yours to write"
     if _MARKUP.search(text):
         return "it has markup"
-    if form := injection.find_instruction(text):
+    if form := find_instruction(text):
         return f"it passes on an instruction ({form})"
     if not _ENDS.search(text):
         return "it is no whole sentence"
@@ -177,7 +177,7 @@ def _unclean(text: str, forbidden: Sequence[str]) -> str | None:
 
 def is_clean(text: str) -> bool:
     """Whether the text has no address, no markup and no instruction to a model."""
-    return not (_ADDRESS.search(text) or _MARKUP.search(text) or injection.find_instruction(text))
+    return not (_ADDRESS.search(text) or _MARKUP.search(text) or find_instruction(text))
 
 
 def fits_heading(text: str, kept: Sequence[str], keyword: str) -> bool:
