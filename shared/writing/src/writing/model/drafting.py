@@ -13,6 +13,7 @@ from writing.model.claims.checking import TOO_MUCH, Evidence, check
 from writing.model.claims.paraphrases import problems
 from writing.model.claims.wording import NEGATIONS, normal, sentences_of, tokens_of
 from writing.model.copying import LONGEST_QUOTATION, SourceRuns, quotations, unquoted
+from writing.model.praise import find_unattributed_praise
 
 MAX_PASSAGE: Final = 4_000
 """Characters of a passage; the rest of a longer one is ignored."""
@@ -160,12 +161,12 @@ class WritingMaterial:
 
 
 def _unclean(text: str, forbidden: Sequence[str]) -> str | None:
-    if _ADDRESS.search(text):
-        return "it has a web address, which is not yours to write"
-    if _MARKUP.search(text):
-        return "it has markup"
+    if _ADDRESS.search(text) or _MARKUP.search(text):
+        return "it has a web address or markup, which is not yours to write"
     if form := find_instruction(text):
         return f"it passes on an instruction ({form})"
+    if (words := find_unattributed_praise(text)) is not None:
+        return f"it praises (“{words}”) without saying who does: name whose opinion it is, or leave it out"
     if not _ENDS.search(text):
         return "it is no whole sentence"
     if len(sentences_of(text)) > 1:
