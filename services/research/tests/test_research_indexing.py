@@ -89,18 +89,20 @@ async def test_a_file_that_was_only_touched_is_not_read_again(
     assert isinstance(await corpus.search("cold brew coffee", brand="acme"), ResearchResult)
 
 
-async def test_requests_are_answered_while_the_corpus_is_read(
+async def test_while_the_corpus_is_read_a_page_answers_alone_or_the_request_waits(
     research_database: Database, folder: Folder
 ) -> None:
     (folder.path / "z.md").write_text("Please wait, says the kettle to those who want tea at once.")
     for n in range(40):  # more than one batch
         (folder.path / f"m{n}.md").write_text(f"Note {n} has nothing to say about anything of interest here.")
+    steps = "\n\n".join(f"Step {n} of it takes cold water, coarse coffee and a good hour." for n in range(30))
+    (folder.path / "d.md").write_text(f"# Steeping coffee\n\nSteeping coffee is slow work.\n\n{steps}\n")
     corpus = folder.corpus(research_database, patience=0.1)
     reading = asyncio.create_task(corpus.refresh())
 
     async def answered() -> ResearchResult | None:
         try:
-            findings = await corpus.search("cold brew coffee", brand="acme")
+            findings = await corpus.search("steeping coffee", brand="acme")
         except ProviderUnavailableError:
             return None
         assert isinstance(findings, ResearchResult)
@@ -110,8 +112,10 @@ async def test_requests_are_answered_while_the_corpus_is_read(
     found = await eventually(answered)
     assert found.is_preliminary
     assert not reading.done()
-    with pytest.raises(ProviderUnavailableError, match=r"\d+ of 44 files"):
-        await corpus.search("patience of kettles", brand="acme")
+    # Three short texts are read, but a writer that finds too little in them would refuse for good.
+    for keyword in ("patience of kettles", "cold brew coffee"):
+        with pytest.raises(ProviderUnavailableError, match=r"\d+ of 45 files"):
+            await corpus.search(keyword, brand="acme")
     assert (await counts(research_database))["waiting"] > 0
     folder.gate.touch()
     await reading
@@ -120,6 +124,35 @@ async def test_requests_are_answered_while_the_corpus_is_read(
     assert isinstance(complete, ResearchResult)
     assert not complete.is_preliminary
     assert isinstance(await corpus.search("patience of kettles", brand="acme"), InsufficientSources)
+
+
+async def test_after_an_upgrade_documents_are_read_once_more_and_served_meanwhile(
+    research_database: Database, folder: Folder
+) -> None:
+    (folder.path / "d.md").write_text("Please wait, says the kettle to those who want tea at once.")
+    folder.gate.touch()
+    await folder.corpus(research_database).refresh()
+    before = folder.reads()
+    async with research_database.connection() as connection:
+        # As a release left it that took less from a file.
+        await connection.execute(
+            "delete from sections; update documents set extraction = 0; update indexing set extraction = 0"
+        )
+    folder.gate.unlink()
+    corpus = folder.corpus(research_database, patience=0.0)
+    reading = asyncio.create_task(corpus.refresh())
+    await eventually(lambda: len(folder.reads()) > len(before))
+    async with research_database.connection() as connection:
+        assert await connection.fetchval("select count(distinct document_id) from passages") == 4
+    with pytest.raises(ProviderUnavailableError, match="still reading the corpus"):
+        await corpus.search("cold brew coffee", brand="acme")
+    folder.gate.touch()
+    await reading
+    assert isinstance(await corpus.search("cold brew coffee", brand="acme"), ResearchResult)
+    await corpus.refresh()
+    assert folder.reads() == sorted([*before, *before])
+    async with research_database.connection() as connection:
+        assert await connection.fetchval("select count(distinct document_id) from sections") == 4
 
 
 async def test_a_corpus_that_was_read_before_is_searched_at_once(
