@@ -180,7 +180,12 @@ class LocalCorpus:
             named_by = await self._look_up(corpora, pages, found)
             found = await asyncio.to_thread(select, named_by)
         if isinstance(found, ResearchResult):
-            found = replace(found, see_also=tuple(map(self._related, sections.related)))
+            stated = {each.path: each for each in hits.candidates}
+            found = replace(
+                found,
+                sources=tuple(self._with_rights(each, stated) for each in found.sources),
+                see_also=tuple(map(self._related, sections.related)),
+            )
         if now.complete and not unread:
             return found
         # Unread documents may hold what an article lacks; a writer that gets too little refuses for good.
@@ -196,7 +201,6 @@ class LocalCorpus:
         query = await self._queries.get(keyword)
         async with self._database.connection() as connection:
             hits = await lookup.search_passages(connection, corpora, query)
-            hits = SearchHits(hits.query, list(map(self._with_rights, hits.candidates)))
             return await add_page_hits(connection, hits, pages)
 
     async def _parse_keywords(self, keywords: Sequence[str]) -> Mapping[str, KeywordQuery]:
@@ -208,11 +212,17 @@ class LocalCorpus:
         async with self._database.connection() as connection:
             return dict.fromkeys(brands, 0) | dict(await self._unread(connection, brands))
 
-    def _with_rights(self, candidate: CandidatePassage) -> CandidatePassage:
-        stated = DocumentRights(candidate.url, candidate.author, candidate.licence)
-        rights = self._rights.of_document(candidate.corpus, candidate.path or "", stated, own=candidate.own)
+    def _with_rights(
+        self, source: ResearchSource, candidates: Mapping[str | None, CandidatePassage]
+    ) -> ResearchSource:
+        """Add what holds for a file or an upload; spines and pages of the web have it."""
+        candidate = candidates.get(source.path)
+        if candidate is None or source.path is None or source.section is not None:
+            return source
+        stated = DocumentRights(source.url, source.author, source.licence)
+        rights = self._rights.of_document(candidate.corpus, source.path, stated, own=candidate.own)
         return replace(
-            candidate,
+            source,
             url=rights.url,
             author=rights.author,
             licence=rights.licence,

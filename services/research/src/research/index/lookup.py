@@ -75,8 +75,8 @@ async def search_passages(connection: Connection, corpora: Sequence[str], query:
                    ) as frequencies,
                    (select coalesce(sum(passage_count), 0) from documents where corpus = any ($1)) as corpus_passages
         ), best as (
-            select documents.*, passages.position, passages.heading, passages.content, passages.flags,
-                   passages.search, passages.heading_search
+            select document_id, corpus, path, title, url, licence, published_on, author, own, quality, passage_count,
+                   title_search, position, heading, content, flags, search, heading_search
             from wanted, passages join documents using (document_id)
             where corpus = any ($1) and (search @@ any_word or heading_search @@ all_words)
             order by title_search @@ all_words or heading_search @@ all_words desc,

@@ -244,7 +244,6 @@ def _source(passages: Sequence[ScoredPassage]) -> ResearchSource:
         published_on=first.published_on,
         author=first.author,
         quotable=first.quotable,
-        work=first.work,
     )
 
 

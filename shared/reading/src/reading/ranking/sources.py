@@ -126,8 +126,6 @@ class CandidatePassage:
     """See `ExtractedDocument`."""
     corpus: str = ""
     """The corpus name in the index; empty for a web page."""
-    work: str | None = None
-    """See `ResearchSource`."""
 
 
 def normalise_keyword(keyword: str) -> str:
