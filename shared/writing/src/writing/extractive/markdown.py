@@ -70,7 +70,7 @@ class MarkdownWriter:
     def _note(self, title: str, blocks: Sequence[Block]) -> str:
         first, *rest = blocks
         if title and isinstance(first, Paragraph):
-            parts = [self.titled(title.rstrip(":"), first, ": "), *self.blocks(rest)]
+            parts = [self.titled(f"{title.rstrip(':')}:", first, " "), *self.blocks(rest)]
         else:
             parts = [*([f"**{escape(title)}**"] if title else []), *self.blocks(blocks)]
         return "\n".join(f"> {line}".rstrip() for line in "\n\n".join(parts).split("\n"))

@@ -204,12 +204,7 @@ class _BlockReader:
         return at if at < len(self._blocks) and isinstance(self._blocks[at], Structure) else None
 
     def _leads(self, text: str, structure: Block) -> bool:
-        last = (split(text) or (text,))[-1]
-        return (
-            isinstance(structure, Listing)
-            or _ENDS.search(text) is None
-            or _ANNOUNCES.search(last) is not None
-        )
+        return isinstance(structure, Listing) or _announces(text)
 
     def _structure_shown(self, place: int | None) -> tuple[Block, ...] | None:
         """Returns the structure at the place with the labels in front of it; None if it cannot be shown."""
@@ -222,7 +217,9 @@ class _BlockReader:
 
     def _leads_to_gap(self, paragraph: Paragraph) -> bool:
         behind = self._blocks[self._at + 1] if self._at + 1 < len(self._blocks) else None
-        return isinstance(behind, Gap) and (behind.kind != "figure" or paragraph.text.endswith(":"))
+        if not isinstance(behind, Gap):
+            return False
+        return paragraph.text.endswith(":") or (behind.kind != "figure" and _announces(paragraph.text))
 
     def _end_at_hole(self, blocks: Sequence[Block], last: Paragraph | None) -> Unit | None:
         """Skips the rest of the section; returns what stands before the hole."""
@@ -264,6 +261,12 @@ class _BlockReader:
         """Returns the paragraph that goes on with the sentence before a listing: "does not set …"."""
         block = self._blocks[self._at] if self._at < len(self._blocks) else None
         return block if isinstance(block, Paragraph) and block.text[:1].islower() else None
+
+
+def _announces(text: str) -> bool:
+    """Whether a paragraph leads up to the block behind it, by its end."""
+    last = (split(text) or (text,))[-1]
+    return _ENDS.search(text) is None or _ANNOUNCES.search(last) is not None
 
 
 def _is_scrap(paragraph: Paragraph) -> bool:
