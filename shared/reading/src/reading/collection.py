@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from documents.sections import IndexTerm, Section, TocLink
-from documents.words import telling_stems, words_of
-from reading.ranking.aboutness import SectionHead, bare_title, kind_of
+from documents.words import bare_title, telling_stems, words_of
+from reading.ranking.aboutness import SectionHead, kind_of
 
 PRODUCT_SHARE: Final = 0.12
 """The share of page titles from which a word names the product."""
