@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from documents.sections import IndexTerm, Section, TocLink
+from documents.sections import PAGE_LEVEL, IndexTerm, Section, TocLink
 from documents.words import bare_title, telling_stems, words_of
 from reading.ranking.aboutness import SectionHead, kind_of
 
@@ -121,14 +121,16 @@ def heads_of(
         index_terms: of `index_terms_of`.
     """
     for above, section in page.walk():
-        target = f"{path}#{section.anchor}" if section.anchor else path
+        anchors = filter(None, (section.anchor, *section.anchors))
+        targets = [path] if section.level == PAGE_LEVEL else [f"{path}#{anchor}" for anchor in anchors]
+        terms = dict.fromkeys(term for each in targets for term in (index_terms or {}).get(each, ()))
         yield (
             SectionHead(
                 title=bare_title(section.title),
                 kind=kind_of(section.level),
                 words=section.words,
                 names=section.names,
-                index_terms=(index_terms or {}).get(target, ()),
+                index_terms=tuple(terms),
                 titles_above=above,
                 parent_titles=parent_titles,
             ),
