@@ -76,7 +76,14 @@ def copies(texts: Mapping[str, str]) -> frozenset[str]:
     by_text: dict[str, list[str]] = {}
     for path, text in texts.items():
         by_text.setdefault(text, []).append(path)
-    return frozenset(path for paths in by_text.values() for path in sorted(paths, key=_awkwardness)[1:])
+    same = (path for paths in by_text.values() for path in sorted(paths, key=_awkwardness)[1:])
+    return frozenset((*same, *(path for path in texts if _page_of_source(path) in texts)))
+
+
+def _page_of_source(path: str) -> str | None:
+    """Returns the page that Sphinx makes of a source that it publishes beside it."""
+    root, folder, source = path.rpartition("_sources/")
+    return f"{root}{source.split('.', 1)[0]}.html" if folder else None
 
 
 def _awkwardness(path: str) -> tuple[bool, int, str]:

@@ -208,7 +208,7 @@ def test_an_entry_opens_with_its_signature() -> None:
     assert article.title == "kiln_fire"
     assert article.body_markdown.startswith(
         "**kiln\\_fire(load, hours)** – Fires the load of a kiln for some hours. [1]"
-    )  # noqa: RUF001
+    )
 
 
 def test_links_lead_to_where_the_collection_lies() -> None:
