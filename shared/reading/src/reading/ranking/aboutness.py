@@ -64,7 +64,7 @@ _GENERIC: Final = COMMON_STEMS | frozenset(
         "example examples note notes introduction overview summary usage synopsis description details conclusion see also "
         "reference references index contents preface background miscellaneous other more general author authors bugs "
         "caveats warning warnings tip tips important caution section chapter appendix page files parameters arguments "
-        "options return returns value values terminology discussion feedback history news changes"
+        "options return returns value values terminology terms definitions discussion feedback history news changes"
     )
 )
 

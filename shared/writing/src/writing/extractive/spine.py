@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final
 
-from documents.blocks import Block, DefinitionEntry, Definitions, Note, Paragraph
+from documents.blocks import Block, DefinitionEntry, Definitions, Listing, Note, Paragraph
 from documents.sections import ENTRY_LEVEL, Section
 from documents.words import is_definition, stems_of, telling_stems
 from writing.extractive import references
@@ -28,11 +28,13 @@ MIN_SHARE: Final = 60
 MIN_SUBSECTION_WORDS: Final = 20
 OWN_WORDS: Final = 60
 """A sub-section with fewer words of its own takes in the sections below it."""
-MIN_OPENING_WORDS: Final = 12
+MIN_OPENING_WORDS: Final = 8
+MIN_ENTRY_WORDS: Final = 4
 MIN_LEAD_WORDS: Final = 15
 SURELY_ABOUT: Final = 0.8
 LIFTED_FROM: Final = 4
 MIN_CONTENTS: Final = 2
+MAX_LISTED_ENTRIES: Final = 20
 """Sub-sections that make a table of contents."""
 MAX_CONTENTS_WORDS: Final = 60
 REPEATED_RUN: Final = 5
@@ -158,18 +160,16 @@ class SpineReader:
         first = unit.first
         if unit.behind_drop or first.endswith("?") or _NO_OPENING.match(first):
             return False
+        if references.is_dependent(first, self._heading):
+            return False
         if self._about < SURELY_ABOUT and self._share(unit.text) == 0:
             return False
         if isinstance(unit.blocks[0], Definitions):
             return unit.words >= MIN_SHARE
-        leads = len(unit.blocks) > 1 and not first.endswith((".", "!"))
-        if leads:
+        block = unit.blocks[0]
+        if len(unit.blocks) > 1 and not first.endswith((".", "!")):
             return unit.words >= MIN_LEAD_WORDS and _VERB.search(first) is not None
-        return (
-            len(unit.blocks[0].text.split()) >= MIN_OPENING_WORDS
-            if isinstance(unit.blocks[0], Paragraph)
-            else False
-        )
+        return isinstance(block, Paragraph) and len(block.text.split()) >= _least_words(self._section)
 
     def _share(self, text: str) -> float:
         """Returns the share of the keyword's stems that occur."""
@@ -196,12 +196,13 @@ class SpineReader:
         first = unit.first
         if unit.is_bare or not first:
             # A list right under its heading needs no sentence, and terms are explained anywhere.
-            return is_first or isinstance(unit.blocks[0], Note | Definitions)
+            return is_first or isinstance(unit.blocks[0], Note | Definitions | Listing)
         return not (
             references.is_dependent(first, heading)
             or references.has_unknown_subject(first, self._known | heading)
             or (not is_first and unit.behind_drop and references.adds(first))
-            or (first[:1].islower() and not frozenset(stems_of(first.split()[0])) & heading)
+            # A name of code may begin a section, "ifupdown is …"; elsewhere the sentence goes on from before.
+            or (unit.behind_drop and first[:1].islower() and heading.isdisjoint(stems_of(first.split()[0])))
         )
 
     def _subsections(self, sections: Sequence[Section], room: int) -> list[tuple[Section, list[Part]]]:
@@ -263,7 +264,8 @@ class SpineReader:
         """Opens with the first paragraph of each sub-section, and goes on with what stands behind those."""
         entries: list[DefinitionEntry] = []
         behind: list[tuple[Section, list[Part]]] = []
-        for section in subsections[:MAX_SUBSECTIONS]:
+        is_reference = all(section.level >= ENTRY_LEVEL for section in subsections)
+        for section in subsections[: MAX_LISTED_ENTRIES if is_reference else MAX_SUBSECTIONS]:
             heading = self._heading | frozenset(stems_of(section.title))
             units = _opening_first(self._connected(self._units.read(section, heading), heading, begins=True))
             if not units or units[0].behind_drop or not isinstance(units[0].blocks[0], Paragraph):
@@ -271,7 +273,7 @@ class SpineReader:
             first = units[0].blocks[0]
             is_whole = len(units[0].blocks) == 1 and len(first.text.split()) <= MAX_CONTENTS_WORDS
             told = first if is_whole else beginning_of(first, 2 if units[0].first.endswith("?") else 1)
-            if len(told.text.split()) < MIN_OPENING_WORDS or not told.text.endswith((".", "!")):
+            if len(told.text.split()) < _least_words(section) or not told.text.endswith((".", "!")):
                 continue
             title = heading_of(section.title, is_entry=section.level >= ENTRY_LEVEL)
             entries.append(DefinitionEntry((title,), (told,)))
@@ -334,10 +336,15 @@ def _without_repetition(parts: Iterable[Part]) -> Iterator[Part]:
             yield replace(part, units=tuple(units))
 
 
+def _least_words(section: Section) -> int:
+    """Returns the fewest words of an opening: "Query or set the limits." tells of a function all there is."""
+    return MIN_ENTRY_WORDS if section.level >= ENTRY_LEVEL else MIN_OPENING_WORDS
+
+
 def _opening_first(units: Sequence[Unit]) -> list[Unit]:
-    """Moves notes in front of the introduction behind its first paragraph."""
+    """Moves notes and a synopsis in front of the introduction behind its first paragraph."""
     ahead = 0
-    while ahead < len(units) and isinstance(units[ahead].blocks[0], Note):
+    while ahead < len(units) and isinstance(units[ahead].blocks[0], Note | Listing):
         ahead += 1
     if not 0 < ahead < len(units):
         return [*units]

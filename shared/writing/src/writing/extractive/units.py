@@ -46,6 +46,8 @@ _ANNOUNCES: Final = re.compile(
     re.IGNORECASE,
 )
 
+_ADDRESS: Final = re.compile(r"(?:→ )?(?:https?|ftp)://[^\s@]+")
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -118,10 +120,11 @@ class UnitReader:
 
         `heading` are the stems of its title and those above it.
         """
-        blocks = section.blocks
+        blocks = tuple(map(_address_as_listing, section.blocks))
         if entries := [each for each in entries_below(section) if each.blocks]:
             listed = (
-                DefinitionEntry((each.title, *each.names), each.blocks, each.anchor) for each in entries
+                DefinitionEntry(tuple(dict.fromkeys((each.title, *each.names))), each.blocks, each.anchor)
+                for each in entries
             )
             blocks = (*blocks, Definitions(tuple(listed)))
         return tuple(_BlockReader(blocks, Mender(self.is_outdated, self.resolves, heading)).units())
@@ -276,6 +279,12 @@ class _BlockReader:
         """Returns the paragraph that goes on with the sentence before a listing: "does not set …"."""
         block = self._blocks[self._at] if self._at < len(self._blocks) else None
         return block if isinstance(block, Paragraph) and block.text[:1].islower() else None
+
+
+def _address_as_listing(block: Block) -> Block:
+    """An address on a line of its own is shown like a listing, with the sentence that leads up to it."""
+    is_address = isinstance(block, Paragraph) and not block.flags and _ADDRESS.fullmatch(block.text)
+    return Listing((block.text,)) if isinstance(block, Paragraph) and is_address else block
 
 
 def _announces(text: str) -> bool:
