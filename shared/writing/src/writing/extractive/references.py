@@ -81,7 +81,7 @@ _DEPENDENT: Final = re.compile(
     r"however|therefore|thus|hence|also|moreover|furthermore|additionally|in addition(?! to)|besides|similarly|likewise|"
     r"otherwise|instead(?! of)|conversely|then|next|finally|secondly?|thirdly?|lastly|meanwhile|consequently|"
     r"as a (?:result|consequence)|as such|accordingly|nevertheless|nonetheless|still|yet|but|and|or|so|nor|because of (?:this|that)|"
-    r"for (?:example|instance|this|that|these|those)|in (?:contrast|fact|particular|other words|turn|short|addition|effect|any case|"
+    r"among (?:other things|these|them|those)|for (?:example|instance|this|that|these|those)|in (?:contrast|fact|particular|other words|turn|short|addition|effect|any case|"
     r"this|that|these|those|such|both|either|each|the (?:first|second|former|latter|same|other))|on the (?:other|one) hand|by (?:contrast|comparison)|"
     r"indeed|again|now|alternatively|specifically|that is|what(?:.s| is) (?:more|worse)|even (?:so|then)|at (?:this|that|the same)|"
     r"with (?:this|that|these|either)|under (?:this|these|such)|to (?:this|that|do (?:this|that|so)|avoid this|fix this)|"
@@ -177,7 +177,7 @@ def is_dependent(sentence: str, heading: AbstractSet[str] = frozenset()) -> bool
     """
     text = sentence.lstrip("\"'“‘(")  # noqa: RUF001 - typographic quotes
     if _DEPENDENT.match(text) is None:
-        return False
+        return text.startswith(("…", "..."))
     if not _OF_ITS_HEADING.match(text):
         return True
     return (heading | _ITSELF).isdisjoint(map(stem, words_of(text[:_BEGINNING])[1 : 1 + _SUBJECT_WORDS]))
