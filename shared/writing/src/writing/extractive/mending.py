@@ -210,7 +210,8 @@ def _definitions(entries: Sequence[DefinitionEntry]) -> tuple[Block, ...]:
     if not told:
         return ()
     if words_in(Definitions(tuple(told))) > WHOLE_LIST_WORDS:
-        told = [replace(each, blocks=_beginning(each.blocks)) for each in told]
+        room = SHOWN_LIST_WORDS // len(told)
+        told = [replace(each, blocks=_beginning(each.blocks, room)) for each in told]
     return _shortened(Definitions(tuple(told)), told, Definitions)
 
 
@@ -233,10 +234,13 @@ def _shortened(
     return (build(tuple(parts[:count])), Label(f"({len(parts) - count} more in the source)"))
 
 
-def _beginning(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """Returns the first paragraph of an explanation, with a syntax listing in front of it."""
+def _beginning(blocks: Sequence[Block], room: int) -> tuple[Block, ...]:
+    """Returns the first paragraph of an explanation with a syntax listing in front of it, and more within the room."""
     first = next((at for at, block in enumerate(blocks) if isinstance(block, Paragraph)), 0)
-    return tuple(blocks[: first + 1])
+    end, words = first + 1, sum(map(words_in, blocks[: first + 1]))
+    while end < len(blocks) and (words := words + words_in(blocks[end])) <= room:
+        end += 1
+    return tuple(blocks[:end])
 
 
 def beginning_of(paragraph: Paragraph, sentences: int) -> Paragraph:

@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final
 
-from documents.blocks import Block, DefinitionEntry, Definitions, Listing, Note, Paragraph
+from documents.blocks import Block, DefinitionEntry, Definitions, Listing, Note, Paragraph, Table
 from documents.sections import ENTRY_LEVEL, Section
 from documents.words import is_definition, stems_of, telling_stems
 from writing.extractive import references
@@ -135,19 +135,23 @@ class SpineReader:
             if not parts:
                 opening = Part(None, _trimmed(introduction, LONE_WORDS))
             return self._spine(opening, parts, subsections)
-        found = self._lifted(subsections) or self._contents(subsections) or self._headed(subsections)
-        if found is None:
-            raise NoSpineError("has no paragraph that opens an article")
-        return found
+        is_reference = all(section.level >= ENTRY_LEVEL for section in subsections)
+        ladder = (
+            (self._lifted, self._contents, self._headed)
+            if is_reference
+            else (self._lifted, self._headed, self._contents)
+        )
+        for rung in ladder:
+            if (found := rung(subsections)) is not None:
+                return found
+        raise NoSpineError("has no paragraph that opens an article")
 
     def _introduced(self) -> tuple[Section, tuple[Section, ...]]:
         """Returns the section with a first sub-section "Introduction" or "Description" as its own text."""
         section = self._section
         for at, child in enumerate(section.children[:LIFTED_FROM]):
             if comparable(child.title) in _INTRODUCTIONS:
-                # A page that begins with a synopsis and a table of options opens with its description.
-                opens = any(isinstance(block, Paragraph) for block in section.blocks)
-                blocks = (*(section.blocks if opens else ()), *child.blocks)
+                blocks = (*section.blocks, *child.blocks)
                 others = (*section.children[:at], *child.children, *section.children[at + 1 :])
                 return replace(section, blocks=blocks, children=()), others
         return section, section.children
@@ -182,13 +186,15 @@ class SpineReader:
         shown: list[Unit] = []
         is_previous_shown = False
         for at, unit in enumerate(units):
-            if unit.behind_drop or not is_previous_shown:
+            is_synopsis = begins and not unit.behind_drop and unit.is_bare and len(shown) == at
+            if (unit.behind_drop or not is_previous_shown) and not is_synopsis:
                 is_first = at == 0 and not unit.behind_drop and not begins
                 is_previous_shown = self._stands_alone(unit, heading, is_first=is_first)
                 if not is_previous_shown:
                     continue
                 if shown or at:
                     unit = replace(unit, behind_drop=True)  # noqa: PLW2901 - the same unit, known to stand behind a drop
+            is_previous_shown = True
             shown.append(unit)
             self._known |= frozenset(stems_of(unit.text))
         return shown
@@ -352,9 +358,9 @@ def _least_words(section: Section) -> int:
 
 
 def _opening_first(units: Sequence[Unit]) -> list[Unit]:
-    """Moves notes and a synopsis in front of the introduction behind its first paragraph."""
+    """Moves notes, a synopsis and its options in front of the introduction behind its first paragraph."""
     ahead = 0
-    while ahead < len(units) and isinstance(units[ahead].blocks[0], Note | Listing):
+    while ahead < len(units) and isinstance(units[ahead].blocks[0], Note | Listing | Table):
         ahead += 1
     if not 0 < ahead < len(units):
         return [*units]

@@ -36,7 +36,7 @@ MIN_FRAGMENT_WORDS: Final = 8
 """A shorter line without a full stop is a label or a scrap."""
 NEAR_BLOCKS: Final = 6
 """A list or table "below" is at most so many blocks away."""
-MAX_NOTE_WORDS: Final = 120
+MAX_NOTE_WORDS: Final = 200
 MIN_ENTRIES: Final = 3
 MAX_MEAN_ENTRY: Final = 90
 _ENDS: Final = re.compile(r"[.!?…][\"'”’)\]]*$")  # noqa: RUF001 - typographic quotes close sentences
