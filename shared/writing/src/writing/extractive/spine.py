@@ -149,7 +149,7 @@ class SpineReader:
     def _introduced(self) -> tuple[Section, tuple[Section, ...]]:
         """Returns the section with a first sub-section "Introduction" or "Description" as its own text."""
         section = self._section
-        for at, child in enumerate(section.children[:LIFTED_FROM]):
+        for at, child in enumerate(section.children[:MAX_SUBSECTIONS]):
             if comparable(child.title) in _INTRODUCTIONS:
                 blocks = (*section.blocks, *child.blocks)
                 others = (*section.children[:at], *child.children, *section.children[at + 1 :])
@@ -246,7 +246,7 @@ class SpineReader:
     def _parts_of(self, section: Section) -> list[Part]:
         """Returns a sub-section's own part, with parts below it if it is short."""
         heading = self._heading | frozenset(stems_of(section.title))
-        units = self._connected(self._units.read(section, heading), heading, begins=False)
+        units = _opening_first(self._connected(self._units.read(section, heading), heading, begins=False))
         if units and units[0].behind_drop and not self._names(section, units[0]):
             return []
         own = Part(heading_of(section.title, is_entry=section.level >= ENTRY_LEVEL), tuple(units))

@@ -37,6 +37,10 @@ MIN_FRAGMENT_WORDS: Final = 8
 NEAR_BLOCKS: Final = 6
 """A list or table "below" is at most so many blocks away."""
 MAX_NOTE_WORDS: Final = 200
+MAX_SIDEBAR_WORDS: Final = 90
+_NOTES: Final = frozenset(
+    ("", "note", "warning", "important", "caution", "tip", "attention", "danger", "hint")
+)
 MIN_ENTRIES: Final = 3
 MAX_MEAN_ENTRY: Final = 90
 _ENDS: Final = re.compile(r"[.!?…][\"'”’)\]]*$")  # noqa: RUF001 - typographic quotes close sentences
@@ -170,7 +174,8 @@ class _BlockReader:
                 self._at += 1
                 shown = self._mender.inner(inner)
                 # A note is an aside: what is left of a cut or long one is not missed.
-                is_whole = shown == inner and words_in(block) <= MAX_NOTE_WORDS
+                most = MAX_NOTE_WORDS if title.casefold() in _NOTES else MAX_SIDEBAR_WORDS
+                is_whole = shown == inner and words_in(block) <= most
                 return Unit((Note(title, shown),)) if is_whole else Unit(())
             case Gap(kind):
                 self._at += 1
