@@ -11,6 +11,8 @@ from reading.licences import licence_name
 from reading.works import is_work_file
 
 MAX_PATH_BYTES = 1_000
+_COPIES = "_sources"
+"""Where Sphinx keeps the source of each page: the same text again."""
 _LICENCE_STEMS = frozenset({"license", "licence", "copying"})
 
 
@@ -30,8 +32,8 @@ class FolderUnavailableError(Exception):
 def scan(folder: Path, *, with_works: bool = False) -> Iterator[FileStat]:
     """Yield every file with a known document suffix below the folder, in path order.
 
-    Skips hidden files and folders, and links that lead out of the folder. `with_works`: also the files that
-    `reading.works` reads.
+    Skips hidden files and folders, copies of pages' sources, and links that lead out of the folder. `with_works`: also
+    the files that `reading.works` reads.
 
     Raises:
         FolderUnavailableError: the folder is missing or may not be listed.
@@ -44,7 +46,7 @@ def scan(folder: Path, *, with_works: bool = False) -> Iterator[FileStat]:
             f"the corpus folder {folder} cannot be read: {error.strerror}"
         ) from error
     for parent, folders, files in os.walk(root, followlinks=False):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != _COPIES)
         for name in sorted(files):
             if not (_is_document(name) or (with_works and is_work_file(name))):
                 continue

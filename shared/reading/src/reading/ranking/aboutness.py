@@ -5,15 +5,24 @@ words that merely occur in texts make no candidate.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import Final
 
 from documents.blocks import Paragraph
 from documents.sections import ENTRY_LEVEL, PAGE_LEVEL, TERM_LEVEL, Section
-from documents.words import COMMON_STEMS, find_run, is_definition, stem, stems_of, telling_stems, words_of
+from documents.words import (
+    COMMON_STEMS,
+    bare_title,
+    find_run,
+    is_definition,
+    stem,
+    stems_of,
+    telling_stems,
+    words_of,
+)
 
 MIN_ABOUT: Final = 0.6
 """The least aboutness of a spine: below it a section shares words with the keyword."""
@@ -28,16 +37,12 @@ _INDEXED: Final = 0.82
 _ENTRY_DISCOUNT: Final = 0.95
 _LEAST_OF_ENTRIES: Final = 0.90
 _PART_DISCOUNT: Final = 0.93
+_LIGHT_DISCOUNT: Final = 0.12
 _MIN_SCORE: Final = 0.45
 _SURELY_ABOUT: Final = 0.8
 _READ: Final = 30_000
 _FIRST: Final = 4
 _OPENING_WORDS: Final = 12
-_NUMBERING: Final = re.compile(
-    r"^(?:(?:chapter|appendix|part|section) (?:\d+|[A-Z])[.:]? |(?:[A-Z]\.)?\d+(?:\.\d+)*\.? (?=\D)(?<=\. )|\d+(?:\.\d+)+ )",
-    re.IGNORECASE,
-)
-_MANUAL_SECTION: Final = re.compile(r"\s?\(\d\w?\)$")
 _PARTS: Final = re.compile(r":\s|\s[–—-]{1,2}\s|[()\[\]]")  # noqa: RUF001 - dashes of titles
 _ASIDE: Final = re.compile(
     r"\b(?:what[’']?s new|release notes?|change ?log|changes (?:in|to|since)|news|history|licen[cs]e|copyright|copying|"  # noqa: RUF001
@@ -60,7 +65,7 @@ _GENERIC: Final = COMMON_STEMS | frozenset(
         "example examples note notes introduction overview summary usage synopsis description details conclusion see also "
         "reference references index contents preface background miscellaneous other more general author authors bugs "
         "caveats warning warnings tip tips important caution section chapter appendix page files parameters arguments "
-        "options return returns value values terminology discussion feedback history news changes"
+        "options return returns value values terminology terms definitions discussion feedback history news changes"
     )
 )
 
@@ -112,7 +117,7 @@ class SectionHead:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CollectionFacts:
     """What all documents of a collection have in common; see `reading.collection`."""
 
@@ -122,6 +127,14 @@ class CollectionFacts:
     """Headings, in lower case, that stand on so many pages that they name the site."""
     abbreviations: Mapping[str, str] = field(default_factory=dict)
     """The spelled form of each abbreviation that a text introduces: "Virtual Private Network (VPN)"."""
+
+    @cached_property
+    def _abbreviated(self) -> Mapping[tuple[str, ...], str]:
+        return {telling_stems(spelled): short for short, spelled in self.abbreviations.items()}
+
+    def other_form(self, keyword: "Keyword") -> str | None:
+        """Returns what a keyword is short for, or its abbreviation."""
+        return self.abbreviations.get(keyword.text) or self._abbreviated.get(keyword.stems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +182,6 @@ def parse_keyword(text: str) -> Keyword:
     return Keyword(text, stems, is_generic=_GENERIC.issuperset(stems))
 
 
-def bare_title(title: str) -> str:
-    """Returns a title without its number and a manual's section: "3.1. smtpd(8)" is "smtpd"."""
-    return _MANUAL_SECTION.sub("", _NUMBERING.sub("", " ".join(title.split())))
-
-
 def aboutness(
     keyword: Keyword, head: SectionHead, facts: CollectionFacts, use: KeywordUse | None = None
 ) -> float:
@@ -189,9 +197,8 @@ def aboutness(
     if not keyword.stems or keyword.is_generic or head.title.casefold() in facts.site_names:
         return 0.0
     best = _named(keyword.stems, head, facts)
-    if best < _ABBREVIATED:
-        others = (telling_stems(each) for each in _other_forms(keyword, facts))
-        best = max(best, *(_ABBREVIATED * _named(each, head, facts) for each in others), 0.0)
+    if best < _ABBREVIATED and (other := facts.other_form(keyword)):
+        best = max(best, _ABBREVIATED * _named(telling_stems(other), head, facts))
     if best < _INDEXED and _is_indexed(keyword, head, use):
         best = _INDEXED
     return round(best, 4)
@@ -279,14 +286,13 @@ def _score(keyword: Keyword, head: SectionHead, use: KeywordUse, about: float) -
 
 def _named(wanted: Sequence[str], head: SectionHead, facts: CollectionFacts) -> float:
     """Rates the title, the parts of the title and the signatures."""
-    context = frozenset(
-        each for text in (*head.titles_above, *head.parent_titles) for each in telling_stems(text)
-    )
     if head.kind in _ENTRIES:
         # "( expression )" must not win "conditional expressions" by its path.
         best = max((_likeness(wanted, telling_stems(each), facts) for each in _titles(head)), default=0.0)
         return _ENTRY_DISCOUNT * best if best >= _LEAST_OF_ENTRIES else 0.0
     title = bare_title(head.title)
+    above = (*head.titles_above, *head.parent_titles)
+    context = frozenset(each for text in above for each in telling_stems(text))
     best = _likeness(wanted, telling_stems(title), facts, context)
     parts = (telling_stems(each) for each in _PARTS.split(title) if each)
     return max(best, *(_PART_DISCOUNT * _likeness(wanted, each, facts) for each in parts), 0.0)
@@ -303,19 +309,21 @@ def _likeness(
     context: frozenset[str] = frozenset(),
 ) -> float:
     """Compares the keyword's stems with a title's; `context` are those of the titles above."""
-    keyword, other = Counter(wanted), Counter(title)
-    if keyword.keys().isdisjoint(other):
+    keyword, other = frozenset(wanted), frozenset(title)
+    if keyword.isdisjoint(other):
         return 0.0
-    if keyword == other:
+    if keyword == other and sorted(wanted) == sorted(title):
         return 1.0 if [*wanted] == [*title] else 0.95
     light = LIGHT_STEMS | facts.product_words
     plain, plain_title = ([each for each in stems if each not in light] for stems in (wanted, title))
-    if plain and Counter(plain) == Counter(plain_title):
-        return 0.92 if plain == plain_title else 0.90
+    if plain and sorted(plain) == sorted(plain_title):
+        # "Archive options" asks for less than all of "Archives".
+        less = 0.0 if frozenset(wanted) - frozenset(plain) <= facts.product_words else _LIGHT_DISCOUNT
+        return (0.92 if plain == plain_title else 0.90) - less
     if keyword <= other:
-        share = len(wanted) / len(title)
+        share = len(wanted) / max(len(wanted), len(title))
         return (0.5 if find_run(wanted, title) is not None else 0.4) + 0.4 * share
-    if other <= keyword and context.issuperset(keyword - other):
+    if other <= keyword and keyword - other <= context:
         return 0.88 if 2 * len(title) >= len(wanted) else 0.70
     return 0.0
 
@@ -323,19 +331,10 @@ def _likeness(
 def _is_indexed(keyword: Keyword, head: SectionHead, use: KeywordUse | None) -> bool:
     """Whether an index leads here, to a text that is on the keyword and does not only mention it."""
     entries = (*head.index_terms, *(() if head.kind in _ENTRIES else head.names))
-    if not any(Counter(telling_stems(each)) == Counter(keyword.stems) for each in entries):
+    if not any(sorted(telling_stems(each)) == sorted(keyword.stems) for each in entries):
         return False
     often = max(3.0, head.words / 100)
     return use is None or (use.phrases > 0 and use.uses >= often * len(keyword.stems))
-
-
-def _other_forms(keyword: Keyword, facts: CollectionFacts) -> Iterator[str]:
-    """Yields what a keyword is short for, or its abbreviation."""
-    for abbreviation, spelled in facts.abbreviations.items():
-        if keyword.text == abbreviation:
-            yield spelled
-        elif keyword.stems == telling_stems(spelled):
-            yield abbreviation
 
 
 def _beginning(section: Section) -> str:

@@ -19,6 +19,10 @@ _TOLD: Final = (
     r"(?:mentioned|described|shown|discussed|explained|introduced|defined|seen|noted|listed|given|presented|outlined|"
     r"covered|detailed|documented|specified|stated|created|summari[sz]ed)"
 )
+_NEAR: Final = (
+    r"(?:examples?|commands?|code|tables?|figures?|lists?|listings?|scripts?|pictures?|diagrams?|functions?|files?|steps?|notes?|"
+    r"discussion|options?|ones?)"
+)
 # A pure pointer, or talk of the page about itself: nothing is lost without it.
 _POINTER: Final = re.compile(
     r"^(?:please |also |and |but |you (?:may|can|should|might) (?:also )?(?:want to |wish to )?|if .{1,120}?, |for .{1,120}?, )?(?:please )?"
@@ -44,20 +48,26 @@ _NUMBERED: Final = re.compile(
     r"|\bappendix [A-Z]\b|\b(?:see|cf\.)(?: also)?(?: the)? (?:section|chapter|appendix|page)\b|§",
     re.IGNORECASE,
 )
-_POSITIONAL: Final = re.compile(
-    r"\b(?:above|below)(?=[.,;:)]|$)|\bthe above\b|\babove(?:-| )mentioned\b|\baforementioned\b"
-    r"|\b(?:examples?|commands?|sections?|code|tables?|figures?|lists?|listings?|scripts?|pictures?|diagrams?|functions?|files?|"
-    r"steps?|notes?|discussion|options?|one|ones) (?:above|below)\b"
-    r"|\b(?:above|below) (?:examples?|commands?|sections?|code|tables?|figures?|lists?|listings?|scripts?|files?|steps?|notes?)\b"
-    r"|\bthe (?:previous|preceding|next|following|last|earlier|first|second|above) "
-    r"(?:(?:few|two|three|several) )?(?:sub-?section|section|page|figure|chapter|paragraph|table|diagram|example|command)s?\b"
-    rf"|\b(?:as|when|what|that) (?:we|i|you)(?:'ve| have| had)? (?:just |already |previously )?(?:saw|seen|{_TOLD}|learned|noted|used|did)\b"
-    rf"|\b{_TOLD} (?:earlier|above|later|below|previously|before|already|elsewhere|next|here|further (?:on|down)|in (?:the )?(?:previous|next|"
-    r"preceding|following|earlier|last))\b"
+_ABOVE: Final = re.compile(
+    r"\babove(?=[.,;:)]|$)|\bthe above\b|\babove(?:-| )mentioned\b|\baforementioned\b|\bas (?:above|before)\b"
+    rf"|\b{_NEAR} above\b|\babove {_NEAR}\b|\b{_TOLD} (?:above|earlier|previously|before|already)\b"
+    r"|\bthe (?:previous|preceding|last|above|first|second) (?:(?:few|two|three|several) )?(?:paragraph|table|example|command)s?\b",
+    re.IGNORECASE,
+)
+_BELOW: Final = re.compile(
+    rf"\bbelow(?=[.,;:)]|$)|\bas below\b|\b{_NEAR} below\b|\bbelow {_NEAR}\b|\b{_TOLD} (?:below|later|next|here|further (?:on|down))\b"
+    r"|\bthe (?:next|following) (?:(?:few|two|three|several) )?(?:paragraph|table|example|command)s?\b",
+    re.IGNORECASE,
+)
+_ELSEWHERE: Final = re.compile(
+    r"\bthe (?:previous|preceding|next|following|last|earlier|first|second|above) "
+    r"(?:(?:few|two|three|several) )?(?:sub-?section|section|page|figure|chapter|diagram)s?\b"
+    rf"|\b(?:as|when|what|that) (?:we|i|you)(?:'ve| have| had)? (?:just |already |previously )?(?:saw|seen|know|{_TOLD}|learned|noted|used|did)\b"
+    rf"|\b{_TOLD} (?:elsewhere|in (?:the )?(?:previous|next|preceding|following|earlier|last))\b"
+    r"|\bthe (?:section|chapter|page) (?:on|about|titled|called|named|entitled)\b"
     rf"|\b(?:earlier|later|elsewhere|further) in (?:this|the|our)\b|\bthis {_PART}\b(?! (?:number|size|cache|table|fault|break|of))|\bother chapters\b"
-    r"|\bin (?:chapters?|sections?) (?:of|on)\b|\blines? \d+\b|\bsidebar\b"
-    r"|\b(?:the|this) (?:figure|diagram|graph|picture|screenshot|image|plot)s? (?:shows?|above|below|illustrates?|depicts?|contains?)\b"
-    r"|\bas (?:above|below|before)\b",
+    r"|\bin (?:chapters?|sections?) (?:of|on)\b|\blines? \d+\b|\bsidebar\b|\bsections? (?:above|below)\b|\b(?:above|below) sections?\b"
+    r"|\b(?:the|this) (?:figure|diagram|graph|picture|screenshot|image|plot)s? (?:shows?|above|below|illustrates?|depicts?|contains?)\b",
     re.IGNORECASE,
 )
 _EXAMPLE: Final = re.compile(
@@ -66,13 +76,13 @@ _EXAMPLE: Final = re.compile(
     re.IGNORECASE,
 )
 _DEPENDENT: Final = re.compile(
-    r"^(?:this|that|these|those|it|its|they|their|them|he|she|his|her|such|both(?! \w+ and)|another|others?|neither|either|"
+    r"^(?:this|that|these|those|it|its|they|their|them|he|she|his|her|such|both(?! (?:\w+ ){1,4}and\b)|another|others?|neither|either|"
     r"same|the (?:same|former|latter|others?|second|third|next|last|final|above|previous|preceding|reason|result|problem|"
     r"difference|remaining|rest|resulting|explanation|answer|solution)|one (?:of (?:these|them|those)|such|way|reason)|(?:some|all|most|many|each|any|none|either|both) of (?:the(?:se|m)|those)|"
-    r"however|therefore|thus|hence|also|moreover|furthermore|additionally|in addition(?! to)|besides|similarly|likewise|"
+    r"however|therefore|thus|hence|also|moreover|furthermore|additionally|in addition(?! to)|besides(?=,)|similarly|likewise|"
     r"otherwise|instead(?! of)|conversely|then|next|finally|secondly?|thirdly?|lastly|meanwhile|consequently|"
     r"as a (?:result|consequence)|as such|accordingly|nevertheless|nonetheless|still|yet|but|and|or|so|nor|because of (?:this|that)|"
-    r"for (?:example|instance|this|that|these|those)|in (?:contrast|fact|particular|other words|turn|short|addition|effect|any case|"
+    r"among (?:other things|these|them|those)|for (?:example|instance|this|that|these|those)|in (?:contrast|fact|particular|other words|turn|short|addition|effect|any case|"
     r"this|that|these|those|such|both|either|each|the (?:first|second|former|latter|same|other))|on the (?:other|one) hand|by (?:contrast|comparison)|"
     r"indeed|again|now|alternatively|specifically|that is|what(?:.s| is) (?:more|worse)|even (?:so|then)|at (?:this|that|the same)|"
     r"with (?:this|that|these|either)|under (?:this|these|such)|to (?:this|that|do (?:this|that|so)|avoid this|fix this)|"
@@ -82,7 +92,8 @@ _DEPENDENT: Final = re.compile(
     r"perhaps|rather(?! than)|above|below|depending on (?:this|that)|given (?:this|that)|we (?:instead|then|also|now)|you (?:then|also|now|should now))\b",
     re.IGNORECASE,
 )
-_OF_ITS_HEADING: Final = re.compile(r"^(?:this|these|the) (?:\w+ )?([a-z][\w-]*)", re.IGNORECASE)
+_OF_ITS_HEADING: Final = re.compile(r"^(?:this|these|the) \w", re.IGNORECASE)
+_BEGINNING: Final = 120
 _ITSELF: Final = frozenset(
     stems_of(
         "command option function directive parameter variable setting module program tool utility statement method"
@@ -95,7 +106,7 @@ _QUALIFIES: Final = re.compile(
 )
 _ADDS: Final = re.compile(r"\b(?:also|another|further|still|additional|other|remaining)\b", re.IGNORECASE)
 _ADDS_WITHIN: Final = 8
-_DEFINITE: Final = re.compile(r"^(?:The|That|Those|Both|All)\s+(.{1,120})", re.DOTALL)
+_DEFINITE: Final = re.compile(r"^(?:The|That|Those|All)\s+(.{1,120})", re.DOTALL)
 _SAYS_WHICH: Final = re.compile(
     r"\b(?:of|that|which|who|whose|where|between|for|in|on|from|to|at|with|by)\b|[A-Z_`(“\"]|\d|\w-\w"
 )
@@ -105,7 +116,8 @@ _KNOWN: Final = frozenset(
     stems_of("user system computer internet network kernel shell administrator default program")
 )
 _LEADING_WORDS: Final = re.compile(
-    r"\b(?:(?:the|these|this) following|as follows|following|below|(?:like )?(?:this|these)|here (?:is|are)|the (?:example|command|output)s?)\b",
+    r"\b(?:(?:the|these|this) following|as follows|following|below|like (?:this|these)|(?:this|these)(?=:?$)|here (?:is|are)|"
+    r"the (?:example|command|output)s?)\b",
     re.IGNORECASE,
 )
 
@@ -117,9 +129,16 @@ def is_pointer(sentence: str) -> bool:
 
 
 @lru_cache(_REMEMBERED)
-def is_positional(sentence: str) -> bool:
-    """Whether a sentence refers to a place by its position: "the table above", "as we saw"."""
-    return _POSITIONAL.search(sentence) is not None
+def is_positional(sentence: str, *, has_above: bool, has_below: bool) -> bool:
+    """Whether a sentence refers to a place by its position: "the table above", "as we saw".
+
+    `has_above`, `has_below`: a list, listing or table of the same section is shown there.
+    """
+    return (
+        _ELSEWHERE.search(sentence) is not None
+        or (not has_above and _ABOVE.search(sentence) is not None)
+        or (not has_below and _BELOW.search(sentence) is not None)
+    )
 
 
 @lru_cache(_REMEMBERED)
@@ -160,9 +179,10 @@ def is_dependent(sentence: str, heading: AbstractSet[str] = frozenset()) -> bool
     """
     text = sentence.lstrip("\"'“‘(")  # noqa: RUF001 - typographic quotes
     if _DEPENDENT.match(text) is None:
-        return False
-    named = _OF_ITS_HEADING.match(text)
-    return named is None or stem(named[1].lower()) not in heading | _ITSELF
+        return text.startswith(("…", "..."))
+    if not _OF_ITS_HEADING.match(text):
+        return True
+    return (heading | _ITSELF).isdisjoint(map(stem, words_of(text[:_BEGINNING])[1 : 1 + _SUBJECT_WORDS]))
 
 
 def has_unknown_subject(sentence: str, known: AbstractSet[str]) -> bool:

@@ -1,18 +1,19 @@
 """Turns one section of a source into the parts of an article: its opening, and its sub-sections in their order. Pure."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final
 
-from documents.blocks import Block, DefinitionEntry, Definitions, Note, Paragraph
+from documents.blocks import Block, DefinitionEntry, Definitions, Listing, Note, Paragraph, Table
 from documents.sections import ENTRY_LEVEL, Section
 from documents.words import is_definition, stems_of, telling_stems
 from writing.extractive import references
 from writing.extractive.mending import beginning_of
 from writing.extractive.titles import comparable, heading_of
-from writing.extractive.units import Unit, UnitReader, entries_below
+from writing.extractive.units import Unit, UnitReader, announces, entries_below
+from writing.quality.likeness import runs
 
 INTRODUCTION_WORDS: Final = 320
 """The longest introduction in front of sub-sections."""
@@ -27,13 +28,20 @@ MIN_SHARE: Final = 60
 MIN_SUBSECTION_WORDS: Final = 20
 OWN_WORDS: Final = 60
 """A sub-section with fewer words of its own takes in the sections below it."""
-MIN_OPENING_WORDS: Final = 12
-MIN_LEAD_WORDS: Final = 25
+MIN_OPENING_WORDS: Final = 8
+MIN_ENTRY_WORDS: Final = 4
+MIN_LEAD_WORDS: Final = 15
 SURELY_ABOUT: Final = 0.8
 LIFTED_FROM: Final = 4
 MIN_CONTENTS: Final = 3
+MAX_LISTED_ENTRIES: Final = 20
 """Sub-sections that make a table of contents."""
-MAX_CONTENTS_WORDS: Final = 60
+MAX_CONTENTS_WORDS: Final = 40
+TOP_LEVEL: Final = 2
+"""The level of an article's headings."""
+REPEATED_RUN: Final = 5
+REPEATED: Final = 0.4
+"""The share of runs of five words from which a unit repeats others."""
 _VERB: Final = re.compile(
     r"\b(?:is|are|was|were|has|have|had|can|could|may|might|must|will|would|should|does|do|did|\w+(?:s|ed))\b",
     re.IGNORECASE,
@@ -47,7 +55,7 @@ _INTRODUCTIONS: Final = frozenset(
     "introduction overview description background general about summary basics purpose motivation rationale preface".split()  # noqa: SIM905
 )
 _SKIPPED: Final = re.compile(
-    r"^(?:see also|references?|bibliography|further reading|related \w+|authors?|author.s? .{0,20}|credits|acknowledge?ments|bugs|known bugs|files|synopsis|"
+    r"^(?:name|see also|references?|bibliography|further reading|related \w+|authors?|author\(s\)|author.s? .{0,20}|credits|acknowledge?ments|bugs|known bugs|files|synopsis|"
     r"syntax|feedback|reporting bugs|history|news|change ?log|changes|release notes|what.s new.{0,40}|copyright|copying|licen[cs]e|to-?do|"
     r"environment|exit status|diagnostics|availability|colophon|index|contents|table of contents|more information|resources|links|"
     r"notes?|details|conclusions?|miscellaneous|other|more|text|content|untitled|section|misc)$",
@@ -65,7 +73,7 @@ class Part:
 
     heading: str | None
     units: tuple[Unit, ...]
-    level: int = 2
+    level: int = TOP_LEVEL
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -123,45 +131,63 @@ class SpineReader:
             for each in children
             if each not in entries_below(section) and not _SKIPPED.match(each.title.strip())
         ]
-        if introduction and self._opens(introduction[0]):
+        if self._begins(introduction):
             opening = Part(None, _trimmed(introduction, INTRODUCTION_WORDS))
             parts = self._subsections(subsections, MAX_WORDS - opening.words)
             if not parts:
                 opening = Part(None, _trimmed(introduction, LONE_WORDS))
             return self._spine(opening, parts, subsections)
-        if (found := self._contents(subsections)) is not None:
-            return found
-        if (found := self._lifted(subsections)) is not None:
-            return found
+        is_reference = all(section.level >= ENTRY_LEVEL for section in subsections)
+        ladder = (
+            (self._lifted, self._contents, self._headed)
+            if is_reference
+            else (self._lifted, self._headed, self._contents)
+        )
+        for rung in ladder:
+            if (found := rung(subsections)) is not None:
+                return found
         raise NoSpineError("has no paragraph that opens an article")
 
     def _introduced(self) -> tuple[Section, tuple[Section, ...]]:
-        """Returns the section with a first sub-section "Introduction" or "Overview" as its own text."""
+        """Returns the section with a first sub-section "Introduction" or "Description" as its own text."""
         section = self._section
-        for at, child in enumerate(section.children[:LIFTED_FROM]):
+        for at, child in enumerate(section.children[:MAX_SUBSECTIONS]):
             if comparable(child.title) in _INTRODUCTIONS:
-                merged = replace(section, blocks=section.blocks + child.blocks, children=())
-                others = section.children[:at] + child.children + section.children[at + 1 :]
-                return merged, others
-            if _SKIPPED.match(child.title.strip()) is None:
-                break
+                blocks = (*section.blocks, *child.blocks)
+                others = (*section.children[:at], *child.children, *section.children[at + 1 :])
+                return replace(section, blocks=blocks, children=()), others
         return section, section.children
+
+    def _begins(self, introduction: Sequence[Unit]) -> bool:
+        """Whether the article may begin with these units; a first short sentence may stand before the opening."""
+        first = introduction[0].blocks if introduction else ()
+        is_short = (
+            len(first) == 1
+            and isinstance(first[0], Paragraph)
+            and len(first[0].text.split()) < MIN_OPENING_WORDS
+            and not introduction[0].behind_drop
+        )
+        return any(map(self._opens, introduction[: 2 if is_short else 1]))
 
     def _opens(self, unit: Unit) -> bool:
         """Whether the article may begin with this unit."""
         first = unit.first
-        if unit.behind_drop or not first or first.endswith("?") or _NO_OPENING.match(first):
+        if unit.behind_drop or first.endswith("?") or _NO_OPENING.match(first):
+            return False
+        if references.is_dependent(first, self._heading):
             return False
         if self._about < SURELY_ABOUT and self._share(unit.text) == 0:
             return False
-        leads = len(unit.blocks) > 1 and not first.endswith((".", "!"))
-        if leads:
-            return unit.words >= MIN_LEAD_WORDS and _VERB.search(first) is not None
-        return (
-            len(unit.blocks[0].text.split()) >= MIN_OPENING_WORDS
-            if isinstance(unit.blocks[0], Paragraph)
-            else False
-        )
+        if isinstance(unit.blocks[0], Definitions):
+            return unit.words >= MIN_SHARE
+        block = unit.blocks[0]
+        if len(unit.blocks) > 1 and not first.endswith((".", "!")):
+            return (
+                unit.words >= MIN_LEAD_WORDS
+                and len(first.split()) >= MIN_ENTRY_WORDS
+                and _VERB.search(first) is not None
+            )
+        return isinstance(block, Paragraph) and len(block.text.split()) >= _least_words(self._section)
 
     def _share(self, text: str) -> float:
         """Returns the share of the keyword's stems that occur."""
@@ -173,13 +199,15 @@ class SpineReader:
         shown: list[Unit] = []
         is_previous_shown = False
         for at, unit in enumerate(units):
-            if unit.behind_drop or not is_previous_shown:
+            is_synopsis = begins and not unit.behind_drop and unit.is_bare and len(shown) == at
+            if (unit.behind_drop or not is_previous_shown) and not is_synopsis:
                 is_first = at == 0 and not unit.behind_drop and not begins
                 is_previous_shown = self._stands_alone(unit, heading, is_first=is_first)
                 if not is_previous_shown:
                     continue
                 if shown or at:
                     unit = replace(unit, behind_drop=True)  # noqa: PLW2901 - the same unit, known to stand behind a drop
+            is_previous_shown = True
             shown.append(unit)
             self._known |= frozenset(stems_of(unit.text))
         return shown
@@ -187,13 +215,14 @@ class SpineReader:
     def _stands_alone(self, unit: Unit, heading: AbstractSet[str], *, is_first: bool) -> bool:
         first = unit.first
         if unit.is_bare or not first:
-            # A list right under its heading needs no sentence.
-            return is_first or isinstance(unit.blocks[0], Note)
+            # A list right under its heading needs no sentence, and terms are explained anywhere.
+            return is_first or isinstance(unit.blocks[0], Note | Definitions | Listing) or unit.is_titled
         return not (
             references.is_dependent(first, heading)
             or references.has_unknown_subject(first, self._known | heading)
             or (not is_first and unit.behind_drop and references.adds(first))
-            or (first[:1].islower() and not frozenset(stems_of(first.split()[0])) & heading)
+            # A name of code may begin a section, "ifupdown is …"; elsewhere the sentence goes on from before.
+            or (unit.behind_drop and first[:1].islower() and heading.isdisjoint(stems_of(first.split()[0])))
         )
 
     def _subsections(self, sections: Sequence[Section], room: int) -> list[tuple[Section, list[Part]]]:
@@ -230,7 +259,7 @@ class SpineReader:
     def _parts_of(self, section: Section) -> list[Part]:
         """Returns a sub-section's own part, with parts below it if it is short."""
         heading = self._heading | frozenset(stems_of(section.title))
-        units = self._connected(self._units.read(section, heading), heading, begins=False)
+        units = _opening_first(self._connected(self._units.read(section, heading), heading, begins=False))
         if units and units[0].behind_drop and not self._names(section, units[0]):
             return []
         own = Part(heading_of(section.title, is_entry=section.level >= ENTRY_LEVEL), tuple(units))
@@ -244,7 +273,7 @@ class SpineReader:
             found = self._connected(self._units.read(child, inner), inner, begins=False)
             if found and not (found[0].behind_drop and not self._names(child, found[0])):
                 title = heading_of(child.title, is_entry=child.level >= ENTRY_LEVEL)
-                below.append(Part(title, tuple(found), level=3))
+                below.append(Part(title, tuple(found), level=TOP_LEVEL + 1))
         return [own, *below] if below or units else []
 
     def _names(self, section: Section, unit: Unit) -> bool:
@@ -255,15 +284,18 @@ class SpineReader:
         """Opens with the first paragraph of each sub-section, and goes on with what stands behind those."""
         entries: list[DefinitionEntry] = []
         behind: list[tuple[Section, list[Part]]] = []
-        for section in subsections[:MAX_SUBSECTIONS]:
+        is_reference = all(section.level >= ENTRY_LEVEL for section in subsections)
+        for section in subsections[: MAX_LISTED_ENTRIES if is_reference else MAX_SUBSECTIONS]:
             heading = self._heading | frozenset(stems_of(section.title))
-            units = self._connected(self._units.read(section, heading), heading, begins=True)
+            units = _opening_first(self._connected(self._units.read(section, heading), heading, begins=True))
             if not units or units[0].behind_drop or not isinstance(units[0].blocks[0], Paragraph):
                 continue
             first = units[0].blocks[0]
             is_whole = len(units[0].blocks) == 1 and len(first.text.split()) <= MAX_CONTENTS_WORDS
-            told = first if is_whole else beginning_of(first, 1)
-            if len(told.text.split()) < MIN_OPENING_WORDS or not told.text.endswith((".", "!")):
+            told = first if is_whole else beginning_of(first, 2 if units[0].first.endswith("?") else 1)
+            size = len(told.text.split())
+            is_short = _least_words(section) <= size <= MAX_CONTENTS_WORDS
+            if not is_short or not told.text.endswith((".", "!")) or announces(told.text):
                 continue
             title = heading_of(section.title, is_entry=section.level >= ENTRY_LEVEL)
             entries.append(DefinitionEntry((title,), (told,)))
@@ -276,39 +308,72 @@ class SpineReader:
                 part = Part(title, _trimmed(rest, 2 * SUBSECTIONS_WORDS // MAX_SUBSECTIONS))
                 if part.words >= OWN_WORDS:
                     behind.append((section, [part]))
-        if len(entries) < MIN_CONTENTS:
+        if len(entries) < (2 if is_reference else MIN_CONTENTS):
             return None
         return self._spine(Part(None, (Unit((Definitions(tuple(entries)),)),)), behind, subsections)
 
     def _lifted(self, subsections: Sequence[Section]) -> Spine | None:
-        """Opens with the first paragraph of an early sub-section."""
+        """Opens with the first paragraph of an early sub-section, if that says what the keyword is."""
         for section in subsections[:LIFTED_FROM]:
             heading = self._heading | frozenset(stems_of(section.title))
             units = self._connected(self._units.read(section, heading), heading, begins=True)
-            if units and self._opens(units[0]) and isinstance(units[0].blocks[0], Paragraph):
-                defines = is_definition(self._keyword, units[0].first)
-                if self._share(units[0].text) >= 0.5 or defines:  # noqa: PLR2004 - half of the keyword
-                    rest = replace(section, blocks=section.blocks[len(units[0].blocks) :])
-                    others = [rest if each is section else each for each in subsections]
-                    opening = Part(None, (units[0],))
-                    return self._spine(opening, self._subsections(others, MAX_WORDS - opening.words), others)
-            if sum(unit.words for unit in units) >= 40:  # noqa: PLR2004 - what follows it is no beginning
-                break
+            if units and self._opens(units[0]) and is_definition(self._keyword, units[0].first):
+                rest = replace(section, blocks=section.blocks[len(units[0].blocks) :])
+                others = [rest if each is section else each for each in subsections]
+                opening = Part(None, (units[0],))
+                return self._spine(opening, self._subsections(others, MAX_WORDS - opening.words), others)
         return None
 
+    def _headed(self, subsections: Sequence[Section]) -> Spine | None:
+        """Begins with the first sub-section under its heading, as a page without introduction does."""
+        found = self._subsections(subsections, MAX_WORDS)
+        if not found or found[0][0] not in subsections[:2]:
+            return None
+        first = next((unit for part in found[0][1] for unit in part.units), None)
+        return self._spine(None, found, subsections) if first is not None and self._opens(first) else None
+
     def _spine(
-        self, opening: Part, found: Iterable[tuple[Section, list[Part]]], subsections: Sequence[Section]
+        self,
+        opening: Part | None,
+        found: Iterable[tuple[Section, list[Part]]],
+        subsections: Sequence[Section],
     ) -> Spine:
         shown = [*found]
         titles = {id(section) for section, _ in shown}
         left_out = tuple(each for each in subsections if id(each) not in titles)
-        return Spine((opening, *(part for _, parts in shown for part in parts)), left_out)
+        parts = [*([opening] if opening else []), *(part for _, parts in shown for part in parts)]
+        return Spine(tuple(_without_repetition(parts)), left_out)
+
+
+def _without_repetition(parts: Iterable[Part]) -> Iterator[Part]:
+    """Yields the parts without units that repeat earlier ones, and without a heading that stands twice."""
+    said: set[tuple[str, ...]] = set()
+    headings: set[str] = set()
+    for part in parts:
+        units = []
+        for unit in part.units:
+            own = runs(unit.text, REPEATED_RUN)
+            if len(own & said) < REPEATED * len(own) or unit.words < REPEATED_RUN:
+                units.append(unit)
+            said |= own
+        name = comparable(part.heading or "")
+        is_weak = name in headings or name in _INTRODUCTIONS or (part.heading is not None and not name)
+        if (is_weak and (part.level > TOP_LEVEL or not name)) or (not units and part.level > TOP_LEVEL):
+            continue
+        headings.add(name)
+        if units or part.heading is not None:
+            yield replace(part, units=tuple(units))
+
+
+def _least_words(section: Section) -> int:
+    """Returns the fewest words of an opening: "Query or set the limits." tells of a function all there is."""
+    return MIN_ENTRY_WORDS if section.level >= ENTRY_LEVEL else MIN_OPENING_WORDS
 
 
 def _opening_first(units: Sequence[Unit]) -> list[Unit]:
-    """Moves notes in front of the introduction behind its first paragraph."""
+    """Moves notes, a synopsis and its options in front of the introduction behind its first paragraph."""
     ahead = 0
-    while ahead < len(units) and isinstance(units[ahead].blocks[0], Note):
+    while ahead < len(units) and isinstance(units[ahead].blocks[0], Note | Listing | Table):
         ahead += 1
     if not 0 < ahead < len(units):
         return [*units]

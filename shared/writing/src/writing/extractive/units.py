@@ -27,13 +27,20 @@ from documents.blocks import (
 )
 from documents.sections import ENTRY_LEVEL, Section
 from writing.extractive import references
-from writing.extractive.mending import Mender, Structure, Test, beginning_of
+from writing.extractive.mending import Mender, Structure, Surroundings, Test, beginning_of
 from writing.extractive.sentences import is_prose, split
 
 LISTING_WORDS: Final = 80
 """The words of all listings and tables of a unit that count as words of an article."""
 MIN_FRAGMENT_WORDS: Final = 8
 """A shorter line without a full stop is a label or a scrap."""
+NEAR_BLOCKS: Final = 6
+"""A list or table "below" is at most so many blocks away."""
+MAX_NOTE_WORDS: Final = 200
+MAX_SIDEBAR_WORDS: Final = 90
+_NOTES: Final = frozenset(
+    ("", "note", "warning", "important", "caution", "tip", "attention", "danger", "hint")
+)
 MIN_ENTRIES: Final = 3
 MAX_MEAN_ENTRY: Final = 90
 _ENDS: Final = re.compile(r"[.!?…][\"'”’)\]]*$")  # noqa: RUF001 - typographic quotes close sentences
@@ -43,6 +50,8 @@ _ANNOUNCES: Final = re.compile(
     r"two|three|four|five|six|seven|eight|nine|ten|steps)\b",
     re.IGNORECASE,
 )
+
+_ADDRESS: Final = re.compile(r"(?:→ )?(?:https?|ftp)://[^\s@]+")
 
 
 @dataclass(frozen=True)
@@ -54,6 +63,8 @@ class Unit:
     """True if a paragraph right before it was left out."""
     is_bare: bool = False
     """True if it is a list or table that no sentence leads up to."""
+    is_titled: bool = False
+    """True if it begins with a table of one row, which names what the text behind it is about."""
 
     @cached_property
     def words(self) -> int:
@@ -116,10 +127,11 @@ class UnitReader:
 
         `heading` are the stems of its title and those above it.
         """
-        blocks = section.blocks
+        blocks = tuple(map(_address_as_listing, section.blocks))
         if entries := [each for each in entries_below(section) if each.blocks]:
             listed = (
-                DefinitionEntry((each.title, *each.names), each.blocks, each.anchor) for each in entries
+                DefinitionEntry(tuple(dict.fromkeys((each.title, *each.names))), each.blocks, each.anchor)
+                for each in entries
             )
             blocks = (*blocks, Definitions(tuple(listed)))
         return tuple(_BlockReader(blocks, Mender(self.is_outdated, self.resolves, heading)).units())
@@ -133,6 +145,7 @@ class _BlockReader:
         self._mender = mender
         self._at = 0
         self._beside_listing = False
+        self._has_structure = False
 
     def units(self) -> Iterator[Unit]:
         behind_drop = False
@@ -150,25 +163,50 @@ class _BlockReader:
         match block:
             case Paragraph():
                 return self._paragraph(block)
-            case Label(text):
-                self._at += 1
-                # A label belongs to the structure behind it; others are scraps.
-                if self._structure_at(self._at) != self._at:
-                    return Unit(())
-                found = self._next()
-                return found and replace(found, blocks=(Label(text), *found.blocks))
-            case Note(title, inner):
-                self._at += 1
-                shown = self._mender.inner(inner)
-                return Unit((Note(title, shown),)) if shown else Unit((), behind_drop=True)
+            case Label():
+                return self._label(block)
+            case Note():
+                return self._note(block)
             case Gap(kind):
                 self._at += 1
-                return Unit(()) if kind == "figure" else None
+                # At the beginning it is the page's table of contents, or the like.
+                return Unit(()) if kind == "figure" or self._at == 1 else None
+            case Table(rows) if len(rows) == 1:
+                return self._titled(block)
             case _:
                 self._at += 1
                 self._beside_listing = isinstance(block, Listing)
+                self._has_structure = True
                 structure = self._mender.structure(block)
                 return None if structure is None else Unit(structure, is_bare=True)
+
+    def _label(self, label: Label) -> Unit | None:
+        """A label belongs to the structure behind it; others are scraps."""
+        self._at += 1
+        if self._structure_at(self._at) != self._at:
+            return Unit(())
+        found = self._next()
+        return found and replace(found, blocks=(label, *found.blocks))
+
+    def _note(self, note: Note) -> Unit:
+        """A note is an aside: what is left of a cut or long one is not missed."""
+        self._at += 1
+        shown = self._mender.inner(note.blocks)
+        most = MAX_NOTE_WORDS if note.title.casefold() in _NOTES else MAX_SIDEBAR_WORDS
+        is_whole = len(shown) > 0 and shown == note.blocks and words_in(note) <= most
+        return Unit((note,) if is_whole else ())
+
+    def _titled(self, row: Table) -> Unit | None:
+        """A table of one row names what the text behind it is about."""
+        self._at += 1
+        shown = self._mender.structure(row)
+        behind = self._blocks[self._at] if self._at < len(self._blocks) else None
+        if not isinstance(behind, Paragraph):
+            return Unit(shown or (), is_bare=True)
+        titled = self._paragraph(behind)
+        if titled is None or not titled.blocks or shown is None:
+            return titled
+        return replace(titled, blocks=(*shown, *titled.blocks), is_titled=True)
 
     def _paragraph(self, paragraph: Paragraph) -> Unit | None:
         """Reads a paragraph with what it leads up to, and what goes on behind that."""
@@ -193,6 +231,7 @@ class _BlockReader:
             blocks += structure
             self._at = behind + 1
             self._beside_listing = isinstance(self._blocks[behind], Listing)
+            self._has_structure = True
             self._take_listing_of_last_item(blocks)
             current = self._continuation()
         return Unit(tuple(blocks))
@@ -204,12 +243,7 @@ class _BlockReader:
         return at if at < len(self._blocks) and isinstance(self._blocks[at], Structure) else None
 
     def _leads(self, text: str, structure: Block) -> bool:
-        last = (split(text) or (text,))[-1]
-        return (
-            isinstance(structure, Listing)
-            or _ENDS.search(text) is None
-            or _ANNOUNCES.search(last) is not None
-        )
+        return isinstance(structure, Listing) or announces(text)
 
     def _structure_shown(self, place: int | None) -> tuple[Block, ...] | None:
         """Returns the structure at the place with the labels in front of it; None if it cannot be shown."""
@@ -222,7 +256,9 @@ class _BlockReader:
 
     def _leads_to_gap(self, paragraph: Paragraph) -> bool:
         behind = self._blocks[self._at + 1] if self._at + 1 < len(self._blocks) else None
-        return isinstance(behind, Gap) and (behind.kind != "figure" or paragraph.text.endswith(":"))
+        if not isinstance(behind, Gap):
+            return False
+        return paragraph.text.endswith(":") or (behind.kind != "figure" and announces(paragraph.text))
 
     def _end_at_hole(self, blocks: Sequence[Block], last: Paragraph | None) -> Unit | None:
         """Skips the rest of the section; returns what stands before the hole."""
@@ -236,7 +272,7 @@ class _BlockReader:
         if len(sentences) <= 1:
             return None
         before = beginning_of(paragraph, len(sentences) - 1)
-        return self._mender.paragraph(before, leads=False, beside_listing=self._beside_listing)
+        return self._mender.paragraph(before, surroundings=self._surroundings())
 
     def _readable(self, paragraph: Paragraph, *, leads: bool, continues: bool) -> Paragraph | None:
         text = paragraph.text
@@ -245,8 +281,17 @@ class _BlockReader:
         )
         if not leads and ((is_cut and not continues) or not is_prose(text)):
             return None
-        return self._mender.paragraph(
-            paragraph, leads=leads, beside_listing=leads or continues or self._beside_listing
+        around = self._surroundings()
+        if leads or continues:
+            around = replace(around, below=True, listing=True)
+        return self._mender.paragraph(paragraph, leads=leads, surroundings=around)
+
+    def _surroundings(self) -> Surroundings:
+        behind = self._blocks[self._at + 1 : self._at + 1 + NEAR_BLOCKS]
+        return Surroundings(
+            above=self._has_structure,
+            below=any(isinstance(each, Structure) for each in behind),
+            listing=self._beside_listing,
         )
 
     def _take_listing_of_last_item(self, blocks: list[Block]) -> None:
@@ -264,6 +309,18 @@ class _BlockReader:
         """Returns the paragraph that goes on with the sentence before a listing: "does not set …"."""
         block = self._blocks[self._at] if self._at < len(self._blocks) else None
         return block if isinstance(block, Paragraph) and block.text[:1].islower() else None
+
+
+def _address_as_listing(block: Block) -> Block:
+    """An address on a line of its own is shown like a listing, with the sentence that leads up to it."""
+    is_address = isinstance(block, Paragraph) and not block.flags and _ADDRESS.fullmatch(block.text)
+    return Listing((block.text,)) if isinstance(block, Paragraph) and is_address else block
+
+
+def announces(text: str) -> bool:
+    """Whether a paragraph leads up to the block behind it, by its end."""
+    last = (split(text) or (text,))[-1]
+    return _ENDS.search(text) is None or _ANNOUNCES.search(last) is not None
 
 
 def _is_scrap(paragraph: Paragraph) -> bool:
