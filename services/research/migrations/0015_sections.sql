@@ -23,6 +23,7 @@ create table sections (
     level       smallint not null,
     title       text not null,
     anchor      text not null,
+    anchors     text[] not null,
     above       text[] not null,
     names       text[] not null,
     own_words   integer not null,
@@ -32,6 +33,7 @@ create table sections (
 );
 comment on column sections.position is 'in reading order; the page itself is 0';
 comment on column sections.last is 'position of the last section below it, its own if there is none';
+comment on column sections.anchors is 'all ids by which links lead to it;  is the page''s own';
 comment on column sections.above is 'the titles above it, the page first';
 comment on column sections.blocks is 'its own, as documents.json_form has them';
 

@@ -381,6 +381,7 @@ async def test_research_can_be_read_by_id(api: httpx.AsyncClient, research_id: U
             "title": "Cold brew",
             "level": 2,
             "anchor": "cold",
+            "anchors": [],
             "names": [],
             "blocks": [{"p": "Some text."}],
             "children": [],

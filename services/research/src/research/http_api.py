@@ -51,6 +51,7 @@ class SectionView(View):
     level: int
     """0: the page itself; 1 to 6: headings; 8: an entry of an API or of a list of settings; 9: a term."""
     anchor: str
+    anchors: list[str]
     names: list[str]
     blocks: list[dict[str, Any]]
     """Each has one key that names its kind: `p`, `ul`, `ol`, `code`, `table`, `dl`, `note`, `label` or `gap`."""

@@ -135,16 +135,17 @@ async def _place_pages(
 async def _save_index_terms(
     connection: Connection, corpus: str, terms: Sequence[tuple[str, str, str, str]]
 ) -> None:
-    """Replace the index terms of a corpus. One with an unknown anchor leads to its page."""
+    """Replace the index terms of a corpus; those with an unknown target lead nowhere."""
     await connection.execute(
         """
-        with wanted as materialized (
-            select documents.document_id, coalesce(min(sections.position), 0) as position, name,
-                   string_to_array(stems, ' ') as stems
+        with places as materialized (
+            select path, document_id, min(position) as position, place
+            from documents join sections using (document_id), unnest(anchors) as place
+            where corpus = $1 and path = any ($3) group by path, document_id, place
+        ), wanted as materialized (
+            select document_id, position, name, string_to_array(stems, ' ') as stems
             from unnest($2::text[], $3::text[], $4::text[], $5::text[]) as term (name, page, target, stems)
-                 join documents on corpus = $1 and path = page and text_hash is not null
-                 left join sections on sections.document_id = documents.document_id and anchor = target and target <> ''
-            group by documents.document_id, name, target, stems
+                 join places on (path, place) = (page, target)
         ), gone as (
             delete from section_names as known using documents
             where documents.document_id = known.document_id and corpus = $1 and kind = 'term' and not exists (

@@ -1,16 +1,16 @@
 """Full-text search: parses keywords into stemmed words, and finds the passages that use them."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 import asyncpg
+from pydantic_core import from_json
 
 from chassis import Connection
 from reading.document import DocumentPassage
 from reading.ranking.passages import SearchHits
-from reading.ranking.relevance import KeywordQuery, QueryTerm
+from reading.ranking.relevance import KeywordQuery, Places, QueryTerm
 from reading.ranking.sources import CandidatePassage
 from research import synonyms
 
@@ -103,11 +103,13 @@ async def search_passages(connection: Connection, corpora: Sequence[str], query:
     frequencies = dict(zip(lexemes, rows[0]["frequencies"], strict=True))
     terms = tuple(replace(term, frequency=frequencies[term.lexeme]) for term in query.terms)
     counted = replace(query, terms=terms, corpus_passages=rows[0]["corpus_passages"])
-    return SearchHits(counted, [_candidate(row) for row in rows if row["document_id"] is not None])
+    found = [row for row in rows if row["document_id"] is not None]
+    hits = from_json("[" + ",".join(row["hits"] for row in found) + "]")
+    return SearchHits(counted, [_candidate(*each) for each in zip(found, hits, strict=True)])
 
 
-def _candidate(row: asyncpg.Record) -> CandidatePassage:
-    body, heading, title = json.loads(row["hits"])
+def _candidate(row: asyncpg.Record, hits: Sequence[Places | None]) -> CandidatePassage:
+    body, heading, title = hits
     return CandidatePassage(
         document_id=row["document_id"],
         document_title=row["title"],

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Final
 
-from documents.words import telling_stems
-from reading.ranking.aboutness import LIGHT_STEMS, bare_title
+from documents.words import bare_title, telling_stems
+from reading.ranking.aboutness import LIGHT_STEMS
 
 MAX_COMBINED: Final = 6
 """Words of a keyword whose combinations are looked up; of a longer one, only words that stand side by side."""

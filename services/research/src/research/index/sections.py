@@ -67,7 +67,7 @@ async def save_sections(connection: Connection, documents: Mapping[int, Extracte
     await connection.copy_records_to_table(
         "sections",
         columns=[
-            *("document_id", "position", "last", "level", "title", "anchor", "above", "names"),
+            *("document_id", "position", "last", "level", "title", "anchor", "anchors", "above", "names"),
             *("own_words", "words", "blocks"),
         ],
         records=[
@@ -78,6 +78,7 @@ async def save_sections(connection: Connection, documents: Mapping[int, Extracte
                 row.section.level,
                 row.section.title[:MAX_NAME],
                 row.section.anchor,
+                _anchors(row),
                 row.above,
                 row.names,
                 row.section.own_words,
@@ -127,6 +128,11 @@ def section_texts(root: Section | None) -> Iterator[str]:
     if root is not None:
         for _, section in root.walk():
             yield section.text
+
+
+def _anchors(row: SectionRow) -> list[str]:
+    own = [each for each in (row.section.anchor, *row.section.anchors) if each]
+    return own if row.position else ["", *own]
 
 
 def _names(row: SectionRow) -> Iterator[tuple[str, str]]:
