@@ -162,7 +162,9 @@ class LocalCorpus:
         unread = await self._unread_counts.get(brand)
         async with self._database.connection() as connection:
             sections = await search_sections(connection, corpora, keyword, pages)
-        hits = await self._look_up(corpora, pages, keyword)
+        spines = [self._spine(each) for each in sections.spines[:MAX_SPINES]]
+        limit = lookup.FEW_CANDIDATES if any(each.suffices for each in spines) else lookup.CANDIDATES
+        hits = await self._look_up(corpora, pages, keyword, limit)
         if hits.query.terms and sections.keyword.is_generic:
             return InsufficientSources(describe_absence(sections.keyword, (), looked_in))
         select = partial(
@@ -170,14 +172,14 @@ class LocalCorpus:
             hits.query,
             hits.candidates,
             min_sources=MIN_SOURCES,
-            spines=[self._spine(each) for each in sections.spines[:MAX_SPINES]],
+            spines=spines,
             nearest=sections.nearest and self._nearest(sections.nearest),
             looked_in=looked_in,
         )
         # In threads: the passages of a hostile document may take tenths of a second to rank.
         found = await asyncio.to_thread(_abbreviation_or_findings, keyword, hits, select)
         if isinstance(found, str):
-            named_by = await self._look_up(corpora, pages, found)
+            named_by = await self._look_up(corpora, pages, found, limit)
             found = await asyncio.to_thread(select, named_by)
         if isinstance(found, ResearchResult):
             stated = {each.path: each for each in hits.candidates}
@@ -197,10 +199,12 @@ class LocalCorpus:
             )
         raise UploadsUnreadError(f"{unread} of the brand's documents are still unread")
 
-    async def _look_up(self, corpora: Sequence[str], pages: Sequence[WebPage], keyword: str) -> SearchHits:
+    async def _look_up(
+        self, corpora: Sequence[str], pages: Sequence[WebPage], keyword: str, limit: int
+    ) -> SearchHits:
         query = await self._queries.get(keyword)
         async with self._database.connection() as connection:
-            hits = await lookup.search_passages(connection, corpora, query)
+            hits = await lookup.search_passages(connection, corpora, query, limit)
             return await add_page_hits(connection, hits, pages)
 
     async def _parse_keywords(self, keywords: Sequence[str]) -> Mapping[str, KeywordQuery]:

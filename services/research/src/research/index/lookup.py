@@ -16,6 +16,8 @@ from research import synonyms
 
 # More candidates than any article needs; ranking in Python stays within a few milliseconds.
 CANDIDATES: Final = 600
+# Beside a page that is enough alone.
+FEW_CANDIDATES: Final = 200
 
 
 async def load_synonyms(connection: Connection) -> synonyms.Synonyms:
@@ -52,7 +54,9 @@ def _query(keyword: str, words: Sequence[asyncpg.Record], known: synonyms.Synony
     return KeywordQuery(keyword=keyword, terms=terms, corpus_passages=0)
 
 
-async def search_passages(connection: Connection, corpora: Sequence[str], query: KeywordQuery) -> SearchHits:
+async def search_passages(
+    connection: Connection, corpora: Sequence[str], query: KeywordQuery, limit: int = CANDIDATES
+) -> SearchHits:
     """Find passages with a word of the keyword, the most promising first, with the positions of those words.
 
     The returned query has the frequency of each word in these corpora.
@@ -97,7 +101,7 @@ async def search_passages(connection: Connection, corpora: Sequence[str], query:
         """,
         corpora,
         sorted(query.wanted),
-        CANDIDATES,
+        limit,
         lexemes,
     )
     frequencies = dict(zip(lexemes, rows[0]["frequencies"], strict=True))
