@@ -205,19 +205,16 @@ def read_page(path: str, content: bytes) -> RawPage:
         text = MarkdownIt("commonmark").enable("table").render(_FRONT_MATTER.sub("", text))
         title = front and re.search(r"^title:\s*(.+)$", front[0], re.MULTILINE)
         root = lxml.html.document_fromstring(f"<body>{text}</body>")
-        heading = root.find(".//h1")
-        return RawPage(
-            path, title[1] if title else heading.text_content() if heading is not None else "", root
-        )
+        heading = str(root.xpath("string(//h1)"))
+        return RawPage(path, title[1] if title else heading, root)
     if path.endswith(".txt"):
         root = lxml.html.document_fromstring("<body><p></p></body>")
-        root.find(".//p").text = _RESTRUCTURED.sub("", text)
+        next(root.iter("p")).text = _RESTRUCTURED.sub("", text)
         return RawPage(path, text.strip().partition("\n")[0].strip("# ="), root)
     root = lxml.html.document_fromstring(
         content, parser=lxml.html.HTMLParser(encoding=_encoding(content), huge_tree=True)
     )
-    titles = root.xpath("//title")
-    title_text = " ".join(titles[0].text_content().split()) if titles else ""
+    title_text = " ".join((root.findtext(".//title") or "").split())
     refresh = root.xpath("//meta[translate(@http-equiv, 'REFSH', 'refsh') = 'refresh']")
     body = root.find(".//body")
     return RawPage(path, title_text, root if body is None else body, bool(refresh))
