@@ -7,17 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from documents.source_minimum import MIN_SHOWN_WORDS
 from reading.folder import FolderUnavailableError, licence
 from reading.formats import SUFFIXES
 from reading.pool import ReadersUnavailableError
-from writing.article import MIN_WORDS, Article, ArticleSource
-from writing.extractive.layout import escape
+from writing.article import Article, ArticleSource
+from writing.extractive.markdown import escape
 from writing.extractive.writer import ExtractiveWriter
-from writing.folder_sources import find_sources, read_documents
+from writing.folder_sources import DocumentIndex, read_documents
 from writing.writer import InsufficientSourcesError
 
-MIN_SOURCES: Final = 3
-"""Independent sources of an article, if nobody says how many."""
 _EPILOG: Final = f"""\
 example:
   python -m writing --sources deploy/demo/corpus "cold brew" > cold-brew.md
@@ -25,7 +24,7 @@ example:
 It reads the folder and the folders in it, but nothing hidden. Formats: {" ".join(sorted(SUFFIXES))}
 It needs no key, no database and no network.
 
-An article takes at least {MIN_WORDS} words from several documents that treat the keyword; one of them must say what it is.
+An article quotes the page, or the section of a page, that is named like the keyword, with at least {MIN_SHOWN_WORDS} words.
 
 exit codes:
   0  the article is on standard output
@@ -57,14 +56,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="NAME",
         help="name of the brand, as writers get it; the digest says nothing of it",
     )
-    parser.add_argument(
-        "--min-sources",
-        type=int,
-        choices=range(1, 9),
-        default=MIN_SOURCES,
-        metavar="N",
-        help="least number of independent documents of an article, 1 to 8 (default: 3)",
-    )
     given = parser.parse_args(arguments)
     try:
         print(asyncio.run(_write(given)))  # noqa: T201
@@ -80,10 +71,8 @@ async def _write(given: argparse.Namespace) -> str:
     documents = await read_documents(
         given.sources, on_skipped=lambda path, why: _say(f"Skipped {path}: {why}")
     )
-    sources = find_sources(
-        given.keyword, documents, min_sources=given.min_sources, licence=licence(given.sources)
-    )
-    article = await ExtractiveWriter(given.min_sources).write(
+    sources = DocumentIndex(documents).find_sources(given.keyword, licence=licence(given.sources))
+    article = await ExtractiveWriter(min_sources=1).write(
         keyword=given.keyword, sources=sources, brand_name=given.brand_name, language=given.language
     )
     return _page(article, [each for each in sources if each.n in article.cited])

@@ -117,10 +117,8 @@ class VisibleText:
 
 def blocks_of(markdown: str) -> Iterator[MarkdownBlock]:
     """Yields the blocks in order. A paragraph may span lines; an item, a table row and a line of a listing are blocks each."""
-    fence, begun, at = "", None, 0
-    for line in markdown.splitlines(keepends=True):
-        start, at = at, at + len(line)
-        text = line.rstrip("\r\n")
+    fence, begun = "", None
+    for start, text in _lines(markdown):
         if begun is not None and (fence or not text.strip() or _begins_another(text)):
             yield MarkdownBlock(MarkdownBlockKind.PARAGRAPH, markdown, *begun)
             begun = None
@@ -139,6 +137,18 @@ def blocks_of(markdown: str) -> Iterator[MarkdownBlock]:
                 yield MarkdownBlock(kind, markdown, start + marked, start + len(text))
     if begun is not None:
         yield MarkdownBlock(MarkdownBlockKind.PARAGRAPH, markdown, *begun)
+
+
+def _lines(markdown: str) -> Iterator[tuple[int, str]]:
+    """Yields each line with its position, without the indentation of the blocks of a list's items."""
+    at, in_list = 0, False
+    for line in markdown.splitlines(keepends=True):
+        start, at = at, at + len(line)
+        text = line.rstrip("\r\n")
+        if text.strip() and not text.startswith(" "):
+            in_list = _kind(text)[0] is MarkdownBlockKind.ITEM
+        indented = len(text) - len(text.lstrip(" ")) if in_list else 0
+        yield start + indented, text[indented:]
 
 
 def _begins_another(line: str) -> bool:

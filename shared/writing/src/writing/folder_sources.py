@@ -2,22 +2,40 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
+from documents.sections import Section
+from documents.words import stems_of
 from reading import folder as document_folder
-from reading.document import DocumentPassage, ExtractedDocument
+from reading.collection import (
+    abbreviations_of,
+    copies,
+    heads_of,
+    index_terms_of,
+    pages_above,
+    parents_of,
+    product_words,
+    site_names,
+    text_fingerprint,
+)
+from reading.document import ExtractedDocument
 from reading.formats import UnreadableFileError
 from reading.pool import HostileDocumentError, ReaderPool
-from reading.ranking.relevance import KeywordQuery, QueryTerm
-from reading.ranking.source_selection import select_sources
-from reading.ranking.sources import CandidatePassage, InsufficientSources, ResearchSource, normalise_keyword
-from writing.article import ArticleSource, SourcePassage
-from writing.extractive.sentences import stem, words_of
-from writing.extractive.topic import COMMON_STEMS
+from reading.ranking.aboutness import (
+    MAX_LOADED,
+    MIN_CANDIDATE,
+    CollectionFacts,
+    Keyword,
+    SectionHead,
+    SpineCandidate,
+    aboutness,
+    describe_absence,
+    parse_keyword,
+    rank_candidates,
+)
+from writing.article import ArticleSource
 from writing.writer import InsufficientSourcesError
-
-Stems = Mapping[str, list[int]]
-"""The positions of the stemmed words of a text."""
 
 
 async def read_documents(
@@ -44,71 +62,102 @@ async def read_documents(
     return {path: each for path, each in zip(paths, documents, strict=True) if each is not None}
 
 
-def find_sources(
-    keyword: str, documents: Mapping[str, ExtractedDocument], *, min_sources: int, licence: str | None = None
-) -> tuple[ArticleSource, ...]:
-    """Returns the documents that answer the keyword with their best passages, best first.
-
-    `licence` applies to documents that name none.
-
-    Raises:
-        InsufficientSourcesError: fewer than `min_sources` documents treat the keyword.
-    """
-    candidates = [
-        _candidate(number, path, document, position, passage)
-        for number, (path, document) in enumerate(documents.items())
-        for position, passage in enumerate(document.passages)
-    ]
-    terms = tuple(
-        QueryTerm(lexeme, position, sum(lexeme in each.body_hits for each in candidates))
-        for lexeme, positions in _stems_in(normalise_keyword(keyword)).items()
-        for position in positions
-        if lexeme not in COMMON_STEMS
-    )
-    query = KeywordQuery(keyword, terms, corpus_passages=len(candidates))
-    findings = select_sources(query, candidates, min_sources=min_sources, looked_in="The folder")
-    if isinstance(findings, InsufficientSources):
-        raise InsufficientSourcesError(findings.detail)
-    return tuple(_source(n, found, licence) for n, found in enumerate(findings.sources, start=1))
+@dataclass(frozen=True, slots=True)
+class _IndexedSection:
+    path: str
+    head: SectionHead
+    section: Section
 
 
-def _stems_in(text: str) -> Stems:
-    found: dict[str, list[int]] = {}
-    for position, word in enumerate(words_of(text), start=1):
-        found.setdefault(stem(word), []).append(position)
-    return found
+class DocumentIndex:
+    """The sections of documents by the stems of their titles and names."""
 
+    def __init__(self, documents: Mapping[str, ExtractedDocument]) -> None:
+        self._documents = documents
+        pages = {path: each.sections for path, each in documents.items() if each.sections is not None}
+        duplicates = copies({path: text_fingerprint(page) for path, page in pages.items()})
+        self._pages = {path: page for path, page in pages.items() if path not in duplicates}
+        parents = parents_of({path: documents[path].toc for path in self._pages})
+        terms = index_terms_of(term for each in documents.values() for term in each.index_terms)
+        self._facts = CollectionFacts(
+            product_words=product_words([page.title for page in self._pages.values()]),
+            site_names=site_names([each.title for _, each in page.walk()] for page in self._pages.values()),
+            abbreviations=abbreviations_of(
+                each.text for page in self._pages.values() for _, each in page.walk()
+            ),
+        )
+        self._sections = [
+            _IndexedSection(path, head, section)
+            for path, page in self._pages.items()
+            for head, section in heads_of(
+                page,
+                path=path,
+                parent_titles=tuple(
+                    self._pages[above].title for above in pages_above(path, parents) if above in self._pages
+                ),
+                index_terms=terms,
+            )
+        ]
+        self._by_stem: dict[str, list[int]] = {}
+        for at, each in enumerate(self._sections):
+            for stem in each.head.search_stems():
+                self._by_stem.setdefault(stem, []).append(at)
 
-def _candidate(
-    number: int, path: str, document: ExtractedDocument, position: int, passage: DocumentPassage
-) -> CandidatePassage:
-    return CandidatePassage(
-        document_id=number,
-        document_title=document.title,
-        path=path,
-        url=document.url,
-        licence=document.licence,
-        quality=document.quality,
-        passages_in_document=len(document.passages),
-        position=position,
-        passage=passage,
-        published_on=document.published_on,
-        body_hits=_stems_in(passage.text),
-        heading_hits=_stems_in(passage.heading or ""),
-        title_hits=_stems_in(document.title),
-        author=document.author,
-    )
+    def find_sources(self, keyword: str, *, licence: str | None = None) -> tuple[ArticleSource, ...]:
+        """Returns the sections about the keyword, best first. `licence` applies to documents that name none.
 
+        Raises:
+            InsufficientSourcesError: no section is about the keyword.
+        """
+        wanted = parse_keyword(keyword)
+        numbers = {at for stem in self._stems_of(wanted) for at in self._by_stem.get(stem, ())}
+        rated = [(aboutness(wanted, self._sections[at].head, self._facts), at) for at in numbers]
+        rated = sorted((-about, at) for about, at in rated if about >= MIN_CANDIDATE)[:MAX_LOADED]
+        found = rank_candidates(
+            wanted,
+            [
+                SpineCandidate(
+                    self._sections[at].head, self._sections[at].section, key=self._sections[at].path
+                )
+                for _, at in rated
+            ],
+            self._facts,
+        )
+        if not found:
+            raise InsufficientSourcesError(describe_absence(wanted, self._mentions(wanted), "The folder"))
+        return tuple(self._source(n, each, licence) for n, each in enumerate(found, start=1))
 
-def _source(n: int, found: ResearchSource, licence: str | None) -> ArticleSource:
-    return ArticleSource(
-        n=n,
-        title=found.title,
-        url=found.url,
-        path=found.path,
-        licence=found.licence or licence,
-        published_on=found.published_on,
-        passages=tuple(
-            SourcePassage(each.heading, each.text, each.score, each.flags) for each in found.passages
-        ),
-    )
+    def _stems_of(self, keyword: Keyword) -> set[str]:
+        spelled = self._facts.abbreviations.get(keyword.text, "")
+        short = (
+            each
+            for each, form in self._facts.abbreviations.items()
+            if frozenset(keyword.stems) <= frozenset(stems_of(form))
+        )
+        return {*keyword.stems, *stems_of(spelled), *(stem for each in short for stem in stems_of(each))}
+
+    def _mentions(self, keyword: Keyword) -> list[tuple[str, str]]:
+        """Returns (title, path) of the pages with most of the keyword's words; none if no word occurs."""
+        wanted = frozenset(keyword.stems)
+        counts = {
+            path: len(wanted.intersection(*[stems_of(" ".join(each.text for _, each in page.walk()))]))
+            for path, page in self._pages.items()
+        }
+        most = sorted((-count, path) for path, count in counts.items() if count)
+        return [(self._pages[path].title, path) for _, path in most[:3]]
+
+    def _source(self, n: int, found: SpineCandidate, licence: str | None) -> ArticleSource:
+        path = str(found.key)
+        document = self._documents[path]
+        return ArticleSource(
+            n=n,
+            title=document.title,
+            passages=(),
+            url=document.url,
+            path=path,
+            licence=document.licence or licence,
+            published_on=document.published_on,
+            section=found.section,
+            about=found.about,
+            titles_above=found.head.titles_above,
+        )

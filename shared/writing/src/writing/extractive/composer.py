@@ -1,25 +1,32 @@
-"""Composes an article from whole paragraphs, lists, listings and tables of the sources, each cited.
+"""Composes an article from one page, or one section of it: its own text in its own order, each paragraph cited. Pure.
 
 It needs no model and no network, and cannot invent: everything it prints is from a source. The same input gives the
-same article. Order of work: cut the sources into *units* that make sense on their own, find the one that opens the
-article, choose others by relevance and novelty (maximal marginal relevance), lay them out, and check the result.
+same article. Sources that may only be quoted briefly give an article of short quotations instead.
 """
 
 import hashlib
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 
 from slugify import slugify
 
-from writing.article import MAX_META_DESCRIPTION, MIN_WORDS, Article, ArticleSource
-from writing.extractive.headings import cut, title_of
-from writing.extractive.layout import LayoutSection, markdown, sections_of
-from writing.extractive.selection import DUPLICATE, choose, choose_lead
-from writing.extractive.sentences import shingles
-from writing.extractive.topic import Topic, clean
-from writing.extractive.units import Unit, units_of
-from writing.quality.likeness import count_independent, jaccard
+from documents.blocks import Definitions
+from documents.sections import ENTRY_LEVEL
+from documents.source_minimum import MIN_SHOWN_WORDS, sources_needed
+from documents.words import telling_stems
+from writing.article import Article, ArticleSource, BrandWishes
+from writing.extractive.languages import is_foreign
+from writing.extractive.links import resolver
+from writing.extractive.markdown import MarkdownWriter, escape
+from writing.extractive.passages import with_section
+from writing.extractive.quotations import quote_sources
+from writing.extractive.references import is_dependent
+from writing.extractive.sentences import split
+from writing.extractive.spine import NoSpineError, Part, Spine, SpineReader
+from writing.extractive.times import is_outdated
+from writing.extractive.titles import article_title, comparable, description, heading_of, tidy
+from writing.extractive.units import UnitReader, paragraphs_of
+from writing.quality.measures import QUOTED, measure, problems
 from writing.writer import InsufficientSourcesError
 
 EXTRACTIVE_LABEL = (
@@ -27,13 +34,17 @@ EXTRACTIVE_LABEL = (
     " No person has reviewed it."
 )
 """A note for readers."""
-_ADVICE = ". Add documents on the topic to what research reads, or choose another keyword."
+MIN_ABOUT = 0.6
+"""The least aboutness of a spine."""
+ALSO_ABOUT = 0.72
+"""The least aboutness of another section that fills up a short article."""
+SHORT_WORDS = 180
+MAX_TRIES = 6
+MAX_SEE_ALSO = 5
 MIN_KEY_POINTS = 3
 MAX_KEY_POINTS = 5
 MAX_KEY_POINT = 240
 MAX_SLUG = 80
-# A capital within a sentence.
-_CAPITALISED = re.compile(r"(?<=[a-z,;] )[A-Z][\w-]*")
 
 
 def compose(
@@ -42,119 +53,244 @@ def compose(
     """Writes the article. `language` is a BCP 47 tag: text in another language is not quoted. `today` dates the sources.
 
     Raises:
-        InsufficientSourcesError: no source says what the keyword is, or less than 250 words of three independent sources
-            can be quoted.
+        InsufficientSourcesError: no page or section about the keyword gives an article, nor do short quotations.
     """
-    offered, sources = sources, [source for source in sources if source.quotable]
-    _demand_quotable(offered, sources, min_sources)
-    keyword = clean(keyword)
-    topic = Topic(keyword, sources)
-    units = units_of(sources, topic, language=language, today=today)
-    if not units:
-        raise InsufficientSourcesError(
-            f"no paragraph of the {len(sources)} sources on “{keyword}” makes sense by itself in the brand's"
-            f" language ({language}){_ADVICE}"
-        )
-    lead = choose_lead(topic, units)
-    if lead is None:
-        raise InsufficientSourcesError(
-            f"none of the {len(sources)} sources says what “{keyword}” is{_ADVICE}"
-        )
-    chosen = choose(topic, units, lead, today=today)
-    _demand_enough(keyword, chosen, min_sources)
-    english = language.casefold().partition("-")[0] == "en"
-    sections = sections_of(topic, lead, chosen, more=f"More on {topic.word}" if english else topic.name)
-    return Article(
-        title=_title(topic, sections, sources, language),
-        slug=_slug(keyword),
-        meta_description=_meta_description(topic, lead, chosen),
-        body_markdown=markdown(sections),
-        word_count=sum(unit.words for unit in chosen),
-        key_points=_key_points(topic, chosen),
-        cited=tuple(sorted({unit.source.n for unit in chosen})),
-        label=EXTRACTIVE_LABEL,
-    )
-
-
-def _demand_quotable(
-    offered: Sequence[ArticleSource], quotable: Sequence[ArticleSource], min_sources: int
-) -> None:
-    if len(quotable) < len(offered) and count_independent(quotable) < min_sources:
-        raise InsufficientSourcesError(
-            f"only {len(quotable)} of the {len(offered)} sources may be quoted by the paragraph: a digest prints what was given"
-            " to research in its folder, what is freely licensed as it says itself, and what is the brand's own: documents"
-            " (`brandctl documents add FILE --brand BRAND --own`) and hosts (`brandctl sources set BRAND --own HOST`). A brand with a writer that uses a model may use all of them"
-        )
-
-
-def _demand_enough(keyword: str, chosen: Sequence[Unit], min_sources: int) -> None:
-    words = sum(unit.words for unit in chosen)
-    cited = {unit.source.n: unit.source for unit in chosen}
-    # In the order in which the judge uses the same values.
-    found = count_independent([cited[n] for n in sorted(cited)])
-    if words < MIN_WORDS or found < min_sources:
-        raise InsufficientSourcesError(
-            f"what the sources say about “{keyword}” in paragraphs that make sense by themselves comes to {words} words of"
-            f" {found} independent {'source' if found == 1 else 'sources'}; an article has at least {MIN_WORDS} words of"
-            f" {min_sources}{_ADVICE}"
-        )
-
-
-def _title(
-    topic: Topic, sections: Sequence[LayoutSection], sources: Sequence[ArticleSource], language: str
-) -> str:
-    headings = [section.heading for section in sections[1:] if section.heading]
-    texts = (passage.text for source in sources for passage in source.passages)
-    proper = frozenset(word for text in texts for word in _CAPITALISED.findall(text))
-    return title_of(topic.name, headings, proper=proper, language=language)
-
-
-def _key_points(topic: Topic, chosen: Sequence[Unit]) -> tuple[str, ...]:
-    """Returns up to five sentences that make sense alone, the definition first."""
+    keyword = " ".join(keyword.replace("\0", "").split())
+    stems = telling_stems(keyword)
+    # Research has ranked the sections that it found; passages alone are ranked by their titles.
+    is_ranked = {each.n for each in sources if each.section is not None}
+    sources = [with_section(each, stems) for each in sources]
     ranked = sorted(
-        (*_interest(topic, text), at > 0, index, at)
-        for index, unit in enumerate(chosen)
-        for at, text in enumerate(unit.alone)
-        if len(text) <= MAX_KEY_POINT
+        (each for each in sources if each.quotable and each.about >= MIN_ABOUT),
+        key=lambda each: (0.0 if each.n in is_ranked else -each.about, each.n),
     )
-    points: list[str] = []
-    for *_, index, at in ranked:
-        if len(points) == MAX_KEY_POINTS:
+    refusals: list[str] = []
+    for source in ranked[:MAX_TRIES]:
+        try:
+            return _SpineArticle(keyword, stems, source, ranked, language, today).write()
+        except NoSpineError as error:
+            refusals.append(f"“{_name(source)}” {error}")
+    if any(not each.quotable for each in sources):
+        needed = sources_needed(quotable=False, min_sources=min_sources)
+        return quote_sources(
+            keyword,
+            sources,
+            label=EXTRACTIVE_LABEL,
+            slug=_slug(keyword),
+            language=language,
+            today=today,
+            needed=needed,
+        )
+    raise InsufficientSourcesError(_refusal(keyword, sources, refusals))
+
+
+def _refusal(keyword: str, sources: Sequence[ArticleSource], refusals: Sequence[str]) -> str:
+    if refusals:
+        return (
+            f"The page on “{keyword}” gives no article: {refusals[0]}. Write more on it there, add a page on it to what"
+            " research reads, or choose another keyword."
+        )
+    titles = ", ".join(dict.fromkeys(f"“{_name(each)}”" for each in sources[:3]))
+    return (
+        f"No page or section is about “{keyword}”"
+        + (f"; its words only occur in {titles}" if titles else "")
+        + ". Add a page on it to what research reads, or choose a keyword that is the title of a page or section."
+    )
+
+
+def _name(source: ArticleSource) -> str:
+    title = source.section.title if source.section else source.title
+    place = source.path or source.url
+    return f"{title} ({place})" if place else title
+
+
+class _SpineArticle:
+    """The article that has one source for its spine."""
+
+    def __init__(
+        self,
+        keyword: str,
+        stems: Sequence[str],
+        source: ArticleSource,
+        sources: Sequence[ArticleSource],
+        language: str,
+        today: date,
+    ) -> None:
+        assert source.section is not None
+        self._keyword = keyword
+        self._stems = stems
+        self._source = source
+        self._section = source.section
+        self._others = [each for each in sources if each is not source]
+        self._language = language
+        self._today = today
+        self._is_entry = self._section.level >= ENTRY_LEVEL
+
+    def write(self) -> Article:
+        """Returns the article.
+
+        Raises:
+            NoSpineError: its text gives none.
+        """
+        if is_foreign(_sample(self._source), self._language):
+            raise NoSpineError(f"is not in the brand's language ({self._language})")
+        spine = self._spine(self._source)
+        parts = [(self._source, part) for part in spine.parts]
+        if spine.words < SHORT_WORDS:
+            parts += self._added(spine)
+        words = sum(part.words for _, part in parts)
+        if words < MIN_SHOWN_WORDS:
+            raise NoSpineError(
+                f"has only {words} words that can be quoted, and an article needs {MIN_SHOWN_WORDS}"
+            )
+        body = [*self._markdown(parts), *self._see_also(spine, parts)]
+        cited = {source.n for source, _ in parts}
+        article = Article(
+            title=self._title(),
+            slug=_slug(self._keyword),
+            meta_description=self._description(spine),
+            body_markdown="\n\n".join(body) + "\n",
+            word_count=words,
+            key_points=_key_points([part for _, part in parts]),
+            cited=tuple(sorted(cited | self._seen_also(parts))),
+            label=EXTRACTIVE_LABEL,
+        )
+        self._check(article)
+        return article
+
+    def _spine(self, source: ArticleSource) -> Spine:
+        assert source.section is not None
+        resolve = resolver(source)
+        units = UnitReader(
+            is_outdated=lambda sentence: is_outdated(sentence, source.published_on, self._today),
+            resolves=lambda target: resolve(target) is not None,
+        )
+        return SpineReader(source.section, source.titles_above, self._stems, source.about, units).read()
+
+    def _added(self, spine: Spine) -> Iterator[tuple[ArticleSource, Part]]:
+        """Yields the openings of other sections on the keyword, while the article is short."""
+        words = spine.words
+        taken = {comparable(part.heading or self._section.title) for part in spine.parts}
+        said = " ".join(unit.text for part in spine.parts for unit in part.units)
+        for other in self._others:
+            if words >= SHORT_WORDS or other.about < ALSO_ABOUT or other.section is None:
+                continue
+            heading = heading_of(other.section.title, is_entry=other.section.level >= ENTRY_LEVEL)
+            try:
+                opening = self._spine(other).parts[0]
+            except NoSpineError:
+                continue
+            if comparable(heading) in taken:
+                heading = tidy(other.titles_above[0]) if other.titles_above else heading
+            if comparable(heading) in taken or opening.units[0].first in said:
+                continue
+            taken.add(comparable(heading))
+            words += opening.words
+            yield other, Part(heading, opening.units)
+
+    def _markdown(self, parts: Sequence[tuple[ArticleSource, Part]]) -> Iterator[str]:
+        for at, (source, part) in enumerate(parts):
+            writer = MarkdownWriter(source.n, resolver(source))
+            blocks = part.blocks
+            if part.heading is not None:
+                yield f"{'#' * part.level} {escape(part.heading)}"
+            first = next(paragraphs_of(blocks[:1]), None)
+            if at == 0 and self._is_entry and first is not None:
+                yield writer.titled(self._section.title, first, " – ")  # noqa: RUF001
+                blocks = blocks[1:]
+            yield from writer.blocks(blocks)
+
+    def _see_also(self, spine: Spine, parts: Sequence[tuple[ArticleSource, Part]]) -> list[str]:
+        if not self._language.casefold().startswith("en"):
+            return []
+        taken = {comparable(part.heading or self._title()) for _, part in parts}
+        resolve = resolver(self._source)
+        items: dict[str, str] = {}
+        for section in spine.left_out:
+            title = heading_of(section.title, is_entry=section.level >= ENTRY_LEVEL)
+            address = resolve(f"{self._source.path}#{section.anchor}") if section.anchor else None
+            if address is not None and comparable(title) not in taken:
+                items.setdefault(comparable(title), f"- [{escape(title)}]({address}) [{self._source.n}]")
+        for other in self._listed(parts):
+            items.setdefault(comparable(_heading(other)), f"- {escape(_heading(other))} [{other.n}]")
+        return ["## See also", "\n".join([*items.values()][:MAX_SEE_ALSO])] if items else []
+
+    def _listed(self, parts: Sequence[tuple[ArticleSource, Part]]) -> list[ArticleSource]:
+        """Returns the other sources about the keyword."""
+        taken = {comparable(part.heading or self._title()) for _, part in parts}
+        shown = {source.n for source, _ in parts}
+        return [
+            each
+            for each in self._others
+            if each.n not in shown and each.about >= MIN_ABOUT and comparable(_heading(each)) not in taken
+        ][:MAX_SEE_ALSO]
+
+    def _seen_also(self, parts: Sequence[tuple[ArticleSource, Part]]) -> set[int]:
+        return (
+            {each.n for each in self._listed(parts)} if self._language.casefold().startswith("en") else set()
+        )
+
+    def _title(self) -> str:
+        return article_title(self._keyword, self._section.title, is_entry=self._is_entry)
+
+    def _description(self, spine: Spine) -> str:
+        blocks = spine.parts[0].blocks
+        if isinstance(blocks[0], Definitions):
+            blocks = blocks[0].entries[0].blocks
+        return description(blocks)
+
+    def _check(self, article: Article) -> None:
+        """The digest keeps its own bounds.
+
+        Raises:
+            NoSpineError: a bound that is not kept.
+        """
+        measures = measure(
+            article,
+            keyword=self._keyword,
+            sources=len(article.cited),
+            wishes=BrandWishes(min_sources=1),
+            nearest=None,
+            bounds=QUOTED,
+        )
+        for problem in problems(measures):
+            raise NoSpineError(f"gives a text that misses a bound ({problem})")
+
+
+def _heading(source: ArticleSource) -> str:
+    assert source.section is not None
+    return heading_of(source.section.title, is_entry=source.section.level >= ENTRY_LEVEL)
+
+
+def _sample(source: ArticleSource) -> str:
+    """Returns the beginning of a source's text, by which its language is known."""
+    assert source.section is not None
+    texts: list[str] = []
+    for _, section in source.section.walk():
+        texts += [each.text for each in paragraphs_of(section.blocks)]
+        if sum(map(len, texts)) > 2_000:  # noqa: PLR2004 - enough to tell a language
             break
-        text = chosen[index].alone[at]
-        if all(jaccard(shingles(text), shingles(point)) < DUPLICATE for point in points):
-            points.append(text)
-    # Fewer than three points make no list: use long ones as well.
-    spare = [text for unit in chosen for text in unit.alone if text not in points]
-    points += spare[: max(0, MIN_KEY_POINTS - len(points))]
-    return tuple(points[:MAX_KEY_POINTS])
+    return " ".join(texts)
 
 
-def _interest(topic: Topic, text: str) -> tuple[float, bool, bool, float]:
-    """Returns a sort key that puts the sentences with the most about the keyword first."""
-    return -topic.definition(text), _is_dull(text), not topic.has_phrase(text), -topic.share(text)
-
-
-def _is_dull(text: str) -> bool:
-    """Whether a sentence only announces a list, as “There are several limits.” does, or consists of identifiers."""
-    return text.startswith(("There is ", "There are ")) or "_" in text
-
-
-def _meta_description(topic: Topic, lead: Unit, chosen: Sequence[Unit]) -> str:
-    """Returns one or two whole sentences of the article, or the beginning of its first one if all are too long."""
-    alone = [text for unit in chosen for text in unit.alone]
-    telling = sorted(
-        (text for text in alone if len(text) <= MAX_META_DESCRIPTION and topic.share(text) > 0),
-        key=lambda text: (*_interest(topic, text), alone.index(text)),
-    )
-    if not telling:
-        return cut(lead.opening.rstrip(":"), MAX_META_DESCRIPTION)
-    first = telling[0]
-    room = MAX_META_DESCRIPTION - len(first) - 1
-    second = next(
-        (text for text in lead.alone if text != first and first in lead.alone and len(text) <= room), None
-    )
-    return f"{first} {second}" if second else first
+def _key_points(parts: Sequence[Part]) -> tuple[str, ...]:
+    """Returns up to five sentences that make sense alone: the first of each part, then others in their order."""
+    by_part = [
+        [
+            text
+            for paragraph in paragraphs_of(part.blocks)
+            for text in split(paragraph.text)
+            if len(text) <= MAX_KEY_POINT
+            and text.endswith(".")
+            and not is_dependent(text)
+            and len(text.split()) > 5  # noqa: PLR2004
+        ]
+        for part in parts
+    ]
+    first = [texts[0] for texts in by_part if texts]
+    others = [text for texts in by_part for text in texts[1:]]
+    wanted = max(MIN_KEY_POINTS, min(MAX_KEY_POINTS, len(first)))
+    return tuple(dict.fromkeys([*first, *others]))[:wanted]
 
 
 def _slug(keyword: str) -> str:

@@ -1,13 +1,13 @@
 """Measures how much two texts have in common, by shared runs of words. Pure."""
 
 import hashlib
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import combinations
 from typing import Final, TypeAlias, TypeVar
 
+from documents.words import words_of
 from writing.article import ArticleSource
 
 RUN: Final = 3
@@ -19,21 +19,10 @@ SAMPLED: Final = 8
 """A fingerprint samples one run in this many, the same runs for every article."""
 _LONGEST: Final = 40_000
 _REMEMBERED: Final = 32
-_WORD: Final = re.compile(r"\w+")
-# A fast path for ASCII, which most texts are: maps letters to lower case and all other characters to spaces.
-_ASCII: Final = (
-    bytes(at if chr(at) == "_" or chr(at).isalnum() else ord(" ") for at in range(128)).lower().ljust(256)
-)
 
 Runs: TypeAlias = frozenset[tuple[str, ...]]
 Fingerprint: TypeAlias = frozenset[int]
 WordT = TypeVar("WordT", str, bytes)
-
-
-def words_of(text: str) -> list[str]:
-    if text.isascii():
-        return text.encode().translate(_ASCII).decode().split()
-    return [*map(str.casefold, _WORD.findall(text))]
 
 
 def runs(text: str, length: int = RUN) -> Runs:
@@ -84,14 +73,27 @@ def estimate(ours: Fingerprint, theirs: Iterable[int]) -> float:
 
 def count_independent(sources: Sequence[ArticleSource]) -> int:
     """Returns the number of sources, with copies counted once: another format or version of a text is no new source."""
-    said = tuple(tuple(passage.text[:_LONGEST] for passage in source.passages) for source in sources)
+    said = tuple(tuple(_texts_of(source)) for source in sources)
     length = sum(len(text) for texts in said for text in texts)
     return (_independent if length <= _LONGEST else _independent.__wrapped__)(said)
+
+
+def _texts_of(source: ArticleSource) -> Iterator[str]:
+    if source.passages or source.section is None:
+        yield from (passage.text[:_LONGEST] for passage in source.passages)
+        return
+    length = 0
+    for _, section in source.section.walk():
+        if length < _LONGEST:
+            yield section.text[:_LONGEST]
+            length += len(section.text)
 
 
 # The extractive writer asks first, then the judge. 40,000 characters at most take about 1 MB.
 @lru_cache(_REMEMBERED)
 def _independent(said: tuple[tuple[str, ...], ...]) -> int:
+    if len(said) == 1:
+        return int(any(said[0]))
     texts = [found for found in map(_runs_of, said) if found]
     copies: list[set[int]] = [set() for _ in texts]
     for a, b in combinations(range(len(texts)), 2):

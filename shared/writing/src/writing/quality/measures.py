@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+from documents.source_minimum import MIN_SHOWN_WORDS
+from documents.words import words_of
 from writing.article import MAX_META_DESCRIPTION, MAX_TITLE, MIN_WORDS, Article, BrandWishes
 from writing.body import Body, MarkdownSection
-from writing.quality.likeness import Runs, jaccard, runs_of, words_of
+from writing.quality.likeness import Runs, jaccard, runs_of
 
 OPENING: Final = 0.6
 """The least share of the keyword's words in the first paragraph."""
@@ -47,10 +49,11 @@ class MeasureBounds:
 
     mean_sentence: float
     longest_paragraph: int
+    fewest_words: int
 
 
-WRITTEN: Final = MeasureBounds(mean_sentence=26, longest_paragraph=140)
-QUOTED: Final = MeasureBounds(mean_sentence=32, longest_paragraph=220)
+WRITTEN: Final = MeasureBounds(mean_sentence=26, longest_paragraph=140, fewest_words=MIN_WORDS)
+QUOTED: Final = MeasureBounds(mean_sentence=32, longest_paragraph=240, fewest_words=MIN_SHOWN_WORDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +108,8 @@ def measure(
     sentences = [section.sentences for section in sections]
     words = [[words_of(sentence) for sentence in each] for each in sentences]
     return (
-        _opening(keyword, sections),
-        _words(article.word_count, asked),
+        _opening(keyword, sections, None if article.draft else article.title),
+        _words(article.word_count, asked, bounds.fewest_words),
         _sources(sources, wishes.min_sources),
         _sentences(sentences, bounds),
         _paragraphs(sections, bounds),
@@ -139,9 +142,10 @@ def likeness_measure(nearest: NearestArticle | None) -> Measure:
     )
 
 
-def _opening(keyword: str, sections: Sequence[MarkdownSection]) -> Measure:
+def _opening(keyword: str, sections: Sequence[MarkdownSection], title: str | None) -> Measure:
+    """A page that is quoted need not repeat its `title` in its first paragraph."""
     opening = sections[0].paragraphs[0].shown.text if sections and sections[0].paragraphs else ""
-    wanted, said = _weighing(keyword), set(words_of(opening))
+    wanted, said = _weighing(keyword), {*words_of(opening), *words_of(title or "")}
     found = sum(any(_same(word, other) for other in said) for word in wanted)
     share = found / len(wanted) if wanted else 1.0
     return Measure(
@@ -166,10 +170,10 @@ def _same(one: str, other: str) -> bool:
     return one[:begin] == other[:begin]
 
 
-def _words(words: int, asked: int | None) -> Measure:
-    least, most = MIN_WORDS, None
+def _words(words: int, asked: int | None, fewest: int) -> Measure:
+    least, most = fewest, None
     if asked is not None:
-        least, most = max(MIN_WORDS, round(TOO_SHORT * asked)), round(TOO_LONG * asked)
+        least, most = max(fewest, round(TOO_SHORT * asked)), round(TOO_LONG * asked)
     problem = None
     if words < least:
         problem = f"{words} words, of at least {least}"

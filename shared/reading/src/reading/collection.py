@@ -1,0 +1,136 @@
+"""What the documents of a collection have in common: their hierarchy, the product's words, copies, indexes. Pure.
+
+All functions take what an index keeps of each document, so that none needs all documents in memory.
+"""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from documents.sections import IndexTerm, Section, TocLink
+from documents.words import telling_stems, words_of
+from reading.ranking.aboutness import SectionHead, bare_title, kind_of
+
+PRODUCT_SHARE: Final = 0.12
+"""The share of page titles from which a word names the product."""
+MIN_PRODUCT_TITLES: Final = 5
+SITE_SHARE: Final = 0.08
+"""The share of pages from which a heading names the site."""
+MIN_SITE_PAGES: Final = 4
+MAX_PARENTS: Final = 6
+"""The most pages above a page."""
+MAX_ABBREVIATIONS: Final = 500
+_BRACKETED: Final = re.compile(r"(?<= )\(([A-Z]{2,8})\)")
+_LONGEST_SPELLED: Final = 160
+
+
+def product_words(page_titles: Collection[str]) -> frozenset[str]:
+    """Returns the stems that at least five and 12% of the page titles have."""
+    counts = Counter(each for title in page_titles for each in {*telling_stems(title)})
+    least = max(MIN_PRODUCT_TITLES, PRODUCT_SHARE * len(page_titles))
+    return frozenset(each for each, count in counts.items() if count >= least)
+
+
+def site_names(headings: Iterable[Collection[str]]) -> frozenset[str]:
+    """Returns the headings, in lower case, that stand on at least four and 8% of the pages; one collection per page."""
+    pages = [{each.casefold() for each in page} for page in headings]
+    counts = Counter(each for page in pages for each in page)
+    least = max(MIN_SITE_PAGES, SITE_SHARE * len(pages))
+    return frozenset(each for each, count in counts.items() if count >= least)
+
+
+def parents_of(tables_of_contents: Mapping[str, Sequence[TocLink]]) -> dict[str, str]:
+    """Returns the page above each page: of the tables of contents that link a page, the shortest stands on its parent."""
+    parents: dict[str, tuple[int, str]] = {}
+    for path, links in tables_of_contents.items():
+        pages = dict.fromkeys(link.target.partition("#")[0] for link in links)
+        for page in pages:
+            if page and page != path:
+                parents[page] = min(parents.get(page, (len(pages), path)), (len(pages), path))
+    return {page: parent for page, (_, parent) in parents.items()}
+
+
+def pages_above(path: str, parents: Mapping[str, str]) -> tuple[str, ...]:
+    """Returns the paths of the pages above a page, the nearest first."""
+    above: list[str] = []
+    while (path := parents.get(path, "")) and path not in above and len(above) < MAX_PARENTS:
+        above.append(path)
+    return tuple(above)
+
+
+def index_terms_of(terms: Iterable[IndexTerm]) -> dict[str, tuple[str, ...]]:
+    """Returns the index entries that lead to each target: a path with its `#anchor`."""
+    found: dict[str, dict[str, None]] = {}
+    for each in terms:
+        found.setdefault(each.target, {})[each.term] = None
+    return {target: tuple(each) for target, each in found.items()}
+
+
+def copies(texts: Mapping[str, str]) -> frozenset[str]:
+    """Returns the paths of documents whose text another document has too; of each text, one path is left out.
+
+    `texts` are fingerprints of `text_fingerprint`, or the texts themselves.
+    """
+    by_text: dict[str, list[str]] = {}
+    for path, text in texts.items():
+        by_text.setdefault(text, []).append(path)
+    return frozenset(path for paths in by_text.values() for path in sorted(paths, key=_awkwardness)[1:])
+
+
+def _awkwardness(path: str) -> tuple[bool, int, str]:
+    return "_sources/" in path, len(path), path
+
+
+def text_fingerprint(section: Section) -> str:
+    """Returns a digest of the words of a page, the same for copies of other markup."""
+    digest = hashlib.blake2b(digest_size=16)
+    for _, each in section.walk():
+        digest.update(" ".join(words_of(each.text)).encode())
+    return digest.hexdigest()
+
+
+def abbreviations_of(texts: Iterable[str]) -> dict[str, str]:
+    """Returns the abbreviations that texts introduce, as "Virtual Private Network (VPN)" does, with their spelled form."""
+    found: dict[str, str] = {}
+    for text in texts:
+        for match in _BRACKETED.finditer(text):
+            size = len(match[1])
+            spelled = text[max(0, match.start() - _LONGEST_SPELLED) : match.start()].split()[-size:]
+            if len(spelled) == size and "".join(word[0] for word in spelled).upper() == match[1]:
+                found.setdefault(match[1], " ".join(spelled))
+        if len(found) >= MAX_ABBREVIATIONS:
+            break
+    return found
+
+
+def heads_of(
+    page: Section,
+    *,
+    path: str,
+    parent_titles: tuple[str, ...] = (),
+    index_terms: Mapping[str, tuple[str, ...]] | None = None,
+) -> Iterator[tuple[SectionHead, Section]]:
+    """Yields each section of a page with its head, in reading order.
+
+    Args:
+        page: the page's root.
+        path: of the document in its collection.
+        parent_titles: the titles of the pages above it, the nearest first.
+        index_terms: of `index_terms_of`.
+    """
+    for above, section in page.walk():
+        target = f"{path}#{section.anchor}" if section.anchor else path
+        yield (
+            SectionHead(
+                title=bare_title(section.title),
+                kind=kind_of(section.level),
+                words=section.words,
+                names=section.names,
+                index_terms=(index_terms or {}).get(target, ()),
+                titles_above=above,
+                parent_titles=parent_titles,
+            ),
+            section,
+        )

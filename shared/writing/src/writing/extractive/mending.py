@@ -1,0 +1,232 @@
+"""Decides what of a block is quoted: paragraphs without references to what is not there, lists and tables whole. Pure."""
+
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Final, TypeAlias
+
+from documents.blocks import (
+    Block,
+    DefinitionEntry,
+    Definitions,
+    Gap,
+    ItemList,
+    Label,
+    Link,
+    Listing,
+    ListItem,
+    Note,
+    Paragraph,
+    Table,
+    words_in,
+)
+from writing.extractive import references
+from writing.extractive.sentences import spans, split
+
+ELLIPSIS: Final = "[…]"
+MAX_PARAGRAPH_WORDS: Final = 220
+MAX_NUMBERED_WORDS: Final = 900
+MAX_ROWS: Final = 200
+MAX_COLUMNS: Final = 12
+MAX_LINES: Final = 400
+WHOLE_LIST_WORDS: Final = 520
+"""Longer lists of independent items stop at `SHOWN_LIST_WORDS`."""
+SHOWN_LIST_WORDS: Final = 330
+MAX_DEPTH: Final = 12
+
+Structure: TypeAlias = ItemList | Listing | Table | Definitions
+Test: TypeAlias = Callable[[str], bool]
+
+
+class _Reference(Enum):
+    """How a sentence refers elsewhere."""
+
+    POINTS = "points"
+    """Nothing is lost without it."""
+    DANGLES = "dangles"
+    """It holds matter, and needs what is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mender:
+    """Mends the blocks of one source, below headings with the stems `heading`."""
+
+    is_outdated: Test
+    """Whether a sentence speaks of a time that is over."""
+    resolves: Test
+    """Whether a link's target has an address."""
+    heading: AbstractSet[str]
+
+    def paragraph(self, paragraph: Paragraph, *, leads: bool, beside_listing: bool) -> Paragraph | None:
+        """Returns the paragraph without sentences that refer elsewhere; None if nothing is left.
+
+        Args:
+            paragraph: as it stands in the source.
+            leads: whether its last sentence leads up to a block that is shown with it.
+            beside_listing: whether a listing is shown with it or right before it.
+        """
+        sentences = spans(paragraph.text)
+        if paragraph.flags or not sentences:
+            return None
+        kept: list[int] = []
+        words = 0
+        for at, (begin, end) in enumerate(sentences):
+            text = paragraph.text[begin:end]
+            leading = leads and at == len(sentences) - 1
+            words += len(text.split())
+            away = self._reference(paragraph, (begin, end), leading=leading, beside_listing=beside_listing)
+            is_torn = at > 0 and kept[-1:] != [at - 1] and references.is_dependent(text, self.heading)
+            if away is None and not is_torn and (words <= MAX_PARAGRAPH_WORDS or leading or not kept):
+                kept.append(at)
+                continue
+            if leading or (is_torn and not kept):
+                return None
+            if kept[-1:] == [at - 1] and away is _Reference.DANGLES and references.qualifies(text):
+                # Without its exception, the sentence before claims too much.
+                kept.pop()
+            if away is _Reference.DANGLES and not leads:
+                break
+        return _sentences(paragraph, kept, sentences) if kept else None
+
+    def _reference(
+        self, paragraph: Paragraph, span: tuple[int, int], *, leading: bool, beside_listing: bool
+    ) -> _Reference | None:
+        begin, end = span
+        sentence = paragraph.text[begin:end]
+        if len(sentence) > references.MAX_CHARACTERS or references.has_credentials(sentence):
+            return _Reference.DANGLES
+        told = references.without_lead(sentence) if leading else sentence
+        if self.is_outdated(sentence):
+            return _Reference.POINTS
+        if references.is_positional(told) or (not beside_listing and references.needs_listing(told)):
+            return _Reference.POINTS if references.is_pointer(told) else _Reference.DANGLES
+        if leading or any(
+            begin <= each.start < end and self.resolves(each.target) for each in paragraph.links
+        ):
+            return None
+        if references.is_pointer(told):
+            return _Reference.POINTS
+        return _Reference.DANGLES if references.is_numbered(told) else None
+
+    def structure(self, block: Structure) -> tuple[Block, ...] | None:
+        """Returns the list, listing or table as it is shown; None if it is too long or unusable."""
+        shown: tuple[Block, ...] = ()
+        match block:
+            case Listing(lines) if 0 < len(lines) <= MAX_LINES:
+                shown = (block,)
+            case Table(rows, head) if 0 < len(rows) <= MAX_ROWS:
+                shown = (block,) if 0 < len(head or rows[0]) <= MAX_COLUMNS else ()
+            case ItemList(items):
+                shown = self._list(block, [self.inner(item.blocks) for item in items])
+            case Definitions(entries):
+                shown = _definitions([replace(each, blocks=self.inner(each.blocks)) for each in entries])
+        return shown or None
+
+    def _list(self, whole: ItemList, items: Sequence[tuple[Block, ...]]) -> tuple[Block, ...]:
+        if not all(items):
+            return ()
+        told = replace(whole, items=tuple(map(ListItem, items)))
+        if whole.ordered:
+            return (told,) if words_in(told) <= MAX_NUMBERED_WORDS else ()
+        return _shortened(told, told.items, lambda some: replace(told, items=some))
+
+    def inner(self, blocks: Sequence[Block], depth: int = 1) -> tuple[Block, ...]:
+        """Returns the blocks of an item, an explanation or a note up to a hole."""
+        shown: list[Block] = []
+        for block in blocks if depth < MAX_DEPTH else ():
+            found = self._inner(block, depth)
+            if found is None:
+                break
+            shown += found
+        return tuple(shown)
+
+    def _inner(self, block: Block, depth: int) -> tuple[Block, ...] | None:
+        """Returns a block as it is shown within another one; None at a hole."""
+        match block:
+            case Paragraph():
+                return self._inner_paragraph(block)
+            case ItemList(items):
+                told = tuple(ListItem(each) for item in items if (each := self.inner(item.blocks, depth + 1)))
+                return (replace(block, items=told),) if told else ()
+            case Definitions(entries):
+                explained = (replace(each, blocks=self.inner(each.blocks, depth + 1)) for each in entries)
+                told_of = tuple(each for each in explained if each.blocks)
+                return (Definitions(told_of),) if told_of else ()
+            case Note(title, inside):
+                noted = self.inner(inside, depth + 1)
+                return (Note(title, noted),) if noted else ()
+            case Label() | Gap():
+                return () if isinstance(block, Label) else None
+            case _:
+                return self.structure(block)
+
+    def _inner_paragraph(self, paragraph: Paragraph) -> tuple[Block, ...] | None:
+        """Keeps items whole: a list without an item is worse than a reference in one."""
+        text = paragraph.text
+        mended = self.paragraph(paragraph, leads=text.endswith(":"), beside_listing=True)
+        if mended is not None:
+            return (mended,)
+        if paragraph.flags or references.has_credentials(text):
+            return None
+        return () if all(map(references.is_pointer, split(text))) else (paragraph,)
+
+
+def _definitions(entries: Sequence[DefinitionEntry]) -> tuple[Block, ...]:
+    told = [each for each in entries if each.blocks and each.terms]
+    if not told:
+        return ()
+    if words_in(Definitions(tuple(told))) > WHOLE_LIST_WORDS:
+        told = [replace(each, blocks=_beginning(each.blocks)) for each in told]
+    return _shortened(Definitions(tuple(told)), told, Definitions)
+
+
+def _shortened(
+    whole: ItemList | Definitions,
+    parts: Sequence[ListItem] | Sequence[DefinitionEntry],
+    build: Callable[..., ItemList | Definitions],
+) -> tuple[Block, ...]:
+    """Returns the list, or its first items if it is long, with the number of those left out."""
+    if words_in(whole) <= WHOLE_LIST_WORDS:
+        return (whole,)
+    words = count = 0
+    for part in parts:
+        words += words_in(build((part,)))
+        if words > SHOWN_LIST_WORDS and count:
+            break
+        count += 1
+    if count == len(parts):
+        return (whole,)
+    return (build(tuple(parts[:count])), Label(f"({len(parts) - count} more in the source)"))
+
+
+def _beginning(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """Returns the first paragraph of an explanation, with a syntax listing in front of it."""
+    first = next((at for at, block in enumerate(blocks) if isinstance(block, Paragraph)), 0)
+    return tuple(blocks[: first + 1])
+
+
+def beginning_of(paragraph: Paragraph, sentences: int) -> Paragraph:
+    """Returns the paragraph's first sentences."""
+    every = spans(paragraph.text)
+    return _sentences(paragraph, range(min(sentences, len(every))), every)
+
+
+def _sentences(paragraph: Paragraph, kept: Sequence[int], sentences: Sequence[tuple[int, int]]) -> Paragraph:
+    """Returns the kept sentences with their links, and a mark where some between them are left out."""
+    if len(kept) == len(sentences):
+        return paragraph
+    text, links = "", []
+    for place, at in enumerate(kept):
+        begin, end = sentences[at]
+        if place:
+            is_next = kept[place - 1] == at - 1
+            text += paragraph.text[sentences[at - 1][1] : begin] if is_next else f" {ELLIPSIS} "
+        shift = len(text) - begin
+        links += [
+            Link(each.start + shift, each.end + shift, each.target)
+            for each in paragraph.links
+            if begin <= each.start and each.end <= end
+        ]
+        text += paragraph.text[begin:end]
+    return Paragraph(text, tuple(links))

@@ -1,0 +1,175 @@
+"""Finds sentences that refer to text outside an excerpt: pointers, dangling references, sentences that continue another. Pure."""
+
+import re
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+from typing import Final
+
+from documents.words import COMMON_STEMS, stem, stems_of, words_of
+
+MAX_CHARACTERS: Final = 1_500
+"""Longer sentences are no prose; none of them is quoted."""
+_REMEMBERED: Final = 4096
+
+_PART: Final = (
+    r"(?:sub-?section|section|chapter|page|document|manual|appendix|guide|article|tutorial|book|part|howto|faq|post|node|"
+    r"lesson|reference|paper|text)"
+)
+_TOLD: Final = (
+    r"(?:mentioned|described|shown|discussed|explained|introduced|defined|seen|noted|listed|given|presented|outlined|"
+    r"covered|detailed|documented|specified|stated|created|summari[sz]ed)"
+)
+# A pure pointer, or talk of the page about itself: nothing is lost without it.
+_POINTER: Final = re.compile(
+    r"^(?:please |also |and |but |you (?:may|can|should|might) (?:also )?(?:want to |wish to )?|if .{1,120}?, |for .{1,120}?, )?(?:please )?"
+    r"(?:see|refer to|consult|cf\.|check out|take a look at|have a look at|look at|read)\b(?! (?:and|only|or|access|permission|from|data)\b)"
+    r"|^(?:for|to (?:find|get|learn|read)) (?:\w+ ){0,4}(?:more|further|additional|full|complete|detailed|information|details)\b"
+    r"|^(?:more|further|additional|full|complete|detailed|some) (?:\w+ ){0,2}(?:information|details?|documentation|examples?|explanations?) "
+    r"(?:on|about|for|can|is|are|of|and)\b"
+    rf"|^(?:in )?(?:this|the (?:following|next|present|rest of this|remainder of this)) (?:\w+ )?{_PART}s?\b"
+    rf"|^(?:the|this|these) (?:\w+ ){{0,3}}{_PART}s? (?:describes?|explains?|covers?|lists?|discuss(?:es)?|documents?|shows?|presents?|deals?)\b"
+    r"|^(?:here|below|following) (?:is|are|we|follows?|you)\b|^the following\b|^(?:what follows|there follows)\b"
+    rf"|^(?:as |like )?(?:an? |the )?(?:\w+ ){{0,5}}(?:is|are|can be) (?:also )?(?:{_TOLD}|found|available) (?:in detail )?"
+    rf"(?:in|at|on|under|by) (?:the |their |its |a )?(?:\w+ ){{0,4}}{_PART}s?\b"
+    r"|^(?:now )?(?:we|let us|let's|i)(?:'ll| will| shall)? (?:now |also |then |first |next )?(?:see|look|turn|discuss|describe|explain|cover|show|start|"
+    r"talk|review|present|examine|return)\b"
+    r"|^(?:click|visit|subscribe|sign up|go to|back to|return to|read more|jump to|next:|previous:|up:)"
+    r"|\b(?:all rights reserved|cookie policy|newsletter|terms of (?:use|service)|click here|sponsored)\b|©|^copyright\b"
+    r"|^(?:changed|new|added|deprecated|removed) (?:in|since) (?:version|release|\w+ v?\d)",
+    re.IGNORECASE,
+)
+# It holds matter, and refers to a place by its number or its position.
+_NUMBERED: Final = re.compile(
+    r"\b(?:sections?|chapters?|tables?|figures?|examples?|appendix|appendices|listings?|fig\.|step)\s+(?:[A-Z]\.)?\d"
+    r"|\bappendix [A-Z]\b|\b(?:see|cf\.)(?: also)?(?: the)? (?:section|chapter|appendix|page)\b|§",
+    re.IGNORECASE,
+)
+_POSITIONAL: Final = re.compile(
+    r"\b(?:above|below)(?=[.,;:)]|$)|\bthe above\b|\babove(?:-| )mentioned\b|\baforementioned\b"
+    r"|\b(?:examples?|commands?|sections?|code|tables?|figures?|lists?|listings?|scripts?|pictures?|diagrams?|functions?|files?|"
+    r"steps?|notes?|discussion|options?|one|ones) (?:above|below)\b"
+    r"|\b(?:above|below) (?:examples?|commands?|sections?|code|tables?|figures?|lists?|listings?|scripts?|files?|steps?|notes?)\b"
+    r"|\bthe (?:previous|preceding|next|following|last|earlier|first|second|above) "
+    r"(?:(?:few|two|three|several) )?(?:sub-?section|section|page|figure|chapter|paragraph|table|diagram|example|command)s?\b"
+    rf"|\b(?:as|when|what|that) (?:we|i|you)(?:'ve| have| had)? (?:just |already |previously )?(?:saw|seen|{_TOLD}|learned|noted|used|did)\b"
+    rf"|\b{_TOLD} (?:earlier|above|later|below|previously|before|already|elsewhere|next|here|further (?:on|down)|in (?:the )?(?:previous|next|"
+    r"preceding|following|earlier|last))\b"
+    rf"|\b(?:earlier|later|elsewhere|further) in (?:this|the|our)\b|\bthis {_PART}\b(?! (?:number|size|cache|table|fault|break|of))|\bother chapters\b"
+    r"|\bin (?:chapters?|sections?) (?:of|on)\b|\blines? \d+\b|\bsidebar\b"
+    r"|\b(?:the|this) (?:figure|diagram|graph|picture|screenshot|image|plot)s? (?:shows?|above|below|illustrates?|depicts?|contains?)\b"
+    r"|\bas (?:above|below|before)\b",
+    re.IGNORECASE,
+)
+_EXAMPLE: Final = re.compile(
+    r"\b(?:this|the|that|our|these|both) (?:(?:\w+ )?examples?|sample|output|listing|snippet|script|session|transcript)\b"
+    r"|\bthis (?:configuration|program|code|command line|excerpt|query)\b|\bin the example\b",
+    re.IGNORECASE,
+)
+_DEPENDENT: Final = re.compile(
+    r"^(?:this|that|these|those|it|its|they|their|them|he|she|his|her|such|both(?! \w+ and)|another|others?|neither|either|"
+    r"same|the (?:same|former|latter|others?|second|third|next|last|final|above|previous|preceding|reason|result|problem|"
+    r"difference|remaining|rest|resulting|explanation|answer|solution)|one (?:of (?:these|them|those)|such|way|reason)|(?:some|all|most|many|each|any|none|either|both) of (?:the(?:se|m)|those)|"
+    r"however|therefore|thus|hence|also|moreover|furthermore|additionally|in addition(?! to)|besides|similarly|likewise|"
+    r"otherwise|instead(?! of)|conversely|then|next|finally|secondly?|thirdly?|lastly|meanwhile|consequently|"
+    r"as a (?:result|consequence)|as such|accordingly|nevertheless|nonetheless|still|yet|but|and|or|so|nor|because of (?:this|that)|"
+    r"for (?:example|instance|this|that|these|those)|in (?:contrast|fact|particular|other words|turn|short|addition|effect|any case|"
+    r"this|that|these|those|such|both|either|each|the (?:first|second|former|latter|same|other))|on the (?:other|one) hand|by (?:contrast|comparison)|"
+    r"indeed|again|now|alternatively|specifically|that is|what(?:.s| is) (?:more|worse)|even (?:so|then)|at (?:this|that|the same)|"
+    r"with (?:this|that|these|either)|under (?:this|these|such)|to (?:this|that|do (?:this|that|so)|avoid this|fix this)|"
+    r"(?:after|before|from|without|using|like|unlike) (?:this|that|these|those|it|them)\b|as (?:mentioned|noted|described|discussed|explained|stated|before|above|you can see|shown)|"
+    r"not only|here|there(?:fore|after|by)|once (?:this|that|these|it)|(?:if|when|while|because|since|although|unless|until) (?:so|not|it|they|this|that|these|those|none|he|she)\b|"
+    r"an? (?:similar|different|second|third|further|better|simpler|alternative)|more generally|further|later|yes|ok|well|of course|"
+    r"perhaps|rather(?! than)|above|below|depending on (?:this|that)|given (?:this|that)|we (?:instead|then|also|now)|you (?:then|also|now|should now))\b",
+    re.IGNORECASE,
+)
+_OF_ITS_HEADING: Final = re.compile(r"^(?:this|these|the) (?:\w+ )?([a-z][\w-]*)", re.IGNORECASE)
+_ITSELF: Final = frozenset(
+    stems_of(
+        "command option function directive parameter variable setting module program tool utility statement method"
+    )
+)
+_QUALIFIES: Final = re.compile(
+    r"^(?:however|but|yet|unless|except|only|still|though|although|otherwise|(?:please )?note|beware|be careful|"
+    r"conversely|on the other hand|that said|unfortunately|the exception)\b",
+    re.IGNORECASE,
+)
+_ADDS: Final = re.compile(r"\b(?:also|another|further|still|additional|other|remaining)\b", re.IGNORECASE)
+_ADDS_WITHIN: Final = 8
+_DEFINITE: Final = re.compile(r"^(?:The|That|Those|Both|All)\s+(.{1,120})", re.DOTALL)
+_SAYS_WHICH: Final = re.compile(
+    r"\b(?:of|that|which|who|whose|where|between|for|in|on|from|to|at|with|by)\b|[A-Z_`(“\"]|\d|\w-\w"
+)
+_SUBJECT_WORDS: Final = 5
+_CREDENTIALS: Final = re.compile(r"://[^\s/@]{1,200}@")
+_KNOWN: Final = frozenset(
+    stems_of("user system computer internet network kernel shell administrator default program")
+)
+_LEADING_WORDS: Final = re.compile(
+    r"\b(?:(?:the|these|this) following|as follows|following|below|(?:like )?(?:this|these)|here (?:is|are)|the (?:example|command|output)s?)\b",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(_REMEMBERED)
+def is_pointer(sentence: str) -> bool:
+    """Whether a sentence only sends the reader elsewhere, or speaks of its page: "See the manual for details."."""
+    return _POINTER.search(sentence) is not None
+
+
+@lru_cache(_REMEMBERED)
+def is_positional(sentence: str) -> bool:
+    """Whether a sentence refers to a place by its position: "the table above", "as we saw"."""
+    return _POSITIONAL.search(sentence) is not None
+
+
+@lru_cache(_REMEMBERED)
+def is_numbered(sentence: str) -> bool:
+    """Whether a sentence refers to a part by its number: "section 4.2"."""
+    return _NUMBERED.search(sentence) is not None
+
+
+def has_credentials(text: str) -> bool:
+    """Whether a text has an address with a user's name and password."""
+    return "@" in text and _CREDENTIALS.search(text) is not None
+
+
+def needs_listing(sentence: str) -> bool:
+    """Whether a sentence speaks of a listing beside it: "This example …"."""
+    return _EXAMPLE.search(sentence) is not None
+
+
+def without_lead(sentence: str) -> str:
+    """Returns a lead-in without the words that announce what follows, which is shown with it."""
+    return _LEADING_WORDS.sub("", sentence)
+
+
+def qualifies(sentence: str) -> bool:
+    """Whether a sentence limits the one before it, which would claim too much without it."""
+    return _QUALIFIES.match(sentence) is not None
+
+
+def adds(sentence: str) -> bool:
+    """Whether a sentence adds to something before it, by its first words: "There is also …"."""
+    return _ADDS.search(" ".join(sentence.split()[:_ADDS_WITHIN])) is not None
+
+
+def is_dependent(sentence: str, heading: AbstractSet[str] = frozenset()) -> bool:
+    """Whether a sentence continues one before it: "It …", "However, …".
+
+    `heading` are the stems of the headings above it: under "The reload command", "This command …" stands alone.
+    """
+    text = sentence.lstrip("\"'“‘(")  # noqa: RUF001 - typographic quotes
+    if _DEPENDENT.match(text) is None:
+        return False
+    named = _OF_ITS_HEADING.match(text)
+    return named is None or stem(named[1].lower()) not in heading | _ITSELF
+
+
+def has_unknown_subject(sentence: str, known: AbstractSet[str]) -> bool:
+    """Whether a sentence speaks of "the" thing that neither it nor the text with the stems `known` has named."""
+    subject = _DEFINITE.match(sentence)
+    if subject is None:
+        return False
+    words = " ".join(subject[1].split()[:_SUBJECT_WORDS])
+    stems = {stem(word) for word in words_of(words)} - COMMON_STEMS
+    return _SAYS_WHICH.search(words) is None and (known | _KNOWN).isdisjoint(stems)

@@ -1,0 +1,144 @@
+"""Titles, headings and descriptions as a person would write them. Pure."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from documents.blocks import Block, ItemList, Paragraph
+from documents.words import telling_stems, words_of
+from writing.article import MAX_META_DESCRIPTION, MAX_TITLE
+from writing.extractive.sentences import split
+from writing.quality.measures import MAX_HEADING
+
+MIN_DESCRIPTION: Final = 80
+_CLAUSE_AFTER: Final = 70
+# A word of this many capitals is an acronym, even in a heading that is all capitals.
+_ACRONYM: Final = 4
+# A short word in capitals with a vowel is an acronym only if the list has it.
+_ACRONYMS: Final = frozenset(
+    "ACID ACL AES AI API APIS ASCII AWS CA CIDR CLI CPU EOF EU GID GPU GUI HEAD ID IDE IDS IMAP IO IOT IP IPC ISO IT JSON LAN LUKS NAS"  # noqa: SIM905
+    " NAT NUMA OAUTH OIDC OS PAM PID POSIX RAID RAM REST ROM SAML SASL SATA SOAP UDP UEFI UI UID UK UML UNIX UPS URI URL URLS US USA"
+    " USB UTC UTF-8 UUID UX VAT VLAN WAL WAN YAML".split()
+)
+_VOWEL: Final = re.compile(r"[AEIOU]")
+_SEPARATOR: Final = re.compile(r"\s+(?:[–—|·•»]|::|--?)\s+")  # noqa: RUF001 - the dashes between title and site
+_SITE: Final = re.compile(
+    r"\b(?:documentation|docs|manual|handbook|reference|wiki(?:pedia)?|blog|help|guide|tutorial|home ?page|website|faq|"
+    r"developers?|official site|v?\d+(?:\.\d+)+)\b|\.(?:org|com|net|io|dev)\b",
+    re.IGNORECASE,
+)
+_MAN_PAGE: Final = re.compile(r"^([\w.+:-]+)\s?\(\d\w?\)(?:\s+Manual Page)?$")
+_NUMBERING: Final = re.compile(
+    r"^(?:(?:chapter|appendix|part|section)\s+)?(?:[A-Z]\.)?(?:\d+|[A-Z])(?:\.\d+)*\.?\s+(?=\S)(?<=[.\d]\s)"
+    r"|^(?:chapter|part|appendix)\s+[\dIVXLA-Z]+[:.]\s+",
+    re.IGNORECASE,
+)
+_PLAIN_WORDS: Final = re.compile(r"[a-z]{2,}(?:[ -][a-z]{2,})*")
+_NAME_OF_CODE: Final = re.compile(r"^[a-z][\w.+:-]*$")
+_CALL: Final = re.compile(r"^(?:[^=(]{1,60}=\s*)?([\w.:]+)\s*\(.*\)\s*;?$")
+# Places to end a long sentence.
+_CLAUSES: Final = re.compile(
+    r"[;:]\s|\s\(|, (?:which|because|and|so|but|where|while|who|whose|or|as|if|when|although|since)\b|\s[–—]\s|,\s"  # noqa: RUF001
+)
+
+
+def tidy(heading: str) -> str:
+    """Strips numbers, site names, manual sections and link marks; turns all capitals into a normal spelling."""
+    text = _NUMBERING.sub("", " ".join(heading.replace("\0", "").split()).rstrip("¶#: ")) or heading
+    parts = [part for part in _SEPARATOR.split(text) if part]
+    while len(parts) > 1 and _SITE.search(parts[-1]):
+        parts.pop()
+    if len(parts) > 1 and _NAME_OF_CODE.match(_without_section(parts[0])):
+        # "git-rebase - Reapply commits", "asyncio — Asynchronous I/O": a code name, then its description.
+        parts = parts[1:]
+    text = _without_section(" – ".join(parts))  # noqa: RUF001
+    return _lowered(text) if _is_shouted(text) else text
+
+
+def heading_of(title: str, *, is_entry: bool) -> str:
+    """Returns a section's heading in an article; that of an entry is its name without arguments."""
+    call = _CALL.match(title)
+    if is_entry:
+        return cut(call[1] if call else title, MAX_HEADING)
+    text = tidy(title)
+    return cut(text[:1].upper() + text[1:] if _PLAIN_WORDS.fullmatch(text) else text, MAX_HEADING)
+
+
+def article_title(keyword: str, title: str, *, is_entry: bool) -> str:
+    """Returns the title of the page, or section, if it is the keyword; else the keyword."""
+    own = heading_of(title, is_entry=is_entry)
+    if telling_stems(own) == telling_stems(keyword) or own.casefold() == keyword.casefold():
+        return cut(own, MAX_TITLE)
+    raised = keyword if not _PLAIN_WORDS.fullmatch(keyword) else keyword[:1].upper() + keyword[1:]
+    return cut(raised, MAX_TITLE)
+
+
+def description(blocks: Sequence[Block]) -> str:
+    """Returns the first whole sentences, up to 155 characters; a long first one ends at a clause.
+
+    A paragraph that leads up to a list takes its first item.
+    """
+    text = ""
+    for at, block in enumerate(blocks):
+        if not isinstance(block, Paragraph):
+            break
+        for sentence in split(block.text):
+            longer = f"{text} {sentence}" if text else sentence
+            if len(longer) > MAX_META_DESCRIPTION:
+                return text if len(text) >= MIN_DESCRIPTION else _cut_clause(longer)
+            text = longer
+        if text.endswith(":"):
+            return _cut_clause(_with_first_item(text, blocks[at + 1 :]))
+        if len(text) >= MIN_DESCRIPTION:
+            break
+    return text
+
+
+def _with_first_item(text: str, behind: Sequence[Block]) -> str:
+    item = behind[0].items[0].blocks[0] if behind and isinstance(behind[0], ItemList) else None
+    return f"{text} {item.text}" if isinstance(item, Paragraph) else text.rstrip(":") + "."
+
+
+def _cut_clause(text: str) -> str:
+    if len(text) <= MAX_META_DESCRIPTION:
+        return text
+    places = [each.start() for each in _CLAUSES.finditer(text, _CLAUSE_AFTER, MAX_META_DESCRIPTION)]
+    best = max((at for at in places if text[at] in ";:(—– " or text[at + 2 :][:1].isalpha()), default=0)  # noqa: RUF001
+    return f"{text[:best].rstrip(' ,;:–—(')}…" if best else cut(text, MAX_META_DESCRIPTION)  # noqa: RUF001
+
+
+def cut(text: str, size: int) -> str:
+    """Cuts a text to whole words, with an ellipsis."""
+    if len(text) <= size:
+        return text
+    kept = text[: size - 1]
+    return (kept.rpartition(" ")[0] if " " in kept else kept).rstrip(" ,;:–—-([") + "…"  # noqa: RUF001
+
+
+def comparable(heading: str) -> str:
+    return " ".join(words_of(re.sub(r"\([^)]*\)", "", heading)))
+
+
+def _without_section(text: str) -> str:
+    """Returns the bare name of "git-rebase(1) Manual Page"."""
+    page = _MAN_PAGE.match(text)
+    if page is None:
+        return text
+    return page[1].lower() if page[1].isupper() else page[1]
+
+
+def _lowered(text: str) -> str:
+    """Returns "Configuration of TLS" for "CONFIGURATION OF TLS"."""
+    words = [word if _is_acronym(word) else word.lower() for word in text.split()]
+    lowered = " ".join(words)
+    return lowered[:1].upper() + lowered[1:]
+
+
+def _is_acronym(word: str) -> bool:
+    letters = word.strip("()[],.:;")
+    return letters in _ACRONYMS or (len(letters) <= _ACRONYM and _VOWEL.search(letters) is None)
+
+
+def _is_shouted(text: str) -> bool:
+    """Whether a heading is all in capitals, and longer than an acronym."""
+    return text.isupper() and len(text) > _ACRONYM
