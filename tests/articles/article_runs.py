@@ -1,20 +1,18 @@
 """Writes an article for each keyword as `python -m writing --sources FOLDER` does, from documents that are read once."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from reading.document import ExtractedDocument
 from reading.folder import licence
 from tests.articles.keyword_draw import MIN_SECTION_WORDS, DrawnKeyword
 from tests.articles.quotation_check import PageText, missing_quotations
 from tests.articles.raw_pages import read_page
-from writing.__main__ import MIN_SOURCES
 from writing.article import Article, ArticleSource
 from writing.extractive.writer import ExtractiveWriter
-from writing.folder_sources import find_sources, read_documents
+from writing.folder_sources import DocumentIndex, read_documents
 from writing.writer import InsufficientSourcesError
 
 OFF_TOPIC: Final = frozenset({"own words", "foreign"})
@@ -69,9 +67,8 @@ async def write_articles(name: str, folder: Path, keywords: Iterable[DrawnKeywor
     """Reads the folder, and writes or is refused an article for each keyword."""
     skipped: list[str] = []
     documents = await read_documents(folder, on_skipped=lambda path, why: skipped.append(f"{path}: {why}"))
-    licensed = licence(folder)
-    texts = PageTexts(folder)
-    runs = [await _write(drawn, documents, licensed, texts) for drawn in keywords]
+    index, licensed, texts = DocumentIndex(documents), licence(folder), PageTexts(folder)
+    runs = [await _write(drawn, index, licensed, texts) for drawn in keywords]
     return DocumentationRun(name, tuple(runs), tuple(skipped))
 
 
@@ -93,12 +90,12 @@ class PageTexts:
 
 
 async def _write(
-    drawn: DrawnKeyword, documents: Mapping[str, ExtractedDocument], licensed: str | None, texts: PageTexts
+    drawn: DrawnKeyword, index: DocumentIndex, licensed: str | None, texts: PageTexts
 ) -> ArticleRun:
     started = time.process_time()
     try:
-        sources = find_sources(drawn.keyword, documents, min_sources=MIN_SOURCES, licence=licensed)
-        article = await ExtractiveWriter(MIN_SOURCES).write(
+        sources = index.find_sources(drawn.keyword, licence=licensed)
+        article = await ExtractiveWriter(min_sources=1).write(
             keyword=drawn.keyword, sources=sources, brand_name="", language="en"
         )
     except InsufficientSourcesError as error:

@@ -46,7 +46,11 @@ class CostComparison:
 
 
 def compare_costs(folder: Path, keywords: Sequence[str], checkout: Path, *, rounds: int) -> CostComparison:
-    """Runs both checkouts on the same keywords in turns, the order changing from round to round."""
+    """Runs both checkouts on the same keywords in turns, the order changing from round to round.
+
+    Raises:
+        FileNotFoundError: the other checkout has no environment: `make setup` there.
+    """
     pairs: list[tuple[KeywordCosts, KeywordCosts]] = []
     for turn in range(rounds):
         order = (_ROOT, checkout) if turn % 2 == 0 else (checkout, _ROOT)
@@ -80,13 +84,13 @@ def summarise(rounds: Sequence[tuple[KeywordCosts, KeywordCosts]]) -> CostCompar
 
 
 def _measure(checkout: Path, folder: Path, keywords: Sequence[str]) -> KeywordCosts:
-    sources = ":".join(str(path) for path in sorted(checkout.glob("shared/*/src")))
+    # Its own environment: the processes that read ignore PYTHONPATH.
+    python = Path(sys.executable) if checkout == _ROOT else checkout.absolute() / ".venv/bin/python"
     finished = subprocess.run(
-        [sys.executable, _WORKER, folder],
+        [python, _WORKER, folder],
         input=json.dumps(list(keywords)),
         capture_output=True,
         text=True,
-        env={"PYTHONPATH": sources, "PATH": "/usr/bin:/bin"},
         check=False,
     )
     if finished.returncode:

@@ -1,6 +1,6 @@
-"""Measures the processor time of keywords with the packages on PYTHONPATH: `cost_worker.py FOLDER < keywords.json`.
+"""Measures the processor time of keywords: `PYTHON cost_worker.py FOLDER < keywords.json`, with the Python of a checkout.
 
-It knows nothing of the checkout beside it, so that it can run older ones.
+It imports nothing of this checkout's tests, so that older checkouts can run it.
 """
 
 import asyncio
@@ -8,18 +8,19 @@ import json
 import resource
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from writing import folder_sources
 from writing.extractive.writer import ExtractiveWriter
-from writing.folder_sources import find_sources, read_documents
 from writing.writer import InsufficientSourcesError
-
-_MIN_SOURCES = 3
 
 
 async def _measure(folder: Path, keywords: list[str]) -> dict[str, Any]:
-    documents = await read_documents(folder, on_skipped=lambda _path, _why: None)
+    documents = await folder_sources.read_documents(folder, on_skipped=lambda _path, _why: None)
+    find_sources, min_sources = _prepare(documents)
     # The processes that read have ended.
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     reading = time.process_time() + used.ru_utime + used.ru_stime
@@ -27,8 +28,8 @@ async def _measure(folder: Path, keywords: list[str]) -> dict[str, Any]:
     for keyword in keywords:
         started = time.process_time()
         try:
-            sources = find_sources(keyword, documents, min_sources=_MIN_SOURCES)
-            await ExtractiveWriter(_MIN_SOURCES).write(
+            sources = find_sources(keyword)
+            await ExtractiveWriter(min_sources).write(
                 keyword=keyword, sources=sources, brand_name="", language="en"
             )
             made = True
@@ -36,6 +37,13 @@ async def _measure(folder: Path, keywords: list[str]) -> dict[str, Any]:
             made = False
         costs.append((keyword, 1000 * (time.process_time() - started), made))
     return {"reading_ms": 1000 * reading, "keywords": costs}
+
+
+def _prepare(documents: Any) -> tuple[Callable[[str], Any], int]:
+    """Returns what finds the sources of a keyword, and how many an article needs, in this checkout."""
+    if hasattr(folder_sources, "DocumentIndex"):
+        return folder_sources.DocumentIndex(documents).find_sources, 1
+    return partial(folder_sources.find_sources, documents=documents, min_sources=3), 3
 
 
 if __name__ == "__main__":
