@@ -2,7 +2,7 @@
 
 import pytest
 
-from documents.words import find_run, is_definition, stem, stems_of, telling_stems, words_of
+from documents.words import bare_title, find_run, is_definition, stem, stems_of, telling_stems, words_of
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,17 @@ def test_runs_are_found_side_by_side(wanted: str, place: int | None) -> None:
 )
 def test_a_definition_begins_with_what_it_defines(sentence: str, defines: bool) -> None:
     assert is_definition(stems_of("global variables"), sentence) is defines
+
+
+@pytest.mark.parametrize(
+    ("title", "bare"),
+    [
+        ("13.3.1 Desktops", "Desktops"),
+        ("Chapter 4: Mail", "Mail"),
+        ("2.1. Kiln", "Kiln"),
+        ("3 ways to print", "3 ways to print"),
+        ("git-log(1) Manual Page", "git-log"),
+    ],
+)
+def test_titles_without_their_numbers(title: str, bare: str) -> None:
+    assert bare_title(title) == bare

@@ -11,7 +11,6 @@ from reading.ranking.aboutness import (
     SectionKind,
     SpineCandidate,
     aboutness,
-    bare_title,
     describe_absence,
     keyword_use,
     kind_of,
@@ -100,19 +99,13 @@ def test_candidates_on_another_subject_are_dropped() -> None:
     assert rank_candidates(parse_keyword("work queue"), [SpineCandidate(*found)], FACTS) == []
 
 
-def test_kinds_and_bare_titles() -> None:
+def test_kinds() -> None:
     assert [kind_of(level) for level in (PAGE_LEVEL, 1, 6, ENTRY_LEVEL, TERM_LEVEL)] == [
         SectionKind.PAGE,
         SectionKind.SECTION,
         SectionKind.SECTION,
         SectionKind.ENTRY,
         SectionKind.TERM,
-    ]
-    assert [*map(bare_title, ("13.3.1 Desktops", "Chapter 4: Mail", "3 ways to print", "git-log(1)"))] == [
-        "Desktops",
-        "Mail",
-        "3 ways to print",
-        "git-log",
     ]
 
 

@@ -199,6 +199,7 @@ def test_markdown_with_front_matter() -> None:
     assert document == ExtractedDocument(
         title="Water",
         passages=document.passages,
+        sections=document.sections,
         url="https://example.org/water",
         licence="CC BY 4.0",
         published_on=date(2024, 5, 1),

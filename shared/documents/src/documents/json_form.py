@@ -72,6 +72,7 @@ def encode_section(section: Section) -> dict[str, Any]:
         "names": list(section.names),
         "blocks": encode_blocks(section.blocks),
         "children": [encode_section(child) for child in section.children],
+        "anchors": list(section.anchors),
     }
 
 
@@ -91,6 +92,7 @@ def decode_section(value: Mapping[str, Any], depth: int = 0) -> Section:
             names=tuple(value["names"]),
             blocks=decode_blocks(value["blocks"]),
             children=tuple(decode_section(child, depth + 1) for child in value["children"]),
+            anchors=tuple(value.get("anchors", ())),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise NotADocumentError(f"a section lacks or mistakes a field ({error})") from error

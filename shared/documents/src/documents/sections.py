@@ -29,6 +29,8 @@ class Section:
     children: tuple["Section", ...] = ()
     names: tuple[str, ...] = ()
     """Other names that the page itself gives it: terms of an index that lead here, second signatures."""
+    anchors: tuple[str, ...] = ()
+    """Further ids within it, before the first section below it: links of an index lead to them too."""
 
     @cached_property
     def text(self) -> str:

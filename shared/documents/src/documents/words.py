@@ -10,6 +10,11 @@ _WORD: Final = re.compile(r"\w+")
 _ASCII: Final = (
     bytes(at if chr(at) == "_" or chr(at).isalnum() else ord(" ") for at in range(128)).lower().ljust(256)
 )
+_NUMBERING: Final = re.compile(
+    r"^(?:(?:chapter|appendix|part|section) (?:\d+|[A-Z])[.:]? (?:[–—-] )?|(?:[A-Z]\.)?\d+(?:\.\d+)*\.? (?=\D)(?<=\. )|\d+(?:\.\d+)+ )",
+    re.IGNORECASE,
+)
+_MANUAL_SECTION: Final = re.compile(r"\s?\(\d\w?\)(?: manual page)?$", re.IGNORECASE)
 _SUFFIXES: Final = tuple("ations ation ings ing ions ion ates ate ers er ied ies ed es s e y".split())  # noqa: SIM905
 _MIN_STEM: Final = 3
 _STEMS: Final = 8192
@@ -56,6 +61,11 @@ def telling_stems(text: str) -> tuple[str, ...]:
     """Returns the stems without function words, in order; all stems if there are no others."""
     stems = stems_of(text)
     return tuple(each for each in stems if each not in COMMON_STEMS) or stems
+
+
+def bare_title(title: str) -> str:
+    """Returns a title without its number and a manual's section: "3.1. smtpd(8)" is "smtpd"."""
+    return _MANUAL_SECTION.sub("", _NUMBERING.sub("", " ".join(title.split())))
 
 
 def find_run(wanted: Sequence[str], stems: Sequence[str]) -> int | None:

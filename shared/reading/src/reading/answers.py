@@ -1,9 +1,11 @@
 """The answers of a reading process. JSON, as unpickling would let a compromised process run code in its caller."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from typing import Final
+
+from documents.json_form import encode_section
 
 from reading.document import ExtractedDocument
 from reading.feeds import FeedEntry
@@ -30,5 +32,9 @@ class ReaderAnswer:
 
 def encode(answer: ReaderAnswer) -> bytes:
     """Return the answer as JSON bytes, after its length."""
-    text = json.dumps(asdict(answer), default=date.isoformat).encode()
+    sections = answer.document.sections if answer.document else None
+    if answer.document is not None:
+        answer = replace(answer, document=replace(answer.document, sections=None))
+    value = asdict(answer) | {"sections": encode_section(sections) if sections else None}
+    text = json.dumps(value, default=date.isoformat).encode()
     return len(text).to_bytes(SIZE_BYTES, "big") + text

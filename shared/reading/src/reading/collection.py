@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from documents.sections import IndexTerm, Section, TocLink
-from documents.words import telling_stems, words_of
-from reading.ranking.aboutness import SectionHead, bare_title, kind_of
+from documents.sections import PAGE_LEVEL, IndexTerm, Section, TocLink
+from documents.words import bare_title, telling_stems, words_of
+from reading.ranking.aboutness import SectionHead, kind_of
 
 PRODUCT_SHARE: Final = 0.12
 """The share of page titles from which a word names the product."""
@@ -76,7 +76,14 @@ def copies(texts: Mapping[str, str]) -> frozenset[str]:
     by_text: dict[str, list[str]] = {}
     for path, text in texts.items():
         by_text.setdefault(text, []).append(path)
-    return frozenset(path for paths in by_text.values() for path in sorted(paths, key=_awkwardness)[1:])
+    same = (path for paths in by_text.values() for path in sorted(paths, key=_awkwardness)[1:])
+    return frozenset((*same, *(path for path in texts if _page_of_source(path) in texts)))
+
+
+def _page_of_source(path: str) -> str | None:
+    """Returns the page that Sphinx makes of a source that it publishes beside it."""
+    root, folder, source = path.rpartition("_sources/")
+    return f"{root}{source.split('.', 1)[0]}.html" if folder else None
 
 
 def _awkwardness(path: str) -> tuple[bool, int, str]:
@@ -121,14 +128,16 @@ def heads_of(
         index_terms: of `index_terms_of`.
     """
     for above, section in page.walk():
-        target = f"{path}#{section.anchor}" if section.anchor else path
+        anchors = filter(None, (section.anchor, *section.anchors))
+        targets = [path] if section.level == PAGE_LEVEL else [f"{path}#{anchor}" for anchor in anchors]
+        terms = dict.fromkeys(term for each in targets for term in (index_terms or {}).get(each, ()))
         yield (
             SectionHead(
                 title=bare_title(section.title),
                 kind=kind_of(section.level),
                 words=section.words,
                 names=section.names,
-                index_terms=(index_terms or {}).get(target, ()),
+                index_terms=tuple(terms),
                 titles_above=above,
                 parent_titles=parent_titles,
             ),

@@ -35,7 +35,9 @@ from reading.formats import (
     RESTRUCTURED_SUFFIXES,
     UnreadableFileError,
 )
+from reading.html.page import read_page
 from reading.ranking.definitions import NAME_LINE
+from reading.section_builder import sections_of_flat
 
 PASSAGE_CHARACTERS = 700
 MIN_WORDS = 6
@@ -151,18 +153,27 @@ def extract(path: str, content: bytes, charset: str | None = None) -> ExtractedD
         root = _parse(text)
         facts = facts_of_page(root)
         blocks = list(blocks_of(root))
+        page = read_page(root, path, facts.title)
     elif suffix in MARKDOWN_SUFFIXES:
         facts, body = split_front_matter(text)
-        blocks = list(blocks_of(_parse(f"<html><body>{_markdown.render(body)}</body></html>")))
+        root = _parse(f"<html><body>{_markdown.render(body)}</body></html>")
+        blocks = list(blocks_of(root))
+        page = read_page(root, path, facts.title)
     elif (markup := _markup(suffix, text)) is not None:
         html, fields = markup.to_html(text)
         facts = facts_of_entries(fields)
-        blocks = list(blocks_of(_parse(html)))
+        root = _parse(html)
+        blocks = list(blocks_of(root))
+        page = read_page(root, path, facts.title)
     else:
         blocks = list(_text_blocks(text))
+        page = None
     if facts.published_on is None and suffix not in HTML_SUFFIXES:
         facts = replace(facts, published_on=find_stated_date(text))
-    return _document(facts, blocks)
+    document = _document(facts, blocks)
+    if page is None:
+        return replace(document, sections=sections_of_flat(blocks, document.title))
+    return replace(document, sections=page.sections, toc=page.toc, index_terms=page.index_terms)
 
 
 def _extract_pdf(content: bytes) -> ExtractedDocument:
@@ -173,7 +184,9 @@ def _extract_pdf(content: bytes) -> ExtractedDocument:
     told = find_stated_date("\n".join(line.text for line in lines))
     # A date in the text goes first; the file's own may be that of a conversion.
     facts = replace(facts, title=facts.title or pdf.title_of(lines), published_on=told or facts.published_on)
-    return _document(facts, pdf.blocks_of(lines))
+    blocks = pdf.blocks_of(lines)
+    document = _document(facts, blocks)
+    return replace(document, sections=sections_of_flat(blocks, document.title))
 
 
 def _markup(suffix: str, text: str) -> ModuleType | None:

@@ -10,11 +10,13 @@ import signal
 import sys
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from documents.json_form import decode_section
+from pydantic import TypeAdapter
+from pydantic_core import from_json
 
 from reading.answers import READY, SIZE_BYTES, ReaderAnswer
 from reading.document import ExtractedDocument
@@ -195,7 +197,7 @@ class _ReaderProcess:
                 return await self._exchange(request.encoded())
         except TimeoutError:
             raise HostileDocumentError(f"reading it does not end within {MAX_SECONDS:.0f} seconds") from None
-        except ValidationError as error:
+        except (ValueError, RecursionError) as error:
             raise _ReaderDiedError("its process gave a malformed answer") from error
         except (OSError, EOFError) as error:
             code = await self._wait_for_exit()
@@ -211,7 +213,7 @@ class _ReaderProcess:
         size = int.from_bytes(await self._answers.readexactly(SIZE_BYTES), "big")
         if size > MAX_ANSWER_BYTES:
             raise EOFError(f"an answer of {size} bytes is too large")
-        return _ANSWER.validate_json(await self._answers.readexactly(size))
+        return _decode(await self._answers.readexactly(size))
 
     async def _wait_for_exit(self) -> int:
         """Return the exit code of a process whose pipes have closed; the code comes a moment later."""
@@ -227,6 +229,16 @@ class _ReaderProcess:
             # A process that is dead already keeps its exit code.
             self._process.kill()
         return await _finish(self._process.wait())
+
+
+def _decode(answer: bytes) -> ReaderAnswer:
+    """Decode an answer. Raises ValueError, or RecursionError."""
+    value = from_json(answer)
+    decoded = _ANSWER.validate_python(value)
+    if decoded.document is None or not value["sections"]:
+        return decoded
+    # Apart from the rest: the kinds of blocks are told apart by their keys, which pydantic would have to guess.
+    return replace(decoded, document=replace(decoded.document, sections=decode_section(value["sections"])))
 
 
 async def _finish(ending: Awaitable[_ResultT]) -> _ResultT:

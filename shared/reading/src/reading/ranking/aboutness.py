@@ -13,7 +13,16 @@ from typing import Final
 
 from documents.blocks import Paragraph
 from documents.sections import ENTRY_LEVEL, PAGE_LEVEL, TERM_LEVEL, Section
-from documents.words import COMMON_STEMS, find_run, is_definition, stem, stems_of, telling_stems, words_of
+from documents.words import (
+    COMMON_STEMS,
+    bare_title,
+    find_run,
+    is_definition,
+    stem,
+    stems_of,
+    telling_stems,
+    words_of,
+)
 
 MIN_ABOUT: Final = 0.6
 """The least aboutness of a spine: below it a section shares words with the keyword."""
@@ -33,11 +42,6 @@ _SURELY_ABOUT: Final = 0.8
 _READ: Final = 30_000
 _FIRST: Final = 4
 _OPENING_WORDS: Final = 12
-_NUMBERING: Final = re.compile(
-    r"^(?:(?:chapter|appendix|part|section) (?:\d+|[A-Z])[.:]? |(?:[A-Z]\.)?\d+(?:\.\d+)*\.? (?=\D)(?<=\. )|\d+(?:\.\d+)+ )",
-    re.IGNORECASE,
-)
-_MANUAL_SECTION: Final = re.compile(r"\s?\(\d\w?\)$")
 _PARTS: Final = re.compile(r":\s|\s[–—-]{1,2}\s|[()\[\]]")  # noqa: RUF001 - dashes of titles
 _ASIDE: Final = re.compile(
     r"\b(?:what[’']?s new|release notes?|change ?log|changes (?:in|to|since)|news|history|licen[cs]e|copyright|copying|"  # noqa: RUF001
@@ -60,7 +64,7 @@ _GENERIC: Final = COMMON_STEMS | frozenset(
         "example examples note notes introduction overview summary usage synopsis description details conclusion see also "
         "reference references index contents preface background miscellaneous other more general author authors bugs "
         "caveats warning warnings tip tips important caution section chapter appendix page files parameters arguments "
-        "options return returns value values terminology discussion feedback history news changes"
+        "options return returns value values terminology terms definitions discussion feedback history news changes"
     )
 )
 
@@ -167,11 +171,6 @@ class SpineCandidate:
 def parse_keyword(text: str) -> Keyword:
     stems = telling_stems(bare_title(text))
     return Keyword(text, stems, is_generic=_GENERIC.issuperset(stems))
-
-
-def bare_title(title: str) -> str:
-    """Returns a title without its number and a manual's section: "3.1. smtpd(8)" is "smtpd"."""
-    return _MANUAL_SECTION.sub("", _NUMBERING.sub("", " ".join(title.split())))
 
 
 def aboutness(

@@ -236,7 +236,7 @@ class _SpineArticle:
     def _description(self, spine: Spine) -> str:
         blocks = spine.parts[0].blocks
         if isinstance(blocks[0], Definitions):
-            blocks = blocks[0].entries[0].blocks
+            blocks = tuple(paragraphs_of(blocks[0].entries[0].blocks))
         return description(blocks)
 
     def _check(self, article: Article) -> None:

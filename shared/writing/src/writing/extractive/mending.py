@@ -49,6 +49,18 @@ class _Reference(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What is shown around a paragraph."""
+
+    above: bool = False
+    """A list, listing or table before it in its section."""
+    below: bool = False
+    """One behind it in its section."""
+    listing: bool = False
+    """A listing with it or right before it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Mender:
     """Mends the blocks of one source, below headings with the stems `heading`."""
 
@@ -58,13 +70,15 @@ class Mender:
     """Whether a link's target has an address."""
     heading: AbstractSet[str]
 
-    def paragraph(self, paragraph: Paragraph, *, leads: bool, beside_listing: bool) -> Paragraph | None:
+    def paragraph(
+        self, paragraph: Paragraph, *, leads: bool = False, surroundings: Surroundings | None = None
+    ) -> Paragraph | None:
         """Returns the paragraph without sentences that refer elsewhere; None if nothing is left.
 
         Args:
             paragraph: as it stands in the source.
             leads: whether its last sentence leads up to a block that is shown with it.
-            beside_listing: whether a listing is shown with it or right before it.
+            surroundings: what is shown around it.
         """
         sentences = spans(paragraph.text)
         if paragraph.flags or not sentences:
@@ -75,7 +89,7 @@ class Mender:
             text = paragraph.text[begin:end]
             leading = leads and at == len(sentences) - 1
             words += len(text.split())
-            away = self._reference(paragraph, (begin, end), leading=leading, beside_listing=beside_listing)
+            away = self._reference(paragraph, (begin, end), leading, surroundings or Surroundings())
             is_torn = at > 0 and kept[-1:] != [at - 1] and references.is_dependent(text, self.heading)
             if away is None and not is_torn and (words <= MAX_PARAGRAPH_WORDS or leading or not kept):
                 kept.append(at)
@@ -90,7 +104,7 @@ class Mender:
         return _sentences(paragraph, kept, sentences) if kept else None
 
     def _reference(
-        self, paragraph: Paragraph, span: tuple[int, int], *, leading: bool, beside_listing: bool
+        self, paragraph: Paragraph, span: tuple[int, int], leading: bool, around: Surroundings
     ) -> _Reference | None:
         begin, end = span
         sentence = paragraph.text[begin:end]
@@ -99,7 +113,8 @@ class Mender:
         told = references.without_lead(sentence) if leading else sentence
         if self.is_outdated(sentence):
             return _Reference.POINTS
-        if references.is_positional(told) or (not beside_listing and references.needs_listing(told)):
+        is_away = references.is_positional(told, has_above=around.above, has_below=around.below)
+        if is_away or (not around.listing and references.needs_listing(told)):
             return _Reference.POINTS if references.is_pointer(told) else _Reference.DANGLES
         if leading or any(
             begin <= each.start < end and self.resolves(each.target) for each in paragraph.links
@@ -164,7 +179,7 @@ class Mender:
     def _inner_paragraph(self, paragraph: Paragraph) -> tuple[Block, ...] | None:
         """Keeps items whole: a list without an item is worse than a reference in one."""
         text = paragraph.text
-        mended = self.paragraph(paragraph, leads=text.endswith(":"), beside_listing=True)
+        mended = self.paragraph(paragraph, leads=text.endswith(":"), surroundings=Surroundings(listing=True))
         if mended is not None:
             return (mended,)
         if paragraph.flags or references.has_credentials(text):

@@ -11,7 +11,7 @@ from typing import Final
 
 from documents.blocks import Block, ItemList, Listing, ListItem, Paragraph, Table
 from documents.sections import PAGE_LEVEL, Section
-from documents.words import telling_stems
+from documents.words import bare_title, telling_stems
 from writing.article import ArticleSource, SourcePassage
 
 _MARKED: Final = re.compile(r"(•|\||\d{1,6}\.|)\t(.*)")
@@ -32,7 +32,7 @@ def with_section(source: ArticleSource, keyword: Sequence[str]) -> ArticleSource
 
 def _share_of_title(keyword: Sequence[str], title: str) -> float:
     """Returns the keyword's share of a title's words; 0 if the title lacks one of its words."""
-    stems = telling_stems(title)
+    stems = telling_stems(bare_title(title))
     return len(keyword) / max(1, len(stems)) if frozenset(keyword) <= frozenset(stems) else 0.0
 
 

@@ -19,6 +19,10 @@ _TOLD: Final = (
     r"(?:mentioned|described|shown|discussed|explained|introduced|defined|seen|noted|listed|given|presented|outlined|"
     r"covered|detailed|documented|specified|stated|created|summari[sz]ed)"
 )
+_NEAR: Final = (
+    r"(?:examples?|commands?|code|tables?|figures?|lists?|listings?|scripts?|pictures?|diagrams?|functions?|files?|steps?|notes?|"
+    r"discussion|options?|ones?)"
+)
 # A pure pointer, or talk of the page about itself: nothing is lost without it.
 _POINTER: Final = re.compile(
     r"^(?:please |also |and |but |you (?:may|can|should|might) (?:also )?(?:want to |wish to )?|if .{1,120}?, |for .{1,120}?, )?(?:please )?"
@@ -44,20 +48,25 @@ _NUMBERED: Final = re.compile(
     r"|\bappendix [A-Z]\b|\b(?:see|cf\.)(?: also)?(?: the)? (?:section|chapter|appendix|page)\b|§",
     re.IGNORECASE,
 )
-_POSITIONAL: Final = re.compile(
-    r"\b(?:above|below)(?=[.,;:)]|$)|\bthe above\b|\babove(?:-| )mentioned\b|\baforementioned\b"
-    r"|\b(?:examples?|commands?|sections?|code|tables?|figures?|lists?|listings?|scripts?|pictures?|diagrams?|functions?|files?|"
-    r"steps?|notes?|discussion|options?|one|ones) (?:above|below)\b"
-    r"|\b(?:above|below) (?:examples?|commands?|sections?|code|tables?|figures?|lists?|listings?|scripts?|files?|steps?|notes?)\b"
-    r"|\bthe (?:previous|preceding|next|following|last|earlier|first|second|above) "
-    r"(?:(?:few|two|three|several) )?(?:sub-?section|section|page|figure|chapter|paragraph|table|diagram|example|command)s?\b"
+_ABOVE: Final = re.compile(
+    r"\babove(?=[.,;:)]|$)|\bthe above\b|\babove(?:-| )mentioned\b|\baforementioned\b|\bas (?:above|before)\b"
+    rf"|\b{_NEAR} above\b|\babove {_NEAR}\b|\b{_TOLD} (?:above|earlier|previously|before|already)\b"
+    r"|\bthe (?:previous|preceding|last|above|first|second) (?:(?:few|two|three|several) )?(?:paragraph|table|example|command)s?\b",
+    re.IGNORECASE,
+)
+_BELOW: Final = re.compile(
+    rf"\bbelow(?=[.,;:)]|$)|\bas below\b|\b{_NEAR} below\b|\bbelow {_NEAR}\b|\b{_TOLD} (?:below|later|next|here|further (?:on|down))\b"
+    r"|\bthe (?:next|following) (?:(?:few|two|three|several) )?(?:paragraph|table|example|command)s?\b",
+    re.IGNORECASE,
+)
+_ELSEWHERE: Final = re.compile(
+    r"\bthe (?:previous|preceding|next|following|last|earlier|first|second|above) "
+    r"(?:(?:few|two|three|several) )?(?:sub-?section|section|page|figure|chapter|diagram)s?\b"
     rf"|\b(?:as|when|what|that) (?:we|i|you)(?:'ve| have| had)? (?:just |already |previously )?(?:saw|seen|{_TOLD}|learned|noted|used|did)\b"
-    rf"|\b{_TOLD} (?:earlier|above|later|below|previously|before|already|elsewhere|next|here|further (?:on|down)|in (?:the )?(?:previous|next|"
-    r"preceding|following|earlier|last))\b"
+    rf"|\b{_TOLD} (?:elsewhere|in (?:the )?(?:previous|next|preceding|following|earlier|last))\b"
     rf"|\b(?:earlier|later|elsewhere|further) in (?:this|the|our)\b|\bthis {_PART}\b(?! (?:number|size|cache|table|fault|break|of))|\bother chapters\b"
-    r"|\bin (?:chapters?|sections?) (?:of|on)\b|\blines? \d+\b|\bsidebar\b"
-    r"|\b(?:the|this) (?:figure|diagram|graph|picture|screenshot|image|plot)s? (?:shows?|above|below|illustrates?|depicts?|contains?)\b"
-    r"|\bas (?:above|below|before)\b",
+    r"|\bin (?:chapters?|sections?) (?:of|on)\b|\blines? \d+\b|\bsidebar\b|\bsections? (?:above|below)\b|\b(?:above|below) sections?\b"
+    r"|\b(?:the|this) (?:figure|diagram|graph|picture|screenshot|image|plot)s? (?:shows?|above|below|illustrates?|depicts?|contains?)\b",
     re.IGNORECASE,
 )
 _EXAMPLE: Final = re.compile(
@@ -82,7 +91,8 @@ _DEPENDENT: Final = re.compile(
     r"perhaps|rather(?! than)|above|below|depending on (?:this|that)|given (?:this|that)|we (?:instead|then|also|now)|you (?:then|also|now|should now))\b",
     re.IGNORECASE,
 )
-_OF_ITS_HEADING: Final = re.compile(r"^(?:this|these|the) (?:\w+ )?([a-z][\w-]*)", re.IGNORECASE)
+_OF_ITS_HEADING: Final = re.compile(r"^(?:this|these|the) \w", re.IGNORECASE)
+_BEGINNING: Final = 120
 _ITSELF: Final = frozenset(
     stems_of(
         "command option function directive parameter variable setting module program tool utility statement method"
@@ -117,9 +127,16 @@ def is_pointer(sentence: str) -> bool:
 
 
 @lru_cache(_REMEMBERED)
-def is_positional(sentence: str) -> bool:
-    """Whether a sentence refers to a place by its position: "the table above", "as we saw"."""
-    return _POSITIONAL.search(sentence) is not None
+def is_positional(sentence: str, *, has_above: bool, has_below: bool) -> bool:
+    """Whether a sentence refers to a place by its position: "the table above", "as we saw".
+
+    `has_above`, `has_below`: a list, listing or table of the same section is shown there.
+    """
+    return (
+        _ELSEWHERE.search(sentence) is not None
+        or (not has_above and _ABOVE.search(sentence) is not None)
+        or (not has_below and _BELOW.search(sentence) is not None)
+    )
 
 
 @lru_cache(_REMEMBERED)
@@ -161,8 +178,9 @@ def is_dependent(sentence: str, heading: AbstractSet[str] = frozenset()) -> bool
     text = sentence.lstrip("\"'“‘(")  # noqa: RUF001 - typographic quotes
     if _DEPENDENT.match(text) is None:
         return False
-    named = _OF_ITS_HEADING.match(text)
-    return named is None or stem(named[1].lower()) not in heading | _ITSELF
+    if not _OF_ITS_HEADING.match(text):
+        return True
+    return (heading | _ITSELF).isdisjoint(map(stem, words_of(text[:_BEGINNING])[1 : 1 + _SUBJECT_WORDS]))
 
 
 def has_unknown_subject(sentence: str, known: AbstractSet[str]) -> bool:

@@ -1,18 +1,19 @@
 """Turns one section of a source into the parts of an article: its opening, and its sub-sections in their order. Pure."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final
 
-from documents.blocks import Block, DefinitionEntry, Definitions, Note, Paragraph
+from documents.blocks import Block, DefinitionEntry, Definitions, Listing, Note, Paragraph
 from documents.sections import ENTRY_LEVEL, Section
 from documents.words import is_definition, stems_of, telling_stems
 from writing.extractive import references
 from writing.extractive.mending import beginning_of
 from writing.extractive.titles import comparable, heading_of
 from writing.extractive.units import Unit, UnitReader, entries_below
+from writing.quality.likeness import runs
 
 INTRODUCTION_WORDS: Final = 320
 """The longest introduction in front of sub-sections."""
@@ -27,13 +28,18 @@ MIN_SHARE: Final = 60
 MIN_SUBSECTION_WORDS: Final = 20
 OWN_WORDS: Final = 60
 """A sub-section with fewer words of its own takes in the sections below it."""
-MIN_OPENING_WORDS: Final = 12
-MIN_LEAD_WORDS: Final = 25
+MIN_OPENING_WORDS: Final = 8
+MIN_ENTRY_WORDS: Final = 4
+MIN_LEAD_WORDS: Final = 15
 SURELY_ABOUT: Final = 0.8
 LIFTED_FROM: Final = 4
-MIN_CONTENTS: Final = 3
+MIN_CONTENTS: Final = 2
+MAX_LISTED_ENTRIES: Final = 20
 """Sub-sections that make a table of contents."""
 MAX_CONTENTS_WORDS: Final = 60
+REPEATED_RUN: Final = 5
+REPEATED: Final = 0.4
+"""The share of runs of five words from which a unit repeats others."""
 _VERB: Final = re.compile(
     r"\b(?:is|are|was|were|has|have|had|can|could|may|might|must|will|would|should|does|do|did|\w+(?:s|ed))\b",
     re.IGNORECASE,
@@ -47,7 +53,7 @@ _INTRODUCTIONS: Final = frozenset(
     "introduction overview description background general about summary basics purpose motivation rationale preface".split()  # noqa: SIM905
 )
 _SKIPPED: Final = re.compile(
-    r"^(?:see also|references?|bibliography|further reading|related \w+|authors?|author.s? .{0,20}|credits|acknowledge?ments|bugs|known bugs|files|synopsis|"
+    r"^(?:name|see also|references?|bibliography|further reading|related \w+|authors?|author.s? .{0,20}|credits|acknowledge?ments|bugs|known bugs|files|synopsis|"
     r"syntax|feedback|reporting bugs|history|news|change ?log|changes|release notes|what.s new.{0,40}|copyright|copying|licen[cs]e|to-?do|"
     r"environment|exit status|diagnostics|availability|colophon|index|contents|table of contents|more information|resources|links|"
     r"notes?|details|conclusions?|miscellaneous|other|more|text|content|untitled|section|misc)$",
@@ -136,13 +142,15 @@ class SpineReader:
         raise NoSpineError("has no paragraph that opens an article")
 
     def _introduced(self) -> tuple[Section, tuple[Section, ...]]:
-        """Returns the section with a first sub-section "Introduction" or "Overview" as its own text."""
+        """Returns the section with a first sub-section "Introduction" or "Description" as its own text."""
         section = self._section
         for at, child in enumerate(section.children[:LIFTED_FROM]):
             if comparable(child.title) in _INTRODUCTIONS:
-                merged = replace(section, blocks=section.blocks + child.blocks, children=())
-                others = section.children[:at] + child.children + section.children[at + 1 :]
-                return merged, others
+                # A page that begins with a synopsis and a table of options opens with its description.
+                opens = any(isinstance(block, Paragraph) for block in section.blocks)
+                blocks = (*(section.blocks if opens else ()), *child.blocks)
+                others = (*section.children[:at], *child.children, *section.children[at + 1 :])
+                return replace(section, blocks=blocks, children=()), others
             if _SKIPPED.match(child.title.strip()) is None:
                 break
         return section, section.children
@@ -150,18 +158,18 @@ class SpineReader:
     def _opens(self, unit: Unit) -> bool:
         """Whether the article may begin with this unit."""
         first = unit.first
-        if unit.behind_drop or not first or first.endswith("?") or _NO_OPENING.match(first):
+        if unit.behind_drop or first.endswith("?") or _NO_OPENING.match(first):
+            return False
+        if references.is_dependent(first, self._heading):
             return False
         if self._about < SURELY_ABOUT and self._share(unit.text) == 0:
             return False
-        leads = len(unit.blocks) > 1 and not first.endswith((".", "!"))
-        if leads:
+        if isinstance(unit.blocks[0], Definitions):
+            return unit.words >= MIN_SHARE
+        block = unit.blocks[0]
+        if len(unit.blocks) > 1 and not first.endswith((".", "!")):
             return unit.words >= MIN_LEAD_WORDS and _VERB.search(first) is not None
-        return (
-            len(unit.blocks[0].text.split()) >= MIN_OPENING_WORDS
-            if isinstance(unit.blocks[0], Paragraph)
-            else False
-        )
+        return isinstance(block, Paragraph) and len(block.text.split()) >= _least_words(self._section)
 
     def _share(self, text: str) -> float:
         """Returns the share of the keyword's stems that occur."""
@@ -187,13 +195,14 @@ class SpineReader:
     def _stands_alone(self, unit: Unit, heading: AbstractSet[str], *, is_first: bool) -> bool:
         first = unit.first
         if unit.is_bare or not first:
-            # A list right under its heading needs no sentence.
-            return is_first or isinstance(unit.blocks[0], Note)
+            # A list right under its heading needs no sentence, and terms are explained anywhere.
+            return is_first or isinstance(unit.blocks[0], Note | Definitions | Listing)
         return not (
             references.is_dependent(first, heading)
             or references.has_unknown_subject(first, self._known | heading)
             or (not is_first and unit.behind_drop and references.adds(first))
-            or (first[:1].islower() and not frozenset(stems_of(first.split()[0])) & heading)
+            # A name of code may begin a section, "ifupdown is …"; elsewhere the sentence goes on from before.
+            or (unit.behind_drop and first[:1].islower() and heading.isdisjoint(stems_of(first.split()[0])))
         )
 
     def _subsections(self, sections: Sequence[Section], room: int) -> list[tuple[Section, list[Part]]]:
@@ -255,15 +264,16 @@ class SpineReader:
         """Opens with the first paragraph of each sub-section, and goes on with what stands behind those."""
         entries: list[DefinitionEntry] = []
         behind: list[tuple[Section, list[Part]]] = []
-        for section in subsections[:MAX_SUBSECTIONS]:
+        is_reference = all(section.level >= ENTRY_LEVEL for section in subsections)
+        for section in subsections[: MAX_LISTED_ENTRIES if is_reference else MAX_SUBSECTIONS]:
             heading = self._heading | frozenset(stems_of(section.title))
-            units = self._connected(self._units.read(section, heading), heading, begins=True)
+            units = _opening_first(self._connected(self._units.read(section, heading), heading, begins=True))
             if not units or units[0].behind_drop or not isinstance(units[0].blocks[0], Paragraph):
                 continue
             first = units[0].blocks[0]
             is_whole = len(units[0].blocks) == 1 and len(first.text.split()) <= MAX_CONTENTS_WORDS
-            told = first if is_whole else beginning_of(first, 1)
-            if len(told.text.split()) < MIN_OPENING_WORDS or not told.text.endswith((".", "!")):
+            told = first if is_whole else beginning_of(first, 2 if units[0].first.endswith("?") else 1)
+            if len(told.text.split()) < _least_words(section) or not told.text.endswith((".", "!")):
                 continue
             title = heading_of(section.title, is_entry=section.level >= ENTRY_LEVEL)
             entries.append(DefinitionEntry((title,), (told,)))
@@ -302,13 +312,39 @@ class SpineReader:
         shown = [*found]
         titles = {id(section) for section, _ in shown}
         left_out = tuple(each for each in subsections if id(each) not in titles)
-        return Spine((opening, *(part for _, parts in shown for part in parts)), left_out)
+        parts = [opening, *(part for _, parts in shown for part in parts)]
+        return Spine(tuple(_without_repetition(parts)), left_out)
+
+
+def _without_repetition(parts: Iterable[Part]) -> Iterator[Part]:
+    """Yields the parts without units that repeat earlier ones, and without a heading that stands twice."""
+    said: set[tuple[str, ...]] = set()
+    headings: set[str] = set()
+    for part in parts:
+        units = []
+        for unit in part.units:
+            own = runs(unit.text, REPEATED_RUN)
+            if len(own & said) < REPEATED * len(own) or unit.words < REPEATED_RUN:
+                units.append(unit)
+            said |= own
+        name = comparable(part.heading or "")
+        is_known = part.heading is not None and (name in headings or name in _INTRODUCTIONS)
+        if (is_known and part.level > 2) or (not units and part.level > 2):  # noqa: PLR2004 - of a sub-section
+            continue
+        headings.add(name)
+        if units or part.heading is not None:
+            yield replace(part, units=tuple(units))
+
+
+def _least_words(section: Section) -> int:
+    """Returns the fewest words of an opening: "Query or set the limits." tells of a function all there is."""
+    return MIN_ENTRY_WORDS if section.level >= ENTRY_LEVEL else MIN_OPENING_WORDS
 
 
 def _opening_first(units: Sequence[Unit]) -> list[Unit]:
-    """Moves notes in front of the introduction behind its first paragraph."""
+    """Moves notes and a synopsis in front of the introduction behind its first paragraph."""
     ahead = 0
-    while ahead < len(units) and isinstance(units[ahead].blocks[0], Note):
+    while ahead < len(units) and isinstance(units[ahead].blocks[0], Note | Listing):
         ahead += 1
     if not 0 < ahead < len(units):
         return [*units]

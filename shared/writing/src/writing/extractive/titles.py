@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from documents.blocks import Block, ItemList, Paragraph
-from documents.words import telling_stems, words_of
+from documents.words import bare_title, telling_stems, words_of
 from writing.article import MAX_META_DESCRIPTION, MAX_TITLE
 from writing.extractive.sentences import split
 from writing.quality.measures import MAX_HEADING
 
 MIN_DESCRIPTION: Final = 80
+_SHORT_DESCRIPTION: Final = 50
+"""Below it, a whole sentence says too little."""
 _CLAUSE_AFTER: Final = 70
 # A word of this many capitals is an acronym, even in a heading that is all capitals.
 _ACRONYM: Final = 4
@@ -27,12 +29,6 @@ _SITE: Final = re.compile(
     r"developers?|official site|v?\d+(?:\.\d+)+)\b|\.(?:org|com|net|io|dev)\b",
     re.IGNORECASE,
 )
-_MAN_PAGE: Final = re.compile(r"^([\w.+:-]+)\s?\(\d\w?\)(?:\s+Manual Page)?$")
-_NUMBERING: Final = re.compile(
-    r"^(?:(?:chapter|appendix|part|section)\s+)?(?:[A-Z]\.)?(?:\d+|[A-Z])(?:\.\d+)*\.?\s+(?=\S)(?<=[.\d]\s)"
-    r"|^(?:chapter|part|appendix)\s+[\dIVXLA-Z]+[:.]\s+",
-    re.IGNORECASE,
-)
 _PLAIN_WORDS: Final = re.compile(r"[a-z]{2,}(?:[ -][a-z]{2,})*")
 _NAME_OF_CODE: Final = re.compile(r"^[a-z][\w.+:-]*$")
 _CALL: Final = re.compile(r"^(?:[^=(]{1,60}=\s*)?([\w.:]+)\s*\(.*\)\s*;?$")
@@ -44,14 +40,14 @@ _CLAUSES: Final = re.compile(
 
 def tidy(heading: str) -> str:
     """Strips numbers, site names, manual sections and link marks; turns all capitals into a normal spelling."""
-    text = _NUMBERING.sub("", " ".join(heading.replace("\0", "").split()).rstrip("¶#: ")) or heading
+    text = bare_title(heading.replace("\0", "").rstrip("¶#: ")) or heading
     parts = [part for part in _SEPARATOR.split(text) if part]
     while len(parts) > 1 and _SITE.search(parts[-1]):
         parts.pop()
-    if len(parts) > 1 and _NAME_OF_CODE.match(_without_section(parts[0])):
+    if len(parts) > 1 and _NAME_OF_CODE.match(bare_title(parts[0])):
         # "git-rebase - Reapply commits", "asyncio — Asynchronous I/O": a code name, then its description.
         parts = parts[1:]
-    text = _without_section(" – ".join(parts))  # noqa: RUF001
+    text = bare_title(" – ".join(parts))  # noqa: RUF001
     return _lowered(text) if _is_shouted(text) else text
 
 
@@ -85,7 +81,7 @@ def description(blocks: Sequence[Block]) -> str:
         for sentence in split(block.text):
             longer = f"{text} {sentence}" if text else sentence
             if len(longer) > MAX_META_DESCRIPTION:
-                return text if len(text) >= MIN_DESCRIPTION else _cut_clause(longer)
+                return text if len(text) >= _SHORT_DESCRIPTION else _cut_clause(longer)
             text = longer
         if text.endswith(":"):
             return _cut_clause(_with_first_item(text, blocks[at + 1 :]))
@@ -117,14 +113,6 @@ def cut(text: str, size: int) -> str:
 
 def comparable(heading: str) -> str:
     return " ".join(words_of(re.sub(r"\([^)]*\)", "", heading)))
-
-
-def _without_section(text: str) -> str:
-    """Returns the bare name of "git-rebase(1) Manual Page"."""
-    page = _MAN_PAGE.match(text)
-    if page is None:
-        return text
-    return page[1].lower() if page[1].isupper() else page[1]
 
 
 def _lowered(text: str) -> str:

@@ -27,13 +27,15 @@ from documents.blocks import (
 )
 from documents.sections import ENTRY_LEVEL, Section
 from writing.extractive import references
-from writing.extractive.mending import Mender, Structure, Test, beginning_of
+from writing.extractive.mending import Mender, Structure, Surroundings, Test, beginning_of
 from writing.extractive.sentences import is_prose, split
 
 LISTING_WORDS: Final = 80
 """The words of all listings and tables of a unit that count as words of an article."""
 MIN_FRAGMENT_WORDS: Final = 8
 """A shorter line without a full stop is a label or a scrap."""
+NEAR_BLOCKS: Final = 6
+"""A list or table "below" is at most so many blocks away."""
 MIN_ENTRIES: Final = 3
 MAX_MEAN_ENTRY: Final = 90
 _ENDS: Final = re.compile(r"[.!?…][\"'”’)\]]*$")  # noqa: RUF001 - typographic quotes close sentences
@@ -43,6 +45,8 @@ _ANNOUNCES: Final = re.compile(
     r"two|three|four|five|six|seven|eight|nine|ten|steps)\b",
     re.IGNORECASE,
 )
+
+_ADDRESS: Final = re.compile(r"(?:→ )?(?:https?|ftp)://[^\s@]+")
 
 
 @dataclass(frozen=True)
@@ -116,10 +120,11 @@ class UnitReader:
 
         `heading` are the stems of its title and those above it.
         """
-        blocks = section.blocks
+        blocks = tuple(map(_address_as_listing, section.blocks))
         if entries := [each for each in entries_below(section) if each.blocks]:
             listed = (
-                DefinitionEntry((each.title, *each.names), each.blocks, each.anchor) for each in entries
+                DefinitionEntry(tuple(dict.fromkeys((each.title, *each.names))), each.blocks, each.anchor)
+                for each in entries
             )
             blocks = (*blocks, Definitions(tuple(listed)))
         return tuple(_BlockReader(blocks, Mender(self.is_outdated, self.resolves, heading)).units())
@@ -133,6 +138,7 @@ class _BlockReader:
         self._mender = mender
         self._at = 0
         self._beside_listing = False
+        self._has_structure = False
 
     def units(self) -> Iterator[Unit]:
         behind_drop = False
@@ -163,10 +169,12 @@ class _BlockReader:
                 return Unit((Note(title, shown),)) if shown else Unit((), behind_drop=True)
             case Gap(kind):
                 self._at += 1
-                return Unit(()) if kind == "figure" else None
+                # At the beginning it is the page's table of contents, or the like.
+                return Unit(()) if kind == "figure" or self._at == 1 else None
             case _:
                 self._at += 1
                 self._beside_listing = isinstance(block, Listing)
+                self._has_structure = True
                 structure = self._mender.structure(block)
                 return None if structure is None else Unit(structure, is_bare=True)
 
@@ -193,6 +201,7 @@ class _BlockReader:
             blocks += structure
             self._at = behind + 1
             self._beside_listing = isinstance(self._blocks[behind], Listing)
+            self._has_structure = True
             self._take_listing_of_last_item(blocks)
             current = self._continuation()
         return Unit(tuple(blocks))
@@ -233,7 +242,7 @@ class _BlockReader:
         if len(sentences) <= 1:
             return None
         before = beginning_of(paragraph, len(sentences) - 1)
-        return self._mender.paragraph(before, leads=False, beside_listing=self._beside_listing)
+        return self._mender.paragraph(before, surroundings=self._surroundings())
 
     def _readable(self, paragraph: Paragraph, *, leads: bool, continues: bool) -> Paragraph | None:
         text = paragraph.text
@@ -242,8 +251,17 @@ class _BlockReader:
         )
         if not leads and ((is_cut and not continues) or not is_prose(text)):
             return None
-        return self._mender.paragraph(
-            paragraph, leads=leads, beside_listing=leads or continues or self._beside_listing
+        around = self._surroundings()
+        if leads or continues:
+            around = replace(around, below=True, listing=True)
+        return self._mender.paragraph(paragraph, leads=leads, surroundings=around)
+
+    def _surroundings(self) -> Surroundings:
+        behind = self._blocks[self._at + 1 : self._at + 1 + NEAR_BLOCKS]
+        return Surroundings(
+            above=self._has_structure,
+            below=any(isinstance(each, Structure) for each in behind),
+            listing=self._beside_listing,
         )
 
     def _take_listing_of_last_item(self, blocks: list[Block]) -> None:
@@ -261,6 +279,12 @@ class _BlockReader:
         """Returns the paragraph that goes on with the sentence before a listing: "does not set …"."""
         block = self._blocks[self._at] if self._at < len(self._blocks) else None
         return block if isinstance(block, Paragraph) and block.text[:1].islower() else None
+
+
+def _address_as_listing(block: Block) -> Block:
+    """An address on a line of its own is shown like a listing, with the sentence that leads up to it."""
+    is_address = isinstance(block, Paragraph) and not block.flags and _ADDRESS.fullmatch(block.text)
+    return Listing((block.text,)) if isinstance(block, Paragraph) and is_address else block
 
 
 def _announces(text: str) -> bool:

@@ -18,8 +18,6 @@ NEAR_DUPLICATE: Final = 0.67
 """The share of runs of three words in common with one other article from which an article adds too little."""
 REPEATED: Final = 0.6
 """The share of common runs of three words from which two sentences count as a repetition."""
-MAX_REPEATED: Final = 0.05
-"""The largest share of sentences that may repeat one of another section."""
 MAX_READABILITY: Final = 70.0
 """LIX; above 60 is very hard to read, less so in languages of long words."""
 TOO_SHORT: Final = 2 / 3
@@ -50,10 +48,14 @@ class MeasureBounds:
     mean_sentence: float
     longest_paragraph: int
     fewest_words: int
+    repeated: float
+    """The largest share of sentences that may repeat one of another section."""
 
 
-WRITTEN: Final = MeasureBounds(mean_sentence=26, longest_paragraph=140, fewest_words=MIN_WORDS)
-QUOTED: Final = MeasureBounds(mean_sentence=32, longest_paragraph=240, fewest_words=MIN_SHOWN_WORDS)
+WRITTEN: Final = MeasureBounds(mean_sentence=26, longest_paragraph=140, fewest_words=MIN_WORDS, repeated=0.05)
+QUOTED: Final = MeasureBounds(
+    mean_sentence=32, longest_paragraph=240, fewest_words=MIN_SHOWN_WORDS, repeated=0.15
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,7 @@ def measure(
         _sentences(sentences, bounds),
         _paragraphs(sections, bounds),
         _headings(sections),
-        _repetition(words),
+        _repetition(words, bounds.repeated),
         _readability(words),
         likeness_measure(nearest),
         _line("title", article.title, MAX_TITLE),
@@ -244,7 +246,7 @@ def _weak(heading: str, before: Sequence[str]) -> str | None:
     return None
 
 
-def _repetition(sections: Sequence[Sequence[Sequence[str]]]) -> Measure:
+def _repetition(sections: Sequence[Sequence[Sequence[str]]], most: float) -> Measure:
     """Measures repetition; `sections` holds sentences, and these their words."""
     repeated = total = 0
     before: list[Runs] = []
@@ -262,10 +264,8 @@ def _repetition(sections: Sequence[Sequence[Sequence[str]]]) -> Measure:
         "repetition",
         share,
         f"{repeated} of {total} sentences",
-        most=MAX_REPEATED,
-        problem=f"{repeated} of {total} sentences repeat what another section says"
-        if share > MAX_REPEATED
-        else None,
+        most=most,
+        problem=f"{repeated} of {total} sentences repeat what another section says" if share > most else None,
     )
 
 

@@ -1,0 +1,1 @@
+"""Reads HTML pages: their tree of sections, tables of contents and indexes."""

@@ -1,0 +1,196 @@
+"""Tells the parts of a page apart: its text, what is no text of it, its tables of contents and its indexes. Pure."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+from lxml import etree
+
+from reading import boilerplate
+from reading.html.hidden import HiddenElements
+from reading.measures import TextSizes, measure_text
+
+NOTES: Final = frozenset(
+    "note notes tip tips warning caution important hint danger attention error admonition admonitionblock sidebar topic"  # noqa: SIM905
+    " alert callout remark".split()
+)
+"""Classes of notes and sidebars."""
+_DROPPED: Final = frozenset(
+    "script style noscript template nav footer aside form button select option textarea input iframe object embed"  # noqa: SIM905
+    " audio video head link meta map dialog datalist progress".split()
+)
+_FRAME: Final = frozenset({"html", "body", "main", "article"})
+_LISTS: Final = frozenset({"ul", "ol", "dl", "menu", "dir"})
+_BOXES: Final = frozenset({"div", "section", "header", "td", "p", "center", "span"})
+"""Elements that may be navigation without any name for it, if they have `_FEW_LINKS` links or more."""
+_NAVIGATION_TAGS: Final = frozenset("div ul ol section table header a p span article".split())  # noqa: SIM905
+_ROLES: Final = frozenset({"navigation", "menu", "search", "banner", "contentinfo"})
+_LINK_LIST_SHARE: Final = 0.5
+_FEW_LINKS: Final = 3
+_FURNITURE: Final = frozenset(
+    # Sphinx and its themes
+    "sphinxsidebar sphinxsidebarwrapper related headerlink viewcode-link viewcode-back wy-nav-side wy-nav-top"  # noqa: SIM905
+    " wy-side-scroll wy-breadcrumbs wy-menu rst-versions rst-footer-buttons versionadded versionchanged seealso"
+    " genindex-jumpbox modindex-jumpbox section-number secnumber linenos linenodiv lineno"
+    # DocBook and Publican
+    " docnav navheader navfooter legalnotice revhistory authorgroup indexterm"
+    # makeinfo
+    " nav-panel copiable-link copiable-anchor summary-letter printindex-index-header footnotes-segment"
+    # Doxygen
+    " navpath navrow tabs tablist summary memSeparator header-summary"
+    # MkDocs and other sites
+    " md-sidebar md-header md-footer md-nav md-source md-tabs md-content__button mw-editsection mw-jump-link"
+    " dropdown-menu tooltip tooltiptext previous_page next_page edit-link editlink"
+    " footnote-reference noteref".split()
+)
+_TOC_NAMES: Final = frozenset(
+    "toctree-wrapper toc section-toc contents shortcontents table-of-contents tableofcontents local-toc".split()  # noqa: SIM905
+)
+_TOC_TAGS: Final = frozenset({"div", "ul", "ol", "dl", "table", "nav", "aside", "section"})
+_TOC_SHARE: Final = 0.4
+"""Characters inside links, of those of a table of contents; Doxygen calls the whole text of a page "contents"."""
+_INDEX_NAMES: Final = frozenset({"indextable", "genindextable", "printindex", "index"})
+_DIRECTIONS: Final = frozenset({"Next:", "Previous:", "Up:"})
+_LOOKED_AT: Final = 40
+_MIN_MAIN_SHARE: Final = 0.05
+"""Text of the page that an element marked as its main part has at least."""
+
+
+@dataclass(slots=True)
+class PageParts:
+    """Elements by what they are. What is `unseen` is no text; its subtrees are in it as well."""
+
+    root: etree._Element
+    sizes: TextSizes
+    elements: Sequence[etree._Element]
+    """All elements: lookups go by identity, so something has to keep them alive."""
+    unseen: set[etree._Element] = field(default_factory=set)
+    link_lists: dict[etree._Element, int] = field(default_factory=dict)
+    """Lists of links with their sizes. They lower the page's quality; their words do not count."""
+    tocs: list[etree._Element] = field(default_factory=list)
+    indexes: list[etree._Element] = field(default_factory=list)
+
+
+def parts_of(root: etree._Element) -> PageParts:
+    """Return the parts of a page."""
+    elements = list(root.iter(etree.Element))
+    sizes = measure_text(elements)
+    parts = PageParts(_main(root, sizes), sizes, elements)
+    hidden = HiddenElements(root)
+    whole = sizes.all[elements[0]]
+    for element in elements:
+        parent = element.getparent()
+        if parent in parts.unseen or parent in parts.link_lists:
+            parts.unseen.add(element)
+        elif element.tag in _FRAME and not boilerplate.is_boilerplate_name(element.get("class")):
+            continue
+        elif hidden.hides(element):
+            parts.unseen.add(element)
+        elif _is_toc(element, sizes):
+            parts.tocs.append(element)
+            parts.unseen.add(element)
+        elif _is_index(element):
+            parts.indexes.append(element)
+            parts.unseen.add(element)
+        elif (
+            (element.tag in _DROPPED and not _is_note(element))
+            or _is_furniture(element)
+            # An element with most of the page's text is the content, whatever its class says.
+            or (_is_navigation(element) and sizes.all[element] * 2 < whole)
+        ):
+            parts.unseen.add(element)
+        elif _is_link_list(element, sizes, whole):
+            parts.link_lists[element] = sizes.all[element]
+    return parts
+
+
+def class_names(element: etree._Element) -> frozenset[str]:
+    return frozenset((element.get("class") or "").split())
+
+
+def _main(root: etree._Element, sizes: TextSizes) -> etree._Element:
+    """Return the element that the page marks as its main part, else the page."""
+    marked = [each for each in root.iter("div", "main", "section", "article") if each.get("role") == "main"]
+    marked = marked or list(root.iter("main"))
+    # Pages with several have one inside another, or a broken template.
+    if len(marked) == 1 and sizes.all[marked[0]] >= sizes.all[root] * _MIN_MAIN_SHARE:
+        return marked[0]
+    return root
+
+
+def _is_toc(element: etree._Element, sizes: TextSizes) -> bool:
+    if element.tag not in _TOC_TAGS:
+        return False
+    names = class_names(element)
+    if element.tag == "table" and "menu" in names:
+        return True
+    identity = element.get("id") or ""
+    if names.isdisjoint(_TOC_NAMES) and identity not in {"toc", "table-of-contents"}:
+        return False
+    return sizes.linked[element] > 0 and sizes.linked[element] >= sizes.all[element] * _TOC_SHARE
+
+
+def _is_index(element: etree._Element) -> bool:
+    names = class_names(element)
+    if element.tag == "table":
+        return not names.isdisjoint(_INDEX_NAMES) or any(name.startswith("index-") for name in names)
+    return (
+        element.tag == "div" and "index" in names and any(each.tag == "dl" for each in _first_within(element))
+    )
+
+
+def _is_note(element: etree._Element) -> bool:
+    return element.tag == "aside" and not class_names(element).isdisjoint(NOTES)
+
+
+def _is_furniture(element: etree._Element) -> bool:
+    names = class_names(element)
+    if not names:
+        return False
+    if not names.isdisjoint(_FURNITURE):
+        return True
+    # makeinfo's line of "Next:", "Previous:" and "Up:".
+    return (
+        "header" in names
+        and element.tag == "div"
+        and any(
+            each.get("accesskey")
+            or (each.text or "").startswith("Next: ")
+            or (each.text or "").strip() in _DIRECTIONS
+            for each in _first_within(element)
+        )
+    )
+
+
+def _is_navigation(element: etree._Element) -> bool:
+    if (element.get("role") or "").lower() in _ROLES:
+        return True
+    if element.tag not in _NAVIGATION_TAGS or is_sidebar(element):
+        return False
+    # A section's id comes from its heading: "related-objects" may be a chapter of a manual.
+    is_chapter = element.tag == "section" or "section" in (element.get("class") or "").lower().split()
+    return boilerplate.is_boilerplate_name(element.get("class")) or (
+        not is_chapter and boilerplate.is_boilerplate_name(element.get("id"))
+    )
+
+
+def is_sidebar(element: etree._Element) -> bool:
+    """Return whether an element is a sidebar of the text, with a title of its own, and not of the site."""
+    return "sidebar" in class_names(element) and any(
+        not class_names(each).isdisjoint({"title", "sidebar-title"}) for each in _first_within(element)
+    )
+
+
+def _first_within(element: etree._Element) -> Iterator[etree._Element]:
+    """Yield the first elements below one: looking at all of them takes quadratic time in boxes within boxes."""
+    return islice(element.iter(etree.Element), _LOOKED_AT)
+
+
+def _is_link_list(element: etree._Element, sizes: TextSizes, whole: int) -> bool:
+    size = sizes.all[element]
+    if not 0 < size * _LINK_LIST_SHARE <= sizes.linked[element]:
+        return False
+    return element.tag in _LISTS or (
+        element.tag in _BOXES and sizes.links[element] >= _FEW_LINKS and size * 2 < whole
+    )

@@ -1,0 +1,200 @@
+"""Reads text that a page shows in `<pre>`, as converters of manual pages write it. Pure."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from documents.blocks import Block, DefinitionEntry, Definitions, ItemList, Listing, ListItem, Paragraph
+
+from reading.cleaning import flags_of, one_line, remove_invisible
+from reading.html.tables import listing_of
+
+MAX_TEXT: Final = 2_000_000
+MAX_HEADING: Final = 70
+MIN_WORDS: Final = 8
+"""Words of an indented paragraph; less is code."""
+
+_TITLE_LINE: Final = re.compile(r"\s*(\S{1,60}\(\w{1,6}\))(?:\s.{0,200})?")
+_BULLET: Final = re.compile(r"([-*+o•]|\d{1,3}[.)])\s+(?=\S)")
+_TAGGED: Final = re.compile(r"(\S(?:.{0,30}?\S)?)\s{2,}(?=\S)")
+_HYPHEN: Final = re.compile(r"(?<=[a-z])[-\u2010]\n\s*(?=[a-z])")
+_WORD: Final = re.compile(r"[A-Za-z]{2,}")
+_CODE: Final = re.compile(r"[{}<>|$;=\\]|\w\(|::|^[#%>]")
+_SENTENCE_END: Final = re.compile(r"[.!?:][\"')\]]*$")
+
+
+@dataclass(frozen=True, slots=True)
+class HeadingLine:
+    """A line that heads what follows: at the margin and in capitals, or set apart less."""
+
+    text: str
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """Lines without an empty one between them."""
+
+    lines: tuple[str, ...]
+
+    @property
+    def margin(self) -> int:
+        return min(map(_margin, self.lines))
+
+    @property
+    def text(self) -> str:
+        return one_line(_HYPHEN.sub("", "\n".join(self.lines)))
+
+
+def read_preformatted(text: str) -> Iterator[HeadingLine | Block]:
+    """Yield the headings and blocks of a preformatted text."""
+    lines = [line.rstrip() for line in remove_invisible(text[:MAX_TEXT]).expandtabs(8).split("\n")]
+    chunks = list(_chunks(_without_title_lines(lines)))
+    margins = [chunk.margin for chunk in chunks if not isinstance(chunk, HeadingLine)]
+    yield from _joined(chunks, min(margins, default=0))
+
+
+def _without_title_lines(lines: Sequence[str]) -> Sequence[str]:
+    """Leave out the first and last line of a manual page: "LS(1)   User Commands   LS(1)"."""
+    filled = [at for at, line in enumerate(lines) if line]
+    edges = {
+        at
+        for at in (*filled[:1], *filled[-1:])
+        if (match := _TITLE_LINE.fullmatch(lines[at])) and _repeats(match)
+    }
+    return [line for at, line in enumerate(lines) if at not in edges]
+
+
+def _repeats(match: re.Match[str]) -> bool:
+    return match[0].rstrip().endswith(match[1])
+
+
+def _chunks(lines: Sequence[str]) -> Iterator[HeadingLine | _Chunk]:
+    is_manual = any(line.strip() in {"NAME", "DESCRIPTION", "SYNOPSIS"} for line in lines)
+    pending: list[str] = []
+    for line in [*lines, ""]:
+        heading = _heading(line) if is_manual else None
+        if pending and (not line or heading):
+            yield _Chunk(tuple(pending))
+            pending = []
+        if heading:
+            yield heading
+        elif line:
+            pending.append(line)
+
+
+def _heading(line: str) -> HeadingLine | None:
+    margin = _margin(line)
+    text = line.strip()
+    if not text or margin not in {0, 3} or len(text) > MAX_HEADING or not _WORD.search(text):
+        return None
+    if margin == 0 and text == text.upper():
+        return HeadingLine(one_line(text), 2)
+    return HeadingLine(one_line(text), 3) if margin and text[0].isupper() and text[-1] not in ".:;," else None
+
+
+def _margin(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def _joined(chunks: Sequence[HeadingLine | _Chunk], base: int) -> Iterator[HeadingLine | Block]:
+    entries: list[DefinitionEntry] = []
+    items: list[ListItem] = []
+    for chunk in chunks:
+        if isinstance(chunk, HeadingLine):
+            yield from _lists(entries, items)
+            yield chunk
+            continue
+        if entries and chunk.margin > base:
+            entries[-1] = _with(entries[-1], _block(chunk, base))
+            continue
+        if items and chunk.margin > base and not _is_item(chunk):
+            items[-1] = ListItem((*items[-1].blocks, _block(chunk, base)))
+            continue
+        if (entry := _entry(chunk, base)) is not None:
+            if items:
+                yield from _lists([], items)
+            entries.append(entry)
+        elif _is_item(chunk):
+            if entries:
+                yield from _lists(entries, [])
+            items += _items(chunk)
+        else:
+            yield from _lists(entries, items)
+            yield _block(chunk, base)
+    yield from _lists(entries, items)
+
+
+def _lists(entries: list[DefinitionEntry], items: list[ListItem]) -> Iterator[Block]:
+    """Yield the lists so far, and empty them."""
+    if entries:
+        yield Definitions(tuple(entries))
+        entries.clear()
+    if items:
+        yield ItemList(tuple(items))
+        items.clear()
+
+
+def _with(entry: DefinitionEntry, block: Block) -> DefinitionEntry:
+    return DefinitionEntry(entry.terms, (*entry.blocks, block), entry.anchor)
+
+
+def _entry(chunk: _Chunk, base: int) -> DefinitionEntry | None:
+    """Return the entry of a term with a text that hangs below it, or that begins behind it after a gap."""
+    lines = chunk.lines
+    if _margin(lines[0]) != base or _is_item(chunk):
+        return None
+    hanging = [line for line in lines if _margin(line) > base]
+    terms = lines[: len(lines) - len(hanging)]
+    if hanging and len(terms) <= 3 and all(_margin(line) > base for line in lines[len(terms) :]):  # noqa: PLR2004
+        tagged = _TAGGED.match(lines[0].strip()) if len(terms) == 1 else None
+        if tagged and base + tagged.end() == _margin(hanging[0]):
+            hanging = [" " * _margin(hanging[0]) + lines[0].strip()[tagged.end() :], *hanging]
+            return DefinitionEntry((one_line(tagged[1]),), (_block(_Chunk(tuple(hanging)), base),))
+        term = _Chunk(terms).text
+        return (
+            DefinitionEntry((term,), (_block(_Chunk(tuple(hanging)), base),))
+            if len(term) <= 2 * MAX_HEADING
+            else None
+        )
+    return None
+
+
+def _is_item(chunk: _Chunk) -> bool:
+    return _BULLET.match(chunk.lines[0].strip()) is not None
+
+
+def _items(chunk: _Chunk) -> Iterator[ListItem]:
+    item: list[str] = []
+    first = _margin(chunk.lines[0])
+    for line in chunk.lines:
+        marker = _BULLET.match(line.strip()) if _margin(line) <= first else None
+        if marker and item:
+            yield ListItem((_paragraph(_Chunk(tuple(item)).text),))
+            item = []
+        item.append(line.strip()[marker.end() :] if marker else line)
+    yield ListItem((_paragraph(_Chunk(tuple(item)).text),))
+
+
+def _block(chunk: _Chunk, base: int) -> Block:
+    text = chunk.text
+    if _is_code(chunk, text, base) and (listing := listing_of("\n".join(chunk.lines))) is not None:
+        return listing
+    return _paragraph(text)
+
+
+def _is_code(chunk: _Chunk, text: str, base: int) -> bool:
+    """Return whether the lines are code: deeper than the text around them and no sentence, or of ragged margins."""
+    margins = {_margin(line) for line in chunk.lines}
+    is_sentence = len(text.split()) >= MIN_WORDS and _SENTENCE_END.search(text) is not None
+    coded = sum(1 for line in chunk.lines if _CODE.search(line.strip()))
+    if len(margins) > 1 and not is_sentence:
+        return True
+    if is_sentence:
+        return len(chunk.lines) > 1 and coded * 3 > len(chunk.lines) * 2 and not text[0].isupper()
+    return chunk.margin > base and (coded > 0 or not text.endswith((".", ":")))
+
+
+def _paragraph(text: str) -> Paragraph:
+    return Paragraph(text, (), flags_of(text))

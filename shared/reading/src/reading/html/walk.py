@@ -1,0 +1,678 @@
+"""Walks a page once, and builds its tree of sections. Pure.
+
+The walk is iterative: a page nested ten thousand elements deep costs no stack. Blocks within blocks (lists in lists, notes
+in items) are kept to a depth that JSON can hold; what is nested deeper stands in the deepest block.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from documents.blocks import (
+    Block,
+    DefinitionEntry,
+    Definitions,
+    Gap,
+    ItemList,
+    Label,
+    Listing,
+    ListItem,
+    Note,
+    Paragraph,
+)
+from documents.sections import ENTRY_LEVEL, Section
+from lxml import etree
+
+from reading import boilerplate
+from reading.cleaning import flags_of, one_line
+from reading.facts import strip_section_number
+from reading.html.contents import LinkTargets
+from reading.html.inline import InlineText
+from reading.html.parts import NOTES, PageParts, class_names, is_sidebar
+from reading.html.preformatted import HeadingLine, read_preformatted
+from reading.html.tables import (
+    INLINE,
+    code_of_numbered_listing,
+    extract_listing,
+    extract_table,
+    listing_of,
+    visible_text,
+)
+from reading.measures import VisibleContent, measure_visible
+from reading.section_builder import SectionBuilder
+
+MAX_FRAMES: Final = 24
+"""Lists, items and notes within each other."""
+MAX_TITLE: Final = 300
+MAX_BOLD_LINE: Final = 90
+MAX_BREAK_LINE: Final = 90
+MAX_ORDERED_DIGITS: Final = 4
+MAX_PARAGRAPH: Final = 20_000
+"""Characters; a longer paragraph is data."""
+LAYOUT_CELL: Final = 400
+"""Characters of a cell with blocks inside that make its table an arrangement of the page."""
+
+_HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
+_LISTINGS: Final = frozenset({"pre", "listing", "xmp"})
+_BOLD: Final = frozenset({"b", "strong"})
+_FIGURES: Final = frozenset({"figure", "figcaption", "svg", "canvas", "picture"})
+_ADMONITIONS: Final = frozenset("note notes tip tips warning caution important hint example examples".split())  # noqa: SIM905
+_PERMALINK: Final = " #¶§◆\uf0c1"
+_API: Final = frozenset(
+    "function method class classmethod staticmethod property data attribute exception macro type struct union enum"  # noqa: SIM905
+    " enumerator member var option envvar confval describe object directive role cmdoption module opcode program event"
+    " constant interface typedef alias concept setting def deftypefn first-deftypefn first-deffn deffn"
+    " deftp deftypevr defvr".split()
+)
+_TITLES: Final = frozenset(
+    {"admonition-title", "topic-title", "sidebar-title", "title", "rubric", "caption", "blocktitle"}
+)
+_CAPTIONS: Final = frozenset({"code-block-caption", "caption", "title"})
+_CAPTION_NUMBER: Final = re.compile(
+    r"(?:Example|Table|Figure|Listing|Procedure|Equation) [\dA-Z]{1,3}(?:[.-]\d{1,3})*[.:]? +"
+)
+_CHAPTER_NUMBER: Final = re.compile(
+    r"(?:(?:Chapter|Appendix) )?(?:\d{1,3}|[A-Z])(?:\.\d{1,3})* (?:- )?(?=\S)"
+)
+_NUMBERED_CLASSES: Final = frozenset(
+    "chapter section subsection subsubsection appendix appendixsec appendixsubsec unnumbered part".split()  # noqa: SIM905
+)
+_NAME: Final = re.compile(r"[\w.:~$@/+!?*<>=-]{1,120}")
+_EXPONENT: Final = re.compile(r"[-+\u2212]?\d{1,4}|[nxkmi]|[-+\u2212]")
+_MARKED_CODE: Final = frozenset(
+    "prettyprint programlisting screen highlight codehilite code sourcecode literal-block example smallexample".split()  # noqa: SIM905
+)
+_KERNEL_LABELS: Final = frozenset(
+    {"parameters", "return", "description", "members", "constants", "context", "definition"}
+)
+_HEADER_CLASSES: Final = frozenset({"titlepage", "page-header", "section-header", "header"})
+_FORMULAS: Final = frozenset(
+    {"displaymath", "math", "katex", "katex-display", "mathjax", "equation", "informalequation"}
+)
+_COMMANDS: Final = re.compile(r"\\[A-Za-z]+|[_^]\{")
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A block that is open, with the blocks inside it."""
+
+    kind: str
+    element: etree._Element
+    blocks: list[Block] = field(default_factory=list)
+    items: list[ListItem] = field(default_factory=list)
+    entries: list[DefinitionEntry] = field(default_factory=list)
+    terms: list[str] = field(default_factory=list)
+    anchor: str = ""
+    title: str = ""
+
+
+@dataclass(slots=True)
+class _Capture:
+    """An element whose whole text becomes one line: a heading, a term, a caption."""
+
+    kind: str
+    element: etree._Element
+
+
+def sections_of(parts: PageParts, title: str, targets: LinkTargets) -> Section:
+    """Return the tree of a page's sections."""
+    return _SectionWalk(parts, targets).run(title)
+
+
+class _SectionWalk:
+    def __init__(self, parts: PageParts, targets: LinkTargets) -> None:
+        self._unseen = parts.unseen
+        self._link_lists = parts.link_lists
+        self._sizes = parts.sizes
+        self._root = parts.root
+        self._targets = targets
+        self._sights: VisibleContent = measure_visible(parts.elements, parts.unseen)
+        self._is_preformatted = _is_preformatted(parts, self._sights)
+        self._text = InlineText()
+        self._frames: list[_Frame] = []
+        self._capture: _Capture | None = None
+        self._sections = SectionBuilder()
+        self._anchors: list[str] = []
+        self._signature: list[str] = []
+        self._has_formula = False
+
+    def run(self, title: str) -> Section:
+        skipped: etree._Element | None = None
+        walk = etree.iterwalk(self._root, events=("start", "end"))
+        for event, element in walk:
+            if event == "start":
+                if element in self._unseen or not self._start(element):
+                    walk.skip_subtree()
+                    skipped = element
+                continue
+            if element is skipped:
+                skipped = None
+                if element in self._unseen or element in self._link_lists:
+                    # A space keeps the words around it apart.
+                    self._text.add(" ")
+            else:
+                self._end(element)
+            if element is not self._root:
+                self._text.add(element.tail)
+        self._flush()
+        return self._sections.finish(title)
+
+    # -- starts ----------------------------------------------------------------------------------------------------------
+
+    def _start(self, element: etree._Element) -> bool:
+        """Take up an element; return whether to look into it."""
+        tag = element.tag
+        if (identity := element.get("id")) or (tag == "a" and (identity := element.get("name"))):
+            self._anchors.append(identity[:MAX_TITLE])
+        if tag in INLINE or self._capture is not None:
+            return self._start_inline(element, tag)
+        if tag == "br":
+            self._text.add_break()
+            self._text.add(element.text)
+            return True
+        if tag == "math":
+            return self._formula(element)
+        self._flush()
+        goes_in = self._start_block(element, tag)
+        if goes_in:
+            self._text.add(element.text)
+        return goes_in
+
+    def _start_inline(self, element: etree._Element, tag: str) -> bool:
+        if tag == "a":
+            if element.get("href"):
+                self._text.open_link(self._targets.resolve(element.get("href")))
+        elif tag in _BOLD:
+            self._text.bold_depth += 1
+        elif tag == "sup":
+            return self._superscript(element)
+        elif tag == "math" or (tag in {"span", "em"} and not _FORMULAS.isdisjoint(class_names(element))):
+            return self._formula(element)
+        elif tag not in INLINE:
+            self._text.add(" ")
+        self._text.add(element.text)
+        return True
+
+    def _superscript(self, element: etree._Element) -> bool:
+        text = "".join(map(str, element.itertext())).strip() if len(element) < 4 else ""  # noqa: PLR2004
+        if element.find(".//a") is not None or "footnote" in (element.get("class") or ""):
+            self._text.add("")
+            return False
+        if _EXPONENT.fullmatch(text):
+            self._text.add("^")
+        self._text.add(element.text)
+        return True
+
+    def _formula(self, element: etree._Element) -> bool:
+        """Show a formula that is plain text; without it, its sentence cannot be quoted."""
+        plain = (
+            one_line(element.get("alttext") or "".join(map(str, element.itertext())))
+            .removeprefix("\\(")
+            .removesuffix("\\)")
+        )
+        if (
+            plain
+            and not _COMMANDS.search(plain)
+            and "\\" not in plain
+            and element.find(".//{*}mfrac") is None
+        ):
+            self._text.add(plain)
+        elif plain or len(element):
+            self._has_formula = True
+        return False
+
+    def _start_block(self, element: etree._Element, tag: str) -> bool:  # noqa: C901, PLR0911, PLR0912 - one for each kind
+        if element in self._link_lists:
+            self._add(Gap("list"))
+            return False
+        if tag in _HEADINGS:
+            self._capture = _Capture("heading", element)
+            return True
+        if tag in _LISTINGS:
+            self._listing(element)
+            return False
+        if tag == "table":
+            return self._table(element)
+        if tag in {"ul", "ol", "menu", "dir"}:
+            self._push("list", element)
+            return True
+        if tag == "li":
+            if self._frames and self._frames[-1].kind == "list":
+                self._push("item", element)
+            return True
+        if tag in {"dl", "dt", "dd"}:
+            return self._start_definition(element, tag)
+        if tag in _FIGURES:
+            return self._figure(element, tag)
+        names = class_names(element)
+        return self._start_box(element, tag, names) if names or tag == "summary" else True
+
+    def _start_box(self, element: etree._Element, tag: str, names: frozenset[str]) -> bool:
+        if not names.isdisjoint(_TITLES) and tag in {"p", "div", "span", "td"} and self._is_title(element):
+            self._capture = _Capture("title", element)
+        elif "memtitle" in names:
+            self._capture = _Capture("heading", element)
+        elif "memproto" in names:
+            self._memproto(element)
+            return False
+        elif "code-block-caption" in names or tag == "summary":
+            self._capture = _Capture("title", element)
+        elif tag in {"div", "aside", "section", "blockquote"} and self._is_note(element, names):
+            self._push("note", element)
+        elif not names.isdisjoint({"figure", "mediaobject", "imageblock", "informalfigure"}):
+            if element.find(".//pre") is None and element.find(".//table") is None:
+                self._add(Gap("figure"))
+                return False
+        elif not names.isdisjoint(_FORMULAS):
+            self._add(Gap("formula"))
+            return False
+        return True
+
+    def _is_title(self, element: etree._Element) -> bool:
+        """Return whether an element with such a class is a short line, not a box that is called so."""
+        return self._sights.characters[element] <= MAX_TITLE
+
+    def _is_note(self, element: etree._Element, names: frozenset[str]) -> bool:
+        if names.isdisjoint(NOTES):
+            return False
+        # A box with most of the page is the page.
+        is_small = self._sights.characters[element] * 2 <= self._sights.characters[self._root]
+        return is_small and ("sidebar" not in names or element.tag == "aside" or is_sidebar(element))
+
+    def _start_definition(self, element: etree._Element, tag: str) -> bool:
+        top = self._frames[-1] if self._frames else None
+        if tag == "dl":
+            names = class_names(element)
+            if not names.isdisjoint(NOTES):
+                self._push("note", element)
+            elif top is None and _is_api(element, names):
+                self._push("api", element)
+            else:
+                self._push("dl", element)
+            return True
+        parent = element.getparent()
+        is_entry = parent is not None and _is_api(parent, class_names(parent)) and top is None
+        if tag == "dt":
+            kind = "signature" if is_entry else "note-title" if top and top.kind == "note" else "term"
+            self._capture = _Capture(kind, element)
+            return True
+        if is_entry:
+            self._add_signature()
+        elif top is not None and top.kind == "dl":
+            self._push("dd", element)
+        return True
+
+    def _figure(self, element: etree._Element, tag: str) -> bool:
+        if tag == "figcaption":
+            self._capture = _Capture("title", element)
+            return True
+        if tag == "figure":
+            if element.find(".//pre") is not None or element.find(".//table") is not None:
+                return True
+            self._add(Gap("figure"))
+        return False
+
+    def _listing(self, element: etree._Element) -> None:
+        is_code = not class_names(element).isdisjoint(_MARKED_CODE) or element.find("code") is not None
+        if self._is_preformatted and not is_code and not self._frames:
+            for block in read_preformatted(visible_text(element, self._unseen)):
+                if isinstance(block, HeadingLine):
+                    self._open_section(block.text, block.level, element.getparent())
+                else:
+                    self._add(block)
+            return
+        listing = extract_listing(element, self._unseen)
+        if listing is None:
+            self._add(Gap("listing"))
+        elif listing.lines:
+            self._add(listing)
+
+    def _memproto(self, element: etree._Element) -> None:
+        """Read the signature of a member, as Doxygen writes it in a table."""
+        signature = one_line(visible_text(element, self._unseen))
+        if not (self._sections.title and self._sections.is_empty):
+            before = signature.partition("(")[0].split()
+            self._open_section(before[-1] if before else signature, ENTRY_LEVEL, element.getparent())
+        if listing := listing_of(signature):
+            self._add(listing)
+
+    def _table(self, element: etree._Element) -> bool:
+        """Read a table; return whether it only arranges the page, so that its cells are text like any other."""
+        if (code := code_of_numbered_listing(element)) is not None:
+            listing = extract_listing(code, self._unseen)
+            self._add(listing or Gap("listing"))
+            return False
+        if element not in self._sights.data or self._is_layout(element):
+            return True
+        table = extract_table(element, self._unseen)
+        self._add(table or Gap("table"))
+        return False
+
+    def _is_layout(self, table: etree._Element) -> bool:
+        if any(frame.kind == "note" and frame.element is table.getparent() for frame in self._frames[-1:]):
+            return True
+        columns = 0
+        for row in _rows(table):
+            cells = [cell for cell in row if cell.tag in {"td", "th"} and cell not in self._unseen]
+            columns = max(columns, len(cells))
+            for cell in cells:
+                if self._sights.characters[cell] > LAYOUT_CELL and any(
+                    each.tag not in INLINE for each in cell
+                ):
+                    return True
+        return columns < 2  # noqa: PLR2004 - what has one column is no table
+
+    def _push(self, kind: str, element: etree._Element) -> None:
+        if kind != "api" and len(self._frames) < MAX_FRAMES:
+            self._frames.append(_Frame(kind, element))
+
+    # -- ends ------------------------------------------------------------------------------------------------------------
+
+    def _end(self, element: etree._Element) -> None:
+        tag = element.tag
+        if self._capture is not None:
+            if self._capture.element is element:
+                capture, self._capture = self._capture, None
+                self._close_capture(capture)
+                if element in self._sights.characters and tag == "dd":
+                    self._pop(element)
+            else:
+                self._end_inline(element, tag)
+        elif tag in INLINE:
+            self._end_inline(element, tag)
+        elif tag != "br":
+            self._flush(element)
+            if self._frames and self._frames[-1].element is element:
+                self._pop(element)
+            if tag == "dl" and not self._frames:
+                self._end_api(element)
+            self._sections.end(element)
+
+    def _end_inline(self, element: etree._Element, tag: str) -> None:
+        if tag == "a":
+            if element.get("href"):
+                self._text.close_link()
+        elif tag in _BOLD:
+            self._text.bold_depth -= 1
+        elif tag not in INLINE:
+            self._text.add(" ")
+
+    def _end_api(self, element: etree._Element) -> None:
+        self._add_signature()
+        following = element.getnext()
+        if following is not None and _goes_on(following):
+            # kernel-doc puts a function's parameters behind its definition.
+            is_box = "kernelindent" in class_names(following)
+            self._sections.extend(element, following if is_box else element.getparent())
+
+    def _pop(self, element: etree._Element) -> None:
+        frame = self._frames.pop()
+        blocks = tuple(frame.blocks)
+        match frame.kind:
+            case "item":
+                if blocks:
+                    self._frames[-1].items.append(ListItem(blocks))
+            case "dd":
+                above = self._frames[-1]
+                above.blocks += blocks
+            case "list":
+                if blocks:
+                    frame.items.append(ListItem(blocks))
+                if frame.items:
+                    self._add(ItemList(tuple(frame.items), element.tag == "ol", _first_number(element)))
+            case "dl":
+                _close_entry(frame)
+                if frame.entries:
+                    self._add(Definitions(tuple(frame.entries)))
+            case _:
+                if blocks:
+                    self._add(Note(frame.title or _note_title(element), blocks))
+
+    def _close_capture(self, capture: _Capture) -> None:
+        text, _ = self._text.take()
+        self._has_formula = False
+        text = text[:MAX_PARAGRAPH]
+        match capture.kind:
+            case "heading":
+                self._close_heading(capture.element, text)
+            case "title":
+                self._close_title(capture.element, text)
+            case "term":
+                self._close_term(text)
+            case "note-title":
+                self._frames[-1].title = text.rstrip(":")
+            case _:
+                self._close_signature(capture.element, text)
+
+    def _close_heading(self, element: etree._Element, text: str) -> None:
+        title = _heading_text(element, text)
+        if not title:
+            return
+        top = self._frames[-1] if self._frames else None
+        if top is not None and top.kind == "note" and not top.title and not top.blocks:
+            top.title = title
+            return
+        if title.strip(":!").casefold() in _ADMONITIONS and not self._anchors:
+            self._add(Label(title))
+            return
+        while self._frames and self._frames[-1].kind in {"list", "dl"}:
+            # Headings between the items of a list that only indents.
+            self._pop(self._frames[-1].element)
+        if self._frames or self._sections.is_entry:
+            self._add(Label(title))
+            return
+        is_member = "memtitle" in class_names(element)
+        level = ENTRY_LEVEL if is_member else _HEADINGS.get(element.tag, ENTRY_LEVEL)
+        self._open_section(title.removesuffix("()") if is_member else title, level, self._scope(element))
+
+    def _open_section(self, title: str, level: int, scope: etree._Element | None) -> None:
+        anchors, self._anchors = self._anchors, []
+        is_skipped = boilerplate.is_boilerplate_heading(title)
+        self._sections.open(title[:MAX_TITLE], level, reversed(anchors), scope, is_skipped=is_skipped)
+
+    def _close_title(self, element: etree._Element, text: str) -> None:
+        title = _CAPTION_NUMBER.sub("", text.rstrip(_PERMALINK), count=1)
+        top = self._frames[-1] if self._frames else None
+        if top is not None and top.kind == "note" and not top.title and not top.blocks:
+            top.title = title.rstrip(":")
+        elif title and not flags_of(title):
+            self._add(Label(title))
+
+    def _close_term(self, text: str) -> None:
+        top = self._frames[-1] if self._frames else None
+        if top is None or top.kind != "dl":
+            if text:
+                self._add(Paragraph(text, (), flags_of(text)))
+            return
+        if top.blocks:
+            _close_entry(top)
+        if not top.terms:
+            top.anchor, self._anchors = self._anchors[0] if self._anchors else "", self._anchors[1:]
+        if term := text.rstrip(_PERMALINK)[:MAX_TITLE]:
+            top.terms.append(term)
+
+    def _close_signature(self, element: etree._Element, text: str) -> None:
+        signature = text.rstrip(_PERMALINK).lstrip(": ")
+        if not signature:
+            return
+        name = _name_of(element, signature)
+        if self._signature:
+            self._sections.add_name(name)
+            self._sections.add_anchors(self._anchors)
+            self._anchors = []
+        else:
+            parent = element.getparent()
+            self._sections.end(parent)
+            self._open_section(name, ENTRY_LEVEL, parent)
+        self._signature.append(signature)
+
+    def _add_signature(self) -> None:
+        if self._signature:
+            self._sections.add(Listing(tuple(self._signature)))
+            self._signature = []
+
+    # -- blocks ----------------------------------------------------------------------------------------------------------
+
+    def _flush(self, element: etree._Element | None = None) -> None:
+        """Close the paragraph; `element` is the one that ends here, if any."""
+        is_bold = not self._text.has_plain
+        lines = self._text.lines if self._text.breaks else ()
+        text, links = self._text.take()
+        if not text:
+            self._close_empty()
+            return
+        if self._has_formula:
+            self._has_formula = False
+            self._add(Gap("formula"))
+            return
+        if len(text) > MAX_PARAGRAPH or boilerplate.is_notice(text):
+            return
+        if _is_broken_listing(lines):
+            self._add(listing_of("\n".join(lines)) or Gap("listing"))
+            return
+        if element is not None and not self._frames and self._is_keyword_line(element, text, is_bold=is_bold):
+            return
+        self._add(Paragraph(text, links, flags_of(text)))
+
+    def _close_empty(self) -> None:
+        if self._has_formula:
+            self._has_formula = False
+            self._add(Gap("formula"))
+
+    def _is_keyword_line(self, element: etree._Element, text: str, *, is_bold: bool) -> bool:
+        """Open an entry if the paragraph is a line in bold, or is marked as a keyword; return whether it was one."""
+        is_marked = "keyword" in class_names(element)
+        if not (is_marked or (is_bold and element.tag in {"p", "div"})) or len(text) > MAX_BOLD_LINE * 2:
+            return False
+        if not is_marked and (len(text) > MAX_BOLD_LINE or text[-1] in ".!?;,"):
+            return False
+        plain = text.rstrip(":").casefold()
+        if text.endswith(":") or plain in _ADMONITIONS or plain in _KERNEL_LABELS or self._sections.is_entry:
+            self._add(Label(text))
+            return True
+        name = text
+        if is_marked and (bold := next((each for each in element.iter("b", "strong")), None)) is not None:
+            name = one_line("".join(map(str, bold.itertext()))) or text
+        self._open_section(name, ENTRY_LEVEL, None)
+        if name != text:
+            self._sections.add(Listing((text,)))
+        return True
+
+    def _add(self, block: Block) -> None:
+        if self._frames:
+            self._frames[-1].blocks.append(block)
+            if self._frames[-1].kind == "list":
+                # Text between the items of a list.
+                self._frames[-1].items.append(ListItem((self._frames[-1].blocks.pop(),)))
+            return
+        self._sections.add_anchors(self._anchors)
+        self._anchors = []
+        self._sections.add(block)
+
+    def _scope(self, heading: etree._Element) -> etree._Element:
+        """Return the element that a heading covers: its nearest ancestor with more text than the heading."""
+        own = self._sights.characters[heading]
+        scope = heading
+        for ancestor in heading.iterancestors():
+            scope = ancestor
+            is_header = scope.tag in {"header", "hgroup"} or not class_names(scope).isdisjoint(
+                _HEADER_CLASSES
+            )
+            if scope is self._root or scope.tag == "body":
+                break
+            if self._sights.characters[scope] > own and not (
+                is_header and self._sights.characters[scope] < own + LAYOUT_CELL
+            ):
+                break
+        return scope
+
+
+def _is_preformatted(parts: PageParts, sights: VisibleContent) -> bool:
+    """Return whether half of the page's text stands in `pre` that is not marked as code."""
+    whole = sights.characters[parts.root]
+    within = sum(
+        sights.characters[each]
+        for each in parts.root.iter("pre")
+        if each not in parts.unseen
+        and class_names(each).isdisjoint(_MARKED_CODE)
+        and each.find("code") is None
+    )
+    return within * 2 > whole > 0
+
+
+def _is_api(element: etree._Element, names: frozenset[str]) -> bool:
+    if element.tag != "dl" or names.isdisjoint(_API):
+        return False
+    first = next((each for each in element if each.tag == "dt"), None)
+    return first is not None
+
+
+def _goes_on(element: etree._Element) -> bool:
+    if "kernelindent" in class_names(element):
+        return True
+    bold = element.find("strong") if element.tag == "p" and len(element) == 1 else None
+    return bold is not None and (bold.text or "").strip(" :").casefold() in _KERNEL_LABELS
+
+
+def _rows(table: etree._Element) -> Sequence[etree._Element]:
+    rows: list[etree._Element] = []
+    for part in table:
+        if part.tag == "tr":
+            rows.append(part)
+        elif part.tag in {"thead", "tbody", "tfoot"}:
+            rows += [row for row in part if row.tag == "tr"]
+    return rows
+
+
+def _close_entry(frame: _Frame) -> None:
+    if frame.blocks and not frame.terms and frame.entries:
+        last = frame.entries.pop()
+        frame.entries.append(DefinitionEntry(last.terms, (*last.blocks, *frame.blocks), last.anchor))
+    elif frame.terms or frame.blocks:
+        frame.entries.append(DefinitionEntry(tuple(frame.terms), tuple(frame.blocks), frame.anchor))
+    frame.terms, frame.blocks, frame.anchor = [], [], ""
+
+
+def _first_number(element: etree._Element) -> int:
+    start = element.get("start") or ""
+    return int(start) if start.isascii() and start.isdigit() and len(start) <= MAX_ORDERED_DIGITS else 1
+
+
+def _note_title(element: etree._Element) -> str:
+    name = next((each for each in sorted(class_names(element)) if each in _ADMONITIONS), "")
+    return name.capitalize()
+
+
+def _heading_text(element: etree._Element, text: str) -> str:
+    title = strip_section_number(text.strip(_PERMALINK))
+    names = class_names(element)
+    if (
+        not names.isdisjoint(_NUMBERED_CLASSES)
+        and (match := _CHAPTER_NUMBER.match(title))
+        and match.end() < len(title)
+    ):
+        title = title[match.end() :]
+    return title
+
+
+def _name_of(element: etree._Element, signature: str) -> str:
+    """Return the name that a signature defines."""
+    marked = [
+        one_line("".join(map(str, each.itertext())))
+        for each in element.iter("code", "span", "strong", "b", "tt")
+        if each.tag in {"strong", "b"}
+        or not class_names(each).isdisjoint({"descname", "sig-name", "def-name"})
+    ]
+    if names := list(dict.fromkeys(filter(None, marked))):
+        return names[0]
+    before = signature.partition("(")[0].split()
+    match = _NAME.match(before[-1]) if before else None
+    return match[0] if match else signature
+
+
+def _is_broken_listing(lines: Sequence[str]) -> bool:
+    """Return whether lines that the page breaks are short, and no sentences."""
+    if len(lines) < 3 or max(map(len, lines)) > MAX_BREAK_LINE:  # noqa: PLR2004 - two lines are a paragraph
+        return False
+    return sum(line.endswith((".", "!", "?", ",")) for line in lines) * 3 < len(lines)
